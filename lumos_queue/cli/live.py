@@ -18,9 +18,10 @@ from db.states import OPEN, UNFINISHED, ItemState, JobState
 from lumos_queue.cli import output
 from lumos_queue.cli.job_block import format_line, job_block
 from lumos_queue.cli.job_figures import read_figures
-from lumos_queue.cli.outage import Outage, Patience, format_give_up, format_silence
+from lumos_queue.cli.outage import Outage, format_silence
 from lumos_queue.cli.pace import Pace
 from lumos_queue.settings import Settings
+from workers.patience import Patience, format_give_up
 
 if TYPE_CHECKING:
     from workers.context import WorkerContext

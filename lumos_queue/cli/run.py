@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from shlex import quote
 from typing import Any
 
@@ -25,9 +22,8 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
 from lumos_queue.submission.extend import remark_on_extend
 from lumos_queue.submission.store import Rows, submit
-from workers.open_files import allow_open_files
+from workers.embedded import EmbeddedRun
 
-POOLS = ("cpu", "llm", "gpu")
 STOPPED = (JobState.DONE, JobState.CANCELLED, JobState.PAUSED, JobState.FAILED)
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -102,51 +98,18 @@ def run_stored(settings: Settings, row: Any, follow: bool) -> Exit:
 
 
 def _run_here(settings: Settings, job: str) -> Exit:
-    """Run the job with a dispatcher in a thread of this process, while the main thread shows the progress."""
-    from workers.context import WorkerContext
-    from workers.dispatcher import Dispatcher
-    from workers.watchdog import Watchdog
-
-    if too_few := allow_open_files(settings):
-        output.say(too_few)
-    stop, over = threading.Event(), threading.Event()
-    failure: list[BaseException] = []
-    process = WorkerContext(settings)
-
-    def dispatch() -> None:
+    """Run the job in a thread of this process, while the main thread shows the progress."""
+    run = EmbeddedRun(settings, job)
+    if run.remark:
+        output.say(run.remark)
+    with database(settings) as opened:
         try:
-            Dispatcher(process, POOLS, only=job).run(stop.is_set)
-        except BaseException as error:  # raised again by the main thread
-            failure.append(error)
+            code = _watch(Progress(opened, settings, job, run.context), run.stop, run.over, run.start().thread)
         finally:
-            over.set()
-
-    with Watchdog(process, stop.is_set), database(settings) as opened, _quiet_outage_logs():
-        worker = threading.Thread(target=dispatch, name="dispatcher")
-        worker.start()
-        try:
-            code = _watch(Progress(opened, settings, job, process), stop, over, worker)
-        finally:
-            stop.set()
-            worker.join()
-            process.close()
-    if failure:
-        raise failure[0]
+            run.close()
+    if run.failure:
+        raise run.failure
     return code or check_completeness(settings, job, silent=True)
-
-
-@contextmanager
-def _quiet_outage_logs() -> Iterator[None]:
-    """Mute the log lines about outages: the progress already reports them."""
-    loggers = [logging.getLogger(name) for name in ("workers.run", "workers.dispatcher")]
-    before = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)
 
 
 def _watch(

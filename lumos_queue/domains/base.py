@@ -34,13 +34,14 @@ class Domain:
     """Everything that is particular to one domain. To add one, write its module here and name it in registry.py.
 
     Actions are named as `package.module:Class` and imported when they are first needed: wording needs no tools.
+    A domain without options, files and helper processes names a session alone.
     """
 
     name: str
 
     # --- actions ------------------------------------------------------------------------------------------------------
-    interface: str  #: the class of its ActionInterface
-    session: str = ""  #: the class whose methods are its actions; '': the interface itself has a table of them
+    interface: str = ""  #: the class of its ActionInterface; '': nothing but sessions (actions/plain.py)
+    session: str | type = ""  #: the class whose methods are its actions; '': the interface itself has a table of them
     action_names: tuple[str, ...] = ()  #: as its instruction lists them; () where actions are not calls
     calls: bool = True  #: whether actions are calls, `R1 = Name(…)`; else anything may follow `R1 = `
     stateless: bool = False  #: whether actions depend on the variables alone, so that they run outside any episode
@@ -78,7 +79,7 @@ class Domain:
             return GROUND + self.published_actions
         from lumos_queue.actions.session import describe
 
-        return GROUND + describe(resolve_name(self.session))
+        return GROUND + describe(self.session_class)
 
     def roles(self, tools: Mapping[str, str]) -> tuple[str, ...]:
         """The roles of the models that its actions ask, with these options."""
@@ -108,4 +109,13 @@ class Domain:
         return self._interface()()
 
     def _interface(self) -> Any:
-        return resolve_name(self.interface)
+        if self.interface:
+            return resolve_name(self.interface)
+        from lumos_queue.actions.plain import PlainActions
+
+        return PlainActions(self.name, self.session_class)
+
+    @property
+    def session_class(self) -> type:
+        """The class of `session`, where there is one."""
+        return resolve_name(self.session) if isinstance(self.session, str) else self.session

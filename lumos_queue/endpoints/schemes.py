@@ -67,5 +67,5 @@ SCRIPTED = EndpointScheme(
     "lumos_queue.endpoints.scripted:open_scripted", partial(_check_path, "lumos_queue.endpoints.scripted:read_rules")
 )
 FUNCTION = EndpointScheme(
-    "lumos_queue.endpoints.functions:open_function", "lumos_queue.endpoints.functions:check_function"
+    "lumos_queue.endpoints.functions:FunctionEndpoint", "lumos_queue.endpoints.functions:check_function"
 )

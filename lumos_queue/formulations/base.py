@@ -69,3 +69,22 @@ class Formulation:
     def at_version(self, version: int) -> Generate[Agent]:
         """The formulation as it was in that version."""
         return partial(self.generator, version=version) if self.versioned else self.generator
+
+
+def formulation(
+    name: str = "", *, roles: tuple[str, ...], executes: bool = True, **facts: Any
+) -> Callable[[Callable[[Task, Agent], Commands[Outcome]]], Formulation]:
+    """Make a generator function a formulation; by default it has the function's name.
+
+    `facts` are further fields of Formulation. Its prompts are its own, so that no gold solution teaches it.
+    """
+
+    def make(generator: Callable[[Task, Agent], Commands[Outcome]]) -> Formulation:
+        defaults: dict[str, Any] = {"trainable": False, "prefixes": _no_prefixes}
+        return Formulation(name or generator.__name__, generator, roles, executes, **(defaults | facts))
+
+    return make
+
+
+def _no_prefixes(_agent: Agent) -> Mapping[str, str]:
+    return {}

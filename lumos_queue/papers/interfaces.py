@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pkgutil import resolve_name
 from typing import Any
 
 from lumos_queue.actions.maths.interface import MathsActions
@@ -16,7 +15,7 @@ def actions_of(domain: str) -> dict[str, str]:
     """The actions that a domain offers here: name to a description in one line."""
     found = DOMAINS.load(domain)
     if found.session:
-        session = resolve_name(found.session)
+        session = found.session_class
         named = {name: _first_line(method) for name, method in public_actions(session).items()}
         return named or {"any SQL": _first_line(session.alias)}  # InterCode's actions are not calls
     actions = found.open_stateless()

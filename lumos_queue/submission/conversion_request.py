@@ -18,8 +18,9 @@ from lumos_queue.jobs.convert import TEACHING, Convert
 from lumos_queue.readers.splits import split_of
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import identify, parse_pairs, resolve_address
-from lumos_queue.submission.data_files import find_data
-from lumos_queue.submission.store import Rows, read_rows
+from lumos_queue.submission.asked_rows import read_asked_rows
+from lumos_queue.submission.given_rows import GivenRows
+from lumos_queue.submission.store import Rows
 from lumos_queue.submission.teacher_vision import check_vision, resolve_vision
 from lumos_queue.util.plugins import TRUSTED
 
@@ -51,11 +52,11 @@ class ConversionOptions:
 
 
 def make_conversion_job(
-    options: ConversionOptions, settings: Settings, remark: Callable[[str], None]
+    options: ConversionOptions, settings: Settings, remark: Callable[[str], None], given: GivenRows | None = None
 ) -> tuple[Convert, Rows]:
     """The job and its rows. Without a broker, the teacher is asked for its identity.
 
-    `remark` gets each note of the source, a line for the person who submits. Raises SpecError for options that cannot
+    `given`: rows in place of a file. `remark` gets each note of the source, a line for the person who submits. Raises SpecError for options that cannot
     be carried out.
     """
     if (full := registered_name(options.source)) != options.source:
@@ -81,8 +82,9 @@ def make_conversion_job(
         teacher = resolve_address(options.teacher, bool(settings.broker_url))
     chosen = parse_pairs("--option", options.options)
     vision = resolve_vision(source, teacher, options.vision)
-    data = find_data(source, options.data, split, settings, remark)
-    rows = read_rows(source, data, split, options.skip_bad_rows, chosen, teaching=True)
+    rows = read_asked_rows(
+        source, options.data, split, options.skip_bad_rows, chosen, None, settings, remark, given, teaching=True
+    )
     for note in rows.benchmark.notes:
         remark(note)
     if teacher and not settings.broker_url:

@@ -28,10 +28,11 @@ from lumos_queue.scoring.sample_sets import draw_sets
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agent_settings import AgentSettings, read_samplings, read_settings
 from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, parse_pairs, resolve_roles
-from lumos_queue.submission.data_files import find_data
+from lumos_queue.submission.asked_rows import read_asked_rows
 from lumos_queue.submission.runs import is_run, resolve_run
 from lumos_queue.submission.search_settings import check_search
-from lumos_queue.submission.store import Rows, read_rows
+from lumos_queue.submission.given_rows import GivenRows
+from lumos_queue.submission.store import Rows
 from lumos_queue.util.plugins import TRUSTED
 
 SETS = 3  #: default number of sample sets, as in the paper
@@ -85,19 +86,24 @@ class CheckedOptions:
 
 
 def make_inference_job(
-    kind: str, options: InferenceOptions, settings: Settings, remark: Callable[[str], None]
+    kind: str,
+    options: InferenceOptions,
+    settings: Settings,
+    remark: Callable[[str], None],
+    given: GivenRows | None = None,
 ) -> tuple[Job, Rows]:
     """The job of kind 'infer' or 'evaluate', and its rows. Without a broker, its endpoints are asked who they are.
 
-    `remark` gets each warning of the tools and each note of the benchmark, a line for the person who submits.
+    `given`: rows in place of a file. `remark` gets each warning of the tools and each note of the benchmark, a line for the person who submits.
     """
     trust_named(options)
     checked = check_options(kind, options, remark)
     benchmark = checked.benchmark
     sample = partial(draw_sets, size=options.draw, sets=checked.sets) if options.draw else None
     chosen = parse_pairs("--option", options.options)
-    data = find_data(benchmark, options.data, options.split, settings, remark)
-    rows = read_rows(benchmark, data, options.split, options.skip_bad_rows, chosen, sample)
+    rows = read_asked_rows(
+        benchmark, options.data, options.split, options.skip_bad_rows, chosen, sample, settings, remark, given
+    )
     if kind == "evaluate" and benchmark.unjudged:
         raise SpecError(benchmark.unjudged)
     for note in benchmark.notes:

@@ -98,7 +98,7 @@ def test_a_score_that_the_sums_do_not_tell_is_left_out(database):
     add_scores(database, job, [(1.0, 1), (0.0, 1)])
     change(database, job, spec={"infer": {"draw": 2}})
     assert listed(database)[0][0]["score"] is None
-    other = new_job(database, tasks=1, digest="cd" * 32)
+    other = new_job(database, tasks=1, digest="cd" * 32, main_metric="reward")
     add_scores(database, other, [(-2.5, 1)], "reward")
     assert listed(database)[0][0]["score"] | {"value": -2.5, "ci95": None} == listed(database)[0][0]["score"]
     nan = new_job(database, tasks=1, digest="ef" * 32)

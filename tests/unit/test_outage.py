@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lumos_queue.cli.outage import GIVE_UP_SECONDS, Outage, Patience
+from lumos_queue.cli.outage import Outage
 from lumos_queue.errors import EndpointDown
+from workers.patience import GIVE_UP_SECONDS, Patience
 
 
 class Clock:

@@ -1,0 +1,1 @@
+"""Sums of Roman numerals: what a plug-in of lumos-queue can bring, one file each."""

@@ -1,0 +1,34 @@
+"""The actions of a domain that only names a class of sessions: no options, no files, no helper processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from lumos_queue.actions.base import Session
+from lumos_queue.actions.options import check_option_names
+from lumos_queue.records import Task
+from lumos_queue.settings import Settings
+
+
+class PlainActions:
+    """An ActionInterface whose episodes each begin with a new session, made without arguments."""
+
+    defaults: Mapping[str, str] = {}
+
+    def __init__(self, domain: str, session: Callable[[], Session]):
+        """`session`: a class; its `roles`, if it has any, are those of the models that its actions ask."""
+        self.domain, self._session = domain, session
+        self.roles: tuple[str, ...] = getattr(session, "roles", ())
+
+    def __call__(self, tools: Mapping[str, str], settings: Settings | None = None) -> PlainActions:
+        return self
+
+    def prepare(self, tools: Mapping[str, str]) -> dict[str, str]:
+        check_option_names(tools, self.domain)
+        return {}
+
+    def begin(self, task: Task) -> Session:
+        return self._session()
+
+    async def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,64 @@
+"""Conversions, as `lumos convert` makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.api.evaluating import Model, Values, handle_of, pairs
+from lumos_queue.api.jobs import JobHandle
+from lumos_queue.api.objects import address_of, name_benchmark
+from lumos_queue.api.starting import call_outside_loop, log, store_job
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.records import Task
+from lumos_queue.settings import Settings, read_settings
+from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job
+from lumos_queue.submission.tags import read_name_and_tags
+
+
+def convert(
+    benchmark: str | Benchmark, *, rows: Iterable[Task | Mapping[str, Any]] | None = None,
+    data: str | Path | None = None, split: str = "", limit: int = 0, teacher: Model = "", subgoals: str = "high",
+    reasks: int = 1, vision: str = "", seed: int = 0, temperature: float = 0.0, max_tokens: int = 800,
+    price_prompt: float = 0.0, price_completion: float = 0.0, budget: float = 0.0, perturbations: int = 3,
+    longest: int = 1024, tokenizer: str | Path | None = None, options: Values | None = None,
+    skip_bad_rows: bool = False, name: str = "", tags: Values | None = None, again: bool = False,
+    priority: int = 0, deployment: Settings | None = None,
+) -> JobHandle:  # fmt: skip
+    """Turn gold rationales into annotated episodes: by the model `teacher`, or by rule where none is given.
+
+    Other arguments are those of `lumos convert` (docs/commands.md); return value and errors are those of `evaluate`.
+
+    >>> import lumos_queue as lq
+    >>> job = lq.convert("wordmath", split="train", limit=20).wait()
+    >>> job.episodes("level>=executed").count()
+    20
+    """
+    deployment = deployment or read_settings()
+    asked = ConversionOptions(
+        source=name_benchmark(benchmark, deployment),
+        data=None if data is None else Path(data),
+        split=split,
+        limit=limit,
+        deterministic=not teacher,
+        teacher=address_of(teacher, deployment) if teacher else "",
+        subgoals=subgoals,
+        reasks=reasks,
+        seed=seed,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        price_prompt=price_prompt,
+        price_completion=price_completion,
+        budget=budget,
+        perturbations=perturbations,
+        longest=longest,
+        tokenizer=None if tokenizer is None else Path(tokenizer),
+        skip_bad_rows=skip_bad_rows,
+        options=pairs(options),
+        vision=vision,
+    )
+    named = read_name_and_tags(name, pairs(tags))
+    job, read = call_outside_loop(lambda: make_conversion_job(asked, deployment, log.warning, rows))
+    row, new = store_job(deployment, job, read, log.warning, named=named, priority=priority, again=again)
+    return handle_of(deployment, row, new)

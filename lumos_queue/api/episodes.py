@@ -1,0 +1,99 @@
+"""Stored episodes, one by one or as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from db.columns import METRIC, NUMBERS, TEXTS, WHOLE, Columns, count_episodes, read_columns
+from db.filters import Filter, parse_where
+from db.trajectories import StoredEpisode, stream_episodes
+from lumos_queue.errors import SpecError
+from lumos_queue.settings import Settings, read_settings
+from lumos_queue.submission.database import database
+from lumos_queue.util.extras import install_command
+
+if TYPE_CHECKING:
+    import datasets
+    import pandas
+    import pyarrow
+
+
+def episodes(where: str = "", *, deployment: Settings | None = None) -> Episodes:
+    """The finished episodes that meet a filter (docs/queries.md): to be looped over, or as a table.
+
+    Raises SpecError for a filter that cannot be read. `deployment`: settings in place of those of the environment.
+
+    >>> import lumos_queue as lq
+    >>> right = lq.episodes("benchmark=wordmath score=1")
+    >>> longest = max((len(episode.steps) for episode in right), default=0)
+    >>> table = right.to_pandas()[["question", "answer", "score"]]
+    """
+    return Episodes(parse_where(where), deployment or read_settings())
+
+
+class Episodes:
+    """The finished episodes that meet a filter. Each use reads the database anew, and only reads it.
+
+    A loop gives each whole, with its task, scores and steps, in the order of their ids and in constant memory. A table
+    has a row for each, with the columns of `v_episodes` (docs/queries.md) and `metric:NAME` for each metric.
+    """
+
+    def __init__(self, wanted: Filter, deployment: Settings):
+        self._wanted, self._deployment = wanted, deployment
+
+    def __iter__(self) -> Iterator[StoredEpisode]:
+        """Raises SpecError for a database of another revision, InfrastructureError when it does not answer."""
+        with database(self._deployment) as opened:
+            yield from stream_episodes(opened, self._wanted)
+
+    def __repr__(self) -> str:
+        return f"<Episodes where {str(self._wanted) or 'finished'}>"
+
+    def count(self) -> int:
+        """How many there are."""
+        with database(self._deployment) as opened:
+            return count_episodes(opened, self._wanted)
+
+    def to_columns(self) -> Columns:
+        """Name of a column to its values, one for each episode; None where there is none."""
+        with database(self._deployment) as opened:
+            return read_columns(opened, self._wanted)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A frame with a row for each episode. Raises SpecError where pandas is not installed."""
+        pandas = _library("pandas")
+        columns = self.to_columns()
+        kinds = {name: _kind(name) for name in columns}
+        found = {name: pandas.Series(values, dtype=kinds[name][0]) for name, values in columns.items()}
+        return pandas.DataFrame(found)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """A table with a row for each episode. Raises SpecError where pyarrow is not installed."""
+        arrow = _library("pyarrow")
+        columns = self.to_columns()
+        schema = arrow.schema([(name, getattr(arrow, _kind(name)[1])()) for name in columns])
+        return arrow.table(columns, schema=schema)
+
+    def to_dataset(self) -> datasets.Dataset:
+        """A dataset of Hugging Face with a row for each episode. Raises SpecError where `datasets` is not installed."""
+        return _library("datasets").Dataset(self.to_arrow())
+
+
+def _kind(name: str) -> tuple[str, str]:
+    """The types of a column in pandas and in Arrow."""
+    if name in WHOLE:
+        return "int64", "int64"
+    if name in NUMBERS or name.startswith(METRIC):
+        return "float64", "float64"
+    assert name in TEXTS
+    return "object", "large_string"
+
+
+def _library(name: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise SpecError(f"This needs {name}, which is not installed: {install_command('frames')}.") from error

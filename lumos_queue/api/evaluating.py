@@ -1,0 +1,111 @@
+"""Evaluations and inferences, as `lumos evaluate` and `lumos infer` make them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.api.jobs import JobHandle
+from lumos_queue.api.objects import address_of, name_benchmark, name_formulation
+from lumos_queue.api.starting import begin_job, call_outside_loop, log, store_job
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.formulations.base import Formulation
+from lumos_queue.records import Task
+from lumos_queue.settings import Settings, read_settings
+from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
+from lumos_queue.submission.tags import read_name_and_tags
+
+Model = str | Callable[[str], Any]  #: an address, or a function that gets a prompt and returns the reply
+Values = Mapping[str, Any]
+
+
+def evaluate(
+    benchmark: str | Benchmark, *, rows: Iterable[Task | Mapping[str, Any]] | None = None,
+    data: str | Path | None = None, split: str = "test", formulation: str | Formulation = "iterative",
+    agent: str = "", planner: Model = "", grounder: Model = "", solver: Model = "",
+    roles: Mapping[str, Model] | None = None, limit: int = 0, samples: int = 1, seed: int = 0,
+    temperature: float = 0.0, top_p: float = 1.0, max_tokens: int = 512, max_subgoals: int = 0,
+    framing: str = "train", shots: int | None = None, answer: str = "", at_limit: str = "",
+    tools: Values | None = None, options: Values | None = None, settings: Values | None = None,
+    samplings: Values | None = None, live: bool = False, replay: str = "", draw: int = 0, sets: int = 0,
+    skip_bad_rows: bool = False, yes: bool = False, name: str = "", tags: Values | None = None,
+    again: bool = False, priority: int = 0, deployment: Settings | None = None,
+) -> JobHandle:  # fmt: skip
+    """Run an agent on a benchmark and score its answers; returns at once.
+
+    Work begins with the call: in a thread of this process, or by workers where `LUMOS_BROKER_URL` names a broker. The
+    same request made again is the stored job, unless `again`.
+
+    Arguments are those of `lumos evaluate` (docs/commands.md); `tools`, `options`, `settings`, `samplings` and `tags`
+    are mappings of name to value. `benchmark` and `formulation` may be objects, and models functions of a prompt:
+    outside a module, only where this process does the work. `rows` are Tasks, or rows as the benchmark's files have
+    them. `deployment`: settings in place of those of the environment (LUMOS_…).
+
+    Raises SpecError for a request that cannot be carried out, InfrastructureError when an endpoint or the database does
+    not answer.
+
+    >>> import lumos_queue as lq
+    >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "7", limit=20).wait()
+    >>> job.state
+    'done'
+    """
+    return _submit("evaluate", dict(locals()))
+
+
+def infer(
+    benchmark: str | Benchmark, *, rows: Iterable[Task | Mapping[str, Any]] | None = None,
+    data: str | Path | None = None, split: str = "test", formulation: str | Formulation = "iterative",
+    agent: str = "", planner: Model = "", grounder: Model = "", solver: Model = "",
+    roles: Mapping[str, Model] | None = None, limit: int = 0, samples: int = 1, seed: int = 0,
+    temperature: float = 0.0, top_p: float = 1.0, max_tokens: int = 512, max_subgoals: int = 0,
+    framing: str = "train", shots: int | None = None, answer: str = "", at_limit: str = "",
+    tools: Values | None = None, options: Values | None = None, settings: Values | None = None,
+    samplings: Values | None = None, live: bool = False, replay: str = "", draw: int = 0, sets: int = 0,
+    skip_bad_rows: bool = False, yes: bool = False, name: str = "", tags: Values | None = None,
+    again: bool = False, priority: int = 0, deployment: Settings | None = None,
+) -> JobHandle:  # fmt: skip
+    """Run an agent on a benchmark, unscored. Arguments, return value and errors are those of `evaluate`.
+
+    >>> import lumos_queue as lq
+    >>> job = lq.infer("wordmath", formulation="direct", solver=lambda prompt: "7", limit=5).wait()
+    >>> [episode.answer for episode in job.episodes()]
+    ['7', '7', '7', '7', '7']
+    """
+    return _submit("infer", dict(locals()))
+
+
+def _submit(kind: str, given: dict[str, Any]) -> JobHandle:
+    deployment = given.pop("deployment") or read_settings()
+    named = read_name_and_tags(given.pop("name"), pairs(given.pop("tags")))
+    again, priority, rows = given.pop("again"), given.pop("priority"), given.pop("rows")
+    others = {role: address_of(model, deployment) for role, model in (given.pop("roles") or {}).items()}
+    given |= {role: address_of(given[role], deployment) for role in ("planner", "grounder", "solver") if given[role]}
+    for role in ("planner", "grounder", "solver"):
+        given[role] = others.pop(role, given[role])
+    data = given.pop("data")
+    asked = InferenceOptions(
+        benchmark=name_benchmark(given.pop("benchmark"), deployment),
+        data=None if data is None else Path(data),
+        formulation=name_formulation(given.pop("formulation"), deployment),
+        roles=pairs(others),
+        answer_by=given.pop("answer"),
+        **{name: pairs(given.pop(name)) for name in ("tools", "options", "settings", "samplings")},
+        **given,
+    )
+    job, read = call_outside_loop(lambda: make_inference_job(kind, asked, deployment, log.warning, rows))
+    row, new = store_job(deployment, job, read, log.warning, named=named, priority=priority, again=again)
+    return handle_of(deployment, row, new)
+
+
+def handle_of(deployment: Settings, row: Any, new: bool) -> JobHandle:
+    """The handle of a job that was just stored, on which work begins."""
+    if not new:
+        log.warning("job %s is the same request and is %s (again=True runs a new job)", row.id, row.state)
+    begin_job(deployment, row)
+    return JobHandle(row.id, deployment)
+
+
+def pairs(values: Values | None) -> list[str]:
+    """NAME=VALUE texts, as the command line has them."""
+    return [f"{name}={value}" for name, value in (values or {}).items()]

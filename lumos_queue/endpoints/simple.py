@@ -1,0 +1,60 @@
+"""The base of endpoints that only have to answer a prompt with a text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from lumos_queue.commands import Constraint
+from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
+from lumos_queue.endpoints.constraints import judge, refuse_search
+from lumos_queue.endpoints.replies import completion
+from lumos_queue.errors import EpisodeError, InfrastructureError
+from lumos_queue.records import Completion, Ending
+
+
+class SimpleEndpoint:
+    """An Endpoint whose subclass has `reply`. Images are refused, and constraints are only judged afterwards."""
+
+    def __init__(self, url: str, settings: EndpointSettings):
+        self.url, self.settings = url, settings
+        self.admission = None
+
+    async def reply(self, prompt: str, sampling: Sampling) -> str:
+        """The model's reply. What it raises ends the episode with infra_error, and is counted apart from wrong answers;
+        an InfrastructureError has the item tried again."""
+        raise NotImplementedError
+
+    async def generate(
+        self,
+        prompt: str,
+        sampling: Sampling,
+        seed: int,
+        episode: str = "",
+        images: Sequence[ImagePart] = (),
+        constraint: Constraint | None = None,
+        n: int = 1,
+    ) -> Completion:
+        """The reply, cut before the first stop string. Raises as `Endpoint.generate` does."""
+        refuse_search(self.url, sampling, n)
+        if images:
+            raise EpisodeError(Ending.INFRA_ERROR, f"{self.url} takes no images")
+        started = time.perf_counter()
+        try:
+            text = await self.reply(prompt, sampling)
+        except (EpisodeError, InfrastructureError):
+            raise
+        except Exception as error:  # whatever the code of others raises
+            raise EpisodeError(Ending.INFRA_ERROR, f"{self.url} failed: {type(error).__name__}: {error}") from error
+        if not isinstance(text, str):
+            raise EpisodeError(Ending.INFRA_ERROR, f"{self.url} returned {type(text).__name__}, not a text")
+        done = completion(text, sampling.stop, truncated=False, seconds=time.perf_counter() - started)
+        return judge(done, constraint, sent=False)
+
+    async def identity(self) -> dict[str, Any]:
+        """Who answers: by default only the address. Weights that may change are told by a digest, `sha256`."""
+        return {"model": self.url}
+
+    async def close(self) -> None:
+        """Nothing is held open."""

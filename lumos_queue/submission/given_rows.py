@@ -1,0 +1,60 @@
+"""Rows that a program gives: Tasks as they are, or rows as a benchmark's files have them."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.records import Task
+
+GivenRows = Iterable[Task | Mapping[str, Any]]
+
+
+@contextmanager
+def open_given(rows: GivenRows) -> Iterator[Path | list[Task]]:
+    """The Tasks; or a file of JSON lines with the rows, for as long as the context lasts.
+
+    Raises SpecError for no rows, for both kinds at once, and for a row that is not JSON.
+    """
+    found = list(rows)
+    if not found:
+        raise SpecError("rows has no row: give at least one.")
+    if all(isinstance(row, Task) for row in found):
+        yield [row for row in found if isinstance(row, Task)]
+        return
+    with tempfile.TemporaryDirectory(prefix="lumos-rows-") as folder:
+        path = Path(folder) / "rows.jsonl"
+        with open(path, "w", encoding="utf-8") as file:
+            for number, row in enumerate(found, 1):
+                if not isinstance(row, Mapping):
+                    raise BadRow(number, "", f"expected a Task or a mapping, found {type(row).__name__}")
+                try:
+                    file.write(json.dumps(dict(row), allow_nan=False) + "\n")
+                except (TypeError, ValueError) as error:
+                    raise BadRow(number, "", f"cannot be written as JSON: {error}") from None
+        yield path
+
+
+class GivenTasks(Benchmark):
+    """A benchmark whose rows are the Tasks given; everything else is that of the original."""
+
+    needs_data = False
+
+    def __init__(self, benchmark: Benchmark, tasks: Sequence[Task]):
+        self.name, self.domain, self.licence = benchmark.name, benchmark.domain, benchmark.licence
+        self.splits, self._tasks = benchmark.splits, tasks
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        known: set[str] = set()
+        for number, task in enumerate(self._tasks, 1):
+            if task.row in known:
+                yield BadRow(number, "row", f"'{task.row[:80]}' is the id of an earlier row")
+                continue
+            known.add(task.row)
+            yield task
