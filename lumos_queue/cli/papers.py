@@ -38,6 +38,7 @@ def papers(
     if not run:
         shown = _read_tables(settings, what)
         return output.result({"tables": shown}, lambda _: print_tables(shown))
+    from lumos_queue.cli.data_offer import with_data
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.papers.running import find_row, options_of
     from lumos_queue.submission.agents import parse_pairs
@@ -61,7 +62,7 @@ def papers(
         replay=replay,
         skip_bad_rows=skip_bad_rows,
     )
-    job, rows = make_inference_job("evaluate", options, settings, output.say)
+    job, rows = with_data(settings, lambda: make_inference_job("evaluate", options, settings, output.say))
     submit_and_finish(settings, job, rows, named=named, priority=priority, again=again, follow=follow)
 
 

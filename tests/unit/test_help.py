@@ -104,7 +104,12 @@ def test_every_example_can_be_called(name):
     assert called == name
     if where := parameters.get("where"):
         assert (parse_job_where if name in ("jobs", "watch", "report") else parse_where)(where).terms
-    known = {"benchmark": (*TESTABLE, ""), "source": TEACHABLE, "formulation": (*FORMULATIONS, ""), "agent": ("starter", "")}
+    known = {
+        "benchmark": (*TESTABLE, ""),
+        "source": TEACHABLE,
+        "formulation": (*FORMULATIONS, ""),
+        "agent": ("starter", ""),
+    }
     for parameter, names in known.items():
         assert parameters.get(parameter) in (None, *names)
 
