@@ -133,5 +133,5 @@ def find_nearest(value: str, choices: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     plain = {one.casefold().replace("_", "-"): one for one in choices}
-    found = get_close_matches(value.casefold().replace("_", "-"), plain, n=1)
+    found = get_close_matches(value.casefold().replace("_", "-"), plain, n=1, cutoff=0.65)
     return plain[found[0]] if found else ""

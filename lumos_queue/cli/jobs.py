@@ -23,14 +23,16 @@ def show_reports(settings: Settings, jobs: list[str]) -> Exit:
     from lumos_queue.reports.completeness import remark
     from lumos_queue.reports.differences import differences
     from lumos_queue.reports.model_names import models_told
+    from lumos_queue.reports.real_state import real_states
     from lumos_queue.reports.report import make_report
     from lumos_queue.submission.database import database
 
     with database(settings) as opened, opened.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
         differ = differences(rows, models_told(connection, [row.id for row in rows]))
+        states = real_states(connection, rows, settings.lease_seconds)
         reports = [
-            make_report(connection, row) | {"name": row.name, "differs": found}
+            make_report(connection, row) | {"name": row.name, "differs": found, "real_state": str(states[row.id].state)}
             for row, found in zip(rows, differ, strict=True)
         ]
     output.result(reports[0] if len(reports) == 1 else {"reports": reports}, lambda _: print_reports(reports))

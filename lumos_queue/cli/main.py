@@ -76,6 +76,8 @@ def _needs_help(given: Sequence[str]) -> bool:
 
 def _describe_problem(error: Exception) -> str:
     """One line for an error from elsewhere (wrong usage, a failing database or disk); empty for any other error."""
+    from lumos_queue.util.os_errors import describe_os_error
+
     if message := getattr(error, "format_message", None):  # of Typer's usage errors, whose class is not public
         context = getattr(error, "ctx", None)
         told = _describe_option(error, context) if hasattr(error, "possibilities") else f"{message().rstrip('.?')}. "
@@ -83,7 +85,7 @@ def _describe_problem(error: Exception) -> str:
     if type(error).__module__ in ("sqlalchemy.exc", "sqlite3"):
         problem = str(getattr(error, "orig", None) or error).strip()
         return f"The database failed: {problem.splitlines()[-1]}. Check it with: lumos doctor"
-    return str(error) if isinstance(error, OSError) else ""
+    return describe_os_error(error) if isinstance(error, OSError) else ""
 
 
 def _describe_option(error: Any, context: Any) -> str:
@@ -93,6 +95,8 @@ def _describe_option(error: Any, context: Any) -> str:
     said = f"No such option: {error.option_name[:80]}. "
     if term := OPTIONS_NOW_TERMS.get(context.info_name, {}).get(error.option_name):
         return f"{said}It is now a term of --where, as in --where '{term}'. "
+    if (context.info_name, error.option_name) == ("tag", "--tag"):  # as commands that submit a job have it
+        return f"{said}Tags are written without it: lumos tag JOB KEY=VALUE. "
     return said + suggest(error.option_name, [name for one in context.command.params for name in one.opts])
 
 

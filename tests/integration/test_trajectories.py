@@ -70,6 +70,9 @@ def url(request, tmp_path_factory):
             "(4, '2', '', 'somebody', 0)",
             "INSERT INTO label (episode, position, branch, value, note, labeller, labelled_at) "
             "VALUES (5, 1, 0, 'right', '', 'somebody', 0), (6, NULL, NULL, 'right', '', 'somebody', 0)",
+            "UPDATE job SET name = 'First try' WHERE id = 'aaaaaaa5'",
+            "INSERT INTO job_tag (job, key, value) VALUES ('aaaaaaa5', 'team', 'maths'), ('aaaaaaa7', 'team', 'qa'), "
+            "('aaaaaaa7', 'run', 'maths')",
         ):
             connection.execute(text(statement), {"quokka": QUOKKA} if ":quokka" in statement else {})
     database.close()
@@ -119,6 +122,14 @@ CASES = {
     "job~a7": lambda e: "a7" in e.job,
     "benchmark=gsm8k": lambda e: e.task.benchmark == "gsm8k",
     "benchmark~qa": lambda e: "qa" in e.task.benchmark,
+    'name="First try"': lambda e: e.job == "aaaaaaa5",
+    "name~first": lambda e: e.job == "aaaaaaa5",
+    "name!=first": lambda e: True,
+    "tag.team=maths": lambda e: e.job == "aaaaaaa5",
+    "tag.team!=maths": lambda e: e.job != "aaaaaaa5",
+    "tag.team~q": lambda e: e.job == "aaaaaaa7",
+    'tag.team~""': lambda e: e.job in ("aaaaaaa5", "aaaaaaa7"),
+    "kind!=train": lambda e: True,
     "project=default split=train licence=MIT": lambda e: True,
     "formulation!=iterative": lambda e: e.formulation != "iterative",
     "origin=converted": lambda e: e.origin == "converted",
@@ -206,7 +217,8 @@ def test_sql_in_a_filter_is_only_text(database):
     for name, operators in FIELDS.items():
         if "~" in operators:
             with reading(database) as connection:
-                assert not find_episodes(connection, parse_where(f'{name}~"{attack}"'))
+                field = {"tag": "tag.team"}.get(name, name)
+                assert not find_episodes(connection, parse_where(f'{field}~"{attack}"'))
     assert counts() == before
 
 

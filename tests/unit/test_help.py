@@ -142,6 +142,8 @@ def test_each_function_of_the_table_says_what_it_is_for():
          "'state=running'. See: lumos jobs --help"),
         (("episodes", "--wrong"), "No such option: --wrong. It is now a term of --where, as in --where 'score<1'. "
          "See: lumos episodes --help"),
+        (("tag", "k3f9a2cd", "--tag", "team=maths"),
+         "No such option: --tag. Tags are written without it: lumos tag JOB KEY=VALUE. See: lumos tag --help"),
         (("evaluate", "gsm9k", "--agent", "starter"), "No benchmark called 'gsm9k'. Did you mean 'gsm8k'? Choose one"),
         (("evaluate", "wordmath", "--agent", "starter", "--formulation", "iteratve"),
          "No formulation called 'iteratve'. Did you mean 'iterative'? Choose one of: caption"),
