@@ -7,6 +7,7 @@ from typing import Any
 
 from lumos_queue.builds.contamination import NOT_CHECKED
 from lumos_queue.records import LEVELS
+from lumos_queue.util.display import percent
 
 _REJECTED = "rejected: "  # and the name of a filter
 _SWITCHES = {
@@ -29,9 +30,9 @@ def properties(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
             f"{options['per_task']:,} of a task, {options['select']} first" if options["per_task"] else "all",
         ),
         ("check level", f"at least {options['level']}" if options["level"] else ""),
-        ("mix", ", ".join(f"{name} {share:.0%}" for name, share in options["mix"].items())),
+        ("mix", ", ".join(f"{name} {percent(share, 0)}" for name, share in options["mix"].items())),
         ("near-duplicates", f"left out from a similarity of {options['near']:g}" if options["near"] else ""),
-        ("dev share", f"{options['dev_share']:.0%} of the source tasks" if options["dev_share"] else "none"),
+        ("dev share", f"{percent(options['dev_share'], 0)} of the source tasks" if options["dev_share"] else "none"),
         ("seed", str(options["seed"])),
         ("further", "; ".join(text for name, text in _SWITCHES.items() if options[name])),
         ("test sets", test_sets(manifest)),

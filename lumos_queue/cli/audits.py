@@ -10,7 +10,6 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
-app = typer.Typer(rich_markup_mode=None, help="Measure the precision of the acceptance check.")
 _FILE = (
     "Labels from a file: JSON lines, or .csv with a header. Columns: place (or episode: JOB-NUMBER), label, and "
     "optionally note and as (the labeller)."
@@ -19,10 +18,11 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The audit's name.")]
 As = Annotated[str, typer.Option("--as", help="The labeller; default: LUMOS_USER, or user@host.")]
 
 
-@app.command()
 def draw(
     name: Name,
-    where: Annotated[str, typer.Option(help="Which accepted annotations, as for lumos episodes.")] = "",
+    where: Annotated[
+        str, typer.Option(metavar="FILTER", help="Which accepted annotations: as for lumos episodes (docs/queries.md).")
+    ] = "",
     size: Annotated[int, typer.Option(min=1, max=100_000, help="How many to draw.")] = 100,
     seed: opt.Seed = 0,
     json: opt.Json = False,
@@ -34,14 +34,13 @@ def draw(
     from collections import Counter
 
     from db.audits import draw_audit
-    from db.filters import parse_where
     from lumos_queue.cli.audit_tables import print_draw
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
+    from lumos_queue.submission.filters import read_where
 
-    wanted = parse_where(where)
     with database(read_settings()) as opened:
-        drawn = draw_audit(opened, name, wanted, size, seed)
+        drawn = draw_audit(opened, name, read_where(opened, where), size, seed)
     counts = Counter(one.stratum for one in drawn)
     weights = {one.stratum: one.weight for one in drawn}
     strata = [
@@ -58,7 +57,6 @@ def draw(
     output.result(found, print_draw)
 
 
-@app.command(name="next")
 def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     """Show the next annotation to label."""
     from db.audits import get_audit, next_of, samples_of
@@ -86,7 +84,6 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     output.result(found, print_next)
 
 
-@app.command()
 def label(
     name: Name,
     place: Annotated[int, typer.Argument(min=0, max=opt.MAX_INTEGER, help="As lumos audit next shows it.")] = 0,
@@ -134,7 +131,6 @@ def label(
     output.result({"audit": name, "labelled": len(labels), "left": left}, print_progress)
 
 
-@app.command()
 def report(
     name: Name,
     who: Annotated[str, typer.Option("--as", help="Use only this labeller's labels.")] = "",

@@ -10,13 +10,13 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
-dataset_app = typer.Typer(rich_markup_mode=None, help="Training sets made from stored episodes.")
 Build = Annotated[str, typer.Argument(metavar="BUILD", help="A build's name, or its folder.")]
 Where = Annotated[
     str,
     typer.Option(
-        help="Which episodes, e.g. benchmark=gsm8k level>=executed. Without a term of job or origin, "
-        "origin!=derived is added, which leaves out episodes that were given some of their replies."
+        metavar="FILTER",
+        help="Which episodes, as for lumos episodes (docs/queries.md). Without a term of job or origin, "
+        "origin!=derived is added, which leaves out episodes that were given some of their replies.",
     ),
 ]
 Formulations = Annotated[
@@ -41,8 +41,7 @@ Perturbed = Annotated[
 ]
 
 
-@dataset_app.command("build")
-def build_command(
+def dataset_build(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The build's name.")],
     where: Where = "",
     format: Annotated[str, typer.Option(help="lumos, parquet, trl-sft or trl-preference.")] = "lumos",
@@ -64,7 +63,7 @@ def build_command(
     json: opt.Json = False,
 ) -> None:
     """Make a training set from stored episodes."""
-    from db.filters import parse_where
+    from db.filters import Filter, term
     from db.trajectories import stream_episodes
     from lumos_queue.builds.build import build
     from lumos_queue.builds.database_facts import read_database_facts
@@ -74,31 +73,33 @@ def build_command(
     from lumos_queue.cli.build_tables import print_build
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
+    from lumos_queue.submission.filters import read_where
 
-    settings, wanted = read_settings(), parse_where(where)
-    if not any(one.field in ("job", "origin") for one in wanted.terms):
-        # Derived episodes were given replies, some of them gold.
-        wanted &= parse_where("origin!=derived")
+    settings = read_settings()
     target = folder_of(settings, name)
-    options = BuildOptions(
-        where=str(wanted),
-        format=format,
-        formulations=_names(formulations) or ("iterative",),
-        select=select,
-        per_task=per_task,
-        level=level,
-        mix=read_mix(mix),
-        rows=rows,
-        near=near_duplicates,
-        dev_share=dev_share,
-        seed=seed,
-        against=tuple(against or ()),
-        allow_test=allow_test,
-        allow_contaminated=allow_contaminated,
-        reexecute=reexecute,
-        perturbed=perturbed,
-    )
     with database(settings) as opened:
+        wanted = read_where(opened, where)
+        if not any(one.field in ("job", "origin") for one in wanted.terms):
+            # Derived episodes were given replies, some of them gold.
+            wanted &= Filter((term("origin", "!=", "derived"),))
+        options = BuildOptions(
+            where=str(wanted),
+            format=format,
+            formulations=_names(formulations) or ("iterative",),
+            select=select,
+            per_task=per_task,
+            level=level,
+            mix=read_mix(mix),
+            rows=rows,
+            near=near_duplicates,
+            dev_share=dev_share,
+            seed=seed,
+            against=tuple(against or ()),
+            allow_test=allow_test,
+            allow_contaminated=allow_contaminated,
+            reexecute=reexecute,
+            perturbed=perturbed,
+        )
         sources = KnownBenchmarks(user_modules(opened))
         stored = read_database_facts(opened, tests=not allow_test)
         manifest, new = build(stream_episodes(opened, wanted), name, out or target, options, sources, stored)
@@ -109,8 +110,7 @@ def build_command(
     output.result({**manifest, "folder": str(out or target), "new": new}, print_build)
 
 
-@dataset_app.command("list")
-def list_command(json: opt.Json = False) -> None:
+def dataset_list(json: opt.Json = False) -> None:
     """List the builds."""
     from lumos_queue.builds.folder import all_builds, read_manifest
     from lumos_queue.cli.build_tables import print_list
@@ -130,8 +130,7 @@ def list_command(json: opt.Json = False) -> None:
     output.result({"builds": found, "damaged": damaged}, print_list)
 
 
-@dataset_app.command("show")
-def show_command(build: Build, json: opt.Json = False) -> None:
+def dataset_show(build: Build, json: opt.Json = False) -> None:
     """Show a build's manifest: what it was made from, and how."""
     from lumos_queue.builds.folder import changed_files, find_build, read_manifest
     from lumos_queue.cli.build_tables import print_build
@@ -143,8 +142,7 @@ def show_command(build: Build, json: opt.Json = False) -> None:
     output.result(shown, print_build)
 
 
-@dataset_app.command("diff")
-def diff_command(
+def dataset_diff(
     build: Build,
     other: Build,
     limit: Annotated[int, typer.Option(min=0, max=opt.MAX_INTEGER, help="How many rows of each kind are listed.")] = 10,

@@ -58,6 +58,7 @@ def convert(
 
     Their actions are run, and each annotation is checked.
     """
+    from lumos_queue.cli.data_offer import with_data
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job
@@ -86,7 +87,7 @@ def convert(
         options=option,
         vision=vision,
     )
-    job, rows = make_conversion_job(options, settings, output.say)
+    job, rows = with_data(settings, lambda: make_conversion_job(options, settings, output.say))
     submit_and_finish(settings, job, rows, named=named, priority=priority, again=again, follow=follow)
 
 
@@ -95,7 +96,10 @@ def budget(
     usd: Annotated[float, typer.Argument(metavar="USD", min=0.0, help="The new budget in total; 0: no limit.")],
     json: opt.Json = False,
 ) -> None:
-    """Change the budget of a conversion. To go on with it, run: lumos resume JOB"""
+    """Change the budget of a conversion.
+
+    To go on with it, run: lumos resume JOB
+    """
     from db.budget import set_budget
     from db.jobs import get_job
     from lumos_queue.errors import SpecError

@@ -42,11 +42,12 @@ def data_get(
             }
         )
         if not output.as_json:
-            output.show(f"{one.path}  {_format_download(one)}")
+            output.show(f"{one.path}  {format_download(one)}")
     output.result({"files": found}, lambda _: None)
 
 
-def _format_download(one: Any) -> str:
+def format_download(one: Any) -> str:
+    """Whether a file was downloaded now, and what its bytes were compared with."""
     how = "downloaded" if one.new else "already there"
     if one.checked == "nothing":
         return f"{how}; no checksum is known: {one.sha256[:12]}… was recorded, later downloads must match it"

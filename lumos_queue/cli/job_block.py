@@ -10,6 +10,7 @@ from lumos_queue.cli.job_figures import JobFigures, measure_score
 from lumos_queue.cli.live_training import describe_awaited, describe_training
 from lumos_queue.cli.output import harmless
 from lumos_queue.cli.pace import Pace, format_seconds
+from lumos_queue.util.display import percent
 
 MAX_NAME = 40  #: characters shown of a job's name
 
@@ -29,15 +30,15 @@ def format_left(figures: JobFigures, pace: Pace) -> str:
 
 
 def format_score(figures: JobFigures) -> str:
-    """`45/110 = 40.9% [32.2%, 50.3%]`, and what all items together can still come to; empty without a score."""
+    """`45/110 = 40.9 %  [32.2, 50.3]`, and what all items together can still come to; empty without a score."""
     if (found := measure_score(figures)) is None:
         return ""
     low, high = found["ci95"]
-    share = f"{figures.score[0]:g}/{found['scored']:,} = {found['value']:.1%}  [{low:.1%}, {high:.1%}]"
+    share = f"{figures.score[0]:g}/{found['scored']:,} = {percent(found['value'])}  [{100 * low:.1f}, {100 * high:.1f}]"
     if found["scored"] >= figures.row.items:
         return share
     worst, best = found["bounds"]
-    return f"{share}  whole job {worst:.1%} to {best:.1%}"
+    return f"{share}  whole job {100 * worst:.1f} to {percent(best)}"
 
 
 def job_block(figures: JobFigures, pace: Pace, further: Sequence[str] = ()) -> Any:
@@ -56,7 +57,7 @@ def job_block(figures: JobFigures, pace: Pace, further: Sequence[str] = ()) -> A
     if score := format_score(figures):
         lines.append(f"score so far  {score}")
     if total := sum(figures.phases.values()):
-        shares = "  ".join(f"{name} {seconds / total:.0%}" for name, seconds in figures.phases.items())
+        shares = "  ".join(f"{name} {percent(seconds / total, 0)}" for name, seconds in figures.phases.items())
         lines.append(f"time in  {shares}")
     return Group(*job_head(figures, pace), *map(Text, lines), *(Text(line, style="yellow") for line in further))
 
@@ -76,7 +77,7 @@ def job_head(figures: JobFigures, pace: Pace) -> list[Any]:
     bar.add_column(max_width=40)
     bar.add_column(no_wrap=True)
     bar.add_column(no_wrap=True)
-    done = f"{figures.done:,}/{row.items:,}  {100 * figures.done / max(row.items, 1):.0f} %"
+    done = f"{figures.done:,}/{row.items:,}  {percent(figures.done / max(row.items, 1), 0)}"
     bar.add_row(
         ProgressBar(total=max(row.items, 1), completed=min(figures.done, row.items)), done, format_left(figures, pace)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,8 +15,9 @@ from lumos_queue.cli.columns import Column, cut, fit, pad, plain_column
 from lumos_queue.reports.real_state import RealState
 
 _UNLIMITED = 1_000  #: cells, where the list is read by a program
-_ROOMY = 100  #: cells from which on there is room between columns, and for tags
+_ROOMY = 100  #: cells from which on there is room between columns
 _STATE_LEAST = 18  #: cells, those of `nobody works on it`
+_WORK_LEAST = 18  #: cells: a benchmark and its formulation say more than the rest of a long name
 _STYLES = {
     RealState.RUNNING: "green",
     RealState.WAITING: "yellow",
@@ -27,13 +29,16 @@ _STYLES = {
 }
 
 
-def print_jobs(jobs: Sequence[Mapping[str, Any]], more: bool) -> None:
+def print_jobs(jobs: Sequence[Mapping[str, Any]], more: bool, where: str = "") -> None:
     """The list, and on standard error what to do about jobs that nobody works on, and how to see older ones."""
     console = output.console()
     width = console.width if console.is_terminal or "COLUMNS" in os.environ else _UNLIMITED
     gap = 2 if width >= _ROOMY else 1
     if jobs:
-        columns = fit(_columns(jobs, width), width, gap)
+        every = _columns(jobs)
+        columns = fit(every, width, gap)
+        shown = [one.head for one, _ in columns]
+        left_out = [one.head for one in every if one.head not in shown]
         between = " " * gap
         heads = between.join(pad(cut(one.head, size), size) for one, size in columns)
         console.print(Text(heads.rstrip(), "bold"), soft_wrap=True)
@@ -45,6 +50,8 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], more: bool) -> None:
                 line.append(between)
             line.rstrip()
             console.print(line, soft_wrap=True)
+        if left_out:
+            output.say(f"no room for: {', '.join(left_out)}. A wider terminal shows more, and --json all of it")
     else:
         output.say("no job matches")
     if alone := [job["job"] for job in jobs if job["real_state"] == RealState.NOBODY]:
@@ -52,10 +59,11 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], more: bool) -> None:
         output.say(f"nobody works on {', '.join(alone[:3])}{', …' if len(alone) > 3 else ''}: go on with "
                    f"lumos resume {named}, or start a worker with lumos worker")  # fmt: skip
     if more:
-        output.say(f"older ones: lumos jobs --before {jobs[-1]['job']}")
+        chosen = ["--where", where] if where else []
+        output.say(f"older ones: {shlex.join(['lumos', 'jobs', *chosen, '--before', jobs[-1]['job']])}")
 
 
-def _columns(jobs: Sequence[Mapping[str, Any]], width: int) -> list[Column]:
+def _columns(jobs: Sequence[Mapping[str, Any]]) -> list[Column]:
     """All columns that say something of these jobs, in their order."""
 
     def column(head: str, cells: list[str], least: int, rank: int, middle: bool = False) -> list[Column]:
@@ -67,11 +75,11 @@ def _columns(jobs: Sequence[Mapping[str, Any]], width: int) -> list[Column]:
         *column("job", [job["job"] for job in jobs], 8, 0),
         *column("name", [job["name"] for job in jobs], 8, 3),
         *column("model", ["+".join(dict.fromkeys(job["models"].values())) for job in jobs], 7, 5, middle=True),
-        *column("benchmark", [_describe_work(job) for job in jobs], 9, 4),
+        *column("benchmark", [_describe_work(job) for job in jobs], _WORK_LEAST, 4),
         _state_column(jobs),
         *column("items", [_format_progress(job["done"], job["items"]) for job in jobs], 3, 2),
         *column("age", [format_age(job["age"]) for job in jobs], 2, 6),
-        *(column("tags", tags, 8, 7) if width >= _ROOMY else []),
+        *column("tags", tags, 8, 7),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from lumos_queue.reports.chosen import remark_on_chosen
 from lumos_queue.reports.completeness import stop_reason
 from lumos_queue.util.plugins import Plugin
 
+_DIGEST = re.compile(r"[0-9a-f]{40,}")
 #: Columns of a job that say what was asked, and where it stands.
 SETTINGS = (
     "name",
@@ -41,7 +43,7 @@ def print_job(job: dict[str, Any]) -> None:
     for name in ("job", *SETTINGS):
         if job[name]:
             stopped = name == "waiting" and stop_reason(job["state"], job["waiting"])
-            grid.add_row(f"[dim]{'reason' if stopped else name}[/]", escape(str(job[name])))
+            grid.add_row(f"[dim]{'reason' if stopped else name.replace('_', ' ')}[/]", escape(_shorten(str(job[name]))))
         if name == "name" and job["tags"]:
             grid.add_row("[dim]tags[/]", escape("  ".join(f"{key}={value}" for key, value in job["tags"].items())))
         if name == "state" and job["real_state"] != job["state"]:
@@ -54,13 +56,20 @@ def print_job(job: dict[str, Any]) -> None:
     if len(job["code_versions"]) > 1:
         grid.add_row("[dim]episodes by code[/]", format_versions(job["code_versions"], "code_version"))
     for endpoint in job["endpoints"]:
-        told = ", ".join(f"{key} {value}" for key, value in endpoint["identity"].items())
+        told = ", ".join(
+            f"{key.replace('_', ' ')} {_shorten(str(value))}" for key, value in endpoint["identity"].items()
+        )
         grid.add_row(f"[dim]{endpoint['role']}[/]", escape(f"{endpoint['url']}  {told}"))
     if told := remark_on_chosen(job["parent"], job["chosen"], job["benchmark"]):
         grid.add_row("[dim]note[/]", escape(told))
     for problem in job["problems"]:
         grid.add_row("[dim]failing[/]", escape(f"{problem['items']} items: {problem['problem']}"))
     console.print(grid)
+
+
+def _shorten(text: str) -> str:
+    """A digest by its first letters, as other commands show it and take it; any other text as it is."""
+    return f"{text[:12]}…" if _DIGEST.fullmatch(text) else text
 
 
 def _chosen(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

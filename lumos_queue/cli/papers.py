@@ -1,4 +1,4 @@
-"""`lumos tables`: the papers' tables next to what was run here, and running a row of them."""
+"""`lumos papers`: the papers' tables next to what was run here, and running a row of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lumos_queue.settings import Settings
 
 
-def tables(
+def papers(
     what: Annotated[str, typer.Argument(
         metavar="[TABLE[/ROW[/COLUMN]]]",
         help="A table (1a to 8, p3, sum2act-pass, …) or a row, e.g. 1b/LUMOS-I/gsm8k; default: all.",
@@ -38,6 +38,7 @@ def tables(
     if not run:
         shown = _read_tables(settings, what)
         return output.result({"tables": shown}, lambda _: print_tables(shown))
+    from lumos_queue.cli.data_offer import with_data
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.papers.running import find_row, options_of
     from lumos_queue.submission.agents import parse_pairs
@@ -61,7 +62,7 @@ def tables(
         replay=replay,
         skip_bad_rows=skip_bad_rows,
     )
-    job, rows = make_inference_job("evaluate", options, settings, output.say)
+    job, rows = with_data(settings, lambda: make_inference_job("evaluate", options, settings, output.say))
     submit_and_finish(settings, job, rows, named=named, priority=priority, again=again, follow=follow)
 
 
@@ -101,7 +102,7 @@ def _read_tables(settings: Settings, what: str) -> list[dict[str, Any]]:
         ]
         handles = {one["handle"].partition("/")[2] for one in rows if "handle" in one}
         if not handles:
-            raise SpecError(f"Table {key} has no rows that can be run. Show all of it with: lumos tables {key}")
+            raise SpecError(f"Table {key} has no rows that can be run. Show all of it with: lumos papers {key}")
         if handle not in handles:
             raise unknown(f"row of table {key}", handle, handles)
         if not shown[0]["rows"]:

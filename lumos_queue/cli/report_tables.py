@@ -200,7 +200,7 @@ def _format_latency(means: dict[str, float] | None) -> str:
 
 
 _ROWS = (
-    ("state", lambda r: r["state"] if r["state"] != "done" else ""),
+    ("state", lambda r: r.get("real_state", r["state"]) if r["state"] != "done" else ""),
     ("items finished", lambda r: f"{r['finished']:,} of {r['n']:,}"),
     ("quarantined", lambda r: f"{r['items']['quarantined']:,}" if r["items"].get("quarantined") else ""),
     ("waiting for approval", lambda r: f"{r['items']['awaiting']:,}" if r["items"].get("awaiting") else ""),

@@ -51,7 +51,7 @@ def finish(settings: Settings, identifier: str, code: int, follow: bool) -> None
     raise typer.Exit(code)
 
 
-def _inference_command(kind: str) -> Callable[..., None]:
+def _inference_command(kind: str, help: str) -> Callable[..., None]:
     """The command of a job of kind 'evaluate' or 'infer': both take the same options."""
 
     def command(
@@ -67,6 +67,7 @@ def _inference_command(kind: str) -> Callable[..., None]:
         name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
         priority: opt.Priority = 0, json: opt.Json = False,
     ) -> None:  # fmt: skip
+        from lumos_queue.cli.data_offer import with_data
         from lumos_queue.settings import read_settings
         from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
         from lumos_queue.submission.tags import read_name_and_tags
@@ -104,10 +105,12 @@ def _inference_command(kind: str) -> Callable[..., None]:
             samplings=sampling,
             yes=yes,
         )
-        job, rows = make_inference_job(kind, options, settings, output.say)
+        job, rows = with_data(settings, lambda: make_inference_job(kind, options, settings, output.say))
         submit_and_finish(settings, job, rows, named=named, priority=priority, again=again, follow=follow)
 
+    command.__doc__ = help
     return command
 
 
-evaluate, infer = _inference_command("evaluate"), _inference_command("infer")
+evaluate = _inference_command("evaluate", "Run an agent on a benchmark and score its answers.")
+infer = _inference_command("infer", "Run an agent on a benchmark, unscored.")

@@ -9,7 +9,7 @@ from lumos_queue.cli.job_block import format_left, format_line, format_score
 from lumos_queue.cli.job_figures import measure_score
 from lumos_queue.cli.watched import WatchedJob
 from lumos_queue.reports.completeness import completeness, remark
-from lumos_queue.util.display import one_line
+from lumos_queue.util.display import one_line, percent
 
 
 def format_watched(one: WatchedJob) -> str:
@@ -52,7 +52,7 @@ def print_results(results: list[dict[str, Any]]) -> None:
         line = f"{one['job']}  {one['state']}  {one['items'].get('done', 0)}/{one['of']} items"
         if score := one["score"]:
             low, high = score["ci95"]
-            line += f"  {score['value']:.1%} [{low:.1%}, {high:.1%}] of {score['scored']}"
+            line += f"  {percent(score['value'])} [{100 * low:.1f}, {100 * high:.1f}] of {score['scored']}"
         output.show(line)
         if text := remark(one):
             output.show(f"job {one['job']} is {text}")

@@ -13,6 +13,7 @@ from lumos_queue.cli.job_figures import measure_score
 from lumos_queue.cli.output import harmless
 from lumos_queue.cli.pace import format_seconds
 from lumos_queue.cli.watched import Watched, WatchedJob
+from lumos_queue.util.display import percent
 
 STALE_SECONDS = 6.0  #: after which the page says how old its figures are
 MIN_ERRORS = 3  #: lines that errors get at least, where there are any
@@ -119,7 +120,7 @@ def _one_line(one: WatchedJob) -> list[RenderableType]:
         return [_line(f"{one.id}  {one.state}")]
     figures = one.figures
     done = f"{figures.done:,}/{figures.row.items:,}"
-    score = f"{found['value']:.1%}" if (found := measure_score(figures)) else ""
+    score = percent(found["value"]) if (found := measure_score(figures)) else ""
     waits = f"  {one.waits[0]}" if one.waits else f"  {describe(figures.row)}"
-    cells = f"{one.id}  {one.state:<9}  {done:>13}  {format_left(figures, one.pace):>14}  {score:>6}{waits}"
+    cells = f"{one.id}  {one.state:<9}  {done:>13}  {format_left(figures, one.pace):>14}  {score:>7}{waits}"
     return [_line(cells, WARN if one.waits else "")]

@@ -15,6 +15,7 @@ from lumos_queue.endpoints.connection import Broken, Connection, HttpReply, Unre
 from lumos_queue.endpoints.dial import dial, tls_context
 from lumos_queue.endpoints.hosts import Hosts
 from lumos_queue.util.addresses import Origin
+from lumos_queue.util.os_errors import describe_os_error
 
 
 class Connections:
@@ -97,7 +98,7 @@ class Connections:
         except TimeoutError:
             raise Unreachable(f"no connection within {seconds:g} s") from None
         except (OSError, UnicodeError) as error:  # ssl.SSLError is an OSError; the other: not a name at all
-            raise Unreachable(f"no connection: {error}") from error
+            raise Unreachable(f"no connection: {describe_os_error(error)}") from error
         return connection
 
     def _end_late_ones(self) -> None:

@@ -12,13 +12,21 @@ from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 
 
+class MissingData(SpecError):
+    """Raised when rows of a benchmark are not here, and a public file of them can be fetched: `file`."""
+
+    def __init__(self, benchmark: str, file: PublicFile):
+        self.benchmark, self.file = benchmark, file
+        super().__init__(f"There is no data of '{benchmark}' here. {_how_to_get(file.name)}")
+
+
 def find_data(
     benchmark: Benchmark, data: Path | None, split: str, settings: Settings, remark: Callable[[str], None]
 ) -> Path | None:
     """The file or folder to read; None where none is needed, or the benchmark's own message is the one to give.
 
-    `remark` gets one line that says which fetched file is read. Raises SpecError, naming the command that gets it, when
-    a file is missing that can be fetched, and when what can be fetched is of other splits.
+    `remark` gets one line that says which fetched file is read. Raises MissingData, naming the command that gets it,
+    when a file is missing that can be fetched, and SpecError when what can be fetched is of other splits.
     """
     files = list_set(benchmark.name)
     if data is not None:
@@ -37,11 +45,11 @@ def find_data(
         if (path := path_of(file, settings.home / "data")).is_file():
             remark(f"data: '{path}'")
             return path
-    raise SpecError(f"There is no data of '{benchmark.name}' here. {_how_to_get(benchmark.name)}")
+    raise MissingData(benchmark.name, fitting[0])
 
 
 def _how_to_get(name: str) -> str:
-    return f"Get its public file with: lumos data get {name}; or give the original file with --data PATH."
+    return f"Fetch it with: lumos data get {name}; or give the original file with --data PATH."
 
 
 def _list_files(files: list[PublicFile]) -> str:

@@ -29,9 +29,9 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.agent_settings import AgentSettings, read_samplings, read_settings
 from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, parse_pairs, resolve_roles
 from lumos_queue.submission.asked_rows import read_asked_rows
+from lumos_queue.submission.given_rows import GivenRows
 from lumos_queue.submission.runs import is_run, resolve_run
 from lumos_queue.submission.search_settings import check_search
-from lumos_queue.submission.given_rows import GivenRows
 from lumos_queue.submission.store import Rows
 from lumos_queue.util.plugins import TRUSTED
 

@@ -20,6 +20,11 @@ def harmless(text: str) -> str:
     return "".join(one if one in "\n\t" or _passes(one) else REPLACEMENT for one in text)
 
 
+def percent(share: float, digits: int = 1) -> str:
+    """`48.0 %`, of 0.48."""
+    return f"{100 * share:.{digits}f} %"
+
+
 def one_line(text: str) -> str:
     """As `harmless`, in one line."""
     return harmless(" ".join(text.splitlines()))

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 
 import pytest
-import typer
 from sqlalchemy import func, insert, select
 
 from db.audits import draw_audit, get_audit, next_of, samples_of
@@ -15,7 +14,8 @@ from db.jobs import remove
 from db.labels import NewLabel, add_labels
 from db.models import Audit, AuditSample, EpisodeRow, Label, VerdictRow
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.cli import audits, corrections, job_state, jobs, output
+from lumos_queue.cli import output
+from lumos_queue.cli.main import app
 from lumos_queue.errors import LumosError, SpecError
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.reports.audit import make_audit_report
@@ -42,10 +42,6 @@ def lumos(stored, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LUMOS_DATABASE_URL", database.url.replace("+psycopg", ""))
     monkeypatch.setenv("LUMOS_USER", "ann")
     monkeypatch.setenv("COLUMNS", "150")
-    app = typer.Typer()
-    app.add_typer(audits.app, name="audit")
-    for command in (corrections.correct, corrections.label, job_state.rm, jobs.show):
-        app.command()(command)
 
     def run(*arguments: str):
         text = "--text" in arguments

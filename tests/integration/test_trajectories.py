@@ -70,6 +70,9 @@ def url(request, tmp_path_factory):
             "(4, '2', '', 'somebody', 0)",
             "INSERT INTO label (episode, position, branch, value, note, labeller, labelled_at) "
             "VALUES (5, 1, 0, 'right', '', 'somebody', 0), (6, NULL, NULL, 'right', '', 'somebody', 0)",
+            "UPDATE job SET name = 'First try' WHERE id = 'aaaaaaa5'",
+            "INSERT INTO job_tag (job, key, value) VALUES ('aaaaaaa5', 'team', 'maths'), ('aaaaaaa7', 'team', 'qa'), "
+            "('aaaaaaa7', 'run', 'maths')",
         ):
             connection.execute(text(statement), {"quokka": QUOKKA} if ":quokka" in statement else {})
     database.close()
@@ -119,6 +122,14 @@ CASES = {
     "job~a7": lambda e: "a7" in e.job,
     "benchmark=gsm8k": lambda e: e.task.benchmark == "gsm8k",
     "benchmark~qa": lambda e: "qa" in e.task.benchmark,
+    'name="First try"': lambda e: e.job == "aaaaaaa5",
+    "name~first": lambda e: e.job == "aaaaaaa5",
+    "name!=first": lambda e: True,
+    "tag.team=maths": lambda e: e.job == "aaaaaaa5",
+    "tag.team!=maths": lambda e: e.job != "aaaaaaa5",
+    "tag.team~q": lambda e: e.job == "aaaaaaa7",
+    'tag.team~""': lambda e: e.job in ("aaaaaaa5", "aaaaaaa7"),
+    "kind!=train": lambda e: True,
     "project=default split=train licence=MIT": lambda e: True,
     "formulation!=iterative": lambda e: e.formulation != "iterative",
     "origin=converted": lambda e: e.origin == "converted",
@@ -206,7 +217,8 @@ def test_sql_in_a_filter_is_only_text(database):
     for name, operators in FIELDS.items():
         if "~" in operators:
             with reading(database) as connection:
-                assert not find_episodes(connection, parse_where(f'{name}~"{attack}"'))
+                field = {"tag": "tag.team"}.get(name, name)
+                assert not find_episodes(connection, parse_where(f'{field}~"{attack}"'))
     assert counts() == before
 
 
@@ -312,7 +324,7 @@ def test_the_command_goes_from_page_to_page(lumos):
     names, after = [], []
     while True:
         code, out, _ = lumos(
-            "episodes", "aaaaaaa8", "--where", "calls>=5", "--action", "Count", "--limit", "4", "--json", *after
+            "episodes", "aaaaaaa8", "--where", "calls>=5 action=Count", "--limit", "4", "--json", *after
         )
         page = json.loads(out)
         assert code == 0 and page["where"] == "calls>=5 action=Count" and len(page["episodes"]) <= 4
@@ -325,21 +337,21 @@ def test_the_command_goes_from_page_to_page(lumos):
 
 
 def test_the_command_prints_how_to_go_on(lumos):
-    _, out, _ = lumos("episodes", "aaaaaaa5", "--wrong", "--limit", "2")
+    _, out, _ = lumos("episodes", "aaaaaaa5", "--where", "score<1", "--limit", "2")
     assert re.search(
         r"Next page: lumos episodes aaaaaaa5 --where 'score<1' --after aaaaaaa5-\d+ --limit 2$", out.strip()
     )
     _, out, _ = lumos("episodes", "aaaaaaa5", "--after", "24", "--json")
     assert [one["episode"] for one in json.loads(out)["episodes"]] == ["aaaaaaa5-24"]
-    assert "No finished episode matches." in lumos("episodes", "--text", "nobody says this")[1]
+    assert "No finished episode matches." in lumos("episodes", "--where", 'text~"nobody says this"')[1]
 
 
 @pytest.mark.parametrize(
     ("options", "named"),
     [
         (["--where", "colour=red"], "No field called 'colour'"),
-        (["--ending", "answerd"], "No ending called 'answerd'"),
-        (["--level", "best"], "No level called 'best'"),
+        (["--where", "ending=answerd"], "No ending called 'answerd'"),
+        (["--where", "level>=best"], "No level called 'best'"),
         (["--after", "7"], "'7' is not a place to continue from"),
         (["--after", "zzz-7"], "No job has an id that starts with 'zzz'"),
         (["--where", "score=1; DROP TABLE score"], "The value of 'score' is '1;'"),

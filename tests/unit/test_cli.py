@@ -85,7 +85,7 @@ def result(ran) -> dict:
         (["evaluate", "wordmath", "--limit", "many"], "Invalid value for '--limit'"),
         (["evaluate", "wordmath", "--nope"], "No such option: --nope"),
         (["evaluate"], "Missing argument 'benchmark'"),
-        (["nope"], "No such command 'nope'"),
+        (["nope"], "No such command: nope"),
         (["convert", "wordmath"], "--deterministic"),
         (["worker", "--pools", "nope"], "No pool called 'nope'. Choose one of: cpu, gpu, llm."),
         (["show", "nope"], "expected JOB-NUMBER"),
@@ -225,7 +225,7 @@ def test_inference_keeps_answers_without_judging_them(lumos, agent):
 
 def test_wrong_episodes_can_be_found_and_shown(lumos, agent):
     job = result(lumos("evaluate", "wordmath", "--limit", "4", "--json", *agent(3)))["job"]
-    wrong = result(lumos("episodes", job, "--wrong", "--json"))["episodes"]
+    wrong = result(lumos("episodes", job, "--where", "score<1", "--json"))["episodes"]
     assert [one["episode"] for one in wrong] == [f"{job}-3"]
     shown = lumos("show", f"{job}-3")
     assert "Subgoal 1: Solve it." in shown.out

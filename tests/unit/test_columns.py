@@ -59,12 +59,22 @@ def test_at_80_columns_a_usual_list_shows_all_that_matters(capsys, monkeypatch):
         job(4, score=None, real_state="waiting", reason="tgi://gpu-1:8080 does not answer", done=0),
     ]  # fmt: skip
     assert lines_of(capsys, monkeypatch, 80, jobs) == [
-        "job      name       model    benchmark      score, % [95 %]   state   items  age",
-        "k3f9a2c1 baseline   small    gsm8k iterati… 41.2 [35.8, 46.8] done    300    1m",
-        "k3f9a2c2 second try lumos-7b gsm8k iterati… 10.0 to 96.7      running 40/300 1m",
-        "k3f9a2c3            small    gsm8k iterati… nobody works on it        0/300  3d",
-        "k3f9a2c4            small    gsm8k iterati… waiting: tgi://gpu-1:808… 0/300  1m",
+        "job      name      model    benchmark       score, % [95 %]   state   items  age",
+        "k3f9a2c1 baseline  small    gsm8k iterative 41.2 [35.8, 46.8] done    300    1m",
+        "k3f9a2c2 second t… lumos-7b gsm8k iterative 10.0 to 96.7      running 40/300 1m",
+        "k3f9a2c3           small    gsm8k iterative nobody works on it        0/300  3d",
+        "k3f9a2c4           small    gsm8k iterative waiting: tgi://gpu-1:808… 0/300  1m",
     ]
+
+
+def test_what_there_is_no_room_for_is_named(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "70")
+    print_jobs([job(1, name="a long name of a job", tags={"team": "maths"})], False)
+    assert capsys.readouterr().err == "no room for: tags. A wider terminal shows more, and --json all of it\n"
+    monkeypatch.setenv("COLUMNS", "90")
+    print_jobs([job(1, name="a long name of a job", tags={"team": "maths"})], False)
+    ran = capsys.readouterr()
+    assert "team=ma" in ran.out and "gsm8k iterative" in ran.out and not ran.err
 
 
 def test_a_list_that_is_read_by_a_program_is_not_cut(capsys, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
@@ -12,7 +13,7 @@ from lumos_queue.downloads import catalogue
 from lumos_queue.downloads.catalogue import FILES, PublicFile
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
-from lumos_queue.submission.data_files import find_data
+from lumos_queue.submission.data_files import MissingData, find_data
 from tests.unit.test_downloads import Server
 
 ROW = json.dumps({"question": "Ida has 2 tarts and buys 3. How many?", "answer": "2 + 3 = <<2+3=5>>5\n#### 5"}) + "\n"
@@ -31,9 +32,16 @@ def lumos(tmp_path, monkeypatch, capsys):
     return run
 
 
+class Person(io.StringIO):
+    """At a terminal, with these words to type."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 @pytest.fixture
-def fetched(lumos, monkeypatch):
-    """Both files of gsm8k, from a server."""
+def served(monkeypatch):
+    """Both files of gsm8k are to be had from a server here, which is given."""
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     server = Server()
@@ -41,8 +49,13 @@ def fetched(lumos, monkeypatch):
     url = f"http://127.0.0.1:{server.server.server_port}/file"
     files = tuple(PublicFile(f"gsm8k/{split}.jsonl", url, "MIT", splits=(split,)) for split in ("train", "test"))
     monkeypatch.setattr(catalogue, "FILES", files)
-    assert lumos("data", "get", "gsm8k")[0] == 0
+    yield server
     server.close()
+
+
+@pytest.fixture
+def fetched(lumos, served):
+    assert lumos("data", "get", "gsm8k")[0] == 0
 
 
 CONVERT = ("convert", "gsm8k", "--deterministic")
@@ -65,6 +78,39 @@ def test_a_missing_file_is_one_line_with_the_command_that_gets_it(lumos, argumen
     code, out, err = lumos(*arguments, *agent)
     assert code == 2 and not out and len(err.splitlines()) == 1 and "lumos data get gsm8k" in err
     assert not (tmp_path / "home").exists()
+
+
+def test_the_line_names_the_file_of_the_split(tmp_path):
+    with pytest.raises(
+        MissingData, match=r"^There is no data of 'gsm8k' here\. Fetch it with: lumos data get gsm8k/test"
+    ):
+        find_data(open_benchmark("gsm8k"), None, "test", Settings(home=tmp_path), print)
+
+
+EVALUATE = ("evaluate", "gsm8k", "--limit", "1", "--formulation", "one-pass")
+
+
+@pytest.mark.parametrize("command", [(*CONVERT,), EVALUATE])
+@pytest.mark.parametrize(
+    ("answer", "wanted"), [("y\n", True), ("YES\n", True), ("n\n", False), ("\n", False), ("", False)]
+)
+def test_at_a_terminal_it_is_fetched_after_a_yes(lumos, served, monkeypatch, tmp_path, command, answer, wanted):
+    agent = [f"--{role}=scripted:{tmp_path / 'agent.json'}" for role in ("planner", "grounder")]
+    (tmp_path / "agent.json").write_text('[{"contains": "", "reply": "R1 = Calculator(2 + 3)"}]')
+    said = Person()
+    monkeypatch.setattr("sys.stdin", Person(answer))
+    monkeypatch.setattr("sys.stderr", said)
+    code, _, _ = lumos(*command, *(agent if command is EVALUATE else ()))
+    split = "test" if command is EVALUATE else "train"
+    assert f"lumos data get gsm8k/{split}.jsonl (licence MIT)\nFetch it now? [y/N]" in said.getvalue()
+    assert (code, len(served.asked)) == ((0, 1) if wanted else (2, 0))
+    assert [path.name for path in tmp_path.glob("home/data/gsm8k/*.jsonl")] == ([f"{split}.jsonl"] if wanted else [])
+
+
+def test_a_program_is_not_asked(lumos, served, monkeypatch):
+    monkeypatch.setattr("sys.stdin", Person("y\n"))
+    monkeypatch.setattr("sys.stderr", said := Person())
+    assert lumos(*CONVERT, "--json")[0] == 2 and not served.asked and "[y/N]" not in said.getvalue()
 
 
 def test_a_split_that_no_public_file_has_is_told_with_those_there_are(tmp_path):

@@ -1,0 +1,51 @@
+"""Asking the person at the terminal whether a public file that a job needs is to be fetched."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from lumos_queue.cli import output
+
+if TYPE_CHECKING:
+    from lumos_queue.settings import Settings
+    from lumos_queue.submission.data_files import MissingData
+
+T = TypeVar("T")
+
+
+def with_data(settings: Settings, make: Callable[[], T]) -> T:
+    """What `make` gives. Where it raises MissingData, and the person who is asked says yes, the file is fetched first.
+
+    Raises MissingData where nobody can be asked, or without a yes.
+    """
+    from lumos_queue.submission.data_files import MissingData
+
+    try:
+        return make()
+    except MissingData as missing:
+        if not _is_wanted(missing):
+            raise
+        _fetch(missing, settings)
+    return make()
+
+
+def _is_wanted(missing: MissingData) -> bool:
+    if output.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    size = f"{missing.file.size / 1e6:,.1f} MB, " if missing.file.size else ""
+    output.say(
+        f"There is no data of '{missing.benchmark}' here. It is fetched by: lumos data get {missing.file.name} "
+        f"({size}licence {missing.file.licence})"
+    )
+    output.ask("Fetch it now? [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _fetch(missing: MissingData, settings: Settings) -> None:
+    from lumos_queue.cli.downloads import format_download
+    from lumos_queue.downloads.cache import fetch
+
+    found = fetch(missing.file, settings.home / "data")
+    output.say(f"{found.path}  {format_download(found)}")

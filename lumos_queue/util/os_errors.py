@@ -1,0 +1,20 @@
+"""What an error of the system says, in words for people."""
+
+from __future__ import annotations
+
+import os
+import re
+
+_NUMBER = re.compile(r"\[Errno -?\d+\] ")
+
+
+def describe_os_error(error: Exception) -> str:
+    """`Connection refused`, `No such file or directory: 'PATH'`: without the error's number.
+
+    TLS errors stay as they are, since their numbers are not the system's.
+    """
+    number = getattr(error, "errno", None)
+    if type(error).__module__ == "ssl" or not number or number < 0:
+        return _NUMBER.sub("", str(error))
+    file = getattr(error, "filename", None)
+    return os.strerror(number) + (f": '{file}'" if file else "")
