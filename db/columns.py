@@ -75,5 +75,5 @@ def _add_page(
     rows = connection.execute(_EPISODES, sent).all()
     for name, values in zip(COLUMNS, zip(*rows, strict=True), strict=True) if rows else ():
         found[name].extend(values)
-    for episode, metric, value in connection.execute(_SCORES, sent):
-        metrics.setdefault(metric, {})[episode] = value
+    for row in connection.execute(_SCORES, sent):
+        metrics.setdefault(row.metric, {})[row.episode_id] = row.value

@@ -74,3 +74,9 @@ def _sqlstate(error: DBAPIError) -> str:
 def _sqlite_code(error: DBAPIError) -> int:
     """The primary result code, without the extension in the higher bytes; 0 where the library gave none."""
     return (getattr(error.orig, "sqlite_errorcode", None) or 0) & 0xFF
+
+
+def describe_failure(error: BaseException) -> str:
+    """One line for a person, of an error of the database or its driver."""
+    problem = str(getattr(error, "orig", None) or error).strip()
+    return f"The database failed: {problem.splitlines()[-1]}. Check it with: lumos doctor"

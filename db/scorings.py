@@ -50,8 +50,8 @@ def begin_scoring(database: Database, job: str, scorer: ScorerCode) -> None:
             values = {"scorer": scorer.scorer, "code": scorer.code, "scored_by": scorer.scored_by, "scored_at": now()}
             statement = insert_into(connection, Scoring).values(key | values)
             connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=values))
-        if not row.main_metric:
-            connection.execute(update(JobRow).where(JobRow.id == job).values(main_metric=scorer.metrics[0]))
+        unjudged = (JobRow.id == job, JobRow.main_metric == "")
+        connection.execute(update(JobRow).where(*unjudged).values(main_metric=scorer.metrics[0]))
 
 
 def _check(connection: Connection, job: str, scorer: ScorerCode) -> None:

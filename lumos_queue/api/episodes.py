@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from db.columns import METRIC, NUMBERS, TEXTS, WHOLE, Columns, count_episodes, read_columns
 from db.filters import Filter, parse_where
 from db.trajectories import StoredEpisode, stream_episodes
+from lumos_queue.api.opening import open_deployment
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings, read_settings
-from lumos_queue.submission.database import database
 from lumos_queue.util.extras import install_command
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Episodes:
 
     def __iter__(self) -> Iterator[StoredEpisode]:
         """Raises SpecError for a database of another revision, InfrastructureError when it does not answer."""
-        with database(self._deployment) as opened:
+        with open_deployment(self._deployment) as opened:
             yield from stream_episodes(opened, self._wanted)
 
     def __repr__(self) -> str:
@@ -52,12 +52,12 @@ class Episodes:
 
     def count(self) -> int:
         """How many there are."""
-        with database(self._deployment) as opened:
+        with open_deployment(self._deployment) as opened:
             return count_episodes(opened, self._wanted)
 
     def to_columns(self) -> Columns:
         """Name of a column to its values, one for each episode; None where there is none."""
-        with database(self._deployment) as opened:
+        with open_deployment(self._deployment) as opened:
             return read_columns(opened, self._wanted)
 
     def to_pandas(self) -> pandas.DataFrame:

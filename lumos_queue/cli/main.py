@@ -83,8 +83,9 @@ def _describe_problem(error: Exception) -> str:
         told = _describe_option(error, context) if hasattr(error, "possibilities") else f"{message().rstrip('.?')}. "
         return f"{told}See: {context.command_path if context else 'lumos'} --help"
     if type(error).__module__ in ("sqlalchemy.exc", "sqlite3"):
-        problem = str(getattr(error, "orig", None) or error).strip()
-        return f"The database failed: {problem.splitlines()[-1]}. Check it with: lumos doctor"
+        from db.errors import describe_failure
+
+        return describe_failure(error)
     return describe_os_error(error) if isinstance(error, OSError) else ""
 
 

@@ -7,7 +7,7 @@ from lumos_queue.cli import output
 
 
 def plugins(json: opt.Json = False) -> None:
-    """List the plug-ins that are installed, and whether they work.
+    """List the installed plug-ins, and check them.
 
     Each is imported. Exit code 1: one of them does not work.
     """

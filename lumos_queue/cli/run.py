@@ -9,8 +9,8 @@ from typing import Any
 
 from db.figures import count_endings, progress
 from db.jobs import get_job
-from db.states import JobState
 from db.tags import UNNAMED, NameAndTags, tags_of
+from lumos_queue.api.starting import STOPPED, store_job
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.cli.live import Progress
@@ -20,11 +20,9 @@ from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.reports.completeness import completeness, remark
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
-from lumos_queue.submission.extend import remark_on_extend
-from lumos_queue.submission.store import Rows, submit
+from lumos_queue.submission.store import Rows
 from workers.embedded import EmbeddedRun
 
-STOPPED = (JobState.DONE, JobState.CANCELLED, JobState.PAUSED, JobState.FAILED)
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -33,18 +31,8 @@ def submit_and_run(
     windows: int = 0, priority: int = 0, again: bool, follow: bool, tell_known: bool = True,
 ) -> tuple[str, int]:  # fmt: skip
     """Store the job and run or follow it; returns its id and the exit code. Remarks go to standard error."""
-    with database(settings, create=True) as opened:
-        if not again and (told := remark_on_extend(opened, settings, job)):
-            output.say(told)
-        identifier, new = submit(
-            opened, settings, job, rows, named=named or UNNAMED, windows=windows, priority=priority, again=again
-        )
-        with opened.engine.connect() as connection:
-            row = get_job(connection, identifier)
-    if rows and rows.bad:
-        skipped = f"{len(rows.bad)} bad row{'s' * (len(rows.bad) > 1)}"
-        output.say(f"skipped {skipped} of {len(rows.bad) + len(rows.tasks)}; the first: {rows.bad[0]}")
-    return identifier, go_on(settings, row, new or not tell_known, named or UNNAMED, follow)
+    row, new = store_job(settings, job, rows, output.say, named=named, windows=windows, priority=priority, again=again)
+    return row.id, go_on(settings, row, new or not tell_known, named or UNNAMED, follow)
 
 
 def go_on(settings: Settings, row: Any, new: bool, named: NameAndTags, follow: bool) -> int:

@@ -54,7 +54,7 @@ def _matching(
     at, size = clock_of(connection), _PAGE if told else size
     while True:
         rows = page_of_jobs(connection, stored, before, size)
-        for job in _describe(connection, rows, lease_seconds, at):
+        for job in describe_jobs(connection, rows, lease_seconds, at):
             if all(_fits(job, one, of_model.get(one, frozenset())) for one in told):
                 yield job
         if len(rows) < size:
@@ -62,7 +62,8 @@ def _matching(
         before = rows[-1].id
 
 
-def _describe(connection: Connection, rows: Sequence[Any], lease_seconds: float, at: float) -> list[dict[str, Any]]:
+def describe_jobs(connection: Connection, rows: Sequence[Any], lease_seconds: float, at: float) -> list[dict[str, Any]]:
+    """These jobs (their rows) as `list_jobs` describes them; `at`: the time now, by the database's clock."""
     if not rows:
         return []
     jobs = [row.id for row in rows]

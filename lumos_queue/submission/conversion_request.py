@@ -56,8 +56,8 @@ def make_conversion_job(
 ) -> tuple[Convert, Rows]:
     """The job and its rows. Without a broker, the teacher is asked for its identity.
 
-    `given`: rows in place of a file. `remark` gets each note of the source, a line for the person who submits. Raises SpecError for options that cannot
-    be carried out.
+    `given`: rows in place of a file. `remark` gets each note of the source, a line for the person who submits. Raises
+    SpecError for options that cannot be carried out.
     """
     if (full := registered_name(options.source)) != options.source:
         raise SpecError(f"'{options.source}' names a module: name the object in it, {full}")

@@ -94,7 +94,8 @@ def make_inference_job(
 ) -> tuple[Job, Rows]:
     """The job of kind 'infer' or 'evaluate', and its rows. Without a broker, its endpoints are asked who they are.
 
-    `given`: rows in place of a file. `remark` gets each warning of the tools and each note of the benchmark, a line for the person who submits.
+    `given`: rows in place of a file. `remark` gets each warning of the tools and each note of the benchmark, a line for
+    the person who submits.
     """
     trust_named(options)
     checked = check_options(kind, options, remark)

@@ -144,7 +144,8 @@ def load_plugin(group: str, noun: str, name: str) -> Found:
     if len(points) > 1:
         named = " and ".join(sorted(_describe(one) for one in points))
         raise SpecError(f"The {noun} '{name}' is brought by {named}: uninstall all but one.")
-    point, distribution = points[0], points[0].dist
+    point = next(iter(points))
+    distribution = point.dist
     where = (distribution.name, distribution.version) if distribution else ("", "")
     return _load(group, noun, name, point.module, point.attr, *where)
 

@@ -1,0 +1,230 @@
+"""Handles of jobs: looking at one, waiting for it, stopping it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import db.jobs
+from db.reading import clock
+from db.states import ItemState, JobState
+from lumos_queue.api.episodes import Episodes, episodes
+from lumos_queue.api.opening import open_deployment
+from lumos_queue.api.starting import STOPPED, begin_job, run_of
+from lumos_queue.errors import EndpointDown, InfrastructureError, NeedsAttention, SpecError
+from lumos_queue.reports.job_list import describe_jobs
+from lumos_queue.reports.job_list import list_jobs as list_stored
+from lumos_queue.settings import Settings, read_settings
+from lumos_queue.submission.filters import read_job_where
+from workers.embedded import EmbeddedRun
+from workers.patience import Patience, format_give_up
+
+if TYPE_CHECKING:
+    from lumos_queue.api.results import Comparison, Report
+    from lumos_queue.review.scoring import Scored
+
+POLL_SECONDS = 0.25  #: between two looks of `wait` at first; later more, up to the next
+MAX_POLL_SECONDS = 2.0
+LINE_SECONDS = 5.0  #: between two lines of progress
+
+
+def list_jobs(where: str = "", *, limit: int = 20, deployment: Settings | None = None) -> list[JobHandle]:
+    """The newest jobs that meet a filter of jobs (docs/queries.md), the newest first.
+
+    >>> import lumos_queue as lq
+    >>> jobs = lq.list_jobs("benchmark=wordmath state=done", limit=5)
+    """
+    deployment = deployment or read_settings()
+    with open_deployment(deployment) as opened:
+        wanted = read_job_where(opened, where)
+        with opened.engine.connect() as connection:
+            found, _ = list_stored(connection, wanted, limit, deployment.lease_seconds)
+    return [JobHandle(one["job"], deployment) for one in found]
+
+
+def get_job(job: str, *, deployment: Settings | None = None) -> JobHandle:
+    """The job with that id, or with an id that begins so. Raises SpecError where there is none, or more than one.
+
+    >>> import lumos_queue as lq
+    >>> lq.get_job("zzzzzzzz")
+    Traceback (most recent call last):
+    lumos_queue.errors.SpecError: No job 'zzzzzzzz'...
+    """
+    deployment = deployment or read_settings()
+    with open_deployment(deployment) as opened, opened.engine.connect() as connection:
+        return JobHandle(db.jobs.get_job(connection, job).id, deployment)
+
+
+class JobHandle:
+    """A stored job. Every attribute but `id` reads the database anew.
+
+    All methods raise InfrastructureError when the database does not answer, and SpecError when the job was removed.
+    """
+
+    def __init__(self, job: str, deployment: Settings):
+        self.id = job  #: eight letters and digits
+        self._deployment = deployment
+
+    @property
+    def state(self) -> str:
+        """queued, running, paused, cancelling, cancelled, failed or done (db.states.JobState)."""
+        return str(self._row().state)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What was asked, where it stands, and the score so far: as one line of `lumos jobs --json`."""
+        with open_deployment(self._deployment) as opened, opened.engine.connect() as connection:
+            row = db.jobs.get_job(connection, self.id)
+            return describe_jobs(connection, [row], self._deployment.lease_seconds, clock(connection))[0]
+
+    def wait(
+        self, progress: bool | Callable[[dict[str, Any]], None] = False, *, timeout: float | None = None
+    ) -> JobHandle:
+        """Wait until the job has stopped: it is done, paused, cancelled or failed. Returns this handle.
+
+        `progress`: True prints a line now and then on standard error, a function gets `facts` as often. `timeout`:
+        seconds after which TimeoutError is raised; the job goes on.
+
+        Raises SpecError when the job failed, NeedsAttention when all that is left waits for a person's approval,
+        EndpointDown when this process works on it and an endpoint refuses every request for a minute.
+        """
+        until = None if timeout is None else time.monotonic() + timeout
+        run, patience, pause = run_of(self._deployment, self.id), Patience(), POLL_SECONDS
+        told_at, done = 0.0, -1
+        while True:
+            over = run is not None and run.over.is_set()  # before the row is read: it is the last word then
+            row, counts = self._row_and_counts()
+            answered, done = counts.get(ItemState.DONE, 0) != done, counts.get(ItemState.DONE, 0)
+            if progress and (time.monotonic() - told_at >= LINE_SECONDS or row.state in STOPPED):
+                told_at = time.monotonic()
+                (_print_line if progress is True else progress)(self.facts)
+            if row.state in STOPPED or over:
+                return self._stopped(row, run)
+            self._check_outage(run, patience, answered)
+            if counts.get(ItemState.AWAITING) and not counts.get(ItemState.OWED) and not counts.get(ItemState.CLAIMED):
+                raise NeedsAttention(f"Job {self.id} waits for a person: lumos approve {self.id} --list")
+            if until is not None and time.monotonic() >= until:
+                raise TimeoutError(f"Job {self.id} is {row.state} after {timeout:g} s, {done:,} items are done.")
+            left = MAX_POLL_SECONDS if until is None else max(0.0, until - time.monotonic())
+            run.over.wait(min(pause, left)) if run else time.sleep(min(pause, left))
+            pause = min(1.2 * pause, MAX_POLL_SECONDS)
+
+    def report(self) -> Report:
+        """Scores with intervals, endings, calls, tokens, times: of what is there by now."""
+        from lumos_queue.api.results import read_report
+
+        return read_report(self._deployment, [self.id])
+
+    def compare(self, other: JobHandle | str, *, metric: str = "", common: bool = False) -> Comparison:
+        """The other job compared with this one, task by task: what it fixes and breaks, and whether that may be chance.
+
+        `metric`: by default the main one. `common`: unlike or half done jobs, on what both have judged. Raises
+        SpecError for jobs that cannot be compared.
+        """
+        from lumos_queue.api.results import read_comparison
+
+        name = other if isinstance(other, str) else other.id
+        return read_comparison(self._deployment, [self.id, name], metric, common)
+
+    def episodes(self, where: str = "") -> Episodes:
+        """Its finished episodes that meet a filter (docs/queries.md)."""
+        return episodes(f"job={self.id} {where}", deployment=self._deployment)
+
+    def score(self, scorer: Any) -> Scored:
+        """Add the scores of a scorer, an object or its name, to the finished episodes that do not have them yet."""
+        from lumos_queue.api.results import add_scores
+
+        return add_scores(self._deployment, self.id, scorer)
+
+    def cancel(self) -> JobHandle:
+        """Stop it for good; what it stored is kept. Returns this handle."""
+        return self._change(db.jobs.cancel)
+
+    def pause(self) -> JobHandle:
+        """Stop it for a while. Returns this handle."""
+        return self._change(db.jobs.pause)
+
+    def resume(self) -> JobHandle:
+        """Go on with it: what was cancelled, quarantined or ended with infra_error is run again. Returns this handle.
+
+        Raises SpecError when this process has not the plug-ins that the job needs.
+        """
+        self._change(db.jobs.resume)
+        begin_job(self._deployment, self._row())
+        return self
+
+    def __repr__(self) -> str:
+        try:
+            return f"<JobHandle {_line(self.facts)}>"
+        except (SpecError, InfrastructureError) as error:
+            return f"<JobHandle {self.id}: {error}>"
+
+    def _repr_html_(self) -> str:
+        try:
+            facts = self.facts
+        except (SpecError, InfrastructureError) as error:
+            return f"<pre>{escape(f'{self.id}: {error}')}</pre>"
+        shown = {
+            "job": facts["job"],
+            "name": facts["name"],
+            "kind": facts["kind"],
+            "benchmark": facts["benchmark"],
+            "formulation": facts["formulation"],
+            "state": facts["real_state"],
+            "waits": facts["reason"],
+            "finished": f"{facts['done']:,} of {facts['items']:,}",
+            "score": _score(facts),
+        }
+        rows = (f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in shown.items() if text)
+        return f"<table>{''.join(rows)}</table>"
+
+    def _row(self) -> Any:
+        with open_deployment(self._deployment) as opened, opened.engine.connect() as connection:
+            return db.jobs.get_job(connection, self.id)
+
+    def _row_and_counts(self) -> tuple[Any, dict[str, int]]:
+        from db.figures import progress
+
+        with open_deployment(self._deployment) as opened, opened.engine.connect() as connection:
+            return db.jobs.get_job(connection, self.id), progress(connection, self.id)
+
+    def _change(self, change: Callable[..., Any]) -> JobHandle:
+        with open_deployment(self._deployment) as opened:
+            change(opened, self.id)
+        return self
+
+    def _stopped(self, row: Any, run: EmbeddedRun | None) -> JobHandle:
+        if row.state == JobState.FAILED:
+            raise SpecError(f"Job {self.id} failed: {row.waiting}")
+        if run is not None and run.failure is not None and row.state not in STOPPED:
+            raise run.failure
+        return self
+
+    def _check_outage(self, run: EmbeddedRun | None, patience: Patience, answered: bool) -> None:
+        met = run.context.outage if run else None
+        if patience.is_over(met, answered) and met is not None and run is not None:
+            run.stop.set()
+            raise EndpointDown(f"Job {self.id} {format_give_up(met)}. Go on with it: resume()", status=met.status)
+
+
+def _print_line(facts: dict[str, Any]) -> None:
+    print(_line(facts), file=sys.stderr, flush=True)
+
+
+def _line(facts: dict[str, Any]) -> str:
+    asked = " ".join(filter(None, (facts["kind"], facts["benchmark"], facts["formulation"])))
+    told = [f"{facts['job']}: {asked}, {facts['real_state']}, {facts['done']:,} of {facts['items']:,}", _score(facts)]
+    return ", ".join([*filter(None, told), *filter(None, (facts["reason"],))])
+
+
+def _score(facts: dict[str, Any]) -> str:
+    from lumos_queue.pages.wording import tell_interval, tell_metric
+
+    score = facts["score"]
+    if not score:
+        return ""
+    interval = f" {tell_interval(*score['ci95'])}" if score["ci95"] else ""
+    return f"{score['metric']} {tell_metric(score)}{interval}"

@@ -1,0 +1,27 @@
+"""The database of a deployment, opened for one call of a program: its failures are errors of this project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DBAPIError
+
+from db.connection import Database
+from db.errors import describe_failure
+from lumos_queue.errors import InfrastructureError
+from lumos_queue.settings import Settings
+from lumos_queue.submission.database import database
+
+
+@contextmanager
+def open_deployment(deployment: Settings, create: bool = False) -> Iterator[Database]:
+    """Each call has connections of its own, so that threads and forked children may call.
+
+    Raises InfrastructureError when the database does not answer, SpecError when it is at another revision.
+    """
+    try:
+        with database(deployment, create) as opened:
+            yield opened
+    except DBAPIError as error:
+        raise InfrastructureError(describe_failure(error)) from error

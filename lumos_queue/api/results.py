@@ -1,0 +1,110 @@
+"""What is computed of jobs: reports and comparisons, as values, as text and as a page of a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from db.jobs import get_job
+from lumos_queue.api.objects import name_object
+from lumos_queue.api.opening import open_deployment
+from lumos_queue.pages.compose import JobsPage, compose, read_page
+from lumos_queue.pages.fit import write_small
+from lumos_queue.pages.html import render_html
+from lumos_queue.pages.limits import LEVELS
+from lumos_queue.pages.markdown import render_markdown
+from lumos_queue.pages.wording import tell_interval
+from lumos_queue.reports.comparison import Options, compare_jobs
+from lumos_queue.review.scorers.registry import SCORERS
+from lumos_queue.review.scoring import Scored, score_job
+from lumos_queue.settings import Settings
+from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.new_file import write_new
+
+HEIGHT = 600  #: of a page in a notebook, in pixels
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class JobsResult:
+    """What was read of jobs, at one moment."""
+
+    values: dict[str, Any]  #: as the command prints it with --json
+    _page: JobsPage
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def to_markdown(self) -> str:
+        return render_markdown(compose(self._page, LEVELS[0]))
+
+    def to_html(self) -> str:
+        """One page without scripts that loads nothing, as `lumos report --html` writes it."""
+        return write_small(self._page, render_html).decode()
+
+    def write(self, path: str | Path) -> Path:
+        """Write the page to a new file: HTML, or Markdown where its name ends in .md. Raises SpecError if it exists."""
+        target = from_launch(path)
+        text = self.to_markdown() if target.suffix == ".md" else self.to_html()
+        write_new(target, text.encode())
+        return target
+
+    def _repr_html_(self) -> str:
+        # A frame of its own: the page has a policy that allows nothing, and styles that must not meet the notebook's.
+        shown = escape(self.to_html(), quote=True)
+        return f'<iframe sandbox srcdoc="{shown}" style="border:0;width:100%;height:{HEIGHT}px"></iframe>'
+
+
+class Report(JobsResult):
+    """The report of a job: `report["value"]`, `report["ci95"]`, `report["endings"]`, … A page in a notebook."""
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+    def __repr__(self) -> str:
+        one = self.values
+        told = f"{one['finished']:,} of {one['n']:,}"
+        score = f", {one['metric']} {one['value']} {one['ci95']}" if "value" in one else ""
+        return f"<Report of {one['job']}: {one['state']}, {told}{score}>"
+
+
+class Comparison(JobsResult):
+    """Jobs compared task by task: `comparison["comparisons"][0]` has difference, ci95, p, fixed and broken."""
+
+    def __str__(self) -> str:
+        lines = []
+        for job, one in zip(self.values["jobs"][1:], self.values["comparisons"], strict=True):
+            interval = tell_interval(*one["ci95"])
+            lines.append(
+                f"{job['job']} - {self.values['baseline']}, {self.values['metric']}: {100 * one['difference']:+.1f} "
+                f"{interval} points, p = {one['p']:.2g}, {one['fixed']} fixed, {one['broken']} broken, "
+                f"{one['pairs']} pairs"
+            )
+        return "\n".join([*lines, *self.values["notes"]])
+
+    def __repr__(self) -> str:
+        return f"<Comparison {str(self).splitlines()[0]}>"
+
+
+def read_report(deployment: Settings, jobs: Sequence[str]) -> Report:
+    """The report of a job."""
+    with open_deployment(deployment) as opened, opened.engine.connect() as connection:
+        page = read_page(connection, [get_job(connection, job) for job in jobs])
+    return Report(dict(page.material.jobs[0].report), page)
+
+
+def read_comparison(deployment: Settings, jobs: Sequence[str], metric: str, common: bool) -> Comparison:
+    """The comparison of jobs with the first of them. Raises SpecError where they cannot be compared."""
+    with open_deployment(deployment) as opened, opened.engine.connect() as connection:
+        rows = [get_job(connection, job) for job in jobs]
+        found = compare_jobs(connection, rows, Options(metric, common))
+        return Comparison(found, read_page(connection, rows))
+
+
+def add_scores(deployment: Settings, job: str, scorer: Any) -> Scored:
+    """Add the scores of a scorer, an object or its name, to the episodes of a job."""
+    name = name_object(SCORERS, scorer, getattr(scorer, "name", ""), deployment.model_copy(update={"broker_url": ""}))
+    with open_deployment(deployment) as opened:
+        return score_job(opened, deployment, job, name)
