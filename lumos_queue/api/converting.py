@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.api.evaluating import Model, Values, handle_of, pairs
+from lumos_queue.api.evaluating import Model, Values
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.objects import address_of, name_benchmark
 from lumos_queue.api.starting import call_outside_loop, log, store_job
+from lumos_queue.api.submitting import handle_of, pairs
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings, read_settings

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.api.evaluating import Values, handle_of, pairs
+from lumos_queue.api.evaluating import Values
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.starting import log, store_job
+from lumos_queue.api.submitting import handle_of, pairs
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.train import Train
 from lumos_queue.settings import Settings, read_settings
