@@ -71,6 +71,7 @@ def url(request, tmp_path_factory):
             "INSERT INTO label (episode, position, branch, value, note, labeller, labelled_at) "
             "VALUES (5, 1, 0, 'right', '', 'somebody', 0), (6, NULL, NULL, 'right', '', 'somebody', 0)",
             "UPDATE job SET name = 'First try' WHERE id = 'aaaaaaa5'",
+            "UPDATE job SET kind = 'convert' WHERE id = 'aaaaaaa8'",
             "INSERT INTO job_tag (job, key, value) VALUES ('aaaaaaa5', 'team', 'maths'), ('aaaaaaa7', 'team', 'qa'), "
             "('aaaaaaa7', 'run', 'maths')",
         ):
@@ -124,12 +125,12 @@ CASES = {
     "benchmark~qa": lambda e: "qa" in e.task.benchmark,
     'name="First try"': lambda e: e.job == "aaaaaaa5",
     "name~first": lambda e: e.job == "aaaaaaa5",
-    "name!=first": lambda e: True,
+    'name!="First try"': lambda e: e.job != "aaaaaaa5",
     "tag.team=maths": lambda e: e.job == "aaaaaaa5",
     "tag.team!=maths": lambda e: e.job != "aaaaaaa5",
     "tag.team~q": lambda e: e.job == "aaaaaaa7",
     'tag.team~""': lambda e: e.job in ("aaaaaaa5", "aaaaaaa7"),
-    "kind!=train": lambda e: True,
+    "kind=convert": lambda e: e.job == "aaaaaaa8",
     "project=default split=train licence=MIT": lambda e: True,
     "formulation!=iterative": lambda e: e.formulation != "iterative",
     "origin=converted": lambda e: e.origin == "converted",
