@@ -71,7 +71,6 @@ def url(request, tmp_path_factory):
             "INSERT INTO label (episode, position, branch, value, note, labeller, labelled_at) "
             "VALUES (5, 1, 0, 'right', '', 'somebody', 0), (6, NULL, NULL, 'right', '', 'somebody', 0)",
             "UPDATE job SET name = 'First try' WHERE id = 'aaaaaaa5'",
-            "UPDATE job SET kind = 'convert' WHERE id = 'aaaaaaa8'",
             "INSERT INTO job_tag (job, key, value) VALUES ('aaaaaaa5', 'team', 'maths'), ('aaaaaaa7', 'team', 'qa'), "
             "('aaaaaaa7', 'run', 'maths')",
         ):
@@ -130,7 +129,7 @@ CASES = {
     "tag.team!=maths": lambda e: e.job != "aaaaaaa5",
     "tag.team~q": lambda e: e.job == "aaaaaaa7",
     'tag.team~""': lambda e: e.job in ("aaaaaaa5", "aaaaaaa7"),
-    "kind=convert": lambda e: e.job == "aaaaaaa8",
+    "kind=infer": lambda e: e.job in ("aaaaaaa8", "aaaaaaa9"),
     "project=default split=train licence=MIT": lambda e: True,
     "formulation!=iterative": lambda e: e.formulation != "iterative",
     "origin=converted": lambda e: e.origin == "converted",
