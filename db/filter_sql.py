@@ -8,11 +8,12 @@ from typing import Any
 from sqlalchemy import Connection, Float, collate, exists, false, func, literal, not_, select
 from sqlalchemy.orm import aliased
 
+from db.conditions import Condition, contains, is_one_of
 from db.filters import CHOICES, Filter, Term
 from db.job_filters import COMPARE, compare, job_condition, jobs_of_model
 from db.labels import RATING, RATINGS, VALUES
 from db.models import EpisodeRow, ExecutionRow, JobRow, Label, ScoreRow, SubgoalRow, VerdictRow
-from db.searching import Condition, contains, is_one_of, of_accepted_attempt, says
+from db.searching import of_accepted_attempt, says
 from db.states import HIDDEN
 
 _OF_EPISODE = ("job", "split", "formulation", "origin", "licence", "ending", "calls", "sample")

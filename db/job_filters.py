@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Float, exists, func, literal, not_, select
 
+from db.conditions import Condition, contains, is_one_of
 from db.filters import Term
 from db.models import JobEndpoint, JobRow, JobTag
-from db.searching import Condition, contains, is_one_of
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -10,18 +11,11 @@ from sqlalchemy import Connection, select
 from db.connection import Database
 from db.filters import Filter, Term, parse_job_where, parse_where
 from db.models import JobRow, JobTag, ScoreSum
-from lumos_queue.benchmarks.registry import BENCHMARKS
 from lumos_queue.errors import unknown
-from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.reports.real_state import read_state
-from lumos_queue.util.registry import Registry
 
-#: Field to the names that there are beside those of stored jobs.
-_NAMES: dict[str, Registry | tuple[str, ...]] = {
-    "benchmark": BENCHMARKS,
-    "formulation": FORMULATIONS,
-    "origin": ("run", "converted", "derived", "imported", "corrected"),
-}
+_ORIGINS = ("run", "converted", "derived", "imported", "corrected")
+_NAMED = ("benchmark", "formulation", "origin")  #: fields whose values are names; `tag` and `metric` have them as keys
 
 
 def read_where(database: Database, text: str) -> Filter:
@@ -45,7 +39,7 @@ def _with_whole_state(one: Term) -> Term:
 
 def _check(database: Database, wanted: Filter) -> None:
     named = [
-        one for one in wanted.terms if one.field in ("tag", "metric") or (one.field in _NAMES and one.operator != "~")
+        one for one in wanted.terms if one.field in ("tag", "metric") or (one.field in _NAMED and one.operator != "~")
     ]
     if not named:
         return
@@ -57,14 +51,24 @@ def _check(database: Database, wanted: Filter) -> None:
                 case "metric":
                     _require(connection, "metric", one.key, (), ScoreSum.metric)
                 case field:
-                    _require(connection, field, str(one.value), _NAMES[field], getattr(JobRow, field))
+                    _require(connection, field, str(one.value), _names_of(field), getattr(JobRow, field))
 
 
-def _require(connection: Connection, what: str, name: str, names: Registry | tuple[str, ...], column: Any) -> None:
+def _names_of(field: str) -> Collection[str]:
+    """The names that there are beside those of stored jobs."""
+    if field == "origin":
+        return _ORIGINS
+    # Here, as a list of jobs without such a term must not wait for them.
+    from lumos_queue.benchmarks.registry import BENCHMARKS
+    from lumos_queue.formulations.registry import FORMULATIONS
+
+    return (BENCHMARKS if field == "benchmark" else FORMULATIONS).names
+
+
+def _require(connection: Connection, what: str, name: str, names: Collection[str], column: Any) -> None:
     """Raises SpecError unless the name is one of these, or stored. Where there are none at all, any will do."""
     if name in names:
         return
-    listed = names.names if isinstance(names, Registry) else names
-    known = {*listed, *connection.execute(select(column).distinct()).scalars()} - {""}
+    known = {*names, *connection.execute(select(column).distinct()).scalars()} - {""}
     if known and name not in known:
         raise unknown(what, name, known)

@@ -73,7 +73,7 @@ def test_an_interrupted_evaluation_is_resumed_without_repeating_an_episode(envir
     report = json.loads(out)
     assert process.returncode == 130
     assert f"lumos resume {report['job']}" in err.decode()
-    assert 4 < report["finished"] < 120
+    assert 4 < report["finished"] < 120 and report["real_state"] == "nobody works on it"
     assert (report["complete"], report["items"].get("claimed")) == (False, None)
     low, high = report["bounds"]
     assert high - low == pytest.approx((120 - report["finished"]) / 120, abs=1e-5)

@@ -72,7 +72,7 @@ def test_a_screen_says_how_far_a_job_is_with_bounds_calls_and_errors(database):
     shown = "\n".join(render(watched_once(database, job), 100, 40))
     assert f"{job}  running  evaluate wordmath iterative" in shown and "4/8  50 %" in shown
     # Two of four are right; of all eight two are, or six.
-    assert "score so far  2/4 = 50.0%  [15.0%, 85.0%]  whole job 25.0% to 75.0%" in shown
+    assert "score so far  2/4 = 50.0 %  [15.0, 85.0]  whole job 25.0 to 75.0 %" in shown
     assert "action_error 1  answered 3" in shown and "1 worker alive, 1 at work" in shown
     assert f"{5:>15}  {7:>7}    -  {URL}" in shown, "in flight, waiting, no cap"
     text = watched_once(database, job).jobs[0].errors[0].text

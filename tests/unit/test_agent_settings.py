@@ -87,8 +87,8 @@ def test_a_role_is_sampled_as_the_formulation_has_it_but_for_what_is_given():
     [
         ("temperature", "1", "names no role: expected --sampling ROLE.NAME=VALUE."),
         ("router.temperature", "1", "No role that --sampling can set here called 'router'. Choose one of: policy, qa"),
-        ("policy.stop", "x", "No setting of --sampling called 'stop'. Did you mean 'top_p'? Choose one of: beams, epsilon, max_tokens, "
-         "temperature, top_p."),
+        ("policy.stop", "x", "No setting of --sampling called 'stop'. Did you mean 'top_p'? Choose one of: beams, "
+         "epsilon, max_tokens, temperature, top_p."),
         ("policy.temperature", "-1", "policy.temperature must be a finite number that is not negative, not '-1'."),
         ("policy.temperature", "nan", "must be a finite number"),
         ("policy.temperature", "inf", "must be a finite number"),

@@ -379,7 +379,9 @@ def test_more_demonstrations_than_there_are_are_refused(domain, most):
 
 
 def test_unknown_names_list_the_choices():
-    with pytest.raises(SpecError, match=r"No domain called 'math'\. Choose one of: complex_qa, .*maths"):
+    with pytest.raises(
+        SpecError, match=r"No domain called 'math'\. Did you mean 'maths'\? Choose one of: complex_qa, .*maths"
+    ):
         Dialogue(task("q"), "math")
     with pytest.raises(SpecError, match=r"No framing called 'test'\. Choose one of: eval, train"):
         Dialogue(task("q"), "maths", "test")

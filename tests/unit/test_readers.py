@@ -273,7 +273,9 @@ def test_files_are_read_row_by_row(tmp_path):
 
 
 def test_an_unknown_benchmark_lists_the_known_ones():
-    with pytest.raises(SpecError, match=r"No benchmark called .gsm9k.. Choose one of: aokvqa, asdiv, gsm8k"):
+    with pytest.raises(
+        SpecError, match=r"No benchmark called .gsm9k.. Did you mean .gsm8k.. Choose one of: aokvqa, asdiv, gsm8k"
+    ):
         open_benchmark("gsm9k")
 
 

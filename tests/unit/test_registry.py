@@ -31,5 +31,7 @@ def test_an_object_is_imported_when_it_is_asked_for(registry):
 
 
 def test_an_unknown_name_lists_the_names(registry):
-    with pytest.raises(SpecError, match=r"No widget called 'smal'\. Choose one of: broken, small\."):
+    with pytest.raises(
+        SpecError, match=r"No widget called 'smal'\. Did you mean 'small'\? Choose one of: broken, small\."
+    ):
         registry.load("smal")

@@ -206,7 +206,8 @@ def test_options_are_checked_at_submission(tmp_path):
     [
         (
             {"catalog": "x"},
-            "No tool option of domain 'webshop' called 'catalog'. Choose one of: attributes, catalogue, ",
+            "No tool option of domain 'webshop' called 'catalog'. Did you mean 'catalogue'\\? Choose one of: "
+            "attributes, catalogue, ",
         ),
         ({"attributes": "x"}, "goes with a catalogue"),
         ({"catalogue": "/nowhere/items.json"}, "cannot read '/nowhere/items.json'"),
