@@ -30,10 +30,10 @@ _DEMONSTRATIONS = (
     Demonstration(
         "In which town was the architect of the Velmar Opera House born?",
         (
-            _hop(1, "Velmar Opera House", "Who designed the Velmar Opera House?", "Ilse Tarnow"),
+            _hop(1, "Velmar Opera House", "Who designed the Velmar Opera House?", "Ilse Garvane"),
             _hop(2, "REF", "In which town was REF born?", "Brennick", earlier=1),
         ),
-        "The Velmar Opera House was designed by Ilse Tarnow. Ilse Tarnow was born in Brennick.",
+        "The Velmar Opera House was designed by Ilse Garvane. Ilse Garvane was born in Brennick.",
         "Brennick",
     ),
     Demonstration(

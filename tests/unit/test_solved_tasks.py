@@ -42,8 +42,8 @@ SHOWN = {
 BOTH = ("planner", "grounder")
 #: The pages that answer the questions; none of this exists.
 PAGES = {
-    "Velmar Opera House": "The Velmar Opera House was designed by Ilse Tarnow and opened in spring.",
-    "Ilse Tarnow": "Ilse Tarnow was born in the town of Brennick.",
+    "Velmar Opera House": "The Velmar Opera House was designed by Ilse Garvane and opened in spring.",
+    "Ilse Garvane": "Ilse Garvane was born in the town of Brennick.",
     "Karsk Tower": "The Karsk Tower is 212 metres high.",
     "Holm Viaduct": "The Holm Viaduct is 340 metres long.",
     "Orla Finck": "Orla Finck, a painter, was born on 3 May 1884.",
