@@ -88,7 +88,10 @@ RowOptions = Annotated[
     ),
 ]
 Shots = Annotated[
-    int | None, typer.Option(min=0, help="Demonstrations in the prompt; default: all that the domain has.")
+    int | None,
+    typer.Option(
+        min=0, help="Demonstrations in the prompt; default: with iterative all of webshop and intercode_sql, else none."
+    ),
 ]
 AnswerBy = Annotated[
     str,

@@ -23,10 +23,15 @@ GROUND = (
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """A solved task; each step is (subgoal with its label, the grounder's line, the result as the planner is told)."""
+    """A solved task; each step is (subgoal with its label, the grounder's line, the result as the planner is told).
+
+    Subgoals and lines name earlier results (`R2`), and never say them: so the steps are also a plan made at once.
+    """
 
     task: str
     steps: tuple[tuple[str, str, str], ...]
+    rationale: str = ""  #: what a chain of thought says before the answer; on one line
+    answer: str = ""  #: '': what is done counts, and nothing is answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +62,9 @@ class Domain:
     reply_prefix: str = ""  #: what the grounder's first reply after demonstrations is begun with
     cot_ending: str = "Answer is {answer}."  #: how the target of a chain of thought ends
     cot_cut: str = ""  #: the words at which a rationale is cut off for a chain of thought; '': nowhere
-    demonstrations: tuple[Demonstration, ...] = ()  #: for domains that the published models were not trained on
+    demonstrations: tuple[Demonstration, ...] = ()  #: that `--shots` can put in front of a prompt, from the first on
+    #: formulation to the number that are shown unless `--shots` says otherwise; where none is named, 0
+    default_shots: Mapping[str, int] = field(default_factory=dict)
 
     # --- limits and stopping ------------------------------------------------------------------------------------------
     max_subgoals: int = 8  #: after which the iterative formulation gives up, unless it is told otherwise

@@ -77,5 +77,6 @@ DOMAIN = Domain(
     calls=False,
     published_actions="",  # any SQL may be written: there is no list
     demonstrations=_DEMONSTRATIONS,
+    default_shots={"iterative": len(_DEMONSTRATIONS)},
     ends_by_action=True,  # submitting the last query
 )

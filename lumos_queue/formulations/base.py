@@ -42,7 +42,7 @@ class Formulation:
     trainable: bool = True  #: whether a gold solution gives its conversations in full
     taught_with: Mapping[str, str] = field(default_factory=dict)  #: the settings under which these are its prompts
     limited: bool = False  #: whether it stops at the agent's limit of subgoals
-    demonstrated: bool = False  #: whether the demonstrations of a domain show it
+    demonstrated: bool = False  #: whether the demonstrations of a domain can show it
     versioned: bool = False  #: whether its versions differ
     expected_calls: Callable[[int, int], int] | None = None  #: model calls, from subgoals and their limit, if fixed
     settings: Mapping[str, Setting] = field(default_factory=dict)  #: what `--setting NAME=VALUE` can say, by name

@@ -12,11 +12,18 @@ from lumos_queue.records import Ending, Outcome, Task
 
 def cot(task: Task, agent: Agent) -> Commands[Outcome]:
     """One model call."""
-    reply = yield from Ask("solver", question_prompt(task, agent.framing))
+    reply = yield from Ask("solver", agent.answers_shown(reasoned=True) + question_prompt(task, agent.framing))
     answer = read_cot_answer(reply.text)
     if not answer:
         return Outcome(None, Ending.NO_ANSWER, "the reply names no answer")
     return Outcome(answer, Ending.ANSWERED)
 
 
-FORMULATION = Formulation("cot", cot, ("solver",), executes=False)
+FORMULATION = Formulation(
+    "cot",
+    cot,
+    ("solver",),
+    executes=False,
+    demonstrated=True,
+    prefixes=lambda agent: {"solver": agent.answers_shown(reasoned=True)},
+)

@@ -11,11 +11,18 @@ from lumos_queue.records import Ending, Outcome, Task
 
 def direct(task: Task, agent: Agent) -> Commands[Outcome]:
     """One model call. The whole reply is the answer."""
-    reply = yield from Ask("solver", question_prompt(task, agent.framing))
+    reply = yield from Ask("solver", agent.answers_shown(reasoned=False) + question_prompt(task, agent.framing))
     answer = reply.text.strip()
     if not answer:
         return Outcome(None, Ending.NO_ANSWER, "the reply is empty")
     return Outcome(answer, Ending.ANSWERED)
 
 
-FORMULATION = Formulation("direct", direct, ("solver",), executes=False)
+FORMULATION = Formulation(
+    "direct",
+    direct,
+    ("solver",),
+    executes=False,
+    demonstrated=True,
+    prefixes=lambda agent: {"solver": agent.answers_shown(reasoned=False)},
+)

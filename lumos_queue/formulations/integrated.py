@@ -39,4 +39,4 @@ def solve_integrated(task: Task, agent: Agent, version: int = VERSION) -> Comman
     return (yield from at_limit(agent, history, version))
 
 
-FORMULATION = Formulation("integrated", solve_integrated, ("solver",), limited=True, versioned=True)
+FORMULATION = Formulation("integrated", solve_integrated, ("solver",), limited=True, demonstrated=True, versioned=True)

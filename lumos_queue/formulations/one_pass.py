@@ -16,7 +16,7 @@ from lumos_queue.records import Ending, Outcome, Task
 
 def one_pass(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """Two model calls. The first action that fails ends the episode, as later ones would build on it."""
-    dialogue = agent.dialogue(task)
+    dialogue = agent.dialogue(task, whole_plans=True)
     plan = yield from Ask("planner", dialogue.to_planner())
     subgoals = read_plan(plan.text)
     for subgoal in subgoals:
@@ -41,5 +41,11 @@ def one_pass(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outco
 
 
 FORMULATION = Formulation(
-    "one-pass", one_pass, ("planner", "grounder"), versioned=True, expected_calls=lambda subgoals, limit: 2
+    "one-pass",
+    one_pass,
+    ("planner", "grounder"),
+    demonstrated=True,
+    versioned=True,
+    expected_calls=lambda subgoals, limit: 2,
+    prefixes=lambda agent: agent.dialogue(Task("", "", "", ""), whole_plans=True).prompt_prefixes,
 )

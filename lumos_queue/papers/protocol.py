@@ -28,7 +28,7 @@ def paper_settings(column: PaperColumn, formulation: str) -> dict[str, Any]:
         "top_p": TOP_P,
         "max_tokens": MAX_TOKENS,
         "framing": FRAMING,
-        "shots": len(DOMAINS.load(benchmark.domain).demonstrations) if tried.demonstrated else 0,
+        "shots": DOMAINS.load(benchmark.domain).default_shots.get(formulation, 0),
         "answer_by": answer_by(benchmark),
     }
     if tried.limited:

@@ -11,6 +11,7 @@ from lumos_queue.commands import digest
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.limits import Limits
+from lumos_queue.prompts.demonstrations import show_answers, show_plans, show_steps
 from lumos_queue.prompts.dialogue import Dialogue
 from lumos_queue.records import Task
 from lumos_queue.scoring.limit import AtLimit
@@ -26,7 +27,7 @@ class Agent:
     sampling: Sampling = field(default_factory=Sampling)
     max_subgoals: int = 8  #: the iterative formulation's limit
     tools: Mapping[str, str] = field(default_factory=dict)  #: options of the domain's actions, checked (`prepare`)
-    shots: int = 0  #: demonstrations in front of the conversation, in domains that have some
+    shots: int = 0  #: demonstrations in front of each conversation: the domain's first ones
     answer_by: str = "last"  #: what the answer is: the value of the 'last' variable, or what 'qa' makes of all answers
     at_limit: str = ""  #: what an answer at the limit is worth (limit.py); '': what it is in the domain
     #: role to sha256, where the weights are at hand (`local:`)
@@ -42,8 +43,14 @@ class Agent:
             at_limit = DOMAINS.load(self.domain).at_limit if self.domain in DOMAINS else AtLimit.WRONG
             object.__setattr__(self, "at_limit", at_limit)
 
-    def dialogue(self, task: Task) -> Dialogue:
-        return Dialogue(task, self.domain, self.framing, self.shots)
+    def dialogue(self, task: Task, whole_plans: bool = False) -> Dialogue:
+        """The conversations of an episode. Before them: demonstrations of `whole_plans`, or of subgoal by subgoal."""
+        show = show_plans if whole_plans else show_steps
+        return Dialogue(task, self.domain, self.framing, show(self.domain, self.framing, self.shots))
+
+    def answers_shown(self, reasoned: bool) -> str:
+        """The demonstrations of a model that answers alone: answers with the reasons for them, or bare ones."""
+        return show_answers(self.domain, self.framing, self.shots, reasoned)
 
     def subgoal_numbers(self) -> range:
         return range(1, self.max_subgoals + 1)

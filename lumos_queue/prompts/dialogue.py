@@ -8,13 +8,14 @@ Roles and `</s>` are plain text. In texts of tasks and tools the marks of roles 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
-from lumos_queue.domains.base import Demonstration, Domain
+from lumos_queue.domains.base import Domain
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.errors import SpecError, unknown
+from lumos_queue.errors import unknown
 from lumos_queue.notation import format_result, read_actions, strip_label, without_roles
 from lumos_queue.records import Action, Execution, Subgoal, Task, record
 
@@ -110,35 +111,32 @@ class Dialogue:
 
     The order is `to_planner`, `add_plan`, `to_grounder`, `add_grounding`, `observe` for each action, and again; or
     `to_solver`, `add_solution`, `observe`. Asking twice for the same prompt gives the same prompt; replies without a
-    prompt before them open the turn they answer. `shots` demonstrations precede the planner's and the grounder's
-    conversations.
+    prompt before them open the turn they answer. Demonstrations (demonstrations.py) precede the conversations.
     """
 
-    def __init__(self, task: Task, domain: str, framing: str = "train", shots: int = 0):
-        """Raises SpecError for an unknown domain or framing, and for more demonstrations than the domain has."""
+    def __init__(
+        self, task: Task, domain: str, framing: str = "train", shown: Mapping[str, str] = MappingProxyType({})
+    ):
+        """`shown`: role to the text of its demonstrations. Raises SpecError for an unknown domain or framing."""
         self._task = task.question.strip()
         self._domain = DOMAINS.load(domain)
-        most = len(self._domain.demonstrations)
-        if not 0 <= shots <= most:
-            raise SpecError(f"Domain '{domain}' has {most} demonstrations, not {shots}: see --shots.")
         self._style = get_framing(framing)
-        self._shots = self._domain.demonstrations[:shots]
-        self._planner = _Conversation(self._style, self._write_demonstrations(self._planner_demonstration))
-        self._grounder = _Conversation(self._style, self._write_demonstrations(self._grounder_demonstration))
-        self._solver = _Conversation(self._style)
+        self._shown = shown
+        self._planner, self._grounder, self._solver = map(self._begin, ("planner", "grounder", "solver"))
         self._subgoal: Subgoal | None = None
         self._result = ""  #: of the current subgoal, as the planner is told it
         self._results: dict[str, str] = {}  #: `Subgoal 1` to its result, where the last action gave one
 
+    def _begin(self, role: str) -> _Conversation:
+        return _Conversation(self._style, self._shown.get(role, ""))
+
     @property
     def prompt_prefixes(self) -> dict[str, str]:
         """Role to the leading text of its first prompt that is the same for every task of the domain."""
-        planner = self._write_demonstrations(self._planner_demonstration)
-        grounder = self._write_demonstrations(self._grounder_demonstration)
         return {
-            "planner": f"{planner}{USER}{PLAN_HEAD}Task: ",
-            "grounder": f"{grounder}{USER}{self._domain.ground_head}Task: ",
-            "solver": f"{USER}{_solver_head(self._domain)}Task: ",
+            "planner": f"{self._shown.get('planner', '')}{USER}{PLAN_HEAD}Task: ",
+            "grounder": f"{self._shown.get('grounder', '')}{USER}{self._domain.ground_head}Task: ",
+            "solver": f"{self._shown.get('solver', '')}{USER}{_solver_head(self._domain)}Task: ",
         }
 
     @property
@@ -176,13 +174,8 @@ class Dialogue:
         return self._grounder.text + self._primer
 
     def to_grounder_all(self, plan: str) -> str:
-        """The prompt for grounding a whole plan at once: a new conversation replaces the one so far.
-
-        Raises SpecError where there are demonstrations: they show one subgoal at a time.
-        """
-        if self._shots:
-            raise SpecError(f"Domain '{self._domain.name}' demonstrates one subgoal at a time: use --shots 0.")
-        self._grounder = _Conversation(self._style)
+        """The prompt for grounding a whole plan at once: a new conversation replaces the one so far."""
+        self._grounder = self._begin("grounder")
         self._grounder.add("user", f"{self._ground_task()}Subgoals to be grounded: {plan.strip()}\n")
         return self._grounder.text
 
@@ -229,8 +222,8 @@ class Dialogue:
     def _solver_turn(self) -> str:
         return self._report() if self._solver.turns else f"{_solver_head(self._domain)}{self._plan_task()}"
 
-    def _plan_task(self, task: str = "") -> str:
-        return f"Task: {task or self._task}; Initial Environment Description: None."
+    def _plan_task(self) -> str:
+        return f"Task: {self._task}; Initial Environment Description: None."
 
     def _report(self) -> str:
         """What became of the current subgoal."""
@@ -259,28 +252,10 @@ class Dialogue:
             )
         return f"{turn}\n"
 
-    def _ground_task(self, task: str = "") -> str:
-        return f"{self._domain.ground_head}Task: {task or self._task} \n"
+    def _ground_task(self) -> str:
+        return f"{self._domain.ground_head}Task: {self._task} \n"
 
     @property
     def _primer(self) -> str:
         """What the reply is begun with, as in the original: in the first turn after demonstrations."""
-        return self._domain.reply_prefix if self._shots and len(self._grounder.turns) == 1 else ""
-
-    def _write_demonstrations(self, write: Callable[[Demonstration], str]) -> str:
-        return "".join(map(write, self._shots))
-
-    def _planner_demonstration(self, shown: Demonstration) -> str:
-        """Ends with a header and no reply, as in the original: after the last result there is nothing to be planned."""
-        turns = [Turn("user", f"{PLAN_HEAD}{self._plan_task(shown.task)}")]
-        for number, (subgoal, _, result) in enumerate(shown.steps, start=1):
-            told = f"The execution result for Subgoal {number} is {result.strip().removesuffix('.')}."
-            turns += [Turn("assistant", subgoal), Turn("user", told)]
-        return "".join(map(self._style.write, turns)) + "\n\n"
-
-    def _grounder_demonstration(self, shown: Demonstration) -> str:
-        turns = []
-        for subgoal, actions, _ in shown.steps:
-            head = "" if turns else self._ground_task(shown.task)
-            turns += [Turn("user", f"{head}Subgoal to be grounded: {subgoal}\n"), Turn("assistant", actions)]
-        return "".join(map(self._style.write, turns))
+        return self._domain.reply_prefix if self._shown.get("grounder") and len(self._grounder.turns) == 1 else ""

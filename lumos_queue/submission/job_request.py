@@ -23,7 +23,6 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.models.starter import STARTER, remark_on_starter
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
-from lumos_queue.records import Task
 from lumos_queue.scoring.sample_sets import draw_sets
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agent_settings import AgentSettings, read_samplings, read_settings
@@ -165,7 +164,7 @@ def make_job_on(
     given = parse_pairs("--sampling", options.samplings)
     agent = replace(agent, samplings=read_samplings(formulation, tuple(agent.roles), agent.sampling, given))
     check_search(formulation, agent, remark)  # raises SpecError also for a setting's value that is not valid
-    _check_demonstrations(agent, formulation, benchmark)
+    _check_demonstrations(agent, formulation)
     infer = Infer(
         options.benchmark,
         dataset,
@@ -184,13 +183,11 @@ def make_job_on(
     return Evaluate(infer) if kind == "evaluate" else infer
 
 
-def _check_demonstrations(agent: Agent, formulation: Formulation, benchmark: Benchmark) -> None:
-    """Raises SpecError if the domain has too few demonstrations, or none with a whole plan where one is needed."""
-    if formulation.prefixes is not None:  # its prompts are its own
-        return
-    dialogue = agent.dialogue(Task(benchmark.name, "", "", ""))
-    if formulation.name == "one-pass":
-        dialogue.to_grounder_all("")
+def _check_demonstrations(agent: Agent, formulation: Formulation) -> None:
+    """Raises SpecError if the formulation shows none, or the domain has too few, or none of the kind that it shows."""
+    if agent.shots and not formulation.demonstrated:
+        raise SpecError(f"The formulation '{formulation.name}' shows no demonstrations: leave out --shots.")
+    formulation.prompt_prefixes(agent)
 
 
 def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
@@ -263,7 +260,5 @@ def resolve_job(settings: Settings, job: str) -> str:
 
 
 def _shots(options: InferenceOptions, domain: str) -> int:
-    """Number of demonstrations in the prompt: by default all of the domain's, for the formulation iterative only."""
-    if options.shots is not None:
-        return options.shots
-    return len(DOMAINS.load(domain).demonstrations) if FORMULATIONS.load(options.formulation).demonstrated else 0
+    """Number of demonstrations in the prompt: unless it is given, what the domain says of the formulation."""
+    return DOMAINS.load(domain).default_shots.get(options.formulation, 0) if options.shots is None else options.shots

@@ -152,12 +152,12 @@ def test_a_job_keeps_what_was_asked_for_and_is_read_back_as_it_was(tmp_path, reg
     assert agent.digest != request(tmp_path, settings=("children=2",)).infer.agent.digest
 
 
-def test_prompts_of_its_own_need_no_demonstration_of_the_domain(tmp_path, registered):
-    """A dialogue of this domain would lack them, and be refused."""
-    job = request(tmp_path, shots=99)
-    assert job.prompt_prefixes() == {"policy": "You may use functions.\n"}
-    with pytest.raises(SpecError, match="demonstrations"):
-        FORMULATIONS._loaded["search"] = replace(SEARCH, prefixes=None)
+def test_demonstrations_are_refused_where_the_prompts_show_none(tmp_path, registered):
+    assert request(tmp_path, shots=0).prompt_prefixes() == {"policy": "You may use functions.\n"}
+    with pytest.raises(SpecError, match="The formulation 'search' shows no demonstrations: leave out --shots"):
+        request(tmp_path, shots=1)
+    FORMULATIONS._loaded["search"] = replace(SEARCH, prefixes=None, demonstrated=True)
+    with pytest.raises(SpecError, match="Domain 'maths' has 4 demonstrations, not 99: see --shots"):
         request(tmp_path, shots=99)
 
 

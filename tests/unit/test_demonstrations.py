@@ -7,15 +7,17 @@ import pytest
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions, write_actions
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import PLAN_HEAD, Dialogue
 from lumos_queue.records import Action, Execution, Subgoal, Task
 
 FEW_SHOT = ("webshop", "intercode_sql")
 
 
-def dialogue_of(domain: str, framing: str = "eval", shots: int | None = None) -> Dialogue:
+def dialogue_of(domain: str, framing: str = "eval", shots: int | None = None, whole_plans: bool = False) -> Dialogue:
     most = len(DOMAINS.load(domain).demonstrations)
-    return Dialogue(Task("b", "", "1", "the task"), domain, framing, most if shots is None else shots)
+    agent = Agent({}, domain, framing, shots=most if shots is None else shots)
+    return agent.dialogue(Task("b", "", "1", "the task"), whole_plans)
 
 
 @pytest.mark.parametrize("domain", FEW_SHOT)
@@ -87,9 +89,9 @@ def test_the_heads_are_what_every_prompt_begins_with():
         assert dialogue.to_grounder().startswith(dialogue.prompt_prefixes["grounder"])
 
 
-def test_a_whole_plan_cannot_be_demonstrated():
+def test_a_whole_plan_whose_steps_need_earlier_results_cannot_be_demonstrated():
     with pytest.raises(SpecError, match="demonstrates one subgoal at a time: use --shots 0"):
-        dialogue_of("webshop").to_grounder_all("Subgoal 1: x.")
+        dialogue_of("webshop", whole_plans=True)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions, read_annotation, read_plan, read_subgoal, write_plan, write_subgoal
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import FRAMINGS, PLAN_HEAD, Dialogue, Turn, question_prompt, render
 from lumos_queue.records import Action, Execution, Subgoal, Task
 
@@ -371,11 +372,11 @@ def test_the_multimodal_grounder_has_an_instruction_of_our_own_that_is_not_calle
     assert "VQA(Image_Context, Query): Given the image context, answer the query" in head and head.endswith(".\n\n")
 
 
-@pytest.mark.parametrize(("domain", "most"), [("webshop", 2), ("intercode_sql", 3), ("maths", 0)])
+@pytest.mark.parametrize(("domain", "most"), [("webshop", 2), ("intercode_sql", 3), ("maths", 4), ("web_agent", 0)])
 def test_more_demonstrations_than_there_are_are_refused(domain, most):
     with pytest.raises(SpecError, match=f"'{domain}' has {most} demonstrations, not {most + 1}"):
-        Dialogue(task("q"), domain, shots=most + 1)
-    Dialogue(task("q"), domain)
+        Agent({}, domain, shots=most + 1).dialogue(task("q"))
+    Agent({}, domain, shots=most).dialogue(task("q"))
 
 
 def test_unknown_names_list_the_choices():

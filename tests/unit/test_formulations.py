@@ -291,10 +291,10 @@ def test_every_formulation_says_what_follows_from_it():
         facts[name] = (one.roles, one.executes, one.trainable, one.limited, one.demonstrated, one.versioned)
     assert facts == {
         "iterative": (both, True, True, True, True, True),
-        "one-pass": (both, True, True, False, False, True),
-        "cot": (("solver",), False, True, False, False, False),
-        "direct": (("solver",), False, True, False, False, False),
-        "integrated": (("solver",), True, True, True, False, True),
+        "one-pass": (both, True, True, False, True, True),
+        "cot": (("solver",), False, True, False, True, False),
+        "direct": (("solver",), False, True, False, True, False),
+        "integrated": (("solver",), True, True, True, True, True),
         "caption": (("captioner",), False, False, False, False, False),
         "teacher-forced": (both, True, False, False, False, False),
         "react": (("policy",), True, False, False, False, False),
