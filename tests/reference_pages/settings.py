@@ -55,7 +55,7 @@ def settings_page() -> str:
 
 def variable(name: str) -> str:
     """The environment variable of a field of `Settings`."""
-    return f"{Settings.model_config['env_prefix']}{name.upper()}"
+    return f"{Settings.model_config.get('env_prefix')}{name.upper()}"
 
 
 def _row(name: str, field: Any) -> tuple[str, str, str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import pytest
 import typer.main
@@ -30,7 +31,7 @@ def test_every_command_and_option_is_on_the_page():
     found = list(walk(root, root.make_context("lumos", [], resilient_parsing=True)))[1:]
     assert len(found) > 50
     for command, context in found:
-        section = sections.pop(context.command_path).replace("\\|", "|")
+        section = re.sub(r"</?code>", "`", unescape(sections.pop(context.command_path)))
         for one in command.params:
             names = one.opts if one.opts[0].startswith("-") else [one.metavar or one.name]
             for name in names if one.name not in EVERYWHERE else ():
