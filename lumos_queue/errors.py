@@ -116,5 +116,22 @@ class AwaitsJob(InfrastructureError):
 
 
 def unknown(what: str, value: str, choices: Iterable[str]) -> SpecError:
-    """The error for a name that is not one of the choices: names the value and lists the choices."""
-    return SpecError(f"No {what} called '{value}'. Choose one of: {', '.join(sorted(choices))}.")
+    """The error for a name that is not one of the choices: names the value, suggests the nearest, lists them all."""
+    names = sorted(choices)
+    suggested = suggest(value, names)
+    return SpecError(f"No {what} called '{value}'. {suggested}Choose one of: {', '.join(names)}.")
+
+
+def suggest(value: str, choices: Iterable[str]) -> str:
+    """`Did you mean 'evaluate'? `, with a space at its end, for a name that is much like one of the choices, else ''."""
+    found = find_nearest(value, choices)
+    return f"Did you mean '{found}'? " if found else ""
+
+
+def find_nearest(value: str, choices: Iterable[str]) -> str:
+    """The choice that is most like a text, in which `_` is as good as `-`; empty where none is much like it."""
+    from difflib import get_close_matches
+
+    plain = {one.casefold().replace("_", "-"): one for one in choices}
+    found = get_close_matches(value.casefold().replace("_", "-"), plain, n=1)
+    return plain[found[0]] if found else ""

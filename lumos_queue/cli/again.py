@@ -104,10 +104,10 @@ def extend(
     priority: opt.Priority = 0,
     json: opt.Json = False,
 ) -> None:
-    """Make a job with more or fewer rows or samples, and adopt what JOB has finished of them.
+    """Run more or fewer rows or samples of a job.
 
-    No call of an adopted episode is made again. The new job is the one that `lumos evaluate` with that --limit and
-    --samples would find.
+    The new job adopts what JOB has finished of them: no call of an adopted episode is made again. It is the one that
+    `lumos evaluate` with that --limit and --samples would find.
     """
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.extend import make_extension

@@ -10,7 +10,6 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
-app = typer.Typer(rich_markup_mode=None, help="Measure the precision of the acceptance check.")
 _FILE = (
     "Labels from a file: JSON lines, or .csv with a header. Columns: place (or episode: JOB-NUMBER), label, and "
     "optionally note and as (the labeller)."
@@ -19,7 +18,6 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The audit's name.")]
 As = Annotated[str, typer.Option("--as", help="The labeller; default: LUMOS_USER, or user@host.")]
 
 
-@app.command()
 def draw(
     name: Name,
     where: Annotated[str, typer.Option(help="Which accepted annotations, as for lumos episodes.")] = "",
@@ -58,7 +56,6 @@ def draw(
     output.result(found, print_draw)
 
 
-@app.command(name="next")
 def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     """Show the next annotation to label."""
     from db.audits import get_audit, next_of, samples_of
@@ -86,7 +83,6 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     output.result(found, print_next)
 
 
-@app.command()
 def label(
     name: Name,
     place: Annotated[int, typer.Argument(min=0, max=opt.MAX_INTEGER, help="As lumos audit next shows it.")] = 0,
@@ -134,7 +130,6 @@ def label(
     output.result({"audit": name, "labelled": len(labels), "left": left}, print_progress)
 
 
-@app.command()
 def report(
     name: Name,
     who: Annotated[str, typer.Option("--as", help="Use only this labeller's labels.")] = "",

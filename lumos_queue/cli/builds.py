@@ -10,7 +10,6 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
-dataset_app = typer.Typer(rich_markup_mode=None, help="Training sets made from stored episodes.")
 Build = Annotated[str, typer.Argument(metavar="BUILD", help="A build's name, or its folder.")]
 Where = Annotated[
     str,
@@ -41,8 +40,7 @@ Perturbed = Annotated[
 ]
 
 
-@dataset_app.command("build")
-def build_command(
+def dataset_build(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The build's name.")],
     where: Where = "",
     format: Annotated[str, typer.Option(help="lumos, parquet, trl-sft or trl-preference.")] = "lumos",
@@ -109,8 +107,7 @@ def build_command(
     output.result({**manifest, "folder": str(out or target), "new": new}, print_build)
 
 
-@dataset_app.command("list")
-def list_command(json: opt.Json = False) -> None:
+def dataset_list(json: opt.Json = False) -> None:
     """List the builds."""
     from lumos_queue.builds.folder import all_builds, read_manifest
     from lumos_queue.cli.build_tables import print_list
@@ -130,8 +127,7 @@ def list_command(json: opt.Json = False) -> None:
     output.result({"builds": found, "damaged": damaged}, print_list)
 
 
-@dataset_app.command("show")
-def show_command(build: Build, json: opt.Json = False) -> None:
+def dataset_show(build: Build, json: opt.Json = False) -> None:
     """Show a build's manifest: what it was made from, and how."""
     from lumos_queue.builds.folder import changed_files, find_build, read_manifest
     from lumos_queue.cli.build_tables import print_build
@@ -143,8 +139,7 @@ def show_command(build: Build, json: opt.Json = False) -> None:
     output.result(shown, print_build)
 
 
-@dataset_app.command("diff")
-def diff_command(
+def dataset_diff(
     build: Build,
     other: Build,
     limit: Annotated[int, typer.Option(min=0, max=opt.MAX_INTEGER, help="How many rows of each kind are listed.")] = 10,

@@ -33,9 +33,10 @@ def compare(
     price_completion: Annotated[float | None, typer.Option(min=0.0, help="USD per million completion tokens.")] = None,
     json: opt.Json = False,
 ) -> None:
-    """Compare jobs on the same tasks: what a change fixed and broke, and whether that may be chance.
+    """Compare jobs on the same tasks.
 
-    Difference with its interval and p-value, costs per right answer. Two episodes: their steps side by side.
+    What a change fixed and broke, and whether that may be chance: difference with its interval and p-value, costs per
+    right answer. Two episodes: their steps side by side.
     """
     from lumos_queue.cli.comparison_tables import print_comparison
     from lumos_queue.cli.step_tables import print_step_pair

@@ -1,4 +1,4 @@
-"""Commands for files in the format of the original LUMOS: import, export-compat, unify."""
+"""Commands for files in the format of the original LUMOS: data import, dataset export-compat, dataset unify."""
 
 from __future__ import annotations
 

@@ -95,7 +95,10 @@ def budget(
     usd: Annotated[float, typer.Argument(metavar="USD", min=0.0, help="The new budget in total; 0: no limit.")],
     json: opt.Json = False,
 ) -> None:
-    """Change the budget of a conversion. To go on with it, run: lumos resume JOB"""
+    """Change the budget of a conversion.
+
+    To go on with it, run: lumos resume JOB
+    """
     from db.budget import set_budget
     from db.jobs import get_job
     from lumos_queue.errors import SpecError

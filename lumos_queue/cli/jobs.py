@@ -51,7 +51,10 @@ def jobs(
     before: Annotated[str, typer.Option(metavar="JOB", help="Only jobs submitted before this one.")] = "",
     json: opt.Json = False,
 ) -> None:
-    """List the newest jobs: what each was asked, its score so far, what happens to it."""
+    """List the newest jobs.
+
+    What each was asked, its score so far, and what happens to it.
+    """
     from db.job_list import JobFilter
     from lumos_queue.cli.job_list import print_jobs
     from lumos_queue.reports.job_list import list_jobs

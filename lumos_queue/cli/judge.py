@@ -28,10 +28,10 @@ def judge(
     name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
     priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
-    """Have a model judge the runs of tool agents, as ToolEval does.
+    """Have a model judge the runs of tool agents.
 
-    Submits an evaluation of the job's runs: its pass rate (strict, and by ToolEval's table), its solvable pass rate,
-    and with --against its win rate. Every run counts: one without a result has failed.
+    As ToolEval does. Submits an evaluation of the job's runs: its pass rate (strict, and by ToolEval's table), its
+    solvable pass rate, and with --against its win rate. Every run counts: one without a result has failed.
     """
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.jobs.evaluate import Evaluate

@@ -13,15 +13,13 @@ from lumos_queue.cli import output
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-app = typer.Typer(rich_markup_mode=None, help="Base models, and models that training jobs wrote.")
 Model = Annotated[
     str, typer.Argument(metavar="MODEL", help="A model's name, JOB/NAME, or six or more characters of its digest.")
 ]
 _FIELDS = ("name", "kind", "digest", "bytes", "base", "builds", "job", "path", "created_at")
 
 
-@app.command("list")
-def list_command(json: opt.Json = False) -> None:
+def models_list(json: opt.Json = False) -> None:
     """List the models, the newest first."""
     from db.training import list_models
     from lumos_queue.cli.model_tables import print_models
@@ -33,8 +31,7 @@ def list_command(json: opt.Json = False) -> None:
     output.result({"models": found}, lambda value: print_models(value["models"]))
 
 
-@app.command("show")
-def show_command(model: Model, json: opt.Json = False) -> None:
+def models_show(model: Model, json: opt.Json = False) -> None:
     """Show a model.
 
     What it was made from, how its loss fell, and whether its files are still there as they were written.
@@ -58,8 +55,7 @@ def show_command(model: Model, json: opt.Json = False) -> None:
     output.result(shown, print_model)
 
 
-@app.command("rm")
-def rm_command(
+def models_rm(
     model: Model,
     keep_files: Annotated[
         bool, typer.Option("--keep-files", help="Only forget the model; leave its folder as it is.")

@@ -1,4 +1,4 @@
-"""`lumos tables`: the papers' tables next to what was run here, and running a row of them."""
+"""`lumos papers`: the papers' tables next to what was run here, and running a row of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lumos_queue.settings import Settings
 
 
-def tables(
+def papers(
     what: Annotated[str, typer.Argument(
         metavar="[TABLE[/ROW[/COLUMN]]]",
         help="A table (1a to 8, p3, sum2act-pass, …) or a row, e.g. 1b/LUMOS-I/gsm8k; default: all.",
@@ -101,7 +101,7 @@ def _read_tables(settings: Settings, what: str) -> list[dict[str, Any]]:
         ]
         handles = {one["handle"].partition("/")[2] for one in rows if "handle" in one}
         if not handles:
-            raise SpecError(f"Table {key} has no rows that can be run. Show all of it with: lumos tables {key}")
+            raise SpecError(f"Table {key} has no rows that can be run. Show all of it with: lumos papers {key}")
         if handle not in handles:
             raise unknown(f"row of table {key}", handle, handles)
         if not shown[0]["rows"]:

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.rollouts.derived import Make
 
-rollouts_app = typer.Typer(rich_markup_mode=None)
-blame_app = typer.Typer(rich_markup_mode=None)
-
 Where = Annotated[str, typer.Option(help="Which episodes, as for lumos episodes.")]
 Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the rollouts that must be right.")]
 Pairs = Annotated[Path | None, typer.Option(help="New file for preference pairs of the module at fault (JSON lines).")]
@@ -26,7 +23,6 @@ Labels = Annotated[Path | None, typer.Option(help="New file for stepwise labels 
 AllowTest = Annotated[bool, typer.Option("--allow-test", help="Also write rows of test splits.")]
 
 
-@rollouts_app.callback(invoke_without_command=True)
 def rollouts(
     context: typer.Context, where: Where = "",
     at: Annotated[str, typer.Option(help="each: from every prefix; last: from all subgoals.")] = "each",
@@ -59,7 +55,6 @@ def rollouts(
     _submit(asked, prefixes(at, unsettled), named, priority, again, follow, "lumos rollouts report {}")
 
 
-@rollouts_app.command(name="report")
 def rollouts_report(
     job: opt.JobId, threshold: Threshold = 0.5,
     out: Annotated[Path | None, typer.Option(help="New file for stepwise labels (JSON lines, TRL's columns).")] = None,
@@ -80,7 +75,6 @@ def rollouts_report(
     output.result(found, _print_labels)
 
 
-@blame_app.callback(invoke_without_command=True)
 def blame(
     context: typer.Context, where: Where = "", agent: opt.AgentName = "", planner: opt.Planner = "",
     grounder: opt.Grounder = "", samples: opt.Samples = 1, seed: opt.Seed = 0, temperature: opt.Temperature = 0.0,
@@ -110,7 +104,6 @@ def blame(
     _submit(asked, replacements, named, priority, again, follow, "lumos blame report {} {}")
 
 
-@blame_app.command(name="report")
 def blame_report(
     jobs: Annotated[list[str], typer.Argument(metavar="JOB JOB", help="The two jobs, in either order.")],
     threshold: Threshold = 0.5, pairs: Pairs = None, labels: Labels = None, allow_test: AllowTest = False,

@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
-from lumos_queue.cli import model_files, output
 from lumos_queue.cli import options as opt
-
-
-class ModelByDefault(TyperGroup):
-    """`lumos serve MODEL` is `lumos serve model MODEL`: what names no command names a model."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and args[0] not in self.commands and not args[0].startswith("-"):
-            args = ["model", *args]
-        return super().resolve_command(ctx, args)
-
-
-app = typer.Typer(
-    cls=ModelByDefault, rich_markup_mode=None, help="Serve a model (lumos serve MODEL), recorded answers, or experts."
-)
-app.command("model")(model_files.serve_model)
-
+from lumos_queue.cli import output
 
 Host = Annotated[str, typer.Option(help="The address to serve on; the default is this machine alone.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: any that is free.")]
 
 
-@app.command("tools")
 def serve_tools(
     records: Annotated[Path | None, typer.Option(help="Recorded answers, as for --tool records=PATH.")] = None,
     documents: Annotated[
@@ -67,7 +49,6 @@ def serve_tools(
     output.result(asdict(answering.statistics), lambda _: output.show(str(answering.statistics)))
 
 
-@app.command("experts")
 def serve_experts(
     tool: opt.ToolOptions = [],
     host: Host = "127.0.0.1",

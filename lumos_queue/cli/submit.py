@@ -51,7 +51,7 @@ def finish(settings: Settings, identifier: str, code: int, follow: bool) -> None
     raise typer.Exit(code)
 
 
-def _inference_command(kind: str) -> Callable[..., None]:
+def _inference_command(kind: str, help: str) -> Callable[..., None]:
     """The command of a job of kind 'evaluate' or 'infer': both take the same options."""
 
     def command(
@@ -107,7 +107,9 @@ def _inference_command(kind: str) -> Callable[..., None]:
         job, rows = make_inference_job(kind, options, settings, output.say)
         submit_and_finish(settings, job, rows, named=named, priority=priority, again=again, follow=follow)
 
+    command.__doc__ = help
     return command
 
 
-evaluate, infer = _inference_command("evaluate"), _inference_command("infer")
+evaluate = _inference_command("evaluate", "Run an agent on a benchmark and score its answers.")
+infer = _inference_command("infer", "Run an agent on a benchmark, unscored.")

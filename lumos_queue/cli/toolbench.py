@@ -1,4 +1,4 @@
-"""Commands for ToolBench's answer files: import-toolbench, export-toolbench."""
+"""Commands for ToolBench's answer files: data import-toolbench, data export-toolbench."""
 
 from __future__ import annotations
 

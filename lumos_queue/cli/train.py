@@ -18,14 +18,12 @@ if TYPE_CHECKING:
     from lumos_queue.training.recipes.base import Recipe
 
 AUTO = "auto"
-train_app = typer.Typer(rich_markup_mode=None, help="Train a planner and a grounder, or experts.")
 
 Folder = Annotated[Path, typer.Option(help="For checkpoints and the model; all workers need access to it.")]
 Window = Annotated[int, typer.Option(min=0, help="Optimizer steps between checkpoints; 0: the recipe's.")]
 FitSeed = Annotated[int, typer.Option(min=0, max=opt.MAX_INTEGER, help="Seed of weights, order and dropout.")]
 
 
-@train_app.command("sft")
 def train_sft(
     folder: Folder,
     data: Annotated[list[str], typer.Option(
@@ -76,7 +74,6 @@ def train_sft(
     _submit(settings, recipe, named=named, priority=priority, again=again, follow=follow)
 
 
-@train_app.command("starter")
 def train_starter(
     folder: Folder,
     data: Annotated[Path | None, typer.Option(
@@ -107,7 +104,6 @@ def train_starter(
     _submit(settings, recipe, named=named, priority=priority, again=again, follow=follow)
 
 
-@train_app.command("experts")
 def train_experts(
     folder: Folder,
     only: Annotated[list[str], typer.Option(
@@ -131,7 +127,6 @@ def train_experts(
     _submit(read_settings(), recipe, named=named, priority=priority, again=again, follow=follow)
 
 
-@train_app.command("rltf")
 def train_rltf(
     benchmark: opt.Benchmark,
     folder: Folder,

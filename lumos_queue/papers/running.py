@@ -24,7 +24,7 @@ def find_row(what: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
     key, _, rest = what.partition("/")
     if key in TOOL_TABLES:
         raise SpecError(
-            f"Rows of table {key} take an evaluation and a judge, and are not run with --run: lumos tables {what} "
+            f"Rows of table {key} take an evaluation and a judge, and are not run with --run: lumos papers {what} "
             "names the commands."
         )
     if key not in TABLES:

@@ -28,7 +28,7 @@ TRAINED = "train, half done"
 ADDED = {("completion", "parent"): None, ("execution", "parent"): None, ("tool_call", "provenance"): ""}
 #: Tables of the database that were added since. Jobs of before have no rows in them.
 ADDED_ROWS = ("approval", "episode_artifact", "job_tag", "model", "training_step")
-#: Tables of `lumos tables` that were added since; they come after those of before.
+#: Tables of `lumos papers` that were added since; they come after those of before.
 ADDED_TABLES = (
     "sum2act-pass", "sum2act-win", "toolbench-pass", "toolbench-win", "stabletoolbench-sopr", "sum2act-visual",
     "openagi-1", "openagi-2", "openagi-3", "openagi-4",

@@ -41,6 +41,8 @@ BUILDS = {
     "imported-unchecked": ("--where", "origin=imported"),
     "corrected-allowed": ("--where", "origin=corrected", "--allow-test", "--format", "trl-sft"),
 }  # fmt: skip
+#: Commands that were called otherwise when the files of before were made.
+CALLED_BEFORE = {"papers": "tables"}
 WIDTH = "110"  #: columns of the terminal, for those who set COLUMNS
 _VERSION = re.compile(r"\b\d+\.\d+\.\d+\+[0-9a-f]{8}\b")
 _MADE_AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:\+00:00|Z)?")
@@ -78,7 +80,7 @@ def without_version(shown: str) -> str:
 def commands(jobs: Mapping[str, str], episodes: Sequence[str]) -> Iterator[list[str]]:
     """Every command that reads. `jobs`: project to id; the two of blame are called 'blame, …'."""
     yield ["jobs", "--limit", "100"]
-    yield ["tables"]
+    yield ["papers"]
     yield ["audit", "report", "trusted"]
     yield ["audit", "next", "trusted", "--as", "someone"]
     for job in jobs.values():
@@ -113,9 +115,10 @@ def everything(database: Database, home: Path, jobs: Mapping[str, str]) -> dict[
         )).all()  # fmt: skip
     for arguments in commands(jobs, [f"{job}-{ordinal}" for job, ordinal in numbers if not ordinal]):
         command = main if arguments[0] == "dataset" else asked  # a build may be refused, and `main` says why
-        found[" ".join(arguments)] = _printed(command, arguments)
+        name = " ".join([CALLED_BEFORE.get(arguments[0], arguments[0]), *arguments[1:]])
+        found[name] = _printed(command, arguments)
         if arguments[:2] != ["dataset", "build"]:
-            found[" ".join([*arguments, "--json"])] = values(_printed(command, [*arguments, "--json"]))
+            found[f"{name} --json"] = values(_printed(command, [*arguments, "--json"]))
     for job, ordinal in numbers:
         found[f"{job}-{ordinal}"] = values(_printed(asked, ["show", f"{job}-{ordinal}", "--json"]))
     for title, query in documented():

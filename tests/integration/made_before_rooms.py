@@ -118,10 +118,10 @@ def import_released(home: Path) -> None:
         for n in range(1, 12, 2)
     ]  # fmt: skip
     (home / "raw.json").write_text("\n".join(map(json.dumps, rows)))
-    do("", "export-compat", str(home / "raw.json"), "--domain", "maths", "--out", str(home / "released"))
+    do("", "dataset", "export-compat", str(home / "raw.json"), "--domain", "maths", "--out", str(home / "released"))
     made = sorted((home / "released").glob("*iterative*"))
     plan, ground = (next(path for path in made if module in path.name) for module in ("plan", "ground"))
-    do("imported", "import", str(plan), str(ground), "--licence", "MIT", "--benchmark", "released")
+    do("imported", "data", "import", str(plan), str(ground), "--licence", "MIT", "--benchmark", "released")
 
 
 def blame(job: str, roles: Sequence[str]) -> None:

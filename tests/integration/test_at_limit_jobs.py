@@ -6,7 +6,7 @@ import pytest
 
 from db.jobs import get_job
 from lumos_queue.builds.candidates import failure_reason
-from lumos_queue.cli.rollouts import blame_app, rollouts_app
+from lumos_queue.cli.main import app
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
@@ -43,8 +43,8 @@ def test_what_a_limit_is_worth_is_the_same_to_report_rollouts_blame_and_builds(
             report = make_report(connection, get_job(connection, identifier))
         asked = ("--where", f"job={identifier}", "--planner", plans.tgi, "--grounder", grounds.tgi, "--max-subgoals",
                  str(MOST), "--at-limit", at_limit, "--samples", "1", "--temperature", "0")  # fmt: skip
-        _, rolled = command(rollouts_app, capsys, *asked, "--at", "last")
-        _, blamed = command(blame_app, capsys, *asked)
+        _, rolled = command(app, capsys, "rollouts", *asked, "--at", "last")
+        _, blamed = command(app, capsys, "blame", *asked)
     assert report["endings"] == {"limit": len(rows.tasks)} and report["correct"] == right
     assert report["metrics"]["strict"]["value"] == 0
     assert report["scoring"] == {
@@ -54,10 +54,10 @@ def test_what_a_limit_is_worth_is_the_same_to_report_rollouts_blame_and_builds(
     assert {one.at_limit for one in stored} == {at_limit}
     assert sum(not failure_reason(one) for one in stored) == right
     assert len(episodes(database, f"job={identifier} score=1 ending=limit")) == right
-    _, found = command(rollouts_app, capsys, "report", rolled["jobs"][0])
+    _, found = command(app, capsys, "rollouts", "report", rolled["jobs"][0])
     assert (found["ended"], found["right"]) == (len(rows.tasks), right)
     assert blamed["left_out"].get("its answer is right", 0) == right
     assert blamed["episodes"] == len(rows.tasks) - right
-    _, faults = command(blame_app, capsys, "report", *blamed["jobs"])
+    _, faults = command(app, capsys, "blame", "report", *blamed["jobs"])
     assert faults["faults"]["both"] == blamed["episodes"], "neither gold module goes beyond the limit"
     database.close()

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lumos_queue.cli.rollouts import blame_app
+from lumos_queue.cli.main import app
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import STOP_PLANNING
 from lumos_queue.prompts.gold_replies import grounder_replies, planner_replies
@@ -42,12 +42,12 @@ def test_exactly_the_planted_faults_are_found(kind, rows, request, tmp_path, mon
     assert failed.keys() == planner.keys() | grounder.keys(), "every planted fault makes its episode fail"
     with servers(FaultyAgent(rows.benchmark, rows.tasks, planner, grounder)) as (plans, grounds):
         code, found = command(
-            blame_app, capsys, "--where", f"job={job}", "--planner", plans.tgi, "--grounder", grounds.tgi
+            app, capsys, "blame", "--where", f"job={job}", "--planner", plans.tgi, "--grounder", grounds.tgi
         )
         asked = plans.count + grounds.count
     assert code == 0 and found["episodes"] == 12 and found["left_out"] == {"its answer is right": 4}
     pairs, labels = tmp_path / "pairs.jsonl", tmp_path / "labels.jsonl"
-    code, report = command(blame_app, capsys, "report", *found["jobs"][::-1], "--pairs", pairs, "--labels", labels)
+    code, report = command(app, capsys, "blame", "report", *found["jobs"][::-1], "--pairs", pairs, "--labels", labels)
     assert code == 0 and report["jobs"] == found["jobs"] and report["episodes"] == 12
     assert report["faults"] == {"planner": 4, "grounder": 5, "both": 3, "neither": 0, "not finished": 0}
     by_row = {one.task.row: report["blamed"][one.name] for one in failed.values()}
@@ -124,9 +124,9 @@ def test_a_planner_that_stops_too_early_or_too_late_is_at_fault(rows, tmp_path, 
     assert {one.task.row for one in episodes(database, f"job={job} score<1")} == {early, late}
     with servers(Stopping(rows.benchmark, rows.tasks, {}, {})) as (plans, grounds):
         _, found = command(
-            blame_app, capsys, "--where", f"job={job}", "--planner", plans.tgi, "--grounder", grounds.tgi
+            app, capsys, "blame", "--where", f"job={job}", "--planner", plans.tgi, "--grounder", grounds.tgi
         )
-    _, report = command(blame_app, capsys, "report", *found["jobs"])
+    _, report = command(app, capsys, "blame", "report", *found["jobs"])
     assert report["faults"] | {"planner": 0} == dict.fromkeys(report["faults"], 0) and report["faults"]["planner"] == 2
     database.close()
 
@@ -143,9 +143,9 @@ def test_a_right_subgoal_in_other_words_is_no_fault(rows, tmp_path, monkeypatch,
     database, job = evaluated(tmp_path, rows, {}, {row: 2}, kind=Wordy)
     with servers(Wordy(rows.benchmark, rows.tasks, {}, {row: 2})) as (plans, grounds):
         _, found = command(
-            blame_app, capsys, "--where", f"job={job}", "--planner", plans.tgi, "--grounder", grounds.tgi
+            app, capsys, "blame", "--where", f"job={job}", "--planner", plans.tgi, "--grounder", grounds.tgi
         )
-    _, report = command(blame_app, capsys, "report", *found["jobs"], "--pairs", tmp_path / "pairs.jsonl")
+    _, report = command(app, capsys, "blame", "report", *found["jobs"], "--pairs", tmp_path / "pairs.jsonl")
     assert report["faults"]["grounder"] == report["episodes"] == 1 and report["pairs"]["grounder"] == 1
     database.close()
 
@@ -167,9 +167,9 @@ def test_one_pass_episodes_are_blamed_by_whole_replies(rows, tmp_path, monkeypat
     database, job = evaluated(tmp_path, rows, {}, {}, "one-pass", kind=OnePass)
     with servers(OnePass(rows.benchmark, rows.tasks, {}, {})) as (plans, grounds):
         _, found = command(
-            blame_app, capsys, "--where", f"job={job}", "--planner", plans.tgi, "--grounder", grounds.tgi
+            app, capsys, "blame", "--where", f"job={job}", "--planner", plans.tgi, "--grounder", grounds.tgi
         )
-    _, report = command(blame_app, capsys, "report", *found["jobs"], "--pairs", tmp_path / "pairs.jsonl")
+    _, report = command(app, capsys, "blame", "report", *found["jobs"], "--pairs", tmp_path / "pairs.jsonl")
     by_row = {one.task.row: report["blamed"][one.name] for one in episodes(database, f"job={job} score<1")}
     assert by_row == {bad_plan: "planner", bad_actions: "grounder"}
     assert report["pairs"] == {"planner": 1, "grounder": 1}
@@ -185,14 +185,14 @@ def test_pairs_of_a_test_split_are_written_only_if_allowed_and_licences_are_told
     database, job = evaluated(tmp_path, held_out, {}, wrong)
     with servers(FaultyAgent(rows.benchmark, rows.tasks, {}, wrong)) as (plans, grounds):
         _, found = command(
-            blame_app, capsys, "--where", f"job={job} score<1", "--planner", plans.tgi, "--grounder", grounds.tgi
+            app, capsys, "blame", "--where", f"job={job} score<1", "--planner", plans.tgi, "--grounder", grounds.tgi
         )
     files = tmp_path / "pairs.jsonl", tmp_path / "labels.jsonl"
-    _, report = command(blame_app, capsys, "report", *found["jobs"], "--pairs", files[0], "--labels", files[1])
+    _, report = command(app, capsys, "blame", "report", *found["jobs"], "--pairs", files[0], "--labels", files[1])
     assert report["faults"]["grounder"] == 2 == report["of_test_split"] and report["warning"] == ""
     assert report["pairs"] == {"planner": 0, "grounder": 0} and [file.read_text() for file in files] == ["", ""]
     allowed = tmp_path / "allowed.jsonl"
-    _, report = command(blame_app, capsys, "report", *found["jobs"], "--pairs", allowed, "--allow-test")
+    _, report = command(app, capsys, "blame", "report", *found["jobs"], "--pairs", allowed, "--allow-test")
     assert report["of_test_split"] == 0 and report["pairs"]["grounder"] == len(allowed.read_text().splitlines()) == 2
     assert report["warning"] == "2 of 2 rows are licensed for non-commercial use only: wordmath (CC BY-NC 4.0)."
     database.close()
@@ -203,15 +203,15 @@ def test_jobs_that_are_no_pair_are_refused(rows, tmp_path, monkeypatch, capsys):
     database, job = evaluated(tmp_path, rows, {rows.tasks[0].row: 1}, {})
     with servers(FaultyAgent(rows.benchmark, rows.tasks, {rows.tasks[0].row: 1}, {})) as (plans, grounds):
         _, found = command(
-            blame_app, capsys, "--where", f"job={job}", "--planner", plans.tgi, "--grounder", grounds.tgi
+            app, capsys, "blame", "--where", f"job={job}", "--planner", plans.tgi, "--grounder", grounds.tgi
         )
     with pytest.raises(SpecError, match="not derived from episodes"):
-        command(blame_app, capsys, "report", job, found["jobs"][0])
+        command(app, capsys, "blame", "report", job, found["jobs"][0])
     with pytest.raises(SpecError, match="Name the two jobs"):
-        command(blame_app, capsys, "report", found["jobs"][0], found["jobs"][0])
+        command(app, capsys, "blame", "report", found["jobs"][0], found["jobs"][0])
     (tmp_path / "there").write_text("mine")
     with pytest.raises(SpecError, match="exists already"):
-        command(blame_app, capsys, "report", *found["jobs"], "--pairs", tmp_path / "there")
+        command(app, capsys, "blame", "report", *found["jobs"], "--pairs", tmp_path / "there")
     assert (tmp_path / "there").read_text() == "mine"
     database.close()
 

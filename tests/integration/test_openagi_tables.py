@@ -51,7 +51,7 @@ def weights(tmp_path, monkeypatch):
 
 
 def shown(folder, what: str) -> list[dict]:
-    done = CliRunner().invoke(app, ["tables", what, "--json"], env={"LUMOS_HOME": str(folder)})
+    done = CliRunner().invoke(app, ["papers", what, "--json"], env={"LUMOS_HOME": str(folder)})
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)["tables"][0]["rows"]
 
@@ -83,7 +83,7 @@ def test_figures_of_a_stored_job_stand_beside_the_published_ones(tmp_path, weigh
     assert "distance" in rows["ViT"]["note"] and not rows["BERT"]["note"]
     other = shown(tmp_path, "openagi-1/GPT-4-zero-shot")
     assert all("ours" not in one for one in other), "of another schema nothing was run"
-    text = CliRunner().invoke(app, ["tables", "openagi-1"], env={"LUMOS_HOME": str(tmp_path)}).stdout
+    text = CliRunner().invoke(app, ["papers", "openagi-1"], env={"LUMOS_HOME": str(tmp_path)}).stdout
     assert re.search(r"ViT +0\.6480 +1\.0000 \[0\.\d{4}, 1\.0000\] +2", text), text
 
 

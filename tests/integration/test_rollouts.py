@@ -11,7 +11,6 @@ import time
 from dataclasses import replace
 
 import pytest
-import typer
 from sqlalchemy import func, select
 
 from db.derived import tries_of
@@ -21,7 +20,7 @@ from db.models import CompletionRow, EpisodeRow
 from db.reading import keyed_tasks
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.stages import stages_of
-from lumos_queue.cli.rollouts import reground, rollouts_app
+from lumos_queue.cli.main import app
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -56,7 +55,7 @@ def bare(rows):
 
 def go_on(capsys, job: str, plans: FakeEndpoint, grounds: FakeEndpoint, *options: str):
     where = ["--where", f"job={job}", "--planner", plans.tgi, "--grounder", grounds.tgi]
-    return command(rollouts_app, capsys, *where, *options)[1]
+    return command(app, capsys, "rollouts", *where, *options)[1]
 
 
 @pytest.mark.parametrize("gold", [True, False], ids=["with gold", "without gold"])
@@ -75,7 +74,7 @@ def test_the_planted_wrong_step_is_found(rows, gold, tmp_path, monkeypatch, caps
     with servers(FaultyAgent(rows.benchmark, rows.tasks, {}, {})) as (plans, grounds):  # models that do not err
         found = go_on(capsys, identifier, plans, grounds, "--samples", "2")
     file = tmp_path / "labels.jsonl"
-    _, report = command(rollouts_app, capsys, "report", found["jobs"][0], "--out", file)
+    _, report = command(app, capsys, "rollouts", "report", found["jobs"][0], "--out", file)
     made = {row["id"].removeprefix("wordmath/"): row for row in map(json.loads, file.read_text().splitlines())}
     assert made.keys() == set(names) and report["rows"] == TASKS and report["ended"] == report["rollouts"]
     for row, one in made.items():
@@ -162,9 +161,9 @@ def test_labels_of_a_test_split_are_written_only_if_allowed(rows, tmp_path, monk
     with servers(FaultyAgent(rows.benchmark, rows.tasks, {}, {})) as (plans, grounds):
         found = go_on(capsys, job, plans, grounds, "--samples", "1", "--at", "last")
     refused, allowed = tmp_path / "refused.jsonl", tmp_path / "allowed.jsonl"
-    _, report = command(rollouts_app, capsys, "report", found["jobs"][0], "--out", refused)
+    _, report = command(app, capsys, "rollouts", "report", found["jobs"][0], "--out", refused)
     assert (report["rows"], report["of_test_split"], refused.read_text()) == (0, 2, "") and report["labels"]
-    _, report = command(rollouts_app, capsys, "report", found["jobs"][0], "--out", allowed, "--allow-test")
+    _, report = command(app, capsys, "rollouts", "report", found["jobs"][0], "--out", allowed, "--allow-test")
     assert (report["rows"], report["of_test_split"], report["warning"]) == (2, 0, "")
     assert len(allowed.read_text().splitlines()) == 2
     database.close()
@@ -196,10 +195,10 @@ def test_requests_that_cannot_be_carried_out_are_refused_before_anything_is_stor
         "place to continue from": ["--where", f"job={job}", "--at", "first"],
     }.items():
         with pytest.raises(SpecError, match=problem):
-            command(rollouts_app, capsys, *arguments)
+            command(app, capsys, "rollouts", *arguments)
     assert len(set(one.job for one in episodes(database, ""))) == 1
     with pytest.raises(SpecError, match="not derived"):
-        command(rollouts_app, capsys, "report", job)
+        command(app, capsys, "rollouts", "report", job)
     database.close()
 
 
@@ -282,10 +281,8 @@ def test_stored_plans_are_grounded_anew(rows, tmp_path, monkeypatch, capsys):
     wrong = {rows.tasks[0].row: 1, rows.tasks[1].row: 2}
     database, job = evaluated(tmp_path, rows, {}, wrong)
     assert {one.task.row for one in episodes(database, f"job={job} score<1")} == set(wrong)
-    app = typer.Typer()
-    app.command()(reground)
     with FakeEndpoint(FaultyAgent(rows.benchmark, rows.tasks, {}, {}).ground) as grounds:
-        _, found = command(app, capsys, "--where", f"job={job}", "--grounder", grounds.tgi)
+        _, found = command(app, capsys, "reground", "--where", f"job={job}", "--grounder", grounds.tgi)
     sources = {one.name: one for one in episodes(database, f"job={job}")}
     made = episodes(database, f"job={found['jobs'][0]}")
     assert len(made) == TASKS and all(one.scores["accuracy"] == 1 for one in made)

@@ -1,4 +1,4 @@
-"""`lumos tables` on stored jobs of tool agents: small jobs over HTTP, judged, each figure made again from its rows."""
+"""`lumos papers` on stored jobs of tool agents: small jobs over HTTP, judged, each figure made again from its rows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Jobs:
         return report
 
     def table(self, what: str) -> list[dict[str, Any]]:
-        code, shown = command(app, self._capsys, "tables", what)
+        code, shown = command(app, self._capsys, "papers", what)
         assert code == 0
         return shown["tables"][0]["rows"]
 
@@ -165,16 +165,16 @@ def test_people_see_costs_and_what_is_missing(jobs, monkeypatch, capsys):
     jobs.judge(jobs.evaluate("dfsdt", "I1-tool", "--limit", "3"), "--temperature", "1")
     for width in ("80", "100"):
         monkeypatch.setenv("COLUMNS", width)
-        assert main(["tables", "sum2act-pass"]) == 0
+        assert main(["papers", "sum2act-pass"]) == 0
         shown = capsys.readouterr().out
         assert max(map(len, shown.splitlines())) <= int(width)
         words = " ".join(shown.split())
         assert "per pass: 6.0 model calls," in words and "3.0 tool calls (1 passed)" in words
         assert "--split SUBSET --formulation react" in words and "judge.temperature is 1, not 0.2" in words
-    assert main(["tables", "sum2act-visual"]) == 0
+    assert main(["papers", "sum2act-visual"]) == 0
     assert capsys.readouterr().out.count("not run: needs lumos evaluate sum2act_visual") == 4
 
 
 def test_rows_of_tool_agents_are_run_by_their_commands(jobs, capsys):
-    assert main(["tables", "sum2act-win/Sum2Act-vs-DFSDT", "--run"]) == 2
-    assert "lumos tables sum2act-win/Sum2Act-vs-DFSDT names the commands" in capsys.readouterr().err
+    assert main(["papers", "sum2act-win/Sum2Act-vs-DFSDT", "--run"]) == 2
+    assert "lumos papers sum2act-win/Sum2Act-vs-DFSDT names the commands" in capsys.readouterr().err

@@ -91,10 +91,10 @@ def test_without_weights_the_model_is_told_so_and_the_case_is_not_solved(home):
 
 
 def test_each_case_has_a_row_of_the_table_from_the_newest_job(home, tmp_path):
-    (table,) = lumos(tmp_path, "tables", "sum2act-visual")["tables"]
+    (table,) = lumos(tmp_path, "papers", "sum2act-visual")["tables"]
     assert all("not run: needs lumos evaluate sum2act_visual" in row["status"] for row in table["rows"])
     job = evaluate(home, "sum2act", "--tool", "experts=own", "--seed", "7")["job"]
-    (table,) = lumos(home, "tables", "sum2act-visual")["tables"]
+    (table,) = lumos(home, "papers", "sum2act-visual")["tables"]
     assert [row["row"] for row in table["rows"]] == list(CASES)
     for row in table["rows"]:
         assert row["ours"]["job"] == job and row["ours"]["value"] == 100.0 and row["ours"]["n"] == "1"
@@ -107,5 +107,5 @@ def test_titles_and_legends_are_of_the_table_that_is_shown(home, monkeypatch):
     environment = {"LUMOS_HOME": str(home), "LUMOS_DATABASE_URL": ""}
     report = CliRunner().invoke(app, ["report", job], env=environment).output
     assert f"tool calls of {job} by provenance\n" in report
-    tables = CliRunner().invoke(app, ["tables", "sum2act-visual"], env=environment).output
+    tables = CliRunner().invoke(app, ["papers", "sum2act-visual"], env=environment).output
     assert "sum2act-visual: per cent of a case's tasks" in tables and "[T] ToolBench" not in tables

@@ -85,7 +85,7 @@ def result(ran) -> dict:
         (["evaluate", "wordmath", "--limit", "many"], "Invalid value for '--limit'"),
         (["evaluate", "wordmath", "--nope"], "No such option: --nope"),
         (["evaluate"], "Missing argument 'benchmark'"),
-        (["nope"], "No such command 'nope'"),
+        (["nope"], "No such command: nope"),
         (["convert", "wordmath"], "--deterministic"),
         (["worker", "--pools", "nope"], "No pool called 'nope'. Choose one of: cpu, gpu, llm."),
         (["show", "nope"], "expected JOB-NUMBER"),

@@ -95,8 +95,8 @@ def test_no_command_passes_on_what_a_terminal_obeys(hostile_home, monkeypatch, c
         ["jobs"], ["job", job], ["report", job], ["episodes", job], ["show", f"{job}-1"], ["workers"],
         ["show", f"{job}-1", "--prompts"], ["doctor", "--planner", f"tgi://127.0.0.1:1/{HOSTILE}"], ["job", HOSTILE],
         ["endpoints"], ["evaluate", HOSTILE], ["evaluate", "gsm8k", "--data", HOSTILE, "--planner", HOSTILE],
-        ["train", HOSTILE], ["cancel", HOSTILE], ["episodes", "--where", f"answer={HOSTILE}"], ["tables", HOSTILE],
-        ["dataset", "show", HOSTILE], ["import", HOSTILE, HOSTILE, "--licence", "MIT"], [HOSTILE],
+        ["train", HOSTILE], ["cancel", HOSTILE], ["episodes", "--where", f"answer={HOSTILE}"], ["papers", HOSTILE],
+        ["dataset", "show", HOSTILE], ["data", "import", HOSTILE, HOSTILE, "--licence", "MIT"], [HOSTILE],
         ["doctor", "--planner", f"local:{HOSTILE}"], ["convert", HOSTILE], ["audit", "report", HOSTILE],
     ]  # fmt: skip
     for command in commands:
@@ -121,6 +121,6 @@ def test_an_import_of_such_a_row_is_one_line_that_names_file_and_row(tmp_path, m
     for name in ("plan", "ground"):
         (tmp_path / f"{name}.jsonl").write_text(row)
     arguments = [str(tmp_path / "plan.jsonl"), str(tmp_path / "ground.jsonl"), "--licence", "MIT"]
-    assert main(["import", *arguments]) == 2
+    assert main(["data", "import", *arguments]) == 2
     told = capsys.readouterr().err
     assert told.count("\n") == 1 and "plan.jsonl row 1" in told and "Nothing was stored" in told

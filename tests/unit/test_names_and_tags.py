@@ -7,36 +7,20 @@ from types import SimpleNamespace
 
 import pytest
 
-from lumos_queue.cli.main import app, main
+from lumos_queue.cli.main import main
 from lumos_queue.errors import SpecError
 from lumos_queue.submission.tags import MAX_NAME, read_name, read_name_and_tags, read_tag_filter, read_tags
+from tests.command_tree import all_commands
 
 #: Commands that store no job. Any other must take --name and --tag.
 STORES_NO_JOB = {
     "approve", "audit draw", "audit label", "audit next", "audit report", "blame report", "budget", "cancel",
     "compare", "data captions", "data get", "data list", "dataset build", "dataset diff", "dataset list",
-    "dataset show", "dataset unify", "db backup", "db upgrade", "doctor", "endpoints", "episodes", "export-compat",
-    "export-toolbench", "job", "jobs", "label", "models get", "models list", "models rm", "models show", "pause",
-    "rate", "report", "resume", "rm", "rollouts report", "serve experts", "serve model", "serve tools", "show", "tag",
-    "up", "watch", "worker", "workers",
+    "data export-toolbench", "dataset export-compat", "dataset show", "dataset unify", "db backup", "db upgrade",
+    "doctor", "endpoints", "episodes", "job", "jobs", "label", "models get", "models list", "models rm", "models show",
+    "pause", "rate", "report", "resume", "rm", "rollouts report", "serve experts", "serve model", "serve tools", "show",
+    "tag", "up", "watch", "worker", "workers",
 }  # fmt: skip
-
-
-def all_commands() -> dict:
-    """Name to click command of everything that can be called, groups that do something themselves included."""
-    import typer
-
-    found = {}
-
-    def walk(command, name: str) -> None:
-        children = getattr(command, "commands", {})
-        for child, one in children.items():
-            walk(one, f"{name} {child}".strip())
-        if name and (not children or getattr(command, "invoke_without_command", False)):
-            found[name] = command
-
-    walk(typer.main.get_command(app), "")
-    return found
 
 
 def test_every_command_that_submits_a_job_takes_a_name_and_tags():

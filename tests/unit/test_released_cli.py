@@ -1,4 +1,4 @@
-"""`lumos import`, `lumos export-compat` and `lumos unify`, as people call them."""
+"""`lumos data import`, `lumos dataset export-compat` and `lumos dataset unify`, as people call them."""
 
 from __future__ import annotations
 

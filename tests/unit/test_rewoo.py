@@ -89,7 +89,7 @@ def test_the_row_of_table_2_runs_once_its_file_is_given(read, tmp_path, monkeypa
         assert main((*arguments, "--json")) == 0
         return json.loads(capsys.readouterr().out.splitlines()[-1])
 
-    (row,) = lumos("tables", "2/ReWOO-open-data/strategyqa")["tables"][0]["rows"]
+    (row,) = lumos("papers", "2/ReWOO-open-data/strategyqa")["tables"][0]["rows"]
     assert row["published"] == "≈57" and "planner_instruction_tuning_2k" in row["status"]
     assert "lumos convert rewoo" in row["status"]
     read(
@@ -120,9 +120,9 @@ def test_the_row_of_table_2_runs_once_its_file_is_given(read, tmp_path, monkeypa
         FakeEndpoint(lambda prompt: "Answer: yes") as answers,
     ):
         report = lumos(
-            "tables", "2/ReWOO-open-data/strategyqa", "--run", "--any-weights", "--planner", agent.tgi, "--grounder",
+            "papers", "2/ReWOO-open-data/strategyqa", "--run", "--any-weights", "--planner", agent.tgi, "--grounder",
             agent.tgi, "--role", f"qa={answers.chat}", "--data", str(questions),
         )  # fmt: skip
     assert report["endings"] == {"answered": 300} and report["value"] == 1.0
-    (row,) = lumos("tables", "2/ReWOO-open-data/strategyqa")["tables"][0]["rows"]
+    (row,) = lumos("papers", "2/ReWOO-open-data/strategyqa")["tables"][0]["rows"]
     assert row["ours"]["n"] == row["published_n"] == "300 × 3" and row["ours"]["value"] == 100.0

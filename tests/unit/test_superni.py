@@ -117,15 +117,15 @@ def test_the_row_of_the_table_runs_once_its_folder_is_given(folder, tmp_path, mo
         assert main((*arguments, "--json")) == 0
         return json.loads(capsys.readouterr().out.splitlines()[-1])
 
-    row = lumos("tables", "p3/unified-and-Alpaca")["tables"][0]["rows"][0]
+    row = lumos("papers", "p3/unified-and-Alpaca")["tables"][0]["rows"][0]
     assert row["published"] == "39.3" and row["status"].startswith("not run: needs weights that were never released")
     assert "--direct alpaca_data.json" in row["status"] and "allenai/natural-instructions" in row["status"]
     replies = {"It barks.": "a dog", "It meows.": "a dog", "Name a colour.": "red"}
     with FakeEndpoint(lambda prompt: next(said for asked, said in replies.items() if asked in prompt)) as model:
-        report = lumos("tables", "p3/unified-and-Alpaca", "--run", "--any-weights", "--solver", model.tgi, "--data",
+        report = lumos("papers", "p3/unified-and-Alpaca", "--run", "--any-weights", "--solver", model.tgi, "--data",
                        str(folder))  # fmt: skip
     assert report["n"] == 3 and report["value"] == pytest.approx(2.5 / 3)
-    (shown,) = lumos("tables", "p3/unified-and-Alpaca")["tables"][0]["rows"]
+    (shown,) = lumos("papers", "p3/unified-and-Alpaca")["tables"][0]["rows"]
     assert shown["ours"]["value"] == pytest.approx(250 / 3, abs=0.01) and shown["ours"]["n"] == "3"
 
 

@@ -1,4 +1,4 @@
-"""`lumos tables`: published figures beside stored jobs. The endpoints are fake servers that name the weights."""
+"""`lumos papers`: published figures beside stored jobs. The endpoints are fake servers that name the weights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lumos_queue.settings import read_settings
 from tests.fake_endpoint import FakeEndpoint
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-app.command("tables")(papers.tables)
+app.command("papers")(papers.papers)
 
 ROWS = [
     {"question": f"A shelf holds {n} jars and 3 more are put on it. How many are there?",
@@ -178,7 +178,7 @@ def test_a_conversion_stands_beside_the_papers(data, capsys):
         ("9", "No table of the papers called '9'. Choose one of: 1a, 1b"),
         ("1b/nope", "No row of table 1b called 'nope'"),
         ("1b/LUMOS-I/webshop", "has no figure for 'webshop'"),
-        ("4/gsm8k", "^Table 4 has no rows that can be run. Show all of it with: lumos tables 4$"),
+        ("4/gsm8k", "^Table 4 has no rows that can be run. Show all of it with: lumos papers 4$"),
         ("5/SciQ", "^Table 5 has no rows that can be run"),
         ("8/maths", "^Table 8 has no rows that can be run"),
     ],

@@ -1,4 +1,4 @@
-"""`lumos db backup`: a consistent copy of the database while it is in use."""
+"""Commands of the database: db upgrade, db backup."""
 
 from __future__ import annotations
 
@@ -9,6 +9,24 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+
+
+def db_upgrade(json: opt.Json = False) -> None:
+    """Migrate the database's tables to this version of the code."""
+    from db.connection import open_database
+    from db.migrate import current, head, upgrade
+    from lumos_queue.settings import read_settings
+
+    settings = read_settings()
+    database = open_database(settings.database, settings.lease_seconds)
+    try:
+        before = current(database)
+        if before is None or before < head():
+            upgrade(database)
+        found = {"before": before, "revision": current(database)}
+    finally:
+        database.close()
+    output.result(found, lambda value: output.show(f"the database is at revision {value['revision']}"))
 
 
 def db_backup(
