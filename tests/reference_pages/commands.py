@@ -9,6 +9,7 @@ from typing import Any
 
 import typer.main
 
+from lumos_queue.cli.command_table import HEADINGS
 from lumos_queue.cli.main import app
 from lumos_queue.cli.options import MAX_INTEGER
 from tests.reference_pages.markdown import code, plain, table
@@ -30,32 +31,22 @@ def commands_page() -> str:
     """The whole page."""
     root: Any = typer.main.get_command(app)
     context = root.make_context("lumos", [], resilient_parsing=True)
-    groups: dict[str, list[Any]] = {}
-    for name in root.list_commands(context):
-        command = root.commands[name]
-        if not command.hidden:
-            groups.setdefault(group_of(command), []).append((name, command))
     parts = [HEAD]
-    for group, commands in groups.items():
-        parts.append(f"## {group}\n")
+    for heading, names in HEADINGS.items():
+        commands = [(name, root.get_command(context, name)) for name in names]
+        parts.append(f"## {heading}\n")
         parts.append(table(("command", ""), ([_link(name), plain(_first_line(command))] for name, command in commands)))
         for name, command in commands:
             parts.extend(_sections(name, command, context))
     return "\n".join(parts)
 
 
-def group_of(command: Any) -> str:
-    """The heading under which `lumos --help` lists a command."""
-    return command.rich_help_panel if isinstance(command.rich_help_panel, str) else "Commands"
-
-
 def walk(command: Any, context: Any) -> Iterator[tuple[Any, Any]]:
     """A command and those below it, each with its context, in the order of `--help`."""
     yield command, context
-    for name in command.list_commands(context) if hasattr(command, "commands") else ():
-        below = command.commands[name]
-        if not below.hidden:
-            yield from walk(below, below.make_context(name, [], parent=context, resilient_parsing=True))
+    for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
+        below = command.get_command(context, name)
+        yield from walk(below, below.make_context(name, [], parent=context, resilient_parsing=True))
 
 
 def _sections(name: str, command: Any, root: Any) -> Iterator[str]:
@@ -63,8 +54,9 @@ def _sections(name: str, command: Any, root: Any) -> Iterator[str]:
     for one, of in walk(command, context):
         depth = "###" if one is command else "####"
         yield f"{depth} {of.command_path}\n\n{plain(_help(one))}\n"
-        if not hasattr(one, "commands") or one.invoke_without_command:
-            yield f"    {of.command_path} {' '.join(one.collect_usage_pieces(of))}".rstrip() + "\n"
+        if not hasattr(one, "list_commands") or one.invoke_without_command:
+            usage = " ".join([of.command_path, *one.collect_usage_pieces(of)])
+            yield f"    {usage}\n    {_example(one)}\n"
         if rows := list(_rows(one, of)):
             yield table(("argument or option", "", "default"), rows)
 
@@ -96,6 +88,11 @@ def _without_storage_limit(note: str) -> str:
 
 def _help(command: Any) -> str:
     return inspect.cleandoc(command.help or "")
+
+
+def _example(command: Any) -> str:
+    """The last line of a command's help."""
+    return command.epilog.splitlines()[-1].strip()
 
 
 def _first_line(command: Any) -> str:
