@@ -50,7 +50,7 @@ mutants: .venv/dev
 
 ## Build the documents as a site, build/site/index.html; a broken link is an error.
 docs: .venv/docs
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
 ## Write the pages that are made from the code: docs/commands.md, docs/settings.md.
 docs-reference: .venv/dev
