@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Float, collate, exists, false, func, literal, not_, select
 from sqlalchemy.orm import aliased
 
 from db.filters import CHOICES, Filter, Term
+from db.job_filters import COMPARE, compare, job_condition, jobs_of_model
 from db.labels import RATING, RATINGS, VALUES
-from db.models import EpisodeRow, ExecutionRow, JobEndpoint, JobRow, Label, ScoreRow, SubgoalRow, VerdictRow
+from db.models import EpisodeRow, ExecutionRow, JobRow, Label, ScoreRow, SubgoalRow, VerdictRow
 from db.searching import Condition, contains, is_one_of, of_accepted_attempt, says
 from db.states import HIDDEN
 from lumos_queue.records import MAIN_METRICS
 
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 _OF_EPISODE = ("job", "split", "formulation", "origin", "licence", "ending", "calls", "sample")
-_OF_JOB = ("benchmark", "project")
+_OF_JOB = ("benchmark", "project", "name", "tag", "kind")
 FEW_JOBS = 50  #: that are named one by one
 
 
@@ -45,29 +37,29 @@ def conditions(connection: Connection, wanted: Filter) -> list[Condition]:
 def _condition(connection: Connection, one: Term) -> Condition:
     field, value = one.field, one.value
     if field in _OF_EPISODE:
-        return _compare(connection, getattr(EpisodeRow, field), one)
+        return compare(connection, getattr(EpisodeRow, field), one)
     if field in _OF_JOB:
         # The jobs first: their episodes have an index, and where there is no such job nothing has to be read.
-        fit = select(JobRow.id).where(_compare(connection, getattr(JobRow, field), one))
+        fit = select(JobRow.id).where(job_condition(connection, one))
         jobs = list(connection.execute(fit).scalars())
         if not jobs:
             return false()
         return EpisodeRow.job.in_(jobs) if len(jobs) <= FEW_JOBS else is_one_of(EpisodeRow.job, jobs)
     match field:
         case "model":
-            jobs = is_one_of(EpisodeRow.job, _jobs_of_model(connection, one))
+            jobs = is_one_of(EpisodeRow.job, jobs_of_model(connection, one))
             return not_(jobs) if one.operator == "!=" else jobs
         case "level":
             levels = CHOICES["level"]
-            fits = [level for level in levels if _COMPARE[one.operator](levels.index(level), levels.index(str(value)))]
+            fits = [level for level in levels if COMPARE[one.operator](levels.index(level), levels.index(str(value)))]
             return EpisodeRow.level.in_(["" if level == "none" else level for level in fits])
         case "score":
-            return _compare(connection, newest_score(connection), one)
+            return compare(connection, newest_score(connection), one)
         case "metric":
-            return _compare(connection, newest_score(connection, one.metric), one)
+            return compare(connection, newest_score(connection, one.key), one)
         case "subgoals":
             count = select(func.count()).where(*of_accepted_attempt(SubgoalRow)).scalar_subquery()
-            return _compare(connection, count, one)
+            return compare(connection, count, one)
         case "since":
             return EpisodeRow.finished_at >= literal(value, Float)
         case "until":
@@ -85,16 +77,8 @@ def _condition(connection: Connection, one: Term) -> Condition:
             found = _has_label(VALUES, Label.value == one.value)
             return not_(found) if one.operator == "!=" else found
         case "rating":
-            return _has_label(RATINGS, _compare(connection, RATING, one))
+            return _has_label(RATINGS, compare(connection, RATING, one))
     raise AssertionError(f"the field '{field}' has no condition")
-
-
-def _compare(connection: Connection, column: Any, one: Term) -> Condition:
-    if one.operator == "~":
-        return contains(connection, column, str(one.value))
-    # As a Float: a number may be too large for the column's own type, and is then simply not there.
-    value = literal(one.value, Float) if isinstance(one.value, float) else one.value
-    return _COMPARE[one.operator](column, value)
 
 
 def newest_score(connection: Connection, metric: str = "") -> Any:
@@ -127,30 +111,3 @@ def _has_label(kind: Sequence[str], fits: Condition) -> Condition:
     )  # fmt: skip
     mine = (Label.episode == EpisodeRow.id, Label.position.is_(None), Label.value.in_(kind))
     return exists().where(*mine, fits, not_(replaced))
-
-
-def _jobs_of_model(connection: Connection, one: Term) -> list[str]:
-    """Jobs one of whose models has this name, address or digest, by its URL or by what it said it was."""
-    said: dict[str, set[str]] = {}
-    for job, spec in connection.execute(select(JobRow.id, JobRow.spec)):
-        said.setdefault(job, set()).update(_models_in(spec))
-    for job, url, identity in connection.execute(select(JobEndpoint.job, JobEndpoint.url, JobEndpoint.identity)):
-        said.setdefault(job, set()).update((url, *_texts_in(identity)))
-    wanted = str(one.value)
-    fits = (lambda text: wanted in text) if one.operator == "~" else (lambda text: wanted == text)
-    return [job for job, texts in said.items() if any(map(fits, texts))]
-
-
-def _models_in(spec: Any) -> Iterator[str]:
-    """Addresses and weights that a job's request names, by role, at whatever depth."""
-    if isinstance(spec, dict):
-        for name, value in spec.items():
-            yield from _texts_in(value) if name in ("roles", "weights", "teacher") else _models_in(value)
-
-
-def _texts_in(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts_in(item)

@@ -1,4 +1,4 @@
-"""The small language that selects episodes: `benchmark=gsm8k score=1 subgoals<=4 text~"red apples"`.
+"""The small language that selects episodes and jobs: `benchmark=gsm8k score=1 tag.team=maths text~"red apples"`.
 
 Terms follow one another, or with `and` between them, and all must hold. No part of a filter ever becomes SQL text.
 """
@@ -19,31 +19,40 @@ EQUALITY = ("=", "!=")
 NAMES = ("=", "!=", "~")  #: equal, unequal, contains (with capitals as written)
 ORDER = ("=", "!=", "<", "<=", ">", ">=")
 
-#: Field to the operators that make sense for it. `metric` is written with its name: `metric:strict>=0.5`.
-FIELDS: Mapping[str, tuple[str, ...]] = {
-    "job": NAMES, "benchmark": NAMES, "project": NAMES, "model": NAMES,  # of the episode's job
-    "split": NAMES, "formulation": NAMES, "origin": NAMES, "licence": NAMES, "ending": NAMES,
-    "level": ORDER,
+Fields = Mapping[str, tuple[str, ...]]  #: field to the operators that make sense for it
+#: Of a job, and of the episodes of one. `tag` is written with its key: `tag.team=maths`.
+_OF_BOTH: Fields = {
+    "job": NAMES, "name": NAMES, "tag": NAMES, "kind": EQUALITY, "benchmark": NAMES, "split": NAMES,
+    "formulation": NAMES, "model": NAMES, "project": NAMES, "origin": NAMES, "licence": NAMES,
+    "since": ("=",), "until": ("=",),
+}  # fmt: skip
+#: What selects jobs.
+JOB_FIELDS: Fields = {**_OF_BOTH, "state": EQUALITY}
+#: What selects episodes. `metric` is written with its name: `metric:strict>=0.5`.
+FIELDS: Fields = {
+    **_OF_BOTH,
+    "ending": NAMES, "level": ORDER,
     "score": ORDER, "metric": ORDER, "subgoals": ORDER, "calls": ORDER, "sample": ORDER,
     "action": NAMES, "error": NAMES, "verdict": NAMES,  # of any of its actions, of any filter's finding
     "label": EQUALITY, "rating": ORDER,  # by any person
     "text": ("~",),
-    "since": ("=",), "until": ("=",),
 }  # fmt: skip
 NUMBERS = frozenset(("score", "metric", "subgoals", "calls", "sample", "rating"))
 TIMES = frozenset(("since", "until"))
 #: What a value of these fields can be. A level is `none` for what is not an accepted annotation: below all others.
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "ending": tuple(Ending), "level": ("none", *LEVELS), "label": ("right", "wrong", "unsure"),
+    "kind": ("evaluate", "infer", "convert", "train", "import"),
 }  # fmt: skip
 
 _TERM = re.compile(
-    r"""\s*(?P<field>[A-Za-z_]+)(?: : (?P<metric>[^\s=!<>~:"']+) )?
+    r"""\s*(?P<field>[A-Za-z_]+)(?: : (?P<metric>[^\s=!<>~:"']+) | \. (?P<tag>[A-Za-z0-9_.-]+) )?
         \s*(?P<operator>!=|<=|>=|[=<>~])
         \s*(?: "(?P<double>(?:[^"\\]|\\.)*)" | '(?P<single>(?:[^'\\]|\\.)*)' | (?P<bare>[^\s"'][^\s]*) )
         (?=\s|$)""",
     re.VERBOSE | re.DOTALL,
 )
+_BEFORE_KEY = {"metric": ":", "tag": "."}  #: fields that have a key, and what stands before it
 _AND = re.compile(r"\s*and(?=\s)", re.IGNORECASE)
 _BARE = re.compile(r"[^\s\"'][^\s]*")
 
@@ -55,16 +64,18 @@ class Term:
     field: str
     operator: str
     value: str | float
-    metric: str = ""  #: which one, when the field is `metric`
+    key: str = ""  #: which one, when the field is `metric` or `tag`
 
     def __str__(self) -> str:
-        name = f"metric:{self.metric}" if self.field == "metric" else self.field
+        name = f"{self.field}{_BEFORE_KEY[self.field]}{self.key}" if self.key else self.field
         return f"{name}{self.operator}{_written(self.field, self.value)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which finished episodes are wanted: those for which all terms hold. `str` gives text that parses to the same."""
+    """Which jobs, or finished episodes, are wanted: those for which all terms hold. `str` gives text that parses to
+    the same.
+    """
 
     terms: tuple[Term, ...] = ()
 
@@ -75,8 +86,8 @@ class Filter:
         return Filter(self.terms + other.terms)
 
 
-def parse_where(text: str) -> Filter:
-    """Read a filter; the empty text gives the filter that holds for every finished episode.
+def parse_where(text: str, fields: Fields = FIELDS) -> Filter:
+    """Read a filter of episodes; the empty text gives the filter that holds for every finished one.
 
     Raises SpecError naming what cannot be read, an unknown field, an operator or a value that a field does not have.
     """
@@ -93,28 +104,56 @@ def parse_where(text: str) -> Filter:
             )
         quoted = found["double"] if found["double"] is not None else found["single"]
         value = re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL) if quoted is not None else found["bare"]
-        terms.append(term(found["field"], found["operator"], value, found["metric"] or ""))
+        terms.append(_read_term(found, value, fields))
         place = found.end()
     return Filter(tuple(terms))
 
 
-def term(field: str, operator: str, value: str, metric: str = "") -> Term:
-    """One condition from its parts. Raises SpecError as `parse_where` does."""
-    if field not in FIELDS:
-        raise unknown("field", field, FIELDS)
-    if operator not in FIELDS[field]:
-        raise SpecError(f"The field '{field}' has no operator '{operator}': expected {' or '.join(FIELDS[field])}.")
-    if bool(metric) != (field == "metric"):
+def parse_job_where(text: str) -> Filter:
+    """Read a filter of jobs, of which `state` is not checked. Raises SpecError as `parse_where` does."""
+    return parse_where(text, JOB_FIELDS)
+
+
+def _read_term(found: re.Match[str], value: str, fields: Fields) -> Term:
+    if found["metric"] and found["field"] != "metric":
         raise SpecError("Write a metric with its name, as in metric:strict=1; no other field has one.")
-    if storable(value + metric)[1]:
+    if found["tag"] and found["field"] != "tag":
+        raise SpecError("Write a tag with its key, as in tag.team=maths; no other field has one.")
+    return term(found["field"], found["operator"], value, found["metric"] or found["tag"] or "", fields)
+
+
+def term(field: str, operator: str, value: str, key: str = "", fields: Fields = FIELDS) -> Term:
+    """One condition from its parts. Raises SpecError as `parse_where` does."""
+    if field not in fields:
+        raise _unknown_field(field, fields)
+    if operator not in fields[field]:
+        raise SpecError(f"The field '{field}' has no operator '{operator}': expected {' or '.join(fields[field])}.")
+    if field in _BEFORE_KEY and not key:
+        how = (
+            "a metric with its name, as in metric:strict=1"
+            if field == "metric"
+            else "a tag with its key, as in tag.team=maths"
+        )
+        raise SpecError(f"Write {how}.")
+    if storable(value + key)[1]:
         raise SpecError(f"The value of '{field}' holds a character that no stored text can hold.")
     if field in CHOICES and operator != "~" and value not in CHOICES[field]:
         raise unknown(field, value, CHOICES[field])
     if field in NUMBERS:
-        return Term(field, operator, _number(field, value), metric)
+        return Term(field, operator, _number(field, value), key)
     if field in TIMES:
         return Term(field, operator, _time(field, value))
-    return Term(field, operator, value)
+    return Term(field, operator, value, key)
+
+
+def _unknown_field(field: str, fields: Fields) -> SpecError:
+    """Of one that selects the other kind, that it does."""
+    if field in FIELDS or field in JOB_FIELDS:
+        other, these = ("jobs", "episodes") if fields is FIELDS else ("episodes", "jobs")
+        return SpecError(
+            f"The field '{field}' selects {other}, not {these}. Choose one of: {', '.join(sorted(fields))}."
+        )
+    return unknown("field", field, fields)
 
 
 def _number(field: str, value: str) -> float:

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, exists, func, or_, select
+from sqlalchemy import Connection, Row, and_, func, or_, select
 
 from db.connection import now
-from db.models import ItemSum, JobRow, JobTag, ScoreSum
+from db.filters import Filter
+from db.job_filters import job_condition
+from db.models import ItemSum, JobRow, ScoreSum
 from db.states import HIDDEN, ItemState
 from lumos_queue.errors import SpecError
 from lumos_queue.records import MAIN_METRICS, Ending
-
-
-@dataclass(frozen=True, slots=True)
-class JobFilter:
-    """Which jobs are listed; what is empty does not matter."""
-
-    name: str = ""  #: a part of it, whether in capitals or not
-    benchmark: str = ""
-    tags: Mapping[str, str | None] = field(default_factory=dict)  #: key to value; None: any value
-    before: str = ""  #: only jobs that were submitted before this one: its id
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +39,17 @@ class ScoreSums:
     greatest: float
 
 
-def page_of_jobs(connection: Connection, wanted: JobFilter, limit: int) -> list[Row]:
-    """The newest jobs that match, the newest first. Raises SpecError when `before` names no job."""
-    matching: list[ColumnElement[bool]] = [JobRow.state.not_in(HIDDEN)]
-    if wanted.name:
-        matching.append(func.lower(JobRow.name).contains(wanted.name.lower(), autoescape=True))
-    if wanted.benchmark:
-        matching.append(JobRow.benchmark == wanted.benchmark)
-    for key, value in wanted.tags.items():
-        tag = [JobTag.job == JobRow.id, JobTag.key == key]
-        matching.append(exists().where(*tag, *([] if value is None else [JobTag.value == value])))
-    if wanted.before:
-        last = connection.execute(select(JobRow.created_at).where(JobRow.id == wanted.before)).first()
+def page_of_jobs(connection: Connection, wanted: Filter, before: str, limit: int) -> list[Row]:
+    """The newest jobs that match a filter without `state` and `model`, the newest first; with `before`, the id of a
+    job, only those that were submitted before it. Raises SpecError when it names no job.
+    """
+    matching = [JobRow.state.not_in(HIDDEN), *(job_condition(connection, one) for one in wanted.terms)]
+    if before:
+        last = connection.execute(select(JobRow.created_at).where(JobRow.id == before)).first()
         if last is None:
-            raise SpecError(f"No job has the id '{wanted.before}': --before takes the whole id of one.")
+            raise SpecError(f"No job has the id '{before}': --before takes the whole id of one.")
         at = last.created_at
-        matching.append(or_(JobRow.created_at < at, and_(JobRow.created_at == at, JobRow.id < wanted.before)))
+        matching.append(or_(JobRow.created_at < at, and_(JobRow.created_at == at, JobRow.id < before)))
     order = (JobRow.created_at.desc(), JobRow.id.desc())
     return list(connection.execute(select(JobRow.__table__).where(*matching).order_by(*order).limit(limit)))
 

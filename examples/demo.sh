@@ -30,4 +30,4 @@ iterative=$(evaluate starter-scratch iterative "$LIMIT")
 one_pass=$(evaluate starter-scratch one-pass "$LIMIT")
 lumos report "$iterative" "$one_pass"
 echo "Look further, after   . .venv/bin/activate"
-echo "   lumos episodes $iterative --wrong   lumos jobs   lumos --help"
+echo "   lumos episodes $iterative --where 'score<1'   lumos jobs   lumos --help"

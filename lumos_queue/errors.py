@@ -123,7 +123,7 @@ def unknown(what: str, value: str, choices: Iterable[str]) -> SpecError:
 
 
 def suggest(value: str, choices: Iterable[str]) -> str:
-    """`Did you mean 'evaluate'? `, with a space at its end, for a name that is much like one of the choices, else ''."""
+    """`Did you mean 'evaluate'? `, with a space at its end, for a name that is much like a choice, else ''."""
     found = find_nearest(value, choices)
     return f"Did you mean '{found}'? " if found else ""
 

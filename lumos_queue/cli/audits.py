@@ -20,7 +20,9 @@ As = Annotated[str, typer.Option("--as", help="The labeller; default: LUMOS_USER
 
 def draw(
     name: Name,
-    where: Annotated[str, typer.Option(help="Which accepted annotations, as for lumos episodes.")] = "",
+    where: Annotated[
+        str, typer.Option(metavar="FILTER", help="Which accepted annotations: as for lumos episodes (docs/queries.md).")
+    ] = "",
     size: Annotated[int, typer.Option(min=1, max=100_000, help="How many to draw.")] = 100,
     seed: opt.Seed = 0,
     json: opt.Json = False,
@@ -32,14 +34,13 @@ def draw(
     from collections import Counter
 
     from db.audits import draw_audit
-    from db.filters import parse_where
     from lumos_queue.cli.audit_tables import print_draw
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
+    from lumos_queue.submission.filters import read_where
 
-    wanted = parse_where(where)
     with database(read_settings()) as opened:
-        drawn = draw_audit(opened, name, wanted, size, seed)
+        drawn = draw_audit(opened, name, read_where(opened, where), size, seed)
     counts = Counter(one.stratum for one in drawn)
     weights = {one.stratum: one.weight for one in drawn}
     strata = [

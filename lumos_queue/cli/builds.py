@@ -14,8 +14,9 @@ Build = Annotated[str, typer.Argument(metavar="BUILD", help="A build's name, or 
 Where = Annotated[
     str,
     typer.Option(
-        help="Which episodes, e.g. benchmark=gsm8k level>=executed. Without a term of job or origin, "
-        "origin!=derived is added, which leaves out episodes that were given some of their replies."
+        metavar="FILTER",
+        help="Which episodes, as for lumos episodes (docs/queries.md). Without a term of job or origin, "
+        "origin!=derived is added, which leaves out episodes that were given some of their replies.",
     ),
 ]
 Formulations = Annotated[
@@ -62,7 +63,7 @@ def dataset_build(
     json: opt.Json = False,
 ) -> None:
     """Make a training set from stored episodes."""
-    from db.filters import parse_where
+    from db.filters import Filter, term
     from db.trajectories import stream_episodes
     from lumos_queue.builds.build import build
     from lumos_queue.builds.database_facts import read_database_facts
@@ -72,31 +73,33 @@ def dataset_build(
     from lumos_queue.cli.build_tables import print_build
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
+    from lumos_queue.submission.filters import read_where
 
-    settings, wanted = read_settings(), parse_where(where)
-    if not any(one.field in ("job", "origin") for one in wanted.terms):
-        # Derived episodes were given replies, some of them gold.
-        wanted &= parse_where("origin!=derived")
+    settings = read_settings()
     target = folder_of(settings, name)
-    options = BuildOptions(
-        where=str(wanted),
-        format=format,
-        formulations=_names(formulations) or ("iterative",),
-        select=select,
-        per_task=per_task,
-        level=level,
-        mix=read_mix(mix),
-        rows=rows,
-        near=near_duplicates,
-        dev_share=dev_share,
-        seed=seed,
-        against=tuple(against or ()),
-        allow_test=allow_test,
-        allow_contaminated=allow_contaminated,
-        reexecute=reexecute,
-        perturbed=perturbed,
-    )
     with database(settings) as opened:
+        wanted = read_where(opened, where)
+        if not any(one.field in ("job", "origin") for one in wanted.terms):
+            # Derived episodes were given replies, some of them gold.
+            wanted &= Filter((term("origin", "!=", "derived"),))
+        options = BuildOptions(
+            where=str(wanted),
+            format=format,
+            formulations=_names(formulations) or ("iterative",),
+            select=select,
+            per_task=per_task,
+            level=level,
+            mix=read_mix(mix),
+            rows=rows,
+            near=near_duplicates,
+            dev_share=dev_share,
+            seed=seed,
+            against=tuple(against or ()),
+            allow_test=allow_test,
+            allow_contaminated=allow_contaminated,
+            reexecute=reexecute,
+            perturbed=perturbed,
+        )
         sources = KnownBenchmarks(user_modules(opened))
         stored = read_database_facts(opened, tests=not allow_test)
         manifest, new = build(stream_episodes(opened, wanted), name, out or target, options, sources, stored)

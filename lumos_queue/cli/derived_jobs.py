@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from db.filters import parse_where
 from db.trajectories import stream_episodes
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
@@ -22,6 +21,7 @@ from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.rollouts.derived import Make, derive
 from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, other_roles, parse_pairs
 from lumos_queue.submission.database import database
+from lumos_queue.submission.filters import read_where
 
 if TYPE_CHECKING:
     from db.tags import NameAndTags
@@ -62,8 +62,7 @@ def submit_derived(
     Returns how many episodes were chosen and left out, the jobs' ids by dataset, and the exit code. Raises SpecError
     before anything is stored.
     """
-    wanted = parse_where(asked.where)
-    if not wanted.terms:
+    if not asked.where.strip():
         raise SpecError("No episodes are chosen: give --where, e.g. --where 'job=k3f9a2cd score<1'.")
     get_framing(asked.framing)
     if not (math.isfinite(asked.temperature) and math.isfinite(asked.top_p)):
@@ -71,7 +70,7 @@ def submit_derived(
     if asked.samples > 1 and asked.temperature == 0:
         raise SpecError("Greedy samples are all equal: give --temperature above 0, or --samples 1.")
     with database(settings) as opened:
-        derived = derive(stream_episodes(opened, wanted), make)
+        derived = derive(stream_episodes(opened, read_where(opened, asked.where)), make)
     check_at_limit(asked.at_limit, derived.formulation, derived.benchmark)
     sampling = Sampling(asked.temperature, asked.top_p, asked.max_tokens)
     roles = _roles(asked, derived.formulation) | other_roles(asked.others, derived.benchmark.domain, {})

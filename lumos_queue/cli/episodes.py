@@ -10,28 +10,14 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
-_WHERE = (
-    "Terms FIELD OPERATOR VALUE that must all hold, e.g. 'score=1 subgoals<=4 text~\"two words\"' (docs/queries.md)."
-)
+_WHERE = "Which episodes: terms FIELD OPERATOR VALUE that must all hold, as in 'score<1 subgoals<=4' (docs/queries.md)."
 
 
 def episodes(
     job: Annotated[
         str, typer.Argument(metavar="JOB", help="Only of this job: its id, or an unambiguous beginning of it.")
     ] = "",
-    where: Annotated[str, typer.Option(help=_WHERE)] = "",
-    benchmark: Annotated[str, typer.Option(help="Only of this benchmark.")] = "",
-    formulation: Annotated[str, typer.Option(help="Only by this formulation.")] = "",
-    model: Annotated[str, typer.Option(help="Only by a model whose name, address or digest contains this.")] = "",
-    ending: Annotated[str, typer.Option(help="Only with this ending, e.g. answered or limit.")] = "",
-    wrong: Annotated[bool, typer.Option("--wrong", help="Only those that scored below 1.")] = False,
-    level: Annotated[str, typer.Option(help="Only annotations of this check level, or a stronger one.")] = "",
-    origin: Annotated[str, typer.Option(help="Only run, converted, imported or corrected ones.")] = "",
-    action: Annotated[str, typer.Option(help="Only those that ran this action.")] = "",
-    error: Annotated[str, typer.Option(help="Only those with an action that failed with this error.")] = "",
-    verdict: Annotated[str, typer.Option(help="Only annotations with this verdict of a filter; or: accepted.")] = "",
-    text: Annotated[str, typer.Option(help="Only those that contain this text (case-sensitive).")] = "",
-    since: Annotated[str, typer.Option(help="Only those finished at or after this date or time (UTC).")] = "",
+    where: Annotated[str, typer.Option(metavar="FILTER", help=_WHERE)] = "",
     after: Annotated[
         str,
         typer.Option(metavar="CURSOR", help="Start after this episode, JOB-NUMBER; with JOB: start at this number."),
@@ -43,33 +29,21 @@ def episodes(
 
     Of one job, or of all jobs.
     """
-    from db.filters import Filter, parse_where, term
+    from db.filters import Filter, term
     from db.jobs import get_job
     from db.text_search import find_page
     from db.trajectories import reading
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
+    from lumos_queue.submission.filters import read_where
 
-    shortcuts = (
-        ("benchmark", "=", benchmark),
-        ("formulation", "=", formulation),
-        ("model", "~", model),
-        ("ending", "=", ending),
-        ("score", "<", "1" if wrong else ""),
-        ("level", ">=", level),
-        ("origin", "=", origin),
-        ("action", "=", action),
-        ("error", "=", error),
-        ("verdict", "=", verdict),
-        ("text", "~", text),
-        ("since", "=", since),
-    )
-    wanted = parse_where(where) & Filter(tuple(term(*one) for one in shortcuts if one[2]))
-    with database(read_settings()) as opened, reading(opened) as connection:
-        own = get_job(connection, job).id if job else ""
-        inside = Filter((term("job", "=", own),)) if own else Filter()
-        start = _resolve_start(connection, own, after) if after else 0
-        page = find_page(connection, inside & wanted, start, limit + 1)
+    with database(read_settings()) as opened:
+        wanted = read_where(opened, where)
+        with reading(opened) as connection:
+            own = get_job(connection, job).id if job else ""
+            inside = Filter((term("job", "=", own),)) if own else Filter()
+            start = _resolve_start(connection, own, after) if after else 0
+            page = find_page(connection, inside & wanted, start, limit + 1)
     found = [_episode_as_json(row) for row in page.rows[:limit]]
     result: dict[str, Any] = {"job": own} if own else {}
     result |= {"where": str(wanted), "episodes": found}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ _STYLES = {
 }
 
 
-def print_jobs(jobs: Sequence[Mapping[str, Any]], more: bool) -> None:
+def print_jobs(jobs: Sequence[Mapping[str, Any]], more: bool, where: str = "") -> None:
     """The list, and on standard error what to do about jobs that nobody works on, and how to see older ones."""
     console = output.console()
     width = console.width if console.is_terminal or "COLUMNS" in os.environ else _UNLIMITED
@@ -52,7 +53,8 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], more: bool) -> None:
         output.say(f"nobody works on {', '.join(alone[:3])}{', …' if len(alone) > 3 else ''}: go on with "
                    f"lumos resume {named}, or start a worker with lumos worker")  # fmt: skip
     if more:
-        output.say(f"older ones: lumos jobs --before {jobs[-1]['job']}")
+        chosen = ["--where", where] if where else []
+        output.say(f"older ones: {shlex.join(['lumos', 'jobs', *chosen, '--before', jobs[-1]['job']])}")
 
 
 def _columns(jobs: Sequence[Mapping[str, Any]], width: int) -> list[Column]:

@@ -39,15 +39,7 @@ def show_reports(settings: Settings, jobs: list[str]) -> Exit:
 
 def jobs(
     limit: Annotated[int, typer.Option(min=1, max=opt.MAX_INTEGER, help="How many.")] = 20,
-    tag: Annotated[
-        list[str], typer.Option(metavar="KEY[=VALUE]", help="Only jobs with this tag. May be repeated.")
-    ] = [],
-    name: Annotated[str, typer.Option(help="Only jobs whose name contains this.")] = "",
-    model: Annotated[str, typer.Option(help="Only jobs with a model whose name or address contains this.")] = "",
-    benchmark: Annotated[str, typer.Option(help="Only jobs of this benchmark.")] = "",
-    state: Annotated[
-        str, typer.Option(help="Only jobs in this state: queued, running, waiting, nobody, stopping, done, …")
-    ] = "",
+    where: opt.JobWhere = "",
     before: Annotated[str, typer.Option(metavar="JOB", help="Only jobs submitted before this one.")] = "",
     json: opt.Json = False,
 ) -> None:
@@ -55,22 +47,19 @@ def jobs(
 
     What each was asked, its score so far, and what happens to it.
     """
-    from db.job_list import JobFilter
     from lumos_queue.cli.job_list import print_jobs
     from lumos_queue.reports.job_list import list_jobs
-    from lumos_queue.reports.real_state import read_state
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
-    from lumos_queue.submission.tags import read_tag_filter
+    from lumos_queue.submission.filters import read_job_where
     from lumos_queue.util.sanitize import storable
 
     settings = read_settings()
-    texts = [storable(text)[0] for text in (name, benchmark, before)]
-    wanted = JobFilter(texts[0], texts[1], read_tag_filter(tag), texts[2])
-    named = read_state(state) if state else ""
-    with database(settings) as opened, opened.engine.connect() as connection:
-        found, more = list_jobs(connection, wanted, limit, settings.lease_seconds, model, named)
-    output.result({"jobs": found, "more": more}, lambda _: print_jobs(found, more))
+    with database(settings) as opened:
+        wanted = read_job_where(opened, where)
+        with opened.engine.connect() as connection:
+            found, more = list_jobs(connection, wanted, limit, settings.lease_seconds, storable(before)[0])
+    output.result({"jobs": found, "more": more}, lambda _: print_jobs(found, more, str(wanted)))
 
 
 def job(job: opt.JobId, json: opt.Json = False) -> None:
@@ -111,7 +100,10 @@ def job(job: opt.JobId, json: opt.Json = False) -> None:
 
 
 def report(
-    jobs: Annotated[list[str], typer.Argument(metavar="JOB...", help="One job, or several side by side.")],
+    jobs: Annotated[
+        list[str] | None, typer.Argument(metavar="[JOB]...", help="One job, or several side by side.")
+    ] = None,
+    where: opt.JobWhere = "",
     html: files.Html = None,
     md: files.Markdown = None,
     price_prompt: files.PricePrompt = None,
@@ -122,13 +114,22 @@ def report(
 
     Scores with intervals, baselines, endings, calls, tokens and times. Exit code 3: a job ended incomplete.
     """
+    from lumos_queue.cli.chosen_jobs import choose_jobs
+    from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
 
     prices = files.prices_of(price_prompt, price_completion)
+    settings, named = read_settings(), list(jobs or ())
+    if where or not named:
+        with database(settings) as opened:
+            named = choose_jobs(opened, settings, named, where)
+    if not named:
+        raise SpecError("No job is chosen: name one, lumos report JOB, or give --where. List them with: lumos jobs")
     if html is None and md is None:
         files.require_no_prices(prices)
-        raise typer.Exit(show_reports(read_settings(), jobs))
-    raise typer.Exit(files.write_reports(read_settings(), jobs, html, md, prices))
+        raise typer.Exit(show_reports(settings, named))
+    raise typer.Exit(files.write_reports(settings, named, html, md, prices))
 
 
 def show(

@@ -33,6 +33,15 @@ Tags = Annotated[
 Follow = Annotated[bool, typer.Option("--follow/--detach", help="With a broker: wait until the job ends, or not.")]
 Priority = Annotated[int, typer.Option(min=-MAX_INTEGER, max=MAX_INTEGER, help="Jobs with a higher priority go first.")]
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, or an unambiguous beginning of it.")]
+JobWhere = Annotated[
+    str,
+    typer.Option(
+        "--where",
+        metavar="FILTER",
+        help="Which jobs: terms FIELD OPERATOR VALUE that must all hold, as in 'benchmark=gsm8k tag.team=maths "
+        "state=running' (docs/queries.md).",
+    ),
+]
 Formulation = Annotated[
     str,
     typer.Option(

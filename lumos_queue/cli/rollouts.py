@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lumos_queue.cli.derived_jobs import DerivedOptions
     from lumos_queue.rollouts.derived import Make
 
-Where = Annotated[str, typer.Option(help="Which episodes, as for lumos episodes.")]
+Where = Annotated[str, typer.Option(metavar="FILTER", help="Which episodes: as for lumos episodes (docs/queries.md).")]
 Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the rollouts that must be right.")]
 Pairs = Annotated[Path | None, typer.Option(help="New file for preference pairs of the module at fault (JSON lines).")]
 Labels = Annotated[Path | None, typer.Option(help="New file for stepwise labels of the module at fault.")]

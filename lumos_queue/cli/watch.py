@@ -26,13 +26,14 @@ def watch(
     jobs: Annotated[
         list[str] | None, typer.Argument(metavar="[JOB]...", help="Jobs to watch. Default: all that are open.")
     ] = None,
+    where: opt.JobWhere = "",
     json: opt.Json = False,
 ) -> None:
     """Watch jobs until they have ended.
 
     Progress, time left, score so far, calls in flight, what waits and why, errors. Ctrl-C leaves the jobs alone.
     """
-    from db.jobs import get_job
+    from lumos_queue.cli.chosen_jobs import choose_jobs
     from lumos_queue.cli.watch_result import print_results, result_of
     from lumos_queue.cli.watched import Watched, open_jobs
     from lumos_queue.settings import read_settings
@@ -40,8 +41,8 @@ def watch(
 
     settings = read_settings()
     with database(settings) as opened:
+        wanted = choose_jobs(opened, settings, jobs or (), where)
         with opened.engine.connect() as connection:
-            wanted = list(dict.fromkeys(get_job(connection, job).id for job in jobs or ()))
             if not wanted and not open_jobs(connection):
                 output.result({"jobs": []}, lambda _: output.show("No job is open. List them with: lumos jobs"))
                 return

@@ -8,7 +8,10 @@ from db.filters import Filter, parse_where
 
 #: Fields that say nothing of what the models of a job did: what it was asked, and on which rows.
 _OF_REQUEST = frozenset(
-    ("job", "benchmark", "project", "model", "split", "formulation", "origin", "licence", "sample")
+    (
+        "job", "name", "tag", "kind", "benchmark", "project", "model", "split", "formulation", "origin", "licence",
+        "sample",
+    )
 )  # fmt: skip
 
 

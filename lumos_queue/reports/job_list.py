@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
 
-from db.filters import parse_where
-from db.job_list import ItemCounts, JobFilter, ScoreSums, clock_of, count_items, page_of_jobs, sum_scores
+from db.filters import Filter, Term, parse_where
+from db.job_filters import is_any_model, jobs_of_model
+from db.job_list import ItemCounts, ScoreSums, clock_of, count_items, page_of_jobs, sum_scores
 from db.tags import tags_of
 from lumos_queue.reports.chosen import is_by_outcome
 from lumos_queue.reports.model_names import models_of, models_told, name_models
@@ -25,30 +25,41 @@ _COLUMNS = (
 
 
 def list_jobs(
-    connection: Connection, wanted: JobFilter, limit: int, lease_seconds: float, model: str = "", state: str = ""
+    connection: Connection, wanted: Filter, limit: int, lease_seconds: float, before: str = ""
 ) -> tuple[list[dict[str, Any]], bool]:
-    """The newest jobs that match, and whether there are older ones.
+    """The newest jobs that match, and whether there are older ones; `before`: the id of a job, only older ones.
 
-    `model`: a part of the name or the address of one of the job's models; `state`: a RealState.
+    Raises SpecError when `before` names no job.
     """
     found: list[dict[str, Any]] = []
-    for job in _described(connection, wanted, limit + 1 if not (model or state) else _PAGE, lease_seconds):
-        if (not state or job["real_state"] == state) and _has_model(job, model):
-            found.append(job)
+    for job in _matching(connection, wanted, limit + 1, lease_seconds, before):
+        found.append(job)
         if len(found) > limit:
             return found[:limit], True
     return found, False
 
 
-def _described(connection: Connection, wanted: JobFilter, size: int, lease_seconds: float) -> Iterator[dict[str, Any]]:
-    """The jobs that match, described page by page."""
-    at = clock_of(connection)
+def find_jobs(connection: Connection, wanted: Filter, lease_seconds: float) -> list[str]:
+    """The ids of all jobs that match, the newest first."""
+    return [job["job"] for job in _matching(connection, wanted, _PAGE, lease_seconds)]
+
+
+def _matching(
+    connection: Connection, wanted: Filter, size: int, lease_seconds: float, before: str = ""
+) -> Iterator[dict[str, Any]]:
+    """The jobs that match, described page by page. States and names of models are told by no column."""
+    told = [one for one in wanted.terms if one.field in ("state", "model")]
+    stored = Filter(tuple(one for one in wanted.terms if one not in told))
+    of_model = {one: frozenset(jobs_of_model(connection, one)) for one in told if one.field == "model"}
+    at, size = clock_of(connection), _PAGE if told else size
     while True:
-        rows = page_of_jobs(connection, wanted, size)
-        yield from _describe(connection, rows, lease_seconds, at)
+        rows = page_of_jobs(connection, stored, before, size)
+        for job in _describe(connection, rows, lease_seconds, at):
+            if all(_fits(job, one, of_model.get(one, frozenset())) for one in told):
+                yield job
         if len(rows) < size:
             return
-        wanted = replace(wanted, before=rows[-1].id)
+        before = rows[-1].id
 
 
 def _describe(connection: Connection, rows: Sequence[Any], lease_seconds: float, at: float) -> list[dict[str, Any]]:
@@ -82,9 +93,14 @@ def _state(standing: Standing) -> dict[str, str]:
     return {"real_state": str(standing.state), "reason": standing.reason}
 
 
-def _has_model(job: dict[str, Any], model: str) -> bool:
-    texts = (*job["models"].values(), *job["addresses"].values())
-    return any(model.casefold() in text.casefold() for text in texts) if model else True
+def _fits(job: dict[str, Any], one: Term, of_model: Collection[str]) -> bool:
+    """Whether a term of `state` or `model` holds; `of_model`: jobs of which it holds by what is stored of models."""
+    if one.field == "state":
+        found = job["real_state"] == one.value
+    else:
+        shown = (*job["models"].values(), *job["addresses"].values())
+        found = job["job"] in of_model or is_any_model(one, shown)
+    return found != (one.operator == "!=")
 
 
 def measure_sums(job: Any, metric: str, sums: ScoreSums) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 
 from db.connection import Database
 from db.figures import progress
-from db.filters import Filter, parse_where
+from db.filters import Filter
 from db.models import Dataset
 from db.new_jobs import NewJob
 from db.repeats import Part, Store, choose_tasks, create_repeat, store_chosen, store_first
@@ -25,6 +25,7 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.reports.chosen import is_by_outcome, remark_on_chosen
 from lumos_queue.settings import Settings
+from lumos_queue.submission.filters import read_where
 from lumos_queue.submission.job_request import check_options, make_job_on
 from lumos_queue.submission.stored_request import Changes, changed_options, check_kind, infer_of
 
@@ -63,7 +64,7 @@ def make_rerun(
             f"Job {job.id} ran chosen tasks of job {job.parent}. Choose them again: lumos rerun {job.parent} --where "
             f"'{job.chosen}'"
         )
-    wanted = parse_where(where)
+    wanted = read_where(database, where)
     infer = infer_of(job)
     if wanted.terms and (changes.numbers or {}).get("limit") is not None:
         raise SpecError("--where chooses the tasks, and --limit takes the first ones: give only one of them.")

@@ -37,7 +37,7 @@ def read_tags(tags: Sequence[str]) -> dict[str, str]:
     for one in tags:
         key, equals, value = one.partition("=")
         if not equals or not _KEY.fullmatch(key):
-            raise _not_a_tag(one, "KEY=VALUE")
+            raise _not_a_tag(one)
         if key in found:
             raise SpecError(f"The tag '{key}' is given twice.")
         found[key] = read_name(value, f"The value of the tag '{key}'")
@@ -46,19 +46,8 @@ def read_tags(tags: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def read_tag_filter(tags: Sequence[str]) -> dict[str, str | None]:
-    """Key to value of texts `KEY=VALUE`, or to None of `KEY` alone. Raises SpecError for what is neither."""
-    found: dict[str, str | None] = {}
-    for one in tags:
-        key, equals, value = one.partition("=")
-        if not _KEY.fullmatch(key):
-            raise _not_a_tag(one, "KEY or KEY=VALUE")
-        found[key] = read_name(value, f"The value of the tag '{key}'") if equals else None
-    return found
-
-
-def _not_a_tag(text: str, form: str) -> SpecError:
+def _not_a_tag(text: str) -> SpecError:
     return SpecError(
-        f"'{harmless(text[:40])}' is not a tag: expected {form}, where KEY has 1 to 64 letters A-Z, digits, and any of "
-        "_ . -"
+        f"'{harmless(text[:40])}' is not a tag: expected KEY=VALUE, where KEY has 1 to 64 letters A-Z, digits, and any "
+        "of _ . -"
     )

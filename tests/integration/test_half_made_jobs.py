@@ -44,7 +44,7 @@ def lumos(capsys, *arguments: str) -> tuple[int, str, str]:
     return code, *capsys.readouterr()
 
 
-@pytest.mark.parametrize("listing", [("jobs",), ("episodes",), ("episodes", "--text", "question"), ("workers",)])
+@pytest.mark.parametrize("listing", [("jobs",), ("episodes",), ("episodes", "--where", "text~question"), ("workers",)])
 def test_listings_pass_them_over(jobs, capsys, listing):
     code, out, err = lumos(capsys, *listing)
     assert code == 0 and json.loads(out), err

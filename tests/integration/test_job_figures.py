@@ -10,7 +10,8 @@ from db.commit import Batch, Finished, GivenBack, commit
 from db.connection import now
 from db.fence import beat, end_session, start_session
 from db.figures import calls_by_ending, latency_by_role, running_score, totals
-from db.job_list import JobFilter, page_of_jobs
+from db.filters import Filter
+from db.job_list import page_of_jobs
 from db.jobs import cancel, finish_if_idle, get_job, resume
 from db.models import Attempt, EpisodeRow, Heartbeat, Item, JobRow, ScoreRow
 from db.reading import get_trajectory, jobs_of_kind, live_sessions, messages, outputs, values_by_metric
@@ -52,9 +53,9 @@ def test_jobs_of_a_kind_are_those_that_go_on_or_are_done_and_jobs_are_listed_the
     cancel(database, jobs[1])
     assert [row.id for row in read(database, jobs_of_kind, "evaluate")] == [jobs[2], jobs[0]]
     assert read(database, jobs_of_kind, "train") == []
-    found = read(database, page_of_jobs, JobFilter(), 10)
+    found = read(database, page_of_jobs, Filter(), "", 10)
     assert [row.id for row in found] == [jobs[2], jobs[1], jobs[0]]
-    assert [row.id for row in read(database, page_of_jobs, JobFilter(), 1)] == [jobs[2]]
+    assert [row.id for row in read(database, page_of_jobs, Filter(), "", 1)] == [jobs[2]]
 
 
 def ask(position: int, finish_reason: str = "stop", seconds: float = 1.0) -> Step:

@@ -9,7 +9,7 @@ from sqlalchemy import event, insert, update
 
 from db.commit import Batch, commit
 from db.figures import count_scores
-from db.job_list import JobFilter
+from db.filters import Filter, parse_job_where
 from db.jobs import get_job
 from db.models import ItemSum, JobRow, ScoreSum
 from lumos_queue.cli.job_list import print_jobs
@@ -21,10 +21,9 @@ from tests.claims import claim, finish, holder, new_job
 LEASE = 15.0
 
 
-def listed(database, limit: int = 20, **options) -> tuple[list[dict], bool]:
-    wanted = JobFilter(**{name: options.pop(name) for name in list(options) if name in JobFilter.__dataclass_fields__})
+def listed(database, limit: int = 20, where: str = "", before: str = "") -> tuple[list[dict], bool]:
     with database.engine.connect() as connection:
-        return list_jobs(connection, wanted, limit, LEASE, **options)
+        return list_jobs(connection, parse_job_where(where), limit, LEASE, before)
 
 
 def change(database, job: str, **values) -> None:
@@ -141,10 +140,15 @@ def test_filters_of_model_and_state_look_through_all_jobs(database, monkeypatch)
         roles = {"planner": f"openai://h:1?model=org/Model-{number % 2}", "qa": "tgi://model-9:1"}
         change(database, job, created_at=float(number), spec={"infer": {"agent": {"roles": roles}}})
     change(database, jobs[0], state="paused")
-    assert [one["job"] for one in listed(database, model="model-1")[0]] == [jobs[3], jobs[1]]
-    assert listed(database, model="model-9") == ([], False), "a tool is not the agent's model"
-    assert listed(database, 1, model="MODEL-0")[1], "there are older ones"
-    assert [one["job"] for one in listed(database, state="paused")[0]] == [jobs[0]]
+    assert [one["job"] for one in listed(database, where="model~model-1")[0]] == [jobs[3], jobs[1]]
+    assert len(listed(database, where="model=tgi://model-9:1")[0]) == 5, "of any role"
+    assert [one["job"] for one in listed(database, where="model!=Model-1")[0]] == jobs[::-2]
+    assert listed(database, 1, where="model~MODEL-0")[1], "there are older ones"
+    assert [one["job"] for one in listed(database, where="state=paused")[0]] == [jobs[0]]
+    assert [one["job"] for one in listed(database, where="state!=paused model~model-0")[0]] == [jobs[4], jobs[2]]
+    assert [one["job"] for one in listed(database, where="since=1970-01-01T00:00:01 until=1970-01-01T00:00:03")[0]] == [
+        jobs[2], jobs[1]
+    ]  # fmt: skip
     assert listed(database)[0][0]["models"] == {"planner": "Model-0"}
 
 
@@ -158,7 +162,7 @@ def test_a_page_costs_as_many_queries_as_one_job(database):
             with database.engine.connect() as connection:
                 event.listen(connection, "before_cursor_execute", lambda *arguments: sent.append(arguments[2]))
                 sent.clear()
-                assert len(list_jobs(connection, JobFilter(), 20, LEASE)[0]) == number + 1
+                assert len(list_jobs(connection, Filter(), 20, LEASE)[0]) == number + 1
                 counts.append(len(sent))
                 assert not any(" FROM item " in one or " FROM episode" in one for one in sent), "only sums are read"
     assert counts[0] == counts[1] <= 9

@@ -18,7 +18,8 @@ import db.chunks
 import db.removal
 from db.connection import Database
 from db.fence import beat, start_session
-from db.job_list import JobFilter, page_of_jobs
+from db.filters import Filter
+from db.job_list import page_of_jobs
 from db.jobs import cancel, get_job, pause, remove
 from db.models import Dataset, EpisodeRow, Item, JobRow, TaskRow
 from db.reading import jobs_of_kind
@@ -112,7 +113,7 @@ def test_a_submit_that_is_killed_leaves_nothing_to_be_seen_and_the_next_one_stor
         if states(database)["queued"]:
             break
         with database.engine.connect() as connection:
-            assert page_of_jobs(connection, JobFilter(), 9) == jobs_of_kind(connection, "evaluate") == []
+            assert page_of_jobs(connection, Filter(), "", 9) == jobs_of_kind(connection, "evaluate") == []
             for left in connection.execute(select(JobRow.id)).scalars():
                 with pytest.raises(SpecError, match="No job has an id"):
                     get_job(connection, left)

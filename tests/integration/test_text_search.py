@@ -102,13 +102,13 @@ def test_the_command_offers_to_go_on(database, few_at_once, monkeypatch, capsys,
     monkeypatch.setenv("LUMOS_DATABASE_URL", database.url.replace("+psycopg", ""))
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
     monkeypatch.setattr(module.find_page, "__defaults__", (20,))
-    app(args=["episodes", job, "--text", "heron"], standalone_mode=False)
+    app(args=["episodes", job, "--where", "text~heron"], standalone_mode=False)
     said = capsys.readouterr().out
     assert "20 episodes" in said and "1 matched" in said
     assert f"Go on: lumos episodes {job} --where text~heron --after {job}-19 --limit 20" in said.replace("'", "")
-    app(args=["episodes", job, "--text", "heron", "--after", f"{job}-19", "--json"], standalone_mode=False)
+    app(args=["episodes", job, "--where", "text~heron", "--after", f"{job}-19", "--json"], standalone_mode=False)
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert [one["episode"] for one in result["episodes"]] == [f"{job}-31"]
     assert (result["searched"], result["next"]) == (20, f"{job}-39")
-    app(args=["episodes", job, "--text", "nothing-of-it", "--after", f"{job}-39"], standalone_mode=False)
+    app(args=["episodes", job, "--where", "text~nothing-of-it", "--after", f"{job}-39"], standalone_mode=False)
     assert "No finished episode matches." in capsys.readouterr().out

@@ -312,7 +312,7 @@ def test_the_command_goes_from_page_to_page(lumos):
     names, after = [], []
     while True:
         code, out, _ = lumos(
-            "episodes", "aaaaaaa8", "--where", "calls>=5", "--action", "Count", "--limit", "4", "--json", *after
+            "episodes", "aaaaaaa8", "--where", "calls>=5 action=Count", "--limit", "4", "--json", *after
         )
         page = json.loads(out)
         assert code == 0 and page["where"] == "calls>=5 action=Count" and len(page["episodes"]) <= 4
@@ -325,21 +325,21 @@ def test_the_command_goes_from_page_to_page(lumos):
 
 
 def test_the_command_prints_how_to_go_on(lumos):
-    _, out, _ = lumos("episodes", "aaaaaaa5", "--wrong", "--limit", "2")
+    _, out, _ = lumos("episodes", "aaaaaaa5", "--where", "score<1", "--limit", "2")
     assert re.search(
         r"Next page: lumos episodes aaaaaaa5 --where 'score<1' --after aaaaaaa5-\d+ --limit 2$", out.strip()
     )
     _, out, _ = lumos("episodes", "aaaaaaa5", "--after", "24", "--json")
     assert [one["episode"] for one in json.loads(out)["episodes"]] == ["aaaaaaa5-24"]
-    assert "No finished episode matches." in lumos("episodes", "--text", "nobody says this")[1]
+    assert "No finished episode matches." in lumos("episodes", "--where", 'text~"nobody says this"')[1]
 
 
 @pytest.mark.parametrize(
     ("options", "named"),
     [
         (["--where", "colour=red"], "No field called 'colour'"),
-        (["--ending", "answerd"], "No ending called 'answerd'"),
-        (["--level", "best"], "No level called 'best'"),
+        (["--where", "ending=answerd"], "No ending called 'answerd'"),
+        (["--where", "level>=best"], "No level called 'best'"),
         (["--after", "7"], "'7' is not a place to continue from"),
         (["--after", "zzz-7"], "No job has an id that starts with 'zzz'"),
         (["--where", "score=1; DROP TABLE score"], "The value of 'score' is '1;'"),

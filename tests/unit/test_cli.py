@@ -225,7 +225,7 @@ def test_inference_keeps_answers_without_judging_them(lumos, agent):
 
 def test_wrong_episodes_can_be_found_and_shown(lumos, agent):
     job = result(lumos("evaluate", "wordmath", "--limit", "4", "--json", *agent(3)))["job"]
-    wrong = result(lumos("episodes", job, "--wrong", "--json"))["episodes"]
+    wrong = result(lumos("episodes", job, "--where", "score<1", "--json"))["episodes"]
     assert [one["episode"] for one in wrong] == [f"{job}-3"]
     shown = lumos("show", f"{job}-3")
     assert "Subgoal 1: Solve it." in shown.out

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.filters import CHOICES, FIELDS, NUMBERS, TIMES, Filter, Term, parse_where, term
+from db.filters import CHOICES, FIELDS, NUMBERS, TIMES, Filter, Term, parse_job_where, parse_where, term
 from lumos_queue.errors import SpecError
 
 
@@ -21,6 +21,14 @@ def test_a_value_may_hold_what_else_would_mean_something():
     assert found == Filter((Term("text", "~", text), Term("job", "=", "and")))
     assert parse_where("answer~x".replace("answer", "text")) == Filter((Term("text", "~", "x"),))
     assert parse_where("job=a=b").terms[0].value == "a=b"
+
+
+def test_jobs_are_selected_in_the_same_language():
+    wanted = (Term("tag", "=", "maths", "team"), Term("state", "!=", "done"), Term("since", "=", 1795219200.0))
+    assert parse_job_where("tag.team=maths state!=done since=2026-11-21") == Filter(wanted)
+    assert parse_where('tag.team~""') == Filter((Term("tag", "~", "", "team"),))
+    with pytest.raises(SpecError, match="The field 'score' selects episodes, not jobs"):
+        parse_job_where("score=1")
 
 
 def test_a_metric_has_its_name_and_a_date_is_utc():
@@ -43,6 +51,10 @@ def test_a_metric_has_its_name_and_a_date_is_utc():
         ("ending=answerd", "No ending called 'answerd'"),
         ("metric=1", "Write a metric with its name"),
         ("score:strict=1", "Write a metric with its name"),
+        ("tag=maths", "Write a tag with its key, as in tag.team=maths."),
+        ("score.team=1", "Write a tag with its key, as in tag.team=maths; no other field has one."),
+        ("tag:team=1", "Write a metric with its name"),
+        ("state=done", "The field 'state' selects jobs, not episodes."),
         ("score=1 or score=0", "Cannot read the filter at 'or score=0'"),
         ("and score=1", "Cannot read the filter at 'and score=1'"),
         ("score=1 and", "Cannot read the filter at 'and'"),
@@ -72,7 +84,7 @@ def terms(draw):
         value = draw(st.sampled_from(CHOICES[field]))
     else:
         value = draw(st.text(st.characters(codec="utf-8", exclude_characters="\0")))
-    return term(field, operator, value, "strict" if field == "metric" else "")
+    return term(field, operator, value, {"metric": "strict", "tag": "team.one"}.get(field, ""))
 
 
 @given(st.lists(terms(), max_size=5))

@@ -9,7 +9,7 @@ import pytest
 
 from lumos_queue.cli.main import main
 from lumos_queue.errors import SpecError
-from lumos_queue.submission.tags import MAX_NAME, read_name, read_name_and_tags, read_tag_filter, read_tags
+from lumos_queue.submission.tags import MAX_NAME, read_name, read_name_and_tags, read_tags
 from tests.command_tree import all_commands
 
 #: Commands that store no job. Any other must take --name and --tag.
@@ -61,17 +61,82 @@ def test_a_job_has_the_name_and_tags_it_was_given_and_is_found_by_them(lumos):
         ("Second", {"team": "qa"}), ("first try", {"run": "1", "team": "maths"})
     ]  # fmt: skip
     for arguments, names in (
-        (("--tag", "team=maths"), ["first try"]),
-        (("--tag", "team"), ["Second", "first try"]),
-        (("--tag", "team=qa", "--tag", "run"), []),
-        (("--name", "SECOND"), ["Second"]),
-        (("--name", "_"), []),
-        (("--model", "BY RULE", "--benchmark", "wordmath", "--state", "done"), ["Second", "first try"]),
-        (("--state", "nobody"), []),
+        (("--where", "tag.team=maths"), ["first try"]),
+        (("--where", 'tag.team~""'), ["Second", "first try"]),
+        (("--where", 'tag.team=qa tag.run~""'), []),
+        (("--where", "tag.run!=1"), ["Second"]),
+        (("--where", "name~SECOND"), ["Second"]),
+        (("--where", 'name="first try" kind=convert'), ["first try"]),
+        (("--where", "name~_"), []),
+        (("--where", "name~%"), []),
+        (("--where", 'model~"BY RULE" benchmark=wordmath state=done'), ["Second", "first try"]),
+        (("--where", "state=nobody"), []),
+        (("--where", "state!=done"), []),
         (("--limit", "1"), ["Second"]),
         (("--before", jobs(lumos)[0]["job"]), ["first try"]),
     ):
         assert [job["name"] for job in jobs(lumos, *arguments)] == names, arguments
+    found = lumos("episodes", "--where", 'tag.team=maths name="first try"', "--json").json()["episodes"]
+    assert len(found) == 2 and found == lumos("episodes", "--where", "name~FIRST", "--json").json()["episodes"]
+    assert lumos("jobs", "--limit", "1", "--where", "kind=convert").err.startswith(
+        "older ones: lumos jobs --where kind=convert --before "
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "where", "said"),
+    [
+        (
+            "jobs",
+            "benchmark=wordmoth",
+            "No benchmark called 'wordmoth'. Did you mean 'wordmath'? Choose one of: aokvqa,",
+        ),
+        ("jobs", "benchmark!=wordmoth", "No benchmark called 'wordmoth'."),
+        ("jobs", "formulation=iteratve", "No formulation called 'iteratve'. Did you mean 'iterative'? Choose one of:"),
+        ("jobs", "tag.taem=maths", "No tag called 'taem'. Did you mean 'team'? Choose one of: team."),
+        ("jobs", "tag=maths", "Write a tag with its key, as in tag.team=maths."),
+        ("jobs", "name.team=maths", "Write a tag with its key, as in tag.team=maths; no other field has one."),
+        ("jobs", "state=runing", "No state called 'runing'. Did you mean 'running'? Choose one of: cancelled,"),
+        ("jobs", "kind=evalute", "No kind called 'evalute'. Did you mean 'evaluate'? Choose one of: convert,"),
+        ("jobs", "benchmrk=wordmath", "No field called 'benchmrk'. Did you mean 'benchmark'? Choose one of:"),
+        ("jobs", "score=1", "The field 'score' selects episodes, not jobs. Choose one of: benchmark,"),
+        ("watch", "state=runing", "No state called 'runing'. Did you mean 'running'?"),
+        ("report", "state=runing", "No state called 'runing'. Did you mean 'running'?"),
+        ("report", "name=nobody", "No job fits name=nobody. List them with: lumos jobs"),
+        ("episodes", "state=running", "The field 'state' selects jobs, not episodes. Choose one of: action,"),
+        ("episodes", "benchmark=wordmoth", "No benchmark called 'wordmoth'. Did you mean 'wordmath'?"),
+        ("episodes", "metric:executd=1", "No metric called 'executd'. Did you mean 'executed'?"),
+        ("episodes", "origin=convertd", "No origin called 'convertd'. Did you mean 'converted'?"),
+        ("episodes", "ending=answerd", "No ending called 'answerd'. Did you mean 'answered'?"),
+        ("audit draw x", "benchmark=wordmoth", "No benchmark called 'wordmoth'. Did you mean 'wordmath'?"),
+        ("dataset build x", "benchmark=wordmoth", "No benchmark called 'wordmoth'. Did you mean 'wordmath'?"),
+        ("rollouts --agent starter", "benchmark=wordmoth", "No benchmark called 'wordmoth'. Did you mean 'wordmath'?"),
+    ],
+)
+def test_an_unknown_name_in_a_filter_is_one_line_with_the_nearest(lumos, command, where, said):
+    assert lumos(*CONVERT, "--tag", "team=maths").code == 0
+    refused = lumos(*command.split(), "--where", where)
+    assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
+    assert refused.err.startswith(f"lumos: {said}")
+
+
+def test_a_benchmark_that_only_a_stored_job_knows_can_be_asked_for(lumos, tmp_path):
+    import sqlite3
+
+    assert lumos(*CONVERT).code == 0
+    with sqlite3.connect(tmp_path / "home" / "lumos.db") as connection:
+        connection.execute("UPDATE job SET benchmark = 'mylab.travelplanner'")
+    assert len(jobs(lumos, "--where", "benchmark=mylab.travelplanner")) == 1
+
+
+def test_reports_are_of_named_jobs_or_of_those_that_fit(lumos):
+    first, second = (lumos(*CONVERT, "--again", "--tag", f"run={number}").json()["job"] for number in (1, 2))
+    found = lumos("report", "--where", 'tag.run~""', "--json").json()["reports"]
+    assert [one["job"] for one in found] == [first, second]
+    assert lumos("report", "--where", "tag.run=2", "--json").json()["job"] == second
+    assert [one["job"] for one in lumos("watch", "--where", "tag.run=2", "--json").json()["jobs"]] == [second]
+    assert "not both" in lumos("report", first, "--where", "tag.run=2").err
+    assert "No job is chosen" in lumos("report").err
 
 
 def test_the_same_request_under_another_name_is_the_job_that_was_made_before(lumos):
@@ -132,9 +197,8 @@ def test_what_cannot_be_a_name_or_a_tag_is_refused_in_one_line(name, tags, told)
     assert "\n" not in str(error.value) and str(error.value).isprintable()
 
 
-def test_a_value_may_have_equals_signs_and_a_filter_may_name_a_key_alone():
+def test_a_value_may_have_equals_signs():
     assert read_tags(["a=b=c", "d="]) == {"a": "b=c", "d": ""}
-    assert read_tag_filter(["a", "b=", "c=x"]) == {"a": None, "b": "", "c": "x"}
 
 
 def test_a_name_is_refused_before_anything_is_stored(lumos, tmp_path):

@@ -1,0 +1,32 @@
+"""The jobs that a command is about: those that are named, or those that fit a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from db.connection import Database
+    from lumos_queue.settings import Settings
+
+
+def choose_jobs(database: Database, settings: Settings, named: Sequence[str], where: str) -> list[str]:
+    """Whole ids: of the named jobs, each once, or of those that fit the filter, the oldest first.
+
+    Raises SpecError where both are given, and where no job fits.
+    """
+    from db.jobs import get_job
+    from lumos_queue.errors import SpecError
+    from lumos_queue.reports.job_list import find_jobs
+    from lumos_queue.submission.filters import read_job_where
+
+    if where and named:
+        raise SpecError("Give either jobs or --where, not both: a job is named in a filter as job=ID.")
+    wanted = read_job_where(database, where)
+    with database.engine.connect() as connection:
+        if not where:
+            return list(dict.fromkeys(get_job(connection, job).id for job in named))
+        found = find_jobs(connection, wanted, settings.lease_seconds)[::-1]
+    if not found:
+        raise SpecError(f"No job fits {wanted}. List them with: lumos jobs")
+    return found
