@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-long check structure faults kills campaign up performance mutants wheel
+.PHONY: demo test test-long check structure faults kills campaign up performance mutants wheel docs docs-reference
 
 ## Install, migrate, and evaluate the starter agent with both formulations.
 demo: .venv/local
@@ -48,6 +48,14 @@ performance: .venv/performance
 mutants: .venv/dev
 	$(BIN)/python -m tests.mutants $(MODULES) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS))
 
+## Build the documents as a site, build/site/index.html; a broken link is an error.
+docs: .venv/docs
+	$(BIN)/mkdocs build --strict
+
+## Write the pages that are made from the code: docs/commands.md, docs/settings.md.
+docs-reference: .venv/dev
+	$(BIN)/python -m tests.reference_pages
+
 ## Build the wheel that machines install from, dist/lumos_queue-VERSION-py3-none-any.whl.
 wheel:
 	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
@@ -65,6 +73,11 @@ up: .venv/local
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@ .venv/local
+
+.venv/docs: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
 
 .venv/performance: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

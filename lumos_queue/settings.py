@@ -20,30 +20,71 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="LUMOS_", frozen=True, extra="ignore")
 
-    #: folder of the embedded database, checkpoints and a deployment's logs
-    home: Annotated[Path, AfterValidator(from_launch)] = Path(".lumos")
-    database_url: str = ""  #: empty: SQLite in `home`
-    broker_url: str = ""  #: empty: no broker, jobs run in the process that submits them
-    contact: str = ""  #: your address or page, sent to web services with --live: Wikipedia's operators ask for one
-    api_keys: Path | None = None  #: file with a key for each model server: lumos_queue/endpoints/api_keys.py
-    endpoint_hosts: str = ""  #: hosts that may be called, with commas; empty: any. lumos_queue/endpoints/hosts.py
-    serve_key: str = Field(default="", repr=False)  #: that requests to `lumos serve` must have; empty: none is needed
-    mysql_user: str = ""  #: of the server that --tool mysql=… names
-    mysql_password: str = Field(default="", repr=False)
-    #: modules of plug-ins, and folders with such modules, that jobs may name; with commas. lumos_queue/util/plugins.py
-    plugins: str = ""
-    concurrency: int = Field(default=64, ge=1)  #: episodes in flight in one worker process
-    request_seconds: float = Field(default=120.0, gt=0)  #: one model call, all of it
-    request_retries: int = Field(default=4, ge=0)  #: further tries of one model call before its item is owed again
-    heartbeat_seconds: float = Field(default=2.0, gt=0)
-    lease_seconds: float = Field(default=15.0, gt=0)  #: a process silent for so long has lost its items
-    fence_seconds: float = Field(default=10.0, gt=0)  #: a process that could not report for so long stops itself
-    flush_seconds: float = Field(default=0.1, ge=0)  #: steps wait at most this long for others to commit with
-    slice_seconds: float = Field(default=60.0, gt=0)  #: how long a slice lasts while other jobs wait
-    drain_seconds: float = Field(default=4.0, ge=0)  #: how long what is in flight may go on after TERM
-    poll_seconds: float = Field(default=2.0, gt=0)  #: how often a dispatcher looks for owed items
-    project: str = "default"
-    user: str = Field(default_factory=lambda: _user())
+    home: Annotated[Path, AfterValidator(from_launch)] = Field(
+        default=Path(".lumos"), description="folder of the embedded database, of checkpoints and of a deployment's logs"
+    )
+    database_url: str = Field(
+        default="",
+        description="`postgresql://USER:PASSWORD@HOST/NAME` or `sqlite:///FILE`; empty: SQLite in `LUMOS_HOME`",
+    )
+    broker_url: str = Field(
+        default="",
+        description="`redis://:PASSWORD@HOST:PORT/0` or `amqp://USER:PASSWORD@HOST:PORT//` (with TLS: `rediss`, "
+        "`amqps`); empty: no broker, jobs run in the process that submits them",
+    )
+    contact: str = Field(
+        default="",
+        description="your address or page, sent to web services with `--live`: Wikipedia's operators ask for one",
+    )
+    api_keys: Path | None = Field(
+        default=None, description="file with one line `https://HOST[:PORT] KEY` for each model server, mode 600"
+    )
+    endpoint_hosts: str = Field(
+        default="",
+        description="model servers that may be called, separated by commas: `gpu-1:8080, *.models.example, "
+        "10.1.0.0/16`; empty: any, but never link-local or metadata addresses, which must be listed one by one",
+    )
+    serve_key: str = Field(
+        default="", repr=False, description="what requests to `lumos serve` must have; empty: none is needed"
+    )
+    mysql_user: str = Field(default="", description="user at the server that `--tool mysql=mysql://HOST:PORT` names")
+    mysql_password: str = Field(default="", repr=False, description="that user's password")
+    plugins: str = Field(
+        default="",
+        description="modules of plug-ins, and folders with such modules, that jobs may name, with commas "
+        "(docs/plugins.md)",
+    )
+    concurrency: int = Field(default=64, ge=1, description="episodes in flight in one worker process")
+    request_seconds: float = Field(default=120.0, gt=0, description="one model call, all of it")
+    request_retries: int = Field(
+        default=4, ge=0, description="further tries of one model call before its item is owed again"
+    )
+    heartbeat_seconds: float = Field(
+        default=2.0, gt=0, description="a worker process reports this often that it is alive"
+    )
+    lease_seconds: float = Field(default=15.0, gt=0, description="a process silent for so long has lost its items")
+    fence_seconds: float = Field(
+        default=10.0, gt=0, description="a process that could not report for so long stops itself"
+    )
+    flush_seconds: float = Field(
+        default=0.1, ge=0, description="steps wait at most this long for others to commit with"
+    )
+    slice_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        description="a worker looks for other jobs after so long, and leaves its job after ten times as long",
+    )
+    drain_seconds: float = Field(
+        default=4.0,
+        ge=0,
+        description="items in flight may go on for so long after TERM; if you raise it, raise systemd's "
+        "`TimeoutStopSec` too",
+    )
+    poll_seconds: float = Field(default=2.0, gt=0, description="a dispatcher looks this often for owed items")
+    project: str = Field(default="default", description="project of the jobs that are submitted: a field of filters")
+    user: str = Field(
+        default_factory=lambda: _user(), description="who submits, corrects, labels and approves; default: USER@HOST"
+    )
 
     @field_validator("api_keys", mode="before")
     @classmethod

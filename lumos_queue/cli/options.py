@@ -18,7 +18,7 @@ def _json(value: bool) -> bool:
 
 
 Json = Annotated[bool, typer.Option("--json", callback=_json, help="Print one JSON object as the last line.")]
-Benchmark = Annotated[str, typer.Argument(help="wordmath, gsm8k, strategyqa, webshop, … (the README lists all).")]
+Benchmark = Annotated[str, typer.Argument(help="wordmath, gsm8k, strategyqa, webshop, … (docs/benchmarks.md has all).")]
 Data = Annotated[
     Path | None, typer.Option(help="The benchmark's original file or folder. Default: what `lumos data get` fetched.")
 ]

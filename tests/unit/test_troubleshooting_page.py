@@ -1,0 +1,47 @@
+"""Every message that docs/troubleshooting.md quotes is one that the code can print."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tests.conftest import ROOT
+
+PAGE = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+FILLED = "\0"  #: where a message has a value
+LEAST = 12  #: letters of a message that are the same each time, at least
+
+
+def _text(node: ast.AST) -> str:
+    """A literal as it is printed, with FILLED for values; empty for anything else."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(part) or FILLED for part in node.values)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return (_text(node.left) or FILLED) + (_text(node.right) or FILLED)
+    return ""
+
+
+def _printed() -> str:
+    files = [file for folder in ("lumos_queue", "workers", "db") for file in (ROOT / folder).rglob("*.py")]
+    nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))]
+    docstrings = {node.value for node in nodes if isinstance(node, ast.Expr)}
+    texts = {re.sub(r"%(\.\d)?[dgsf]|\{[^}]*\}", FILLED, _text(node)) for node in nodes if node not in docstrings}
+    return "\n".join(text for text in texts if "\n" not in text)
+
+
+def test_every_message_is_in_the_code():
+    cells = re.findall(r"^\| (`.+?`) \|", PAGE, re.MULTILINE)
+    messages = [one for cell in cells for one in re.findall(r"`([^`]+)`", cell)]
+    told = [one for one in messages if " " in one]
+    assert len(told) > 50
+    printed = _printed()
+    missing = []
+    for message in told:
+        parts = [part for part in re.split(r" ?… ?", message) if part]
+        assert sum(map(len, parts)) >= LEAST, f"too little of it is fixed: {message}"
+        pattern = "[^\n]*".join(map(re.escape, parts))
+        if not re.search(pattern, printed):
+            missing.append(message)
+    assert not missing, "no message of the code reads so"
