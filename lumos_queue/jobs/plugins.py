@@ -56,8 +56,11 @@ def check_plugins(job: Any) -> None:
     try:
         found = find_plugins(job.kind, job.spec)
     except SpecError as error:
-        needed = "; ".join(f"{one.name} ({one.group}) of {one}" for one in wanted.values())
-        raise SpecError(f"{error} Job {job.id} needs: {needed}." if needed else str(error)) from None
+        needed: dict[str, list[str]] = {}
+        for one in wanted.values():
+            needed.setdefault(str(one), []).append(f"{one.name} ({one.group})")
+        told = "; ".join(f"{code}: {', '.join(names)}" for code, names in needed.items())
+        raise SpecError(f"{error} Job {job.id} needs {told}." if told else str(error)) from None
     for here in found if job.plugins is not None else ():
         asked = wanted.get((here.group, here.name))
         if asked != here:
