@@ -35,6 +35,7 @@ from lumos_queue.reports.groups import split_by_group
 from lumos_queue.reports.people import people_figures
 from lumos_queue.reports.samples import sample_figures
 from lumos_queue.reports.scores import job_scores, scores
+from lumos_queue.reports.tool_agents import calls_functions
 from lumos_queue.scoring.limit import at_limit_of
 
 Report = dict[str, Any]
