@@ -67,7 +67,8 @@ def check_plugins(job: Any) -> None:
     if missing := [one for one in wanted.values() if not _is_here(one)]:
         names = ", ".join(f"{one.name} ({one.group})" for one in missing)
         raise SpecError(f"Not installed here: {names} of {missing[0]}. Install it, and start this process again.")
-    for here in find_plugins(job.kind, job.spec) if job.plugins is not None else ():
+    found = find_plugins(job.kind, job.spec)
+    for here in found if job.plugins is not None else ():
         asked = wanted.get((here.group, here.name))
         if asked != here:
             raise SpecError(

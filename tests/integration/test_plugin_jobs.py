@@ -227,20 +227,21 @@ def test_a_dotted_name_that_a_person_gives_is_imported_and_resumed_where_it_is_l
 
 
 def test_a_stored_conversion_of_the_old_dotted_form_still_runs(lumos, tmp_path):
-    (tmp_path / "own" / "mysums.py").write_text(DOTTED)
-    first = lumos("convert", "mysums:benchmark", "--deterministic", "--split", "test", "--json").value
+    (tmp_path / "own" / "mylab").mkdir()
+    (tmp_path / "own" / "mylab" / "sums.py").write_text(DOTTED)
+    first = lumos("convert", "mylab.sums:benchmark", "--deterministic", "--split", "test", "--json").value
     assert first["correct"] == 5
-    assert "name the object in it, mysums:benchmark" in lumos("convert", "mysums", "--deterministic").err
+    assert "name the object in it, mylab.sums:benchmark" in lumos("convert", "mylab.sums", "--deterministic").err
     with database(lumos.settings) as opened, opened.writer.begin() as connection:
-        spec = get_job(connection, first["job"]).spec | {"source": "mysums", "benchmark": "sums"}
+        spec = get_job(connection, first["job"]).spec | {"source": "mylab.sums", "benchmark": "sums"}
         values = {"spec": spec, "plugins": None, "benchmark": "sums", "state": "queued", "finished_at": None}
         connection.execute(JobRow.__table__.update().where(JobRow.id == first["job"]).values(**values))
         connection.exec_driver_sql("UPDATE item SET state = 'owed' WHERE ordinal < 2")
         owed = "SELECT id FROM item WHERE state = 'owed'"
         connection.exec_driver_sql(f"UPDATE episode SET ending = '', finished_at = NULL WHERE id IN ({owed})")
     refused = lumos("resume", first["job"])
-    assert refused.code == 2 and "LUMOS_PLUGINS=mysums" in refused.err
-    assert lumos("resume", first["job"], "--json", LUMOS_PLUGINS="mysums").value["state"] == "done"
+    assert refused.code == 2 and "LUMOS_PLUGINS=mylab" in refused.err
+    assert lumos("resume", first["job"], "--json", LUMOS_PLUGINS="mylab.sums").value["state"] == "done"
 
 
 def test_a_plug_in_that_is_broken_harms_no_other_job(lumos, site):
