@@ -173,8 +173,8 @@ def test_the_messages_of_the_page_are_those_of_the_program(database):
     with pytest.raises(SpecError) as none:
         require_current(database)
     said = [str(one.value) for one in (older, newer, none)]
-    said[0] = said[0].replace(f"needs {head()}", "needs 0014")
-    said[1] = said[1].replace("0999", "0015").replace(f"at {head()}", "at 0014")
+    said[0] = said[0].replace(f"needs {head()}", "needs 0015")
+    said[1] = said[1].replace("0999", "0016").replace(f"at {head()}", "at 0015")
     for line in said:
         assert f"`{line}`" in PAGE
 
