@@ -161,7 +161,7 @@ def test_an_sqlite_copy_is_restored_and_its_job_goes_on(models, tmp_path):
 
 def test_the_messages_of_the_page_are_those_of_the_program(database):
     with database.writer.begin() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '0013'"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '0014'"))
     with pytest.raises(SpecError) as older:
         require_current(database)
     with database.writer.begin() as connection:
