@@ -40,7 +40,7 @@ def address_of(model: str | Callable[[str], Any], deployment: Settings) -> str:
         return model
     if not callable(model):
         raise SpecError(f"A model is {model!r:.80}: expected an address, or a function that gets a prompt.")
-    return f"function:{name_object(FUNCTIONS, model, getattr(model, '__name__', 'function'), deployment)}"
+    return f"function:{name_object(FUNCTIONS, model, getattr(model, '__name__', type(model).__name__), deployment)}"
 
 
 def name_object(registry: Registry, value: Any, name: str, deployment: Settings) -> str:
