@@ -15,6 +15,7 @@ from lumos_queue.endpoints.functions import FUNCTIONS
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.base import Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.review.scorers.base import Scorer
 from lumos_queue.settings import Settings
 from lumos_queue.util.plugins import IN_PROCESS, SHOWN, TRUSTED
 from lumos_queue.util.registry import Registry
@@ -71,10 +72,7 @@ def name_object(registry: Registry, value: Any, name: str, deployment: Settings)
 
 def _find_in_module(value: Any) -> str:
     """Where a module other than the program itself has the object, `package.module:name`; '' where none has."""
-    places = [getattr(value, "__module__", None), type(value).__module__]
-    if isinstance(value, Formulation):
-        places.append(value.generator.__module__)
-    for place in filter(None, places):
+    for place in _places(value):
         module = sys.modules.get(place)
         if module is None or place in _ELSEWHERE or place.startswith("lumos_queue."):
             continue
@@ -82,3 +80,16 @@ def _find_in_module(value: Any) -> str:
             if one is value and name.isidentifier():
                 return f"{place}:{name}"
     return ""
+
+
+def _places(value: Any) -> list[str]:
+    """The modules that may have an object: its class's, and that of the code that it was made of."""
+    found = [getattr(value, "__module__", None), type(value).__module__]
+    if isinstance(value, Formulation):
+        found.append(value.generator.__module__)
+    elif isinstance(value, Scorer):
+        found.append(value.judge.__module__)
+    elif isinstance(value, Domain):
+        session = value.session
+        found.append(session.partition(":")[0] if isinstance(session, str) else session.__module__)
+    return [place for place in found if isinstance(place, str)]

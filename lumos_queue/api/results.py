@@ -72,8 +72,11 @@ class Report(JobsResult):
     def __repr__(self) -> str:
         one = self.values
         told = f"{one['finished']:,} of {one['n']:,}"
-        score = f", {one['metric']} {one['value']} {one['ci95']}" if "value" in one else ""
-        return f"<Report of {one['job']}: {one['state']}, {told}{score}>"
+        if not one.get("complete", True):
+            told += ", incomplete"
+        elif "value" in one:
+            told += f", {one['metric']} {one['value']} {one['ci95']}"
+        return f"<Report of {one['job']}: {one['state']}, {told}>"
 
 
 class Comparison(JobsResult):
