@@ -74,6 +74,11 @@ def _add_page(
     sent = {"ids": json.dumps(list(ids))}
     rows = connection.execute(_EPISODES, sent).all()
     for name, values in zip(COLUMNS, zip(*rows, strict=True), strict=True) if rows else ():
-        found[name].extend(values)
+        # SQLite gives the number where a gold answer is one, PostgreSQL its text.
+        found[name].extend(map(_as_text, values) if name == "gold" else values)
     for row in connection.execute(_SCORES, sent):
         metrics.setdefault(row.metric, {})[row.episode_id] = row.value
+
+
+def _as_text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else str(value)

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from lumos_queue.domains.base import Demonstration, Domain
     from lumos_queue.endpoints.schemes import EndpointScheme
     from lumos_queue.endpoints.simple import SimpleEndpoint
-    from lumos_queue.errors import ActionError, BadRow, EndpointDown, InfrastructureError, LumosError, SpecError
+    from lumos_queue.errors import (
+        ActionError,
+        BadRow,
+        EndpointDown,
+        InfrastructureError,
+        LumosError,
+        NeedsAttention,
+        SpecError,
+    )
     from lumos_queue.formulations.base import Formulation, formulation
     from lumos_queue.notation import read_actions
     from lumos_queue.records import (
@@ -54,7 +62,9 @@ _NAMES = {
     "domains.base": ("Demonstration", "Domain"),
     "endpoints.schemes": ("EndpointScheme",),
     "endpoints.simple": ("SimpleEndpoint",),
-    "errors": ("ActionError", "BadRow", "EndpointDown", "InfrastructureError", "LumosError", "SpecError"),
+    "errors": (
+        "ActionError", "BadRow", "EndpointDown", "InfrastructureError", "LumosError", "NeedsAttention", "SpecError",
+    ),
     "formulations.base": ("Formulation", "formulation"),
     "notation": ("read_actions",),
     "records": (
@@ -90,6 +100,7 @@ __all__ = [
     "InfrastructureError",
     "JobHandle",
     "LumosError",
+    "NeedsAttention",
     "Note",
     "Outcome",
     "Report",
@@ -125,4 +136,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return list(__all__)

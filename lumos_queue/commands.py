@@ -83,7 +83,14 @@ class Constraint(Protocol):
 
 @record
 class Ask:
-    """Ask the model in the role `role` to continue `prompt`. Answered by a Completion."""
+    """Ask the model in the role `role` to continue `prompt`. Answered by a Completion.
+
+    >>> import lumos_queue as lq
+    >>> @lq.formulation(roles=("solver",), executes=False)
+    ... def one_question(task, agent):
+    ...     reply = yield from lq.Ask("solver", task.question)
+    ...     return lq.Outcome(reply.text, lq.Ending.ANSWERED)
+    """
 
     role: str
     prompt: str
@@ -115,7 +122,15 @@ class Final:
 
 @record
 class Do:
-    """Run an action. Answered by an Execution."""
+    """Run an action. Answered by an Execution.
+
+    >>> import lumos_queue as lq
+    >>> @lq.formulation(roles=("grounder",))
+    ... def one_action(task, agent):
+    ...     reply = yield from lq.Ask("grounder", f"{task.question} R1 = ")
+    ...     execution = yield from lq.Do(lq.read_actions(f"R1 = {reply.text}")[0])
+    ...     return lq.Outcome(execution.result, lq.Ending.ANSWERED if execution.ok else lq.Ending.ACTION_ERROR)
+    """
 
     action: Action
     final: Final | None = None  #: of the last action, where it answers for the agent
@@ -151,7 +166,15 @@ class Call:
 
 @record
 class Note:
-    """Record a subgoal, for the people who read the trajectory. Answered by None."""
+    """Record a subgoal, for the people who read the trajectory. Answered by None.
+
+    >>> import lumos_queue as lq
+    >>> @lq.formulation(roles=("planner",), executes=False)
+    ... def one_plan(task, agent):
+    ...     plan = yield from lq.Ask("planner", task.question)
+    ...     yield lq.Note(lq.Subgoal(1, plan.text))
+    ...     return lq.Outcome(None, lq.Ending.NO_ANSWER)
+    """
 
     subgoal: Subgoal
 

@@ -23,17 +23,36 @@ from lumos_queue.records import Ending
 
 
 class LumosError(Exception):
-    """Base of every error this project raises on purpose."""
+    """Base of every error this project raises on purpose.
+
+    >>> import lumos_queue as lq
+    >>> try:
+    ...     lq.evaluate("wordmth")
+    ... except lq.LumosError as error:
+    ...     print(str(error)[:30])
+    No benchmark called 'wordmth'.
+    """
 
 
 class SpecError(LumosError):
-    """Raised when a request cannot be carried out as written."""
+    """Raised when a request cannot be carried out as written.
+
+    >>> import lumos_queue as lq
+    >>> lq.evaluate("wordmath", limit=-1)
+    Traceback (most recent call last):
+    lumos_queue.errors.SpecError: limit is -1: expected a whole number from 0 to 2,147,483,647.
+    """
 
 
 class BadRow(SpecError):
     """Raised when one row of a data file cannot be read; `row` counts from 1.
 
     `leave_out`: published files have such rows, which cannot be fixed, so the others are used without asking.
+
+    >>> import lumos_queue as lq
+    >>> lq.evaluate("gsm8k", rows=["What is 2 + 3?"], formulation="direct", solver=lambda prompt: "5")
+    Traceback (most recent call last):
+    lumos_queue.errors.BadRow: row 1: expected a Task or a mapping, found str
     """
 
     def __init__(self, row: int, field: str, problem: str, leave_out: bool = False):
@@ -42,7 +61,12 @@ class BadRow(SpecError):
 
 
 class ActionError(LumosError):
-    """Raised when an action cannot give a result; `kind` is a short stable name, counted in reports."""
+    """Raised when an action cannot give a result; `kind` is a short stable name, counted in reports.
+
+    >>> import lumos_queue as lq
+    >>> str(lq.ActionError("undefined", "division by zero"))
+    'division by zero'
+    """
 
     def __init__(self, kind: str, message: str):
         self.kind = kind
@@ -58,7 +82,15 @@ class EpisodeError(LumosError):
 
 
 class NeedsAttention(LumosError):
-    """Raised when a job cannot go on before a person has done something: the item stays owed and the job pauses."""
+    """Raised when a job cannot go on before a person has done something: the item stays owed and the job pauses.
+
+    >>> import lumos_queue as lq
+    >>> def wait_for(job):
+    ...     try:
+    ...         return job.wait()
+    ...     except lq.NeedsAttention as error:  # a plan waits for approval
+    ...         print(error)
+    """
 
 
 class DivergedFit(NeedsAttention):
@@ -69,6 +101,11 @@ class InfrastructureError(LumosError):
     """Raised when something other than the model and the task failed; trying again later may succeed.
 
     `retry_after` is the number of seconds the other side asked for, if it did.
+
+    >>> import lumos_queue as lq
+    >>> lq.list_jobs(deployment=lq.Settings(database_url="postgresql://127.0.0.1:1/nothing"))
+    Traceback (most recent call last):
+    lumos_queue.errors.InfrastructureError: The database at postgresql+psycopg://127.0.0.1:1/nothing does not answer...
     """
 
     def __init__(self, message: str, retry_after: float | None = None):
@@ -81,6 +118,11 @@ class EndpointDown(InfrastructureError):
 
     The message names host, status, cause and remedy in one line. `status` is the HTTP status of the latest answer,
     0 when there was none.
+
+    >>> import lumos_queue as lq
+    >>> class Abacus(lq.SimpleEndpoint):
+    ...     async def reply(self, prompt, sampling):
+    ...         raise lq.EndpointDown("abacus: somebody uses it. Wait until it is free.")
     """
 
     def __init__(self, message: str, retry_after: float | None = None, status: int = 0):

@@ -86,6 +86,10 @@ def read_actions(reply: str, calls: bool = True, most: int = 0) -> tuple[Action,
 
     Without `calls` everything after `R1 = ` is the action's arguments, as in SQL. With `most`, what comes after so
     many is not read: one more Action, without variables and called TOO_MANY, says how many there are.
+
+    >>> import lumos_queue as lq
+    >>> [action.name for action in lq.read_actions("R1 = Calculator(2 + 3); R2 = Calculator(R1 * 2)")]
+    ['Calculator', 'Calculator']
     """
     first, rest = _BETWEEN_ACTIONS.split(reply.strip().rstrip(";"), maxsplit=most), ""
     if most and len(first) > most:

@@ -21,7 +21,12 @@ def record(cls: C) -> C:
 
 
 class Ending(StrEnum):
-    """How an episode ended. An ending is not a score: an answer may be wrong. The values are stored."""
+    """How an episode ended. An ending is not a score: an answer may be wrong. The values are stored.
+
+    >>> import lumos_queue as lq
+    >>> lq.Outcome("58", lq.Ending.ANSWERED).ending == "answered"
+    True
+    """
 
     ANSWERED = "answered"  #: there is an answer
     NO_ANSWER = "no_answer"  #: the models stopped, and left no answer
@@ -63,7 +68,13 @@ MODULES = ("planner", "grounder")  #: what an annotation trains: a row of each, 
 
 @record
 class Task:
-    """One question of a benchmark, identified by (benchmark, dataset digest, row)."""
+    """One question of a benchmark, identified by (benchmark, dataset digest, row).
+
+    >>> import lumos_queue as lq
+    >>> task = lq.Task("gsm8k", "", "1", "What is 2 + 3?", gold={"answer": 5})
+    >>> task.without_gold().gold is None
+    True
+    """
 
     benchmark: str
     dataset: str  #: sha256 of the rows it came with
@@ -79,7 +90,12 @@ class Task:
 
 @record
 class Subgoal:
-    """What to achieve, in words. `text` keeps its `Subgoal 2: ` label."""
+    """What to achieve, in words. `text` keeps its `Subgoal 2: ` label.
+
+    >>> import lumos_queue as lq
+    >>> lq.Subgoal(1, "Subgoal 1: Add 101 and 44.").number
+    1
+    """
 
     number: int  #: counted from 1 by the loop, not read from the model's text
     text: str
@@ -87,7 +103,12 @@ class Subgoal:
 
 @record
 class Action:
-    """One grounded call: `R1, R2 = Name(arguments)`. An alias such as `R3 = (R2)` has the name ''."""
+    """One grounded call: `R1, R2 = Name(arguments)`. An alias such as `R3 = (R2)` has the name ''.
+
+    >>> import lumos_queue as lq
+    >>> lq.Action(("R1",), "Calculator", "101 + 44").arguments
+    '101 + 44'
+    """
 
     variables: tuple[str, ...]
     name: str
@@ -101,6 +122,10 @@ class Execution:
 
     `values` holds one JSON object for each of the action's variables, each with at least `text`; later actions
     refer to them by name. Replay restores variables from here and runs nothing again.
+
+    >>> import lumos_queue as lq
+    >>> lq.Execution("ok", "145", ({"kind": "number", "text": "145"},)).ok
+    True
     """
 
     status: str  #: 'ok', or the kind of the ActionError
@@ -130,7 +155,13 @@ class Candidate:
 
 @record
 class Completion:
-    """One model call: its reply, cut at the stop strings, and what it cost."""
+    """One model call: its reply, cut at the stop strings, and what it cost.
+
+    >>> import lumos_queue as lq
+    >>> for episode in lq.infer("wordmath", formulation="direct", solver=lambda prompt: "7", limit=1).wait().episodes():
+    ...     [step.result.text for step in episode.steps if isinstance(step.result, lq.Completion)]
+    ['7']
+    """
 
     text: str
     finish_reason: FinishReason
@@ -148,7 +179,12 @@ class Completion:
 
 @record
 class Outcome:
-    """What a formulation returns: the answer, if there is one, and how the episode ended."""
+    """What a formulation returns: the answer, if there is one, and how the episode ended.
+
+    >>> import lumos_queue as lq
+    >>> lq.Outcome(None, lq.Ending.GAVE_UP, "no action fits").answer is None
+    True
+    """
 
     answer: str | None
     ending: Ending
@@ -157,7 +193,13 @@ class Outcome:
 
 @record
 class Score:
-    """A judgement about an episode, recomputable from stored rows. Raises ValueError for NaN and outside 0 to 1."""
+    """A judgement about an episode, recomputable from stored rows. Raises ValueError for NaN and outside 0 to 1.
+
+    >>> import lumos_queue as lq
+    >>> lq.Score("accuracy", 1.2)
+    Traceback (most recent call last):
+    ValueError: the metric 'accuracy' gave 1.2, which is not a number from 0 to 1
+    """
 
     metric: str
     value: float  #: from 0 to 1: a mean over `of` trials
@@ -183,7 +225,13 @@ class Verdict:
 
 @record
 class AnnotatedSubgoal:
-    """A subgoal with its gold actions and the result of each action, as text."""
+    """A subgoal with its gold actions and the result of each action, as text.
+
+    >>> import lumos_queue as lq
+    >>> actions = lq.read_actions("R1 = Calculator(101 + 44)")
+    >>> lq.AnnotatedSubgoal(lq.Subgoal(1, "Subgoal 1: Add 101 and 44."), actions, ("145",)).results
+    ('145',)
+    """
 
     subgoal: Subgoal
     actions: tuple[Action, ...]
@@ -192,7 +240,14 @@ class AnnotatedSubgoal:
 
 @record
 class Annotation:
-    """A gold solution of a task in LUMOS form."""
+    """A gold solution of a task in LUMOS form.
+
+    >>> import lumos_queue as lq
+    >>> actions = lq.read_actions("R1 = Calculator(101 + 44)")
+    >>> step = lq.AnnotatedSubgoal(lq.Subgoal(1, "Subgoal 1: Add 101 and 44."), actions, ("145",))
+    >>> lq.Annotation((step,), "145").answer
+    '145'
+    """
 
     steps: tuple[AnnotatedSubgoal, ...]
     answer: str

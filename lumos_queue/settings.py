@@ -16,7 +16,12 @@ from lumos_queue.util.plugins import TRUSTED
 
 
 class Settings(BaseSettings):
-    """One field per setting; `LUMOS_` + its name in capitals is the variable."""
+    """One field per setting; `LUMOS_` + its name in capitals is the variable.
+
+    >>> import lumos_queue as lq
+    >>> at_work = lq.Settings(home="elsewhere", concurrency=8)
+    >>> job = lq.infer("wordmath", formulation="direct", solver=lambda prompt: "7", limit=2, deployment=at_work).wait()
+    """
 
     model_config = SettingsConfigDict(env_prefix="LUMOS_", frozen=True, extra="ignore")
 

@@ -18,20 +18,32 @@ POOLS = ("cpu", "llm", "gpu")
 
 
 class EmbeddedRun:
-    """One job, worked on by a thread of this process. `stop` drains: what is in flight may end, the rest stays owed."""
+    """One job, worked on by a thread of this process. To drain: what is in flight may end, the rest stays owed."""
 
     def __init__(self, settings: Settings, job: str):
         self.job = job
         self.context = WorkerContext(settings)
-        self.stop = threading.Event()  #: set to have it drain
+        self.stop = threading.Event()  #: set to have it drain because the process ends: if it takes too long, by force
+        self.given_up = threading.Event()  #: set to have it drain while the process goes on
         self.over = threading.Event()  #: set when the thread is through with the job
         self.failure: BaseException | None = None  #: what ended the thread, if that was not the end of the job
         self.remark = allow_open_files(settings)  #: one line for a person where open files are too few; or ''
         self.thread = threading.Thread(target=self._work, name=f"job-{job}", daemon=True)
+        self._ending = threading.Lock()
+        self._wanted = True  # whether the job is to be looked at again before the thread ends
+        self._has_ended = False
 
     def start(self) -> Self:
         self.thread.start()
         return self
+
+    def go_on(self) -> bool:
+        """Have it look at the job again before it ends, as the job was resumed; False when that is too late."""
+        with self._ending:
+            if self._has_ended or self._is_told():
+                return False
+            self._wanted = True
+            return True
 
     def close(self) -> None:
         """Drain, and wait until the thread has ended."""
@@ -41,25 +53,46 @@ class EmbeddedRun:
     def _work(self) -> None:
         try:
             with Watchdog(self.context, self.stop.is_set), _quiet_outage_logs():
-                Dispatcher(self.context, POOLS, only=self.job).run(self.stop.is_set)
+                while self._is_wanted():
+                    Dispatcher(self.context, POOLS, only=self.job).run(self._is_told)
         except BaseException as error:  # for whoever waits
             self.failure = error
         finally:
-            try:
-                self.context.close()
-            finally:
-                self.over.set()
+            self._close_context()
+
+    def _close_context(self) -> None:
+        try:
+            with self._ending:
+                self._has_ended = True
+            self.context.close()
+        except Exception as error:  # the database is away: what is held here is owed again when its lease ends
+            self.failure = self.failure or error
+        finally:
+            self.over.set()
+
+    def _is_told(self) -> bool:
+        return self.stop.is_set() or self.given_up.is_set()
+
+    def _is_wanted(self) -> bool:
+        with self._ending:
+            wanted, self._wanted = self._wanted and not self._is_told(), False
+            self._has_ended = not wanted
+            return wanted
 
 
 @contextmanager
 def _quiet_outage_logs() -> Iterator[None]:
-    """Mute the log lines about outages: whoever waits for the job is told of them."""
+    """Mute this thread's log lines about outages: whoever waits for the job is told of them."""
+    thread = threading.get_ident()
+
+    def is_loud(record: logging.LogRecord) -> bool:
+        return record.thread != thread or record.levelno >= logging.ERROR
+
     loggers = [logging.getLogger(name) for name in ("workers.run", "workers.dispatcher")]
-    before = [logger.level for logger in loggers]
     for logger in loggers:
-        logger.setLevel(logging.ERROR)
+        logger.addFilter(is_loud)
     try:
         yield
     finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)
+        for logger in loggers:
+            logger.removeFilter(is_loud)

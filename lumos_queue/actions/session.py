@@ -2,7 +2,7 @@
 
 class ExampleSession(ActionSession):
     @action("VQA(Image_Context, Query)")
-    async def VQA(self, text: str, place: StepContext) -> Value:
+    async def VQA(self, text: str, context: StepContext) -> Value:
         \"\"\"Given the image context, answer the query.\"\"\"
 """
 
@@ -24,7 +24,15 @@ MAX_RESULT = 60_000  #: characters of a value's text
 
 
 def action(signature: str) -> Callable:
-    """Mark a method as an action of the name it has. `signature` is how prompts show it; '': it is not shown."""
+    """Mark a method as an action of the name it has. `signature` is how prompts show it; '': it is not shown.
+
+    >>> import lumos_queue as lq
+    >>> class Words(lq.ActionSession):
+    ...     @lq.action("Reverse(text)")
+    ...     async def Reverse(self, text, context):
+    ...         '''Write a text backwards.'''
+    ...         return {"kind": "text", "text": text[::-1]}
+    """
 
     def mark(method: Callable) -> Callable:
         method.signature = signature  # type: ignore[attr-defined]
@@ -54,7 +62,17 @@ def describe(session: type) -> str:
 
 
 class ActionSession:
-    """Finds the method of an action, and turns what it returns or raises into an execution."""
+    """Finds the method of an action, and turns what it returns or raises into an execution.
+
+    >>> import lumos_queue as lq
+    >>> class Words(lq.ActionSession):
+    ...     @lq.action("Reverse(text)")
+    ...     async def Reverse(self, text, context):
+    ...         '''Write a text backwards.'''
+    ...         if not text:
+    ...             raise lq.ActionError("empty", "there is no text")  # the model is told, and the episode goes on
+    ...         return {"kind": "text", "text": text[::-1]}
+    """
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
         """Raises InfrastructureError and EpisodeError as the models and servers behind an action do; never more."""

@@ -9,15 +9,18 @@ from typing import Any
 from lumos_queue.api.evaluating import Model, Values
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.objects import address_of, name_benchmark
+from lumos_queue.api.opening import translate_failures
 from lumos_queue.api.starting import call_outside_loop, log, store_job
 from lumos_queue.api.submitting import handle_of, pairs
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job
+from lumos_queue.submission.ranges import check_ranges
 from lumos_queue.submission.tags import read_name_and_tags
 
 
+@translate_failures()
 def convert(
     benchmark: str | Benchmark, *, rows: Iterable[Task | Mapping[str, Any]] | None = None,
     data: str | Path | None = None, split: str = "", limit: int = 0, teacher: Model = "", subgoals: str = "high",
@@ -36,6 +39,7 @@ def convert(
     >>> job.episodes("level>=executed").count()
     20
     """
+    check_ranges(locals())
     deployment = deployment or read_settings()
     asked = ConversionOptions(
         source=name_benchmark(benchmark, deployment),
@@ -56,10 +60,10 @@ def convert(
         longest=longest,
         tokenizer=None if tokenizer is None else Path(tokenizer),
         skip_bad_rows=skip_bad_rows,
-        options=pairs(options),
+        options=pairs("options", options),
         vision=vision,
     )
-    named = read_name_and_tags(name, pairs(tags))
+    named = read_name_and_tags(name, pairs("tags", tags))
     job, read = call_outside_loop(lambda: make_conversion_job(asked, deployment, log.warning, rows))
     row, new = store_job(deployment, job, read, log.warning, named=named, priority=priority, again=again)
     return handle_of(deployment, row, new)

@@ -25,8 +25,10 @@ def episodes(where: str = "", *, deployment: Settings | None = None) -> Episodes
     Raises SpecError for a filter that cannot be read. `deployment`: settings in place of those of the environment.
 
     >>> import lumos_queue as lq
+    >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "20", limit=20).wait()
     >>> right = lq.episodes("benchmark=wordmath score=1")
-    >>> longest = max((len(episode.steps) for episode in right), default=0)
+    >>> [episode.answer for episode in right]
+    ['20', '20']
     >>> table = right.to_pandas()[["question", "answer", "score"]]
     """
     return Episodes(parse_where(where), deployment or read_settings())
@@ -37,6 +39,11 @@ class Episodes:
 
     A loop gives each whole, with its task, scores and steps, in the order of their ids and in constant memory. A table
     has a row for each, with the columns of `v_episodes` (docs/queries.md) and `metric:NAME` for each metric.
+
+    >>> import lumos_queue as lq
+    >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "7", limit=5).wait()
+    >>> job.episodes("calls=1").to_pandas()["score"].mean()
+    np.float64(0.0)
     """
 
     def __init__(self, wanted: Filter, deployment: Settings):

@@ -34,9 +34,15 @@ LINE_SECONDS = 5.0  #: between two lines of progress
 def list_jobs(where: str = "", *, limit: int = 20, deployment: Settings | None = None) -> list[JobHandle]:
     """The newest jobs that meet a filter of jobs (docs/queries.md), the newest first.
 
+    Raises SpecError for a filter that cannot be read.
+
     >>> import lumos_queue as lq
-    >>> jobs = lq.list_jobs("benchmark=wordmath state=done", limit=5)
+    >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "7", limit=5).wait()
+    >>> [one.id == job.id for one in lq.list_jobs("benchmark=wordmath state=done", limit=5)]
+    [True]
     """
+    if limit < 1:
+        raise SpecError(f"limit is {limit}: expected the number of jobs, at least 1.")
     deployment = deployment or read_settings()
     with open_deployment(deployment) as opened:
         wanted = read_job_where(opened, where)
@@ -49,9 +55,12 @@ def get_job(job: str, *, deployment: Settings | None = None) -> JobHandle:
     """The job with that id, or with an id that begins so. Raises SpecError where there is none, or more than one.
 
     >>> import lumos_queue as lq
+    >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "7", limit=5).wait()
+    >>> lq.get_job(job.id[:6]).state
+    'done'
     >>> lq.get_job("zzzzzzzz")
     Traceback (most recent call last):
-    lumos_queue.errors.SpecError: No job 'zzzzzzzz'...
+    lumos_queue.errors.SpecError: ...zzzzzzzz...
     """
     deployment = deployment or read_settings()
     with open_deployment(deployment) as opened, opened.engine.connect() as connection:
@@ -62,6 +71,11 @@ class JobHandle:
     """A stored job. Every attribute but `id` reads the database anew.
 
     All methods raise InfrastructureError when the database does not answer, and SpecError when the job was removed.
+
+    >>> import lumos_queue as lq
+    >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "7", limit=20)
+    >>> job.wait().facts["done"]
+    20
     """
 
     def __init__(self, job: str, deployment: Settings):
@@ -93,7 +107,7 @@ class JobHandle:
         """
         until = None if timeout is None else time.monotonic() + timeout
         run, patience, pause = run_of(self._deployment, self.id), Patience(), POLL_SECONDS
-        told_at, done = 0.0, -1
+        told_at, done = -LINE_SECONDS, -1
         while True:
             over = run is not None and run.over.is_set()  # before the row is read: it is the last word then
             row, counts = self._row_and_counts()
@@ -206,7 +220,7 @@ class JobHandle:
     def _check_outage(self, run: EmbeddedRun | None, patience: Patience, answered: bool) -> None:
         met = run.context.outage if run else None
         if patience.is_over(met, answered) and met is not None and run is not None:
-            run.stop.set()
+            run.given_up.set()
             raise EndpointDown(f"Job {self.id} {format_give_up(met)}. Go on with it: resume()", status=met.status)
 
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from types import CodeType, FunctionType
+from collections.abc import Callable
 from typing import Any
 
+from lumos_queue.api.source_digest import digest_of_object
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import BENCHMARKS
 from lumos_queue.domains.base import Domain
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.functions import FUNCTIONS
+from lumos_queue.errors import SpecError
 from lumos_queue.formulations.base import Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.review.scorers.base import Scorer
 from lumos_queue.settings import Settings
-from lumos_queue.util.plugins import DIGITS, IN_PROCESS, TRUSTED
+from lumos_queue.util.plugins import IN_PROCESS, SHOWN, TRUSTED
 from lumos_queue.util.registry import Registry
 
-_PLAIN = (str, int, float, bool, type(None), tuple, frozenset)
+_ELSEWHERE = (IN_PROCESS, "builtins")  #: modules that no other process can find the object in
 
 
 def name_benchmark(benchmark: str | Benchmark, deployment: Settings) -> str:
@@ -36,10 +36,12 @@ def name_formulation(formulation: str | Formulation, deployment: Settings) -> st
 
 def address_of(model: str | Callable[[str], Any], deployment: Settings) -> str:
     """The address of a model: as it is given, or of a function that gets a prompt and returns a text."""
-    if not callable(model):
+    if isinstance(model, str):
         TRUSTED.add_named(model)
         return model
-    return f"function:{name_object(FUNCTIONS, model, getattr(model, '__name__', 'function'), deployment)}"
+    if not callable(model):
+        raise SpecError(f"A model is {model!r:.80}: expected an address, or a function that gets a prompt.")
+    return f"function:{name_object(FUNCTIONS, model, getattr(model, '__name__', type(model).__name__), deployment)}"
 
 
 def name_object(registry: Registry, value: Any, name: str, deployment: Settings) -> str:
@@ -50,30 +52,29 @@ def name_object(registry: Registry, value: Any, name: str, deployment: Settings)
     if isinstance(value, str):
         TRUSTED.add_named(value)
         return value
+    if registry.is_built_in(name) and registry.load(name) is value:
+        return name
     if found := _find_in_module(value):
         TRUSTED.add_named(found)
         if registry.load(found) is value:
             return found
-    found = f"{IN_PROCESS}:{name}"
     if deployment.broker_url:
-        from lumos_queue.errors import SpecError
-
         raise SpecError(
             f"'{name}' is defined in this program alone, and the workers of a deployment cannot import it: put it into "
             "a module that LUMOS_PLUGINS lists where they run, or leave out LUMOS_BROKER_URL to work in this process."
         )
-    registry.add(found, value, digest_of_object(value))
+    # With its digest: another object of the same name must not take the place of one that a job still works with.
+    digest = digest_of_object(value)
+    found = f"{IN_PROCESS}:{name}-{digest[:SHOWN]}"
+    registry.add(found, value, digest)
     return found
 
 
 def _find_in_module(value: Any) -> str:
     """Where a module other than the program itself has the object, `package.module:name`; '' where none has."""
-    places = [getattr(value, "__module__", None), type(value).__module__]
-    if isinstance(value, Formulation):
-        places.append(value.generator.__module__)
-    for place in filter(None, places):
+    for place in _places(value):
         module = sys.modules.get(place)
-        if module is None or place == IN_PROCESS or place.startswith("lumos_queue."):
+        if module is None or place in _ELSEWHERE or place.startswith("lumos_queue."):
             continue
         for name, one in vars(module).items():
             if one is value and name.isidentifier():
@@ -81,46 +82,14 @@ def _find_in_module(value: Any) -> str:
     return ""
 
 
-def digest_of_object(value: Any) -> str:
-    """A digest of the source of an object's functions and of its plain attributes. What functions close over is not
-    looked at."""
-    hasher = hashlib.sha256()
-    for part in _parts(value, set()):
-        hasher.update(part.encode() + b"\0")
-    return hasher.hexdigest()[:DIGITS]
-
-
-def _parts(value: Any, seen: set[int]) -> Iterator[str]:
-    if id(value) in seen:
-        return
-    seen.add(id(value))
-    if isinstance(value, FunctionType):
-        yield _source(value)
-    elif isinstance(value, _PLAIN):
-        yield repr(value)
-    elif isinstance(value, Mapping):
-        for name, one in sorted(value.items(), key=lambda item: str(item[0])):
-            yield str(name)
-            yield from _parts(one, seen)
-    elif isinstance(value, type):
-        if value.__module__ == IN_PROCESS:
-            yield value.__qualname__
-            yield from _parts({name: one for name, one in vars(value).items() if not name.startswith("__")}, seen)
-    elif hasattr(value, "__dict__") or hasattr(type(value), "__dataclass_fields__"):
-        yield from _parts(type(value), seen)
-        fields = getattr(type(value), "__dataclass_fields__", ())
-        yield from _parts({name: getattr(value, name) for name in fields} or dict(vars(value)), seen)
-
-
-def _source(function: FunctionType) -> str:
-    try:
-        return inspect.getsource(function)
-    except (OSError, TypeError):  # typed into an interpreter
-        return "\n".join(_instructions(function.__code__))
-
-
-def _instructions(code: CodeType) -> Iterator[str]:
-    yield code.co_code.hex()
-    yield " ".join(code.co_names)
-    for one in code.co_consts:
-        yield from _instructions(one) if isinstance(one, CodeType) else (repr(one),)
+def _places(value: Any) -> list[str]:
+    """The modules that may have an object: its class's, and that of the code that it was made of."""
+    found = [getattr(value, "__module__", None), type(value).__module__]
+    if isinstance(value, Formulation):
+        found.append(value.generator.__module__)
+    elif isinstance(value, Scorer):
+        found.append(value.judge.__module__)
+    elif isinstance(value, Domain):
+        session = value.session
+        found.append(session.partition(":")[0] if isinstance(session, str) else session.__module__)
+    return [place for place in found if isinstance(place, str)]

@@ -15,13 +15,19 @@ from lumos_queue.submission.database import database
 
 
 @contextmanager
-def open_deployment(deployment: Settings, create: bool = False) -> Iterator[Database]:
+def translate_failures() -> Iterator[None]:
+    """Raise InfrastructureError, with one line for a person, where a database fails. May decorate a function."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise InfrastructureError(describe_failure(error)) from error
+
+
+@contextmanager
+def open_deployment(deployment: Settings) -> Iterator[Database]:
     """Each call has connections of its own, so that threads and forked children may call.
 
     Raises InfrastructureError when the database does not answer, SpecError when it is at another revision.
     """
-    try:
-        with database(deployment, create) as opened:
-            yield opened
-    except DBAPIError as error:
-        raise InfrastructureError(describe_failure(error)) from error
+    with translate_failures(), database(deployment) as opened:
+        yield opened

@@ -58,7 +58,13 @@ class JobsResult:
 
 
 class Report(JobsResult):
-    """The report of a job: `report["value"]`, `report["ci95"]`, `report["endings"]`, … A page in a notebook."""
+    """The report of a job: `report["value"]`, `report["ci95"]`, `report["endings"]`, … A page in a notebook.
+
+    >>> import lumos_queue as lq
+    >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "7", limit=20).wait()
+    >>> job.report()["value"], job.report()["endings"]
+    (0.0, {'answered': 20})
+    """
 
     def __str__(self) -> str:
         return self.to_markdown()
@@ -66,12 +72,24 @@ class Report(JobsResult):
     def __repr__(self) -> str:
         one = self.values
         told = f"{one['finished']:,} of {one['n']:,}"
-        score = f", {one['metric']} {one['value']} {one['ci95']}" if "value" in one else ""
-        return f"<Report of {one['job']}: {one['state']}, {told}{score}>"
+        if not one.get("complete", True):
+            told += ", incomplete"
+        elif "value" in one:
+            told += f", {one['metric']} {one['value']} {one['ci95']}"
+        return f"<Report of {one['job']}: {one['state']}, {told}>"
 
 
 class Comparison(JobsResult):
-    """Jobs compared task by task: `comparison["comparisons"][0]` has difference, ci95, p, fixed and broken."""
+    """Jobs compared task by task: `comparison["comparisons"][0]` has difference, ci95, p, fixed and broken.
+
+    >>> import lumos_queue as lq
+    >>> one, other = (
+    ...     lq.evaluate("wordmath", formulation="direct", solver=lambda prompt, reply=reply: reply, limit=20).wait()
+    ...     for reply in ("7", "20")
+    ... )
+    >>> one.compare(other)["comparisons"][0]["fixed"]
+    2
+    """
 
     def __str__(self) -> str:
         lines = []

@@ -66,7 +66,7 @@ def begin_job(deployment: Settings, row: Any) -> None:
     with _changing:
         key = deployment.database, row.id
         run = _runs.get(key)
-        if run is None or run.over.is_set():
+        if run is None or not run.go_on():
             _runs[key] = run = EmbeddedRun(deployment, row.id)
             if run.remark:
                 log.warning(run.remark)

@@ -8,29 +8,35 @@ from typing import Any
 
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.objects import address_of, name_benchmark, name_formulation
+from lumos_queue.api.opening import translate_failures
 from lumos_queue.api.starting import begin_job, call_outside_loop, log, store_job
+from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
+from lumos_queue.submission.ranges import check_ranges
 from lumos_queue.submission.tags import read_name_and_tags
 
+_ROLES = ("planner", "grounder", "solver")  #: that have an argument of their own
 
+
+@translate_failures()
 def submit_inference(kind: str, given: dict[str, Any]) -> JobHandle:
     """The job of kind 'evaluate' or 'infer'; `given`: the arguments of `evaluate`."""
     deployment = given.pop("deployment") or read_settings()
-    named = read_name_and_tags(given.pop("name"), pairs(given.pop("tags")))
+    check_ranges(given)
+    named = read_name_and_tags(given.pop("name"), pairs("tags", given.pop("tags")))
     again, priority, rows = given.pop("again"), given.pop("priority"), given.pop("rows")
-    others = {role: address_of(model, deployment) for role, model in (given.pop("roles") or {}).items()}
-    given |= {role: address_of(given[role], deployment) for role in ("planner", "grounder", "solver") if given[role]}
-    for role in ("planner", "grounder", "solver"):
-        given[role] = others.pop(role, given[role])
+    models = {role: given.pop(role) for role in _ROLES} | check_mapping("roles", given.pop("roles"))
+    others = {role: address_of(model, deployment) if model != "" else "" for role, model in models.items()}
+    given |= {role: others.pop(role) for role in _ROLES}
     data = given.pop("data")
     asked = InferenceOptions(
         benchmark=name_benchmark(given.pop("benchmark"), deployment),
         data=None if data is None else Path(data),
         formulation=name_formulation(given.pop("formulation"), deployment),
-        roles=pairs(others),
+        roles=pairs("roles", others),
         answer_by=given.pop("answer"),
-        **{name: pairs(given.pop(name)) for name in ("tools", "options", "settings", "samplings")},
+        **{name: pairs(name, given.pop(name)) for name in ("tools", "options", "settings", "samplings")},
         **given,
     )
     job, read = call_outside_loop(lambda: make_inference_job(kind, asked, deployment, log.warning, rows))
@@ -46,6 +52,13 @@ def handle_of(deployment: Settings, row: Any, new: bool) -> JobHandle:
     return JobHandle(row.id, deployment)
 
 
-def pairs(values: Mapping[str, Any] | None) -> list[str]:
+def pairs(argument: str, values: Mapping[str, Any] | None) -> list[str]:
     """NAME=VALUE texts, as the command line has them."""
-    return [f"{name}={value}" for name, value in (values or {}).items()]
+    return [f"{name}={value}" for name, value in check_mapping(argument, values).items()]
+
+
+def check_mapping(argument: str, values: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The values; none for None. Raises SpecError for what is not a mapping."""
+    if values is not None and not isinstance(values, Mapping):
+        raise SpecError(f"{argument} is {values!r:.80}: expected a mapping of names to values, such as a dict.")
+    return dict(values or {})

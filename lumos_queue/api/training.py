@@ -8,16 +8,19 @@ from typing import Any
 
 from lumos_queue.api.evaluating import Values
 from lumos_queue.api.jobs import JobHandle
+from lumos_queue.api.opening import translate_failures
 from lumos_queue.api.starting import log, store_job
 from lumos_queue.api.submitting import handle_of, pairs
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.train import Train
 from lumos_queue.settings import Settings, read_settings
+from lumos_queue.submission.ranges import check_ranges
 from lumos_queue.submission.tags import read_name_and_tags
 from lumos_queue.training.recipes.base import Recipe
 from lumos_queue.training.recipes.registry import RECIPES
 
 
+@translate_failures()
 def train(
     recipe: str | Recipe, *, name: str = "", tags: Values | None = None, again: bool = False, priority: int = 0,
     deployment: Settings | None = None, **values: Any,
@@ -31,10 +34,11 @@ def train(
     >>> import lumos_queue as lq
     >>> lq.train("sft", data="no_such_build", folder="out")
     Traceback (most recent call last):
-    lumos_queue.errors.SpecError: No build called 'no_such_build' in '...'...
+    lumos_queue.errors.SpecError: There is no build 'no_such_build'...
     """
+    check_ranges({"priority": priority})
     deployment = deployment or read_settings()
-    named = read_name_and_tags(name, pairs(tags))
+    named = read_name_and_tags(name, pairs("tags", tags))
     job = Train(_make(recipe, values, deployment) if isinstance(recipe, str) else recipe)
     windows = len(job.windows())
     row, new = store_job(

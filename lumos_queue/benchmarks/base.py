@@ -16,7 +16,12 @@ from lumos_queue.records import LEVELS, Action, Annotation, Execution, Score, Ta
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResult:
-    """What an episode left behind, as far as it can be judged."""
+    """What an episode left behind, as far as it can be judged.
+
+    >>> import lumos_queue as lq
+    >>> lq.EpisodeResult("145").ending
+    'answered'
+    """
 
     answer: str | None = None  #: the one that is judged; None where none is (limit.py)
     ending: str = "answered"
@@ -51,6 +56,18 @@ class Benchmark:
     """A data set. A new one is a folder with a subclass and `benchmark = …()`, and a line of the registry.
 
     Workers see stored tasks, not the file: what the methods below need is in the task.
+
+    >>> import lumos_queue as lq
+    >>> class Doubles(lq.Benchmark):
+    ...     name, domain, licence, needs_data, metrics = "doubles", "maths", "CC0-1.0", False, ("accuracy",)
+    ...     def read(self, path, split, **options):
+    ...         for number in range(1, 4):
+    ...             yield lq.Task(self.name, "", str(number), f"Twice {number}?", gold={"answer": 2 * number})
+    ...     def score(self, task, result):
+    ...         return [lq.Score("accuracy", float(result.answer == self.gold_answer(task)))]
+    >>> job = lq.evaluate(Doubles(), formulation="direct", solver=lambda prompt: "4").wait()
+    >>> [episode.scores["accuracy"] for episode in job.episodes()]
+    [0.0, 1.0, 0.0]
     """
 
     name: str  #: also the `benchmark` of its tasks

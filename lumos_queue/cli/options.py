@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from lumos_queue.cli import output
-
-MAX_INTEGER = 2**31 - 1  #: the largest number that both databases can store
+from lumos_queue.submission.ranges import MAX_INTEGER
 
 
 def _json(value: bool) -> bool:

@@ -26,6 +26,11 @@ class Demonstration:
     """A solved task; each step is (subgoal with its label, the grounder's line, the result as the planner is told).
 
     Subgoals and lines name earlier results (`R2`), and never say them: so the steps are also a plan made at once.
+
+    >>> import lumos_queue as lq
+    >>> step = ("Subgoal 1: Add 101 and 44.", "R1 = Calculator(101 + 44)", "145")
+    >>> lq.Demonstration("What is 101 plus 44?", (step,), answer="145").answer
+    '145'
     """
 
     task: str
@@ -40,6 +45,16 @@ class Domain:
 
     Actions are named as `package.module:Class` and imported when they are first needed: wording needs no tools.
     A domain without options, files and helper processes names a session alone.
+
+    >>> import lumos_queue as lq
+    >>> class Words(lq.ActionSession):
+    ...     @lq.action("Reverse(text)")
+    ...     async def Reverse(self, text, context):
+    ...         '''Write a text backwards.'''
+    ...         return {"kind": "text", "text": text[::-1]}
+    >>> words = lq.Domain(name="words", session=Words, action_names=("Reverse",))
+    >>> print(words.ground_head.splitlines()[-2])
+    Reverse(text): Write a text backwards.
     """
 
     name: str

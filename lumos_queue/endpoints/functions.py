@@ -37,7 +37,8 @@ class FunctionEndpoint(SimpleEndpoint):
     async def reply(self, prompt: str, sampling: Sampling) -> str:
         if inspect.iscoroutinefunction(self._function):
             return await self._function(prompt)
-        return await asyncio.to_thread(self._function, prompt)
+        found = await asyncio.to_thread(self._function, prompt)
+        return await found if inspect.isawaitable(found) else found
 
     async def identity(self) -> dict[str, Any]:
         assert self._plugin is not None

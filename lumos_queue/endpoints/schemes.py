@@ -17,7 +17,14 @@ Function = Callable[..., Any] | str
 
 @dataclass(frozen=True, slots=True)
 class EndpointScheme:
-    """How endpoints of one scheme are opened."""
+    """How endpoints of one scheme are opened. A package brings one with an entry point (docs/plugins.md).
+
+    >>> import lumos_queue as lq
+    >>> class Echo(lq.SimpleEndpoint):
+    ...     async def reply(self, prompt, sampling):
+    ...         return prompt[: sampling.max_tokens]
+    >>> echo = lq.EndpointScheme(open=Echo)
+    """
 
     open: Function  #: gets a checked address and EndpointSettings; returns an Endpoint, and sends nothing yet
     check: Function | None = None  #: gets an address; raises SpecError for one that is wrong, without its credentials

@@ -15,7 +15,13 @@ from lumos_queue.records import Completion, Ending
 
 
 class SimpleEndpoint:
-    """An Endpoint whose subclass has `reply`. Images are refused, and constraints are only judged afterwards."""
+    """An Endpoint whose subclass has `reply`. Images are refused, and constraints are only judged afterwards.
+
+    >>> import lumos_queue as lq
+    >>> class Echo(lq.SimpleEndpoint):
+    ...     async def reply(self, prompt, sampling):
+    ...         return prompt[: sampling.max_tokens]
+    """
 
     def __init__(self, url: str, settings: EndpointSettings):
         self.url, self.settings = url, settings

@@ -30,7 +30,15 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Formulation:
-    """One object for each formulation. Called with a task and an agent, it gives the generator of an episode."""
+    """One object for each formulation. Called with a task and an agent, it gives the generator of an episode.
+
+    >>> import lumos_queue as lq
+    >>> def ask_twice(task, agent):
+    ...     replies = yield [lq.Ask("solver", task.question), lq.Ask("solver", f"Think. {task.question}")]
+    ...     return lq.Outcome(replies[1].text, lq.Ending.ANSWERED)
+    >>> lq.Formulation("ask-twice", ask_twice, ("solver",), executes=False, trainable=False).roles
+    ('solver',)
+    """
 
     name: str
     generator: Callable[..., Commands[Outcome]]  #: gets a task, an agent and, if `versioned`, the version
@@ -77,6 +85,14 @@ def formulation(
     """Make a generator function a formulation; by default it has the function's name.
 
     `facts` are further fields of Formulation. Its prompts are its own, so that no gold solution teaches it.
+
+    >>> import lumos_queue as lq
+    >>> @lq.formulation(roles=("solver",), executes=False)
+    ... def shout(task, agent):
+    ...     reply = yield from lq.Ask("solver", task.question.upper())
+    ...     return lq.Outcome(reply.text, lq.Ending.ANSWERED)
+    >>> lq.evaluate("wordmath", formulation=shout, solver=lambda prompt: "7", limit=3).wait().episodes().count()
+    3
     """
 
     def make(generator: Callable[[Task, Agent], Commands[Outcome]]) -> Formulation:

@@ -28,6 +28,9 @@ def read_asked_rows(
         raise SpecError("Give rows or data, not both.")
     with open_given(given) as found:
         if isinstance(found, Path):
-            return read_rows(benchmark, found, split, skip_bad_rows, options, sample, teaching)
+            try:
+                return read_rows(benchmark, found, split, skip_bad_rows, options, sample, teaching)
+            except SpecError as error:  # the file is of no use to the person: it is gone by then
+                raise SpecError(str(error).replace(f"'{found}'", "rows").replace(str(found), "rows")) from None
         rows = read_rows(GivenTasks(benchmark, found), None, split, skip_bad_rows, options, sample)
         return replace(rows, benchmark=benchmark)

@@ -22,23 +22,32 @@ def open_given(rows: GivenRows) -> Iterator[Path | list[Task]]:
 
     Raises SpecError for no rows, for both kinds at once, and for a row that is not JSON.
     """
+    if not isinstance(rows, Iterable):
+        raise SpecError(f"rows is {rows!r:.80}: expected a list of Tasks, or of rows as mappings.")
     found = list(rows)
     if not found:
         raise SpecError("rows has no row: give at least one.")
-    if all(isinstance(row, Task) for row in found):
-        yield [row for row in found if isinstance(row, Task)]
+    tasks = [row for row in found if isinstance(row, Task)]
+    if len(tasks) == len(found):
+        yield tasks
         return
+    if tasks:
+        raise SpecError(f"rows has {len(tasks):,} Tasks and {len(found) - len(tasks):,} others: give only one kind.")
     with tempfile.TemporaryDirectory(prefix="lumos-rows-") as folder:
         path = Path(folder) / "rows.jsonl"
         with open(path, "w", encoding="utf-8") as file:
             for number, row in enumerate(found, 1):
                 if not isinstance(row, Mapping):
                     raise BadRow(number, "", f"expected a Task or a mapping, found {type(row).__name__}")
-                try:
-                    file.write(json.dumps(dict(row), allow_nan=False) + "\n")
-                except (TypeError, ValueError) as error:
-                    raise BadRow(number, "", f"cannot be written as JSON: {error}") from None
+                file.write(_write_json(number, "", dict(row)) + "\n")
         yield path
+
+
+def _write_json(row: int, field: str, value: Any) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadRow(row, field, f"cannot be written as JSON: {error}") from None
 
 
 class GivenTasks(Benchmark):
@@ -53,8 +62,26 @@ class GivenTasks(Benchmark):
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         known: set[str] = set()
         for number, task in enumerate(self._tasks, 1):
+            if problem := self._find_problem(number, task):
+                yield problem
+                continue
             if task.row in known:
                 yield BadRow(number, "row", f"'{task.row[:80]}' is the id of an earlier row")
                 continue
             known.add(task.row)
             yield task
+
+    def _find_problem(self, number: int, task: Task) -> BadRow | None:
+        for name in ("row", "question"):
+            if not isinstance(value := getattr(task, name), str):
+                return BadRow(number, name, f"expected a text, found {type(value).__name__}")
+        if task.benchmark != self.name:
+            return BadRow(number, "benchmark", f"expected '{self.name}', found {task.benchmark!r:.80}")
+        if not isinstance(task.inputs, Mapping):
+            return BadRow(number, "inputs", f"expected a mapping, found {type(task.inputs).__name__}")
+        try:
+            _write_json(number, "inputs", dict(task.inputs))
+            _write_json(number, "gold", task.gold)
+        except BadRow as problem:
+            return problem
+        return None

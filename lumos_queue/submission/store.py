@@ -103,7 +103,7 @@ def read_rows(
         content.add(canonical)
     if wrong and not skip_bad_rows:
         raise SpecError(
-            f"{path}: {wrong} cannot be read, {len(tasks)} can. Fix them, or skip them with --skip-bad-rows."
+            f"{path or 'rows'}: {wrong} cannot be read, {len(tasks)} can. Fix them, or skip them with --skip-bad-rows."
         )
     if not tasks:
         raise SpecError(f"{path or benchmark.name}: no row can be read" + (f": {bad}." if bad else "."))

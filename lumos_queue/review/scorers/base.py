@@ -20,9 +20,11 @@ Judgement = float | Mapping[str, float] | None
 class Scorer:
     """Judges a stored episode by what is stored of it.
 
-    @scorer(version="1")
-    def short(episode):
-        return len(episode.answer or "") < 20
+    >>> import lumos_queue as lq
+    >>> short = lq.Scorer("short", lambda episode: len(episode.answer or "") < 20)
+    >>> job = lq.infer("wordmath", formulation="direct", solver=lambda prompt: "7", limit=5).wait()
+    >>> job.score(short).episodes
+    5
     """
 
     name: str
@@ -62,7 +64,15 @@ class Scorer:
 def scorer(
     name: str = "", *, version: str = "1", metrics: tuple[str, ...] = ()
 ) -> Callable[[Callable[[StoredEpisode], Judgement]], Scorer]:
-    """Make a function of a stored episode a scorer; by default it has the function's name."""
+    """Make a function of a stored episode a scorer; by default it has the function's name.
+
+    >>> import lumos_queue as lq
+    >>> @lq.scorer(version="1")
+    ... def short(episode):
+    ...     return len(episode.answer or "") < 20
+    >>> short.names
+    ('short',)
+    """
 
     def make(judge: Callable[[StoredEpisode], Judgement]) -> Scorer:
         return Scorer(name or judge.__name__, judge, version, metrics)

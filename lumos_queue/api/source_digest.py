@@ -1,0 +1,132 @@
+"""Digests of objects that no file tells: of a notebook, or of the program that is run."""
+
+from __future__ import annotations
+
+import dis
+import hashlib
+import inspect
+from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import partial
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from lumos_queue.util.plugins import DIGITS, IN_PROCESS
+
+_PLAIN = (str, bytes, int, float, complex, bool, type(None))
+
+
+def digest_of_object(value: Any) -> str:
+    """A digest of what an object does: the source of its functions, what they use of the program, plain attributes.
+
+    Modules that it imports are not looked at, nor what is neither plain nor made of attributes (an array).
+    """
+    hasher = hashlib.sha256()
+    for part in _Parts().of(value):
+        hasher.update(part.encode("utf-8", "surrogatepass") + b"\0")
+    return hasher.hexdigest()[:DIGITS]
+
+
+class _Parts:
+    """The texts that tell objects apart, each object once."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, Any] = {}  # kept with their ids, which are otherwise given to others again
+
+    def of(self, value: Any) -> Iterator[str]:
+        if isinstance(value, _PLAIN):
+            yield repr(value)
+        elif id(value) not in self._seen:
+            self._seen[id(value)] = value
+            yield from self._of_new(value)
+
+    def _of_new(self, value: Any) -> Iterator[str]:
+        yield type(value).__qualname__
+        if isinstance(value, FunctionType):
+            yield from self._of_function(value)
+        elif isinstance(value, MethodType):
+            yield from self._of_each(value.__func__, value.__self__)
+        elif isinstance(value, partial):
+            yield from self._of_each(value.func, value.args, value.keywords)
+        elif isinstance(value, Mapping):
+            for name, one in sorted(value.items(), key=lambda item: str(item[0])):
+                yield str(name)
+                yield from self.of(one)
+        elif isinstance(value, Set):
+            yield from sorted("\0".join(_Parts().of(one)) for one in value)
+        elif isinstance(value, Sequence):
+            yield from self._of_each(*value)
+        elif isinstance(value, type):
+            yield from self._of_class(value)
+        elif not isinstance(value, ModuleType):
+            yield from self._of_attributes(value)
+
+    def _of_each(self, *values: Any) -> Iterator[str]:
+        for one in values:
+            yield from self.of(one)
+
+    def _of_function(self, function: FunctionType) -> Iterator[str]:
+        yield from _source(function)
+        yield from self._of_each(function.__defaults__, function.__kwdefaults__)
+        for name, one in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            yield name
+            yield from self._of_used(_content(one))
+        if function.__module__ == IN_PROCESS:
+            for name in _globals_read(function.__code__):
+                if name in function.__globals__:
+                    yield name
+                    yield from self._of_used(function.__globals__[name])
+
+    def _of_used(self, value: Any) -> Iterator[str]:
+        """Of what a function uses: its code, and values that cannot change. Others may, while it is called."""
+        if isinstance(value, (*_PLAIN, tuple, frozenset, FunctionType, MethodType, partial, type)):
+            yield from self.of(value)
+
+    def _of_class(self, value: type) -> Iterator[str]:
+        yield f"{value.__module__}.{value.__qualname__}"
+        if value.__module__ == IN_PROCESS or "<locals>" in value.__qualname__:
+            yield from self._of_each(*value.__bases__)
+            yield from self.of(
+                {name: one for name, one in vars(value).items() if not name.startswith("__") or callable(one)}
+            )
+
+    def _of_attributes(self, value: Any) -> Iterator[str]:
+        yield from self.of(type(value))
+        fields = getattr(type(value), "__dataclass_fields__", ())
+        found = {name: getattr(value, name) for name in fields} or dict(getattr(value, "__dict__", {}))
+        yield from self.of(found)
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not filled yet
+        return None
+
+
+def _globals_read(code: CodeType) -> list[str]:
+    """Names that a function reads of its module, and does not set itself, as a counter is."""
+    done = [(one.opname, one.argval) for one in dis.get_instructions(code)]
+    found = {name for how, name in done if how in ("LOAD_GLOBAL", "LOAD_NAME")}
+    for inner in (one for one in code.co_consts if isinstance(one, CodeType)):
+        found |= set(_globals_read(inner))
+    return sorted(found - {name for how, name in done if how == "STORE_GLOBAL"})
+
+
+def _source(function: FunctionType) -> Iterator[str]:
+    try:
+        if function.__name__ != "<lambda>":  # whose source is the whole line that it stands in
+            yield inspect.getsource(function)
+            return
+    except (OSError, TypeError):  # typed into an interpreter
+        pass
+    yield from _instructions(function.__code__)
+
+
+def _instructions(code: CodeType) -> Iterator[str]:
+    yield code.co_code.hex()
+    yield " ".join(code.co_names)
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield from _instructions(one)
+        else:
+            yield repr(sorted(map(repr, one)) if isinstance(one, frozenset) else one)

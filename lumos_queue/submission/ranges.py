@@ -1,0 +1,51 @@
+"""The numbers that a request may have, for programs: the command line tells the same ones in its help."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from lumos_queue.errors import SpecError
+
+MAX_INTEGER = 2**31 - 1  #: the largest number that both databases can store
+#: Name of an argument to the least and the largest number: whole ones, or any where the least is written as 0.0.
+RANGES: Mapping[str, tuple[float, float]] = {
+    "limit": (0, MAX_INTEGER),
+    "samples": (1, 1000),
+    "seed": (0, MAX_INTEGER),
+    "temperature": (0.0, math.inf),
+    "top_p": (0.0, 1.0),
+    "max_tokens": (1, MAX_INTEGER),
+    "max_subgoals": (0, 1000),
+    "shots": (0, MAX_INTEGER),
+    "draw": (0, MAX_INTEGER),
+    "sets": (0, 100),
+    "priority": (-MAX_INTEGER, MAX_INTEGER),
+    "reasks": (0, 10),
+    "perturbations": (0, 20),
+    "longest": (1, MAX_INTEGER),
+    "price_prompt": (0.0, math.inf),
+    "price_completion": (0.0, math.inf),
+    "budget": (0.0, math.inf),
+}
+_MAY_BE_NONE = "shots"
+
+
+def check_ranges(given: Mapping[str, Any]) -> None:
+    """Raises SpecError for the first of these arguments that is not a number of its kind, or is out of its range."""
+    for name in given.keys() & RANGES.keys():
+        value: Any = given[name]
+        least, most = RANGES[name]
+        if value is None and name == _MAY_BE_NONE:
+            continue
+        kinds = (int,) if isinstance(least, int) else (int, float)
+        if (
+            not isinstance(value, kinds)
+            or isinstance(value, bool)
+            or not least <= value <= min(most, sys.float_info.max)
+        ):
+            kind = "whole number" if kinds == (int,) else "number"
+            ends = f"from {least:,} to {most:,}" if math.isfinite(most) else f"of at least {least:,}"
+            raise SpecError(f"{name} is {value!r:.80}: expected a {kind} {ends}.")

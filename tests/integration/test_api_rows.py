@@ -1,0 +1,212 @@
+"""Rows, functions and objects that a program gives; texts of any kind in the tables it gets back."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+
+import pytest
+
+import lumos_queue as lq
+
+ROWS = [{"question": "What is 2 + 3?", "answer": "It is five. #### 5"}, {"question": "And 3 + 4?", "answer": "#### 7"}]
+TASKS = [lq.Task("gsm8k", "", str(number), f"{number} + 1?", gold={"answer": str(number + 1)}) for number in (1, 2)]
+GSM8K = functools.partial(lq.evaluate, "gsm8k", formulation="direct", solver=lambda prompt: "5")
+LONG = "z" * 10_000_000
+
+
+@pytest.fixture(autouse=True, params=["sqlite", "postgresql"])
+def deployment(request, tmp_path, monkeypatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LUMOS_HOME", str(tmp_path / "home"))
+    if request.param == "postgresql":
+        monkeypatch.setenv("LUMOS_DATABASE_URL", request.getfixturevalue("postgres_url"))
+    return request.param
+
+
+embedded = pytest.mark.parametrize("deployment", ["sqlite"], indirect=True)
+
+
+class Parity(lq.Benchmark):
+    """Whether a number is even."""
+
+    name, domain, licence, needs_data, metrics = "parity", "maths", "CC0-1.0", False, ("accuracy",)
+
+    def read(self, path, split, **options):
+        for number in range(1, 5):
+            yield lq.Task(self.name, "", str(number), f"Is {number} even?", gold={"answer": number % 2 == 0})
+
+    def score(self, task, result):
+        return [lq.Score("accuracy", float((result.answer == "yes") == task.gold["answer"]))]
+
+
+PARITY = Parity()
+
+
+@lq.formulation(roles=("solver",), executes=False)
+def two_questions(task, agent):
+    """Ask two times at once; the second reply counts."""
+    replies = yield [lq.Ask("solver", task.question), lq.Ask("solver", f"Once more: {task.question}")]
+    return lq.Outcome(replies[1].text, lq.Ending.ANSWERED)
+
+
+@lq.scorer(version="1")
+def is_short(episode):
+    return len(episode.answer or "") < 3
+
+
+def say_yes(prompt: str) -> str:
+    return "yes" if prompt.startswith("Once more") else "no"
+
+
+def test_rows_may_be_mappings_as_in_the_file_or_tasks():
+    mapped = GSM8K(rows=ROWS).wait()
+    assert [one.scores["accuracy"] for one in mapped.episodes()] == [1.0, 0.0]
+    assert list(mapped.episodes().to_pandas()["gold"]) == ["5", "7"]
+    tasks = GSM8K(rows=iter(TASKS), solver=lambda prompt: "3").wait()
+    assert [(one.task.row, one.scores["accuracy"]) for one in tasks.episodes()] == [("1", 0.0), ("2", 1.0)]
+    again = GSM8K(rows=[one.task for one in tasks.episodes()], solver=lambda prompt: "3")
+    assert again.id == tasks.id  # the rows are what they were
+
+
+@embedded
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ([], "rows has no row: give at least one"),
+        (5, "rows is 5: expected a list of Tasks"),
+        (ROWS[0], "row 1: expected a Task or a mapping, found str"),
+        ([*TASKS, *ROWS], "rows has 2 Tasks and 2 others: give only one kind"),
+        ([ROWS[0], {"question": "?", "answer": float("nan")}], "row 2: cannot be written as JSON: Out of range float"),
+        ([{"question": "?", "answer": {1, 2}}], "row 1: cannot be written as JSON: Object of type set"),
+        ([ROWS[0], {"question": "?"}], r"^rows: 1 row \(row 2, field 'answer': missing\) cannot be read, 1 can"),
+        ([{"query": "?"}], "^rows is not GSM8K's JSON lines"),
+        ([TASKS[0], TASKS[0]], r"^rows: 1 row \(row 2, field 'row': '1' is the id of an earlier row"),
+        ([lq.Task("gsm8k", "", "1", "?", gold=float("nan"))], "row 1, field 'gold': cannot be written as JSON"),
+        ([lq.Task("gsm8k", "", "1", "?", {"a": b"b"})], "row 1, field 'inputs': cannot be written as JSON"),
+        ([lq.Task("gsm8k", "", "1", 5)], "row 1, field 'question': expected a text, found int"),
+        ([lq.Task("svamp", "", "1", "?")], "row 1, field 'benchmark': expected 'gsm8k', found 'svamp'"),
+    ],
+)
+def test_a_bad_row_is_named_in_one_line(rows, problem, deployment):
+    with pytest.raises(lq.SpecError, match=problem) as error:
+        GSM8K(rows=rows)
+    assert "/lumos-rows-" not in str(error.value) and "\n" not in str(error.value)
+
+
+@embedded
+def test_bad_rows_are_skipped_where_that_is_asked_for(deployment, caplog):
+    caplog.set_level(logging.WARNING, "lumos_queue")
+    assert GSM8K(rows=[*ROWS, {"question": "?"}], skip_bad_rows=True).wait().episodes().count() == 2
+    assert "skipped 1 bad row of 3; the first: row 3, field 'answer': missing" in caplog.text
+
+
+@embedded
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"limit": -1}, "limit is -1: expected a whole number from 0"),
+        ({"limit": 2.0}, "limit is 2.0: expected a whole number from 0"),
+        ({"samples": 0}, "samples is 0: expected a whole number from 1 to 1,000"),
+        ({"temperature": float("nan")}, "temperature is nan: expected a number of at least 0"),
+        ({"temperature": float("inf")}, "temperature is inf: expected a number of at least 0"),
+        ({"priority": 2**40}, "priority is 1099511627776: expected a whole number from -2,147,483,647"),
+        ({"solver": None}, "A model is None: expected an address, or a function"),
+        ({"solver": "tgi:"}, "address|host|tgi"),
+        ({"formulation": 5}, "an object of int: expected one of Formulation"),
+        ({"benchmark": None}, "an object of NoneType: expected one of Benchmark"),
+        ({"tags": "team"}, "tags is 'team': expected a mapping"),
+        ({"roles": ["judge"]}, r"roles is \['judge'\]: expected a mapping"),
+        ({"data": "rows.jsonl"}, "Give rows or data, not both"),
+        ({"split": "tset"}, "No split called 'tset'"),
+    ],
+)
+def test_a_bad_argument_is_named_in_one_line(arguments, problem, deployment):
+    with pytest.raises(lq.SpecError, match=problem) as error:
+        lq.evaluate(
+            **{"benchmark": "gsm8k", "rows": ROWS, "formulation": "direct", "solver": "function:x:y"} | arguments
+        )
+    assert "\n" not in str(error.value)
+
+
+def test_objects_of_a_module_are_named_by_it():
+    job = lq.evaluate(PARITY, formulation=two_questions, solver=say_yes).wait()
+    here = __name__
+    assert job.facts["benchmark"] == f"{here}:PARITY" and job.facts["formulation"] == f"{here}:two_questions"
+    assert job.facts["models"] == {"solver": f"function:{here}:say_yes"}
+    assert [one.answer for one in job.episodes()] == ["yes"] * 4 and job.report()["value"] == 0.5
+    scored = job.score(is_short)
+    assert (scored.scorer, scored.episodes) == (f"{here}:is_short", 4)
+    assert set(job.episodes().to_pandas()["metric:is_short"]) == {0.0}
+
+
+def test_objects_that_no_module_has_are_named_by_the_program():
+    class Local(Parity):
+        name = "local"
+
+    job = lq.evaluate(Local(), formulation="direct", solver=lambda prompt: "yes").wait()
+    assert job.facts["benchmark"].startswith("__main__:local-") and job.report()["value"] == 0.5
+    assert job.score(lq.Scorer("long", lambda episode: len(episode.answer) > 2)).episodes == 4
+
+
+@embedded
+@pytest.mark.parametrize(
+    ("model", "problem"),
+    [
+        (lambda prompt: 1 / 0, "failed: ZeroDivisionError: division by zero"),
+        (lambda prompt: 5, "returned int, not a text"),
+        (lambda prompt: None, "returned NoneType, not a text"),
+        (int, "failed: ValueError: invalid literal for int"),
+    ],
+)
+def test_a_function_that_fails_gives_no_wrong_answer(model, problem, deployment):
+    job = GSM8K(rows=ROWS, solver=model).wait()
+    assert [one.ending for one in job.episodes()] == ["infra_error"] * 2
+    assert all(problem in one.message for one in job.episodes())
+    report = job.report()
+    assert (report["complete"], report["bounds"], report["metrics"]) == (False, [0.0, 1.0], {})
+    assert repr(report).endswith("done, 2 of 2, incomplete>")
+    assert job.facts["real_state"] == "incomplete"
+
+
+class Model:
+    def __init__(self, answer: str):
+        self.answer = answer
+
+    def reply(self, prompt: str) -> str:
+        return self.answer
+
+    async def __call__(self, prompt: str) -> str:
+        await asyncio.sleep(0.01)
+        return self.answer
+
+
+@embedded
+def test_functions_may_be_coroutines_methods_and_objects(deployment):
+    async def five(prompt: str) -> str:
+        await asyncio.sleep(0.01)
+        return "5"
+
+    models = [five, Model("6").reply, Model("7"), functools.partial(lambda answer, prompt: answer, "8")]
+    jobs = [GSM8K(rows=ROWS, solver=model) for model in models]
+    assert [[one.answer for one in job.wait().episodes()] for job in jobs] == [[str(one)] * 2 for one in range(5, 9)]
+
+
+def test_any_text_comes_back_in_frames():
+    rows = [
+        {"question": "N\0L and \ud800", "answer": "#### 5"},
+        {"question": "NaN", "answer": "#### 5"},
+        {"question": LONG, "answer": "#### 5"},
+        {"question": "long", "answer": f"{LONG} #### 5"},
+    ]
+    replies = {"NaN": "nan", "long": LONG}
+    job = GSM8K(
+        rows=rows, solver=lambda prompt: next((replies[one] for one in replies if one in prompt), "a\0b")
+    ).wait()
+    found = job.episodes()
+    frame, table = found.to_pandas(), found.to_arrow()
+    assert list(frame["question"]) == ["N�L and �", "NaN", LONG, "long"]
+    assert list(frame["answer"]) == table["answer"].to_pylist() == ["a�b", "nan", "a�b", LONG]
+    assert found.to_dataset()["answer"][3] == LONG and list(frame["ending"]) == ["answered"] * 4
+    assert not frame["score"].isna().any()
