@@ -26,6 +26,7 @@ from lumos_queue.training.recipes.former import FormerFit
 from lumos_queue.training.recipes.registry import read_recipe
 from lumos_queue.training.recipes.rltf import Rltf
 from lumos_queue.util.launch_folder import child_environment, empty_folder
+from lumos_queue.util.plugins import TRUSTED
 from lumos_queue.util.sanitize import storable_json
 
 #: Of the child's output, so much of the end is kept; its last line is the result: 150 bytes for each optimizer step.
@@ -92,7 +93,7 @@ class Train:
         window = self.windows()[work.ordinal]
         if context.rollouts and isinstance(self.recipe, Rltf) and "rows" in window:
             window = window | {"rollouts": await context.rollouts.gather(self.recipe, window, work.item)}
-        request = {"train": self.as_json(), "window": window}
+        request = {"train": self.as_json(), "window": window, "plugins": TRUSTED.as_setting()}
         run = fork_server().run if context.rollouts else _run_new
         code, output, problems = await run(request, context.folder)
         if code:

@@ -10,6 +10,7 @@ from lumos_queue.errors import DivergedFit, SpecError
 from lumos_queue.jobs.train import DIVERGED, REFUSED, Train
 from lumos_queue.training.recipes.registry import run_item
 from lumos_queue.util.full_disk import is_disk_full
+from lumos_queue.util.plugins import TRUSTED
 from lumos_queue.util.process import die_with_parent
 
 
@@ -20,6 +21,7 @@ def main() -> int:
 
 def carry_out(request: dict[str, Any]) -> int:
     """Do the item and write its result to standard output; returns the exit code of its process."""
+    TRUSTED.add_listed(request.get("plugins", ""))  # what the process that asks trusts: a recipe may be a plug-in's
     recipe = Train.from_json(request["train"]).recipe
     try:
         done = run_item(recipe, request["window"])

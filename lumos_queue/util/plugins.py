@@ -100,6 +100,10 @@ class TrustedModules:
             if is_dotted(name):
                 self._modules.add(name.partition(":")[0])
 
+    def as_setting(self) -> str:
+        """What LUMOS_PLUGINS has to be for another process to trust the same."""
+        return ",".join([*sorted(self._modules), *self._folders])
+
     def has(self, module: str) -> bool:
         parts = module.split(".")
         if any(".".join(parts[:length]) in self._modules for length in range(1, len(parts) + 1)):
