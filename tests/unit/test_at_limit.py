@@ -162,7 +162,14 @@ def test_an_action_that_failed_leaves_no_value_at_the_limit():
 )  # fmt: skip
 def test_builds_and_preferences_take_what_the_score_was_given_for(ending, at_limit, score, why):
     run = episode(
-        1, "2 + 3", ending=ending, at_limit=at_limit, scores={"accuracy": score}, origin="run", formulation="iterative"
+        1,
+        "2 + 3",
+        ending=ending,
+        at_limit=at_limit,
+        scores={"accuracy": score},
+        origin="run",
+        formulation="iterative",
+        main_metric="accuracy",
     )
     assert failure_reason(run) == why
     found = examine_try(run, Rules(BuildOptions(), KnownBenchmarks(), TestSplits([], KnownBenchmarks())))

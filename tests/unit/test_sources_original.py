@@ -21,6 +21,7 @@ from lumos_queue.rationales.maths.stated import results_stated
 from lumos_queue.rationales.questions.matching import content, has_form, words
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Task
+from lumos_queue.util.plugins import TRUSTED
 
 #: source, file, rows, without a rationale, not converted by rule
 FILES = [
@@ -165,7 +166,8 @@ def test_spider_parts_make_the_whole_again(shared_data):
 
 
 def test_travelplanner_is_a_source_in_one_file(shared_data):
-    source = open_source("examples.travelplanner")
+    TRUSTED.add_named("examples.travelplanner:benchmark")
+    source = open_source("examples.travelplanner:benchmark")
     tasks = list(source.teaching.read(shared_data / "travelplanner/std_travelplanner.jsonl", "train"))
     assert [type(task) for task in tasks] == [Task] * 6
     for task in tasks:
