@@ -18,7 +18,8 @@ STORES_NO_JOB = {
     "compare", "data captions", "data get", "data list", "dataset build", "dataset diff", "dataset list",
     "data export-toolbench", "dataset export-compat", "dataset show", "dataset unify", "db backup", "db upgrade",
     "doctor", "endpoints", "episodes", "job", "jobs", "label", "models get", "models list", "models rm", "models show",
-    "pause", "plugins", "rate", "report", "resume", "rm", "rollouts report", "score", "serve experts", "serve model", "serve tools", "show",
+    "pause", "plugins", "rate", "report", "resume", "rm", "rollouts report", "score",
+    "serve experts", "serve model", "serve tools", "show",
     "tag", "up", "watch", "worker", "workers",
 }  # fmt: skip
 
