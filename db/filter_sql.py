@@ -84,7 +84,7 @@ def _condition(connection: Connection, one: Term) -> Condition:
 def newest_score(connection: Connection, metric: str = "") -> Any:
     """The episode's score by the newest version of that metric's scorer; without a metric, by the main one."""
     byte_order = collate(ScoreRow.version, "C" if connection.dialect.name == "postgresql" else "BINARY")
-    main = select(JobRow.main_metric).where(JobRow.id == EpisodeRow.job).scalar_subquery()
+    main = select(JobRow.main_metric).where(JobRow.id == EpisodeRow.job).correlate(EpisodeRow).scalar_subquery()
     return (
         select(ScoreRow.value)
         .where(ScoreRow.episode == EpisodeRow.id, ScoreRow.metric == (metric or main))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from db.connection import Database
 from db.jobs import lock_job
@@ -21,11 +21,11 @@ def accept_plugins(database: Database, job: str, found: Sequence[Mapping[str, st
     What they were stays beside them, under `earlier`. Raises SpecError when the job is gone.
     """
     with database.writer.begin() as connection:
-        row = lock_job(connection, job)
-        if row is None:
+        if lock_job(connection, job) is None:
             raise SpecError(f"Job {job} was removed.")
-        before = {(one["group"], one["name"]): one for one in row.plugins or ()}
-        at, changed, kept = clock(connection), [], []
+        kept = connection.execute(select(JobRow.plugins).where(JobRow.id == job)).scalar()
+        before = {(one["group"], one["name"]): one for one in kept or ()}
+        at, changed, now_needed = clock(connection), [], []
         for one in found:
             was = before.get((one["group"], one["name"]))
             earlier = list(was.get("earlier", ())) if was else []
@@ -33,7 +33,7 @@ def accept_plugins(database: Database, job: str, found: Sequence[Mapping[str, st
                 changed.append(one["name"])
                 former = {name: was[name] for name in _CODE} if was else {}
                 earlier.append(former | {"until": at, "accepted_by": accepted_by})
-            kept.append(dict(one) | ({"earlier": earlier} if earlier else {}))
+            now_needed.append(dict(one) | ({"earlier": earlier} if earlier else {}))
         if changed:
-            connection.execute(update(JobRow).where(JobRow.id == job).values(plugins=kept, not_before_at=0.0))
+            connection.execute(update(JobRow).where(JobRow.id == job).values(plugins=now_needed, not_before_at=0.0))
         return changed

@@ -77,7 +77,7 @@ def _has_scores(job: str, metric: str) -> Any:
     return select(exists().where(ScoreSum.job == job, ScoreSum.metric == metric, ScoreSum.episodes > 0))
 
 
-def unscored(connection: Connection, job: str, scorer: ScorerCode, after: int, limit: int) -> list[int]:
+def find_unscored(connection: Connection, job: str, scorer: ScorerCode, after: int, limit: int) -> list[int]:
     """Ids of finished episodes that this version of the scorer has not judged, from the first one after `after`.
 
     An episode that ended with infra_error is not judged.

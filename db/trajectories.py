@@ -46,12 +46,12 @@ class StoredEpisode:
     prompt_tokens: int
     completion_tokens: int
     finished_at: float | None  #: seconds since 1970
-    main_metric: str = ""  #: the one that it is first judged by
     scores: Mapping[str, float] = field(default_factory=dict)  #: by metric; of several versions the newest
     verdicts: Sequence[Verdict] = ()
     endpoints: Mapping[str, str] = field(default_factory=dict)  #: role to URL, as of the job's latest slice
     at_limit: str = AtLimit.WRONG  #: what its answer counts where it ended as `limit` (lumos_queue/scoring/limit.py)
     steps: Sequence[RecordedStep] = ()
+    main_metric: str = ""  #: the one of `scores` that it is first judged by
 
     @property
     def name(self) -> str:

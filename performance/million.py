@@ -95,6 +95,7 @@ def _make_jobs(connection: Connection, per_job: int) -> None:
             "not_before_at": "0", "waits": "0", "project": "'default'", "submitted_by": "'nobody'", "priority": "0",
             "origin": "'run'", "licence": "'MIT'", "split": "'train'", "seed": "0", "code_version": "'0'",
             "created_at": f"{BEGAN + 100_000 * number}",
+            "main_metric": {"convert": "'executed'", "evaluate": "'accuracy'"}.get(job.kind, "''"),
         }, "")  # fmt: skip
         for role, url in roles.items():
             told = json.dumps({"model": f"lumos-{role}-7b", "server": "made up"}).replace(":", r"\:")

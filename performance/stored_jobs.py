@@ -91,6 +91,7 @@ def _insert_job(connection: Connection, shape: Shape, number: int) -> None:
         "items": f"{shape.episodes}", "ordered": "false", "state": "'done'", "waiting": "''", "not_before_at": "0",
         "waits": "0", "project": "'default'", "submitted_by": "'nobody'", "priority": "0", "origin": "'run'",
         "licence": "'MIT'", "split": "'test'", "seed": "0", "code_version": f"'{CODE}'", "name": f"'stored {number}'",
+        "main_metric": "'accuracy'",
         "chosen": "''", "created_at": f"{BEGAN + 200_000 * number}", "started_at": f"{BEGAN + 200_000 * number + 1}",
         "finished_at": f"{BEGAN + 200_000 * number + shape.episodes + 10}",
     }, "")  # fmt: skip

@@ -66,7 +66,8 @@ def _accept_plugins(job: str) -> None:
         with opened.engine.connect() as connection:
             row = get_job(connection, job)
         changed = accept_plugins(opened, row.id, plugins_as_json(find_plugins(row.kind, row.spec)), settings.user)
-    told = f"goes on with other code: {', '.join(changed)}" if changed else "has the plug-ins that are here already"
+    names = ", ".join(dict.fromkeys(changed))
+    told = f"goes on with other code: {names}" if changed else "has the plug-ins that are here already"
     output.say(f"job {row.id} {told}")
 
 

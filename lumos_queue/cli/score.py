@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+
+LINE_SECONDS = 5.0  #: between two lines of progress
 
 
 def score(
@@ -31,8 +34,16 @@ def score(
 
     settings = read_settings()
     TRUSTED.add_named(scorer)
+    told_at = time.monotonic()
+
+    def tell(seen: int) -> None:
+        nonlocal told_at
+        if time.monotonic() - told_at >= LINE_SECONDS:
+            told_at = time.monotonic()
+            output.say(f"{seen:,} episodes scored")
+
     with database(settings) as opened:
-        found = score_job(opened, settings, job, scorer, lambda seen: output.say(f"{seen:,} episodes"))
+        found = score_job(opened, settings, job, scorer, tell)
 
     def show(value: dict) -> None:
         metrics = ", ".join(value["metrics"])

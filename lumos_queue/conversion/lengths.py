@@ -38,7 +38,7 @@ def conversation_tokens(
     task: str, domain: str, steps: Sequence[AnnotatedSubgoal], count: CountTokens
 ) -> dict[str, int]:
     """Tokens by module of its iterative conversation, which is longer than the one-pass one."""
-    known = DOMAINS.load(domain) if domain in DOMAINS else None
+    known = DOMAINS.find(domain)
     head = (known.verified_ground_head if known else "") or ""
     task_tokens = count(task)
     subgoals = [count(step.subgoal.text) + _TURN for step in steps]

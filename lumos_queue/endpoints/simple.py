@@ -59,8 +59,8 @@ class SimpleEndpoint:
         return judge(done, constraint, sent=False)
 
     async def identity(self) -> dict[str, Any]:
-        """Who answers: by default only the address. Weights that may change are told by a digest, `sha256`."""
-        return {"model": self.url}
+        """Who answers: by default the class alone. Weights that may change are told by a digest, `sha256`."""
+        return {"endpoint": type(self).__name__}
 
     async def close(self) -> None:
         """Nothing is held open."""

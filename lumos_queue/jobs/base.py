@@ -79,11 +79,6 @@ class Job(Protocol[C]):
         """Which workers are fit: cpu, llm, gpu."""
         ...
 
-    @property
-    def main_metric(self) -> str:
-        """The metric that its episodes are first judged by; '' where they are not."""
-        ...
-
     def as_json(self) -> dict[str, Any]: ...
 
     def prompt_prefixes(self) -> dict[str, str]:

@@ -18,7 +18,6 @@ from lumos_queue.conversion.oracle import StatedResults
 from lumos_queue.conversion.perturbation import perturbation
 from lumos_queue.conversion.teacher import TeacherReply, first_prompt, prompt_head
 from lumos_queue.conversion.verdicts import (
-    acceptance_metric,
     acceptance_score,
     make_verdicts,
     merge_verdicts,
@@ -89,10 +88,6 @@ class Convert:
     @property
     def pool(self) -> str:
         return "llm" if self.teacher else "cpu"
-
-    @property
-    def main_metric(self) -> str:
-        return acceptance_metric(open_source(self.source).check_level)
 
     def as_json(self) -> dict[str, Any]:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}

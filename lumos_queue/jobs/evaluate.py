@@ -32,10 +32,6 @@ class Evaluate:
     ordered = False
     concurrency = 0
 
-    @property
-    def main_metric(self) -> str:
-        return open_benchmark(self.infer.benchmark).metrics[0]
-
     def as_json(self) -> dict[str, Any]:
         return {"infer": self.infer.as_json()}
 

@@ -57,7 +57,6 @@ class Infer:
     formulation_version: int = VERSION
 
     kind = "infer"
-    main_metric = ""
     pool = "llm"
     ordered = False
     concurrency = 0

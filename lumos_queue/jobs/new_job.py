@@ -6,7 +6,9 @@ import json
 from typing import Any
 
 from db.new_jobs import NewJob
+from lumos_queue.benchmarks.registry import open_benchmark, open_source
 from lumos_queue.commands import digest
+from lumos_queue.conversion.verdicts import acceptance_metric
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.plugins import find_plugins, plugins_as_json
 from lumos_queue.settings import Settings
@@ -43,8 +45,15 @@ def make_new_job(
         ordered=job.ordered,
         origin=origin,
         plugins=plugins,
-        main_metric=job.main_metric,
+        main_metric=_main_metric(job.kind, inner),
     )
+
+
+def _main_metric(kind: str, asked: dict[str, Any]) -> str:
+    """The metric that episodes are first judged by; '' where they are not."""
+    if kind == "evaluate":
+        return open_benchmark(asked["benchmark"]).metrics[0]
+    return acceptance_metric(open_source(asked["source"]).check_level) if kind == "convert" else ""
 
 
 def _named(plugins: list[dict[str, str]]) -> list[str]:

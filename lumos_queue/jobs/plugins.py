@@ -8,11 +8,22 @@ from typing import Any
 from lumos_queue.actions.ranking.registry import RANKERS, split_ranker
 from lumos_queue.benchmarks.registry import BENCHMARKS, registered_name
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.endpoints.registry import plugin_of
+from lumos_queue.endpoints.functions import FUNCTIONS
+from lumos_queue.endpoints.registry import SCHEMES, plugin_of
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.training.recipes.registry import RECIPES
-from lumos_queue.util.plugins import Plugin
+from lumos_queue.util.plugins import Plugin, is_dotted
+from lumos_queue.util.registry import Registry
+
+_BY_ENTRY_POINT: dict[str, tuple[Registry, ...]] = {
+    "benchmarks": (BENCHMARKS,),
+    "formulations": (FORMULATIONS,),
+    "domains": (DOMAINS,),
+    "endpoints": (SCHEMES, FUNCTIONS),
+    "recipes": (RECIPES,),
+    "rankers": (RANKERS,),
+}
 
 
 def find_plugins(kind: str, spec: dict[str, Any]) -> list[Plugin]:
@@ -53,11 +64,10 @@ def check_plugins(job: Any) -> None:
     A job of before there were plug-ins names none: then what it needs must only be there.
     """
     wanted = {(one.group, one.name): one for one in map(Plugin.from_json, job.plugins or ())}
-    try:
-        found = find_plugins(job.kind, job.spec)
-    except SpecError as error:
-        needed = "; ".join(f"{one.name} ({one.group}) of {one}" for one in wanted.values())
-        raise SpecError(f"{error} Job {job.id} needs: {needed}." if needed else str(error)) from None
+    if missing := [one for one in wanted.values() if not _is_here(one)]:
+        names = ", ".join(f"{one.name} ({one.group})" for one in missing)
+        raise SpecError(f"Not installed here: {names} of {missing[0]}. Install it, and start this process again.")
+    found = find_plugins(job.kind, job.spec)
     for here in found if job.plugins is not None else ():
         asked = wanted.get((here.group, here.name))
         if asked != here:
@@ -66,6 +76,13 @@ def check_plugins(job: Any) -> None:
                 "install the same and start this process again, or accept what is here: lumos resume "
                 f"{job.id} --accept-plugin"
             )
+
+
+def _is_here(plugin: Plugin) -> bool:
+    """Whether there is an object of that name, whatever code it is. What is dotted is told of when it is imported."""
+    if is_dotted(plugin.name):
+        return True
+    return any(plugin.name in registry.brought for registry in _BY_ENTRY_POINT[plugin.group])
 
 
 def plugins_as_json(plugins: Sequence[Plugin]) -> list[dict[str, str]]:

@@ -55,7 +55,6 @@ class Train:
     recipe: Recipe | FormerFit
 
     kind = "train"
-    main_metric = ""
     ordered = True
     concurrency = 1
 

@@ -40,7 +40,8 @@ class Agent:
     def __post_init__(self) -> None:
         """Say what the domain says, so that a stored agent names it."""
         if not self.at_limit:
-            at_limit = DOMAINS.load(self.domain).at_limit if self.domain in DOMAINS else AtLimit.WRONG
+            domain = DOMAINS.find(self.domain)
+            at_limit = domain.at_limit if domain else AtLimit.WRONG
             object.__setattr__(self, "at_limit", at_limit)
 
     def dialogue(self, task: Task, whole_plans: bool = False) -> Dialogue:

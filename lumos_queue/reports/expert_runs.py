@@ -22,7 +22,8 @@ def expert_runs(connection: Connection, job: Any) -> dict[str, Any]:
     `runs`: calls by provenance; `failed`: those that gave nothing, by status; `samples`: on how many samples experts
     ran, and how many of them have no value, by the kind of problem: infrastructure failures, no wrong answers.
     """
-    if job.formulation not in FORMULATIONS or not FORMULATIONS.load(job.formulation).experts:
+    formulation = FORMULATIONS.find(job.formulation)
+    if formulation is None or not formulation.experts:
         return {}
     runs: Counter[str] = Counter()
     failed: Counter[str] = Counter()

@@ -25,7 +25,8 @@ def people_figures(connection: Connection, job: Any) -> dict[str, Any]:
     interval is that of a mean between the least and the best rating (weighted_interval), samples of a task in clusters.
     """
     found: dict[str, Any] = {}
-    if job.formulation in FORMULATIONS and FORMULATIONS.load(job.formulation).approved:
+    formulation = FORMULATIONS.find(job.formulation)
+    if formulation is not None and formulation.approved:
         counts = count_answers(connection, job.id)
         found["plans"] = {
             "approved": counts.get(YES, 0), "refused": counts.get(NO, 0), "unanswered": counts.get("", 0),

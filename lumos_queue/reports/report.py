@@ -35,6 +35,7 @@ from lumos_queue.reports.groups import split_by_group
 from lumos_queue.reports.people import people_figures
 from lumos_queue.reports.samples import sample_figures
 from lumos_queue.reports.scores import job_scores, scores
+from lumos_queue.reports.tool_agents import calls_functions
 from lumos_queue.scoring.limit import at_limit_of
 
 Report = dict[str, Any]
@@ -130,12 +131,13 @@ def _scorings(connection: Connection, job: str) -> Report:
 
 
 def _runs_experts(job: Any) -> bool:
-    return job.formulation in FORMULATIONS and bool(FORMULATIONS.load(job.formulation).experts)
+    formulation = FORMULATIONS.find(job.formulation)
+    return formulation is not None and formulation.experts
 
 
 def _calls_functions(job: Any) -> bool:
     """Whether its episodes are those of tool agents, which call the functions that a task brings."""
-    return job.formulation in FORMULATIONS and FORMULATIONS.load(job.formulation).functions
+    return calls_functions(job.formulation)
 
 
 def _episode_figures(connection: Connection, job: str, endings: Mapping[str, int]) -> Report:
@@ -171,8 +173,9 @@ def _list_tools(formulation: str, infer: Report) -> Report:
     """The tool set that a score was made with, defaults included, and which rows were drawn."""
     agent = infer["agent"]
     found: Report = {}
-    if formulation in FORMULATIONS and FORMULATIONS.load(formulation).executes and agent["domain"] in DOMAINS:
-        found = dict(DOMAINS.load(agent["domain"]).default_tools) | agent.get("tools", {})
+    tried, domain = FORMULATIONS.find(formulation), DOMAINS.find(agent["domain"])
+    if tried and tried.executes:
+        found = dict(domain.default_tools if domain else {}) | agent.get("tools", {})
     found |= {name: infer[name] for name in ("live", "replay") if infer.get(name)}
     return found | ({"draw": infer["draw"], "sets": infer["sets"]} if infer.get("draw") else {})
 
@@ -190,15 +193,14 @@ def _describe_bos(connection: Connection, job: str, agent: Report) -> Report:
 
 
 def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
-    if job.kind not in ("infer", "evaluate") or job.formulation not in FORMULATIONS:
-        return None
-    formulation = FORMULATIONS.load(job.formulation)
-    if formulation.expected_calls is None:
+    formulation = FORMULATIONS.find(job.formulation) if job.kind in ("infer", "evaluate") else None
+    if formulation is None or formulation.expected_calls is None:
         return None
     agent = job.spec.get("infer", job.spec).get("agent", {})
     if agent.get("settings", {}).get("search") == "apart":
         return None  # a call for each input of a task
-    if TOOL_ROLES.keys() & agent.get("roles", {}).keys() or DOMAINS.load(agent["domain"]).ends_by_action:
+    domain = DOMAINS.find(agent["domain"])
+    if domain is None or domain.ends_by_action or TOOL_ROLES.keys() & agent.get("roles", {}).keys():
         return None  # calls of tools are counted with the agent's; episodes that end by themselves have no last plan
     most = agent.get("max_subgoals", 0)
     # No rule holds if an endpoint failed, or if the context was full before the last subgoal.

@@ -14,10 +14,11 @@ def column_heads(formulation: str) -> tuple[str, str, str]:
     """What stands above the columns of an episode: the roles of its formulation."""
     if formulation == "tooleval":
         return "", "judge: labels", ""
-    if not calls_functions(formulation):
+    found = FORMULATIONS.find(formulation)
+    if found is None or not found.functions:
         return HEADS
-    roles = FORMULATIONS.load(formulation).roles
-    if FORMULATIONS.load(formulation).approved:
+    roles = found.roles
+    if found.approved:
         return f"{roles[0]}: list; {roles[1]}: thoughts", "actions", HEADS[2]
     if "solver" in roles:
         return HEADS[0], "actions; solver: answer", HEADS[2]
@@ -26,15 +27,14 @@ def column_heads(formulation: str) -> tuple[str, str, str]:
 
 def calls_functions(formulation: str) -> bool:
     """Whether its actions are the functions that a task brings."""
-    return formulation in FORMULATIONS and FORMULATIONS.load(formulation).functions
+    found = FORMULATIONS.find(formulation)
+    return found is not None and found.functions
 
 
 def decides_alone(formulation: str) -> bool:
     """Whether a role decides on one call after the other, without a plan of calls."""
-    if not calls_functions(formulation):
-        return False
-    found = FORMULATIONS.load(formulation)
-    return found.approved or "planner" not in found.roles
+    found = FORMULATIONS.find(formulation)
+    return found is not None and found.functions and (found.approved or "planner" not in found.roles)
 
 
 def write_call(action: Action) -> str:

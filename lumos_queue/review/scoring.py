@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from db.connection import Database
 from db.jobs import get_job
-from db.scorings import ScorerCode, begin_scoring, store_scores, unscored
+from db.scorings import ScorerCode, begin_scoring, store_scores, find_unscored
 from db.trajectories import load_episodes, reading
 from lumos_queue.errors import SpecError
 from lumos_queue.review.scorers.base import Scorer
@@ -58,7 +58,7 @@ def _score_all(
     scored = seen = after = 0
     while True:
         with reading(database) as connection:
-            ids = unscored(connection, job, code, after, CHUNK)
+            ids = find_unscored(connection, job, code, after, CHUNK)
             episodes = load_episodes(connection, ids)
         if not ids:
             return scored, seen

@@ -35,7 +35,8 @@ def phrases(*domains: str) -> tuple[str, ...]:
 
 def symbols(formulation: str) -> tuple[str, ...]:
     """What a formulation's replies are made of, whether or not the texts have it: names of experts and their marks."""
-    experts = formulation in FORMULATIONS and FORMULATIONS.load(formulation).experts
+    found = FORMULATIONS.find(formulation)
+    experts = found is not None and found.experts
     return (*PLANNABLE, "(", ")", ",") if experts else ()
 
 

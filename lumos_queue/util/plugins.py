@@ -161,7 +161,7 @@ def _load(
             value = getattr(value, part)
     except (Exception, SystemExit) as error:  # whatever the code of others raises when it is imported
         problem = " ".join(str(error).split())[:200]
-        raise SpecError(f"{told} cannot be imported: {type(error).__name__}: {problem}") from error
+        raise SpecError(f"{told} cannot be imported: {type(error).__name__}: {problem}.") from error
     if not distribution:
         distribution, version = _distribution_of(module)
     return Found(value, Plugin(group, name, distribution, version, digest))

@@ -70,6 +70,13 @@ class Registry(Generic[T]):
             return found
         return self._load_plugin(name)
 
+    def find(self, name: str) -> T | None:
+        """The object of that name, for what is told of stored jobs; None for one that this process cannot have."""
+        try:
+            return self.load(name)
+        except SpecError:
+            return None
+
     def plugin(self, name: str) -> Plugin | None:
         """Which code the object of that name is; None for what is built in. Raises SpecError as `load` does."""
         if name in self._places:

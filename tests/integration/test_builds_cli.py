@@ -64,7 +64,7 @@ def test_a_build_shows_what_it_was_made_from(lumos, tmp_path):
     assert line(shown, "formulations") == "iterative, one-pass"
     assert line(shown, "selection") == "2 of a task, shortest first"
     assert line(shown, "check level") == "at least executed"
-    assert line(shown, "dev share") == "20% of the source tasks"
+    assert line(shown, "dev share") == "20 % of the source tasks"
     assert line(shown, "seed") == "7"
     together = " ".join(shown.split())
     assert "test sets checked: wordmath:test (1,000 rows), test splits stored here (0 rows); not checked: " in together
@@ -140,7 +140,7 @@ def test_a_difference_says_how_much_more_there_is(lumos, tmp_path):
 
 
 def test_folders_for_nothing_are_not_left_and_files_in_the_way_are_named(lumos, tmp_path):
-    code, _, said = lumos("build", "one", "--where", "benchmark=none", "--out", tmp_path / "new" / "sub" / "one")
+    code, _, said = lumos("build", "one", "--where", "benchmark=svamp", "--out", tmp_path / "new" / "sub" / "one")
     assert code == 2 and "the filter finds none" in said and list(tmp_path.iterdir()) == []
     (tmp_path / "mine").write_text("mine")
     code, _, said = lumos("build", "one", "--out", tmp_path / "mine" / "sub")

@@ -32,7 +32,7 @@ def episode(number: int, *sums: str, **changes) -> StoredEpisode:
         steps.append(RecordedStep(2 * place + 1, 0, "", done, action))
     made = StoredEpisode(
         number, "abcdefgh", number, TASK, 0, "annotation", "", "converted", "train", "MIT", None, "executed", 1,
-        "answered", "5", "", 0, 0, 0, float(number), {"executed": 1.0}, steps=tuple(steps),
+        "answered", "5", "", 0, 0, 0, float(number), {"executed": 1.0}, steps=tuple(steps), main_metric="executed",
     )  # fmt: skip
     return replace(made, **changes)
 

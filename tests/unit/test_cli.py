@@ -81,7 +81,7 @@ def result(ran) -> dict:
         (["evaluate", "wordmath", "--planner", "nope://h", "--grounder", "tgi://h"], "No endpoint scheme called"),
         (["evaluate", "wordmath", "--planner", "tgi://h:1"], "needs --planner URL and --grounder URL"),
         (["evaluate", "wordmath", "--planner", "tgi://127.0.0.1:9", "--grounder", "tgi://h"], "nothing answers"),
-        (["evaluate", "gsm8k", "--planner", "tgi://h:1", "--grounder", "tgi://h:1"], "with: lumos data get gsm8k; or"),
+        (["evaluate", "gsm8k", "--planner", "tgi://h:1", "--grounder", "tgi://h:1"], "get gsm8k/test.jsonl; or"),
         (["evaluate", "wordmath", "--limit", "many"], "Invalid value for '--limit'"),
         (["evaluate", "wordmath", "--nope"], "No such option: --nope"),
         (["evaluate"], "Missing argument 'benchmark'"),

@@ -52,7 +52,7 @@ def test_an_address_names_server_and_model(url, base, model):
         ("host", "choose a scheme"),
         (
             "http://host",
-            "No endpoint scheme called 'http'. Choose one of: chat, chats, local, openai, openais, scripted, tgi",
+            "No endpoint scheme called 'http'. Choose one of: chat, chats, function, local, openai, openais, scripted",
         ),
         ("tgi:host", "expected tgi://HOST:PORT[,HOST:PORT]"),
         ("tgi://", "No host"),

@@ -16,6 +16,7 @@ from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.readers.splits import named_split, split_of
 from lumos_queue.records import LEVELS, Task
 from lumos_queue.scoring.numeric import numeric_scores
+from lumos_queue.util.plugins import TRUSTED
 from tests.source_rows import (
     IDS,
     MUSIQUE,
@@ -46,9 +47,9 @@ def test_every_name_opens_a_whole_source():
     [
         ("chess", "No source called 'chess'.*strategyqa"),
         ("", "No source called ''"),
-        ("no.such.module", "Cannot import the benchmark 'no.such.module': ModuleNotFoundError"),
-        ("lumos_queue.records", "holds no benchmark: let it end in `benchmark = …`"),
-        ("..", "Cannot import"),
+        ("no.such.module", "'no.such.module:benchmark' is in a module that this process does not import for others"),
+        ("lumos_queue.records:benchmark", "does not import for others"),
+        ("..", "No source called '..:benchmark'"),
     ],
 )
 def test_other_names_are_refused_in_one_line(name, message):
@@ -61,7 +62,10 @@ def test_a_module_that_fails_when_imported_is_named(tmp_path, monkeypatch):
     (tmp_path / "mylab_broken").mkdir()
     (tmp_path / "mylab_broken" / "source.py").write_text("raise RuntimeError('two\\nlines')")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(SpecError, match=r"'mylab_broken.source': RuntimeError: two$"):
+    TRUSTED.add_named("mylab_broken.source:benchmark")
+    with pytest.raises(
+        SpecError, match=r"'mylab_broken.source:benchmark' cannot be imported: RuntimeError: two lines\.$"
+    ):
         open_source("mylab_broken.source")
 
 

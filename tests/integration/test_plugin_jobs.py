@@ -1,0 +1,294 @@
+"""Jobs that need plug-ins: the example package, installed by pip, as its users and its workers meet it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from db.connection import open_database
+from db.figures import count_scores
+from db.jobs import get_job
+from db.migrate import upgrade
+from db.models import JobRow
+from lumos_queue.jobs.plugins import check_plugins
+from lumos_queue.settings import Settings
+from lumos_queue.submission.database import database
+from tests.plugin_packages import ROOT, install_example
+from tests.services import free_port, wait_until
+
+EVALUATE = ("evaluate", "roman", "--formulation", "one-action", "--solver", "abacus:20")
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    return install_example(tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture
+def site(installed, tmp_path):
+    """The folder of the installed packages, with a copy of its own to change."""
+    import shutil
+
+    return Path(shutil.copytree(installed.parent, tmp_path / "site"))
+
+
+@pytest.fixture
+def lumos(site, tmp_path):
+    """Run a command in a process with the plug-in, or without; returns its exit code, output and last line as JSON."""
+
+    def environment(with_plugin=True, **settings):
+        found = {name: value for name, value in os.environ.items() if not name.startswith("LUMOS_")}
+        path = [str(ROOT), str(tmp_path / "own"), *([str(site)] if with_plugin else [])]
+        return found | {"LUMOS_HOME": str(tmp_path / "home"), "PYTHONPATH": os.pathsep.join(path)} | settings
+
+    def run(*arguments, with_plugin=True, **settings):
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "lumos_queue.cli.main", *map(str, arguments)],
+            capture_output=True, text=True, cwd=tmp_path, env=environment(with_plugin, **settings), timeout=120,
+        )  # fmt: skip
+        last = done.stdout.strip().splitlines()[-1:] or [""]
+        value = json.loads(last[0]) if last[0].startswith("{") else None
+        return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr, value=value)
+
+    run.environment = environment
+    run.settings = Settings(home=tmp_path / "home")
+    (tmp_path / "own").mkdir()
+    return run
+
+
+def change_a_line(site):
+    path = site / "lumos_roman" / "formulation.py"
+    text = path.read_text()
+    assert "Write the action" in text
+    path.write_text(text.replace("Write the action", "Write one action"))
+
+
+def test_a_benchmark_with_its_formulation_domain_endpoint_and_scorer(lumos):
+    report = lumos(*EVALUATE, "--json").value
+    assert (report["benchmark"], report["metric"], report["finished"], report["correct"]) == (
+        "roman",
+        "roman_sum",
+        100,
+        82,
+    )
+    assert {(one["group"], one["name"]) for one in report["plugins"]} == {
+        ("benchmarks", "roman"), ("domains", "roman"), ("endpoints", "abacus"), ("formulations", "one-action"),
+    }  # fmt: skip
+    assert {one["distribution"] for one in report["plugins"]} == {"lumos-roman"}
+    assert report["baselines"]["always XL"]["value"] == 0
+    job = report["job"]
+    found = lumos("episodes", job, "--where", "score=1", "--json").value["episodes"]
+    assert found and all(one["score"] == 1 for one in found)
+    scored = lumos("score", job, "--scorer", "canonical", "--json").value
+    assert (scored["episodes"], scored["metrics"]) == (100, ["canonical"])
+    assert lumos("score", job, "--scorer", "canonical", "--json").value["episodes"] == 0
+    report = lumos("report", job, "--json").value
+    assert report["metrics"]["canonical"]["value"] == 1 and report["value"] == 0.82
+    assert report["scorings"][0]["code"].startswith("lumos-roman 0.1.0, code ")
+    assert lumos("doctor", "--recount").code == 0
+    listed = lumos("plugins", "--json")
+    assert listed.code == 0 and {one["name"] for one in listed.value["plugins"]} >= {"roman", "abacus", "canonical"}
+
+
+def test_the_same_request_is_the_stored_job_and_a_changed_line_makes_it_another(lumos, site):
+    first = lumos(*EVALUATE, "--limit", "5", "--json").value
+    assert lumos(*EVALUATE, "--limit", "5", "--json").value["job"] == first["job"]
+    change_a_line(site)
+    second = lumos(*EVALUATE, "--limit", "5", "--json").value
+    assert second["job"] != first["job"]
+    codes = [{one["digest"] for one in report["plugins"]} for report in (first, second)]
+    assert codes[0].isdisjoint(codes[1])
+
+
+def test_a_killed_job_goes_on_and_only_with_the_same_code_unless_that_is_accepted(lumos, site, tmp_path):
+    with open_new(lumos.settings) as opened:
+        running = subprocess.Popen(
+            [sys.executable, "-P", "-m", "lumos_queue.cli.main", *EVALUATE, "--samples", "200"], cwd=tmp_path,
+            env=lumos.environment(), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        wait_until(lambda: finished(opened) > 500, 60)
+        running.send_signal(signal.SIGKILL)
+        running.wait(30)
+        (job,) = jobs(opened)
+    assert job.state == "running"
+    change_a_line(site)
+    refused = lumos("resume", job.id)
+    assert refused.code == 2 and refused.err.count("\n") == 1
+    assert "The plug-in 'roman' (benchmarks) is lumos-roman 0.1.0, code " in refused.err
+    assert f"lumos resume {job.id} --accept-plugin" in refused.err
+    report = lumos("resume", job.id, "--accept-plugin", "--json").value
+    assert (report["finished"], report["n"], report["calls"]) == (20_000, 20_000, 20_000)
+    (roman,) = [one for one in report["plugins"] if (one["group"], one["name"]) == ("benchmarks", "roman")]
+    (earlier,) = roman["earlier"]
+    assert earlier["digest"] != roman["digest"] and earlier["accepted_by"]
+    assert lumos("doctor", "--recount").code == 0
+
+
+def test_without_the_plug_in_its_jobs_are_told_of_and_others_run(lumos):
+    report = lumos(*EVALUATE, "--limit", "20", "--json").value
+    told = lumos("report", report["job"], "--json", with_plugin=False).value
+    assert (told["value"], told["correct"], told["baselines"]) == (report["value"], report["correct"], {})
+    assert lumos("jobs", with_plugin=False).code == lumos("show", f"{report['job']}-0", with_plugin=False).code == 0
+    refused = lumos("rerun", report["job"], "--limit", "10", with_plugin=False)
+    assert refused.code == 2 and "No formulation called 'one-action'" in refused.err
+    assert lumos("evaluate", "roman", with_plugin=False).code == 2
+
+
+def test_a_worker_without_it_refuses_the_job_which_waits_and_does_others(lumos, tmp_path):
+    broker = {"LUMOS_BROKER_URL": f"redis://127.0.0.1:{free_port()}/0", "LUMOS_POLL_SECONDS": "0.3"}
+    with open_new(lumos.settings) as opened:
+        job = lumos(*EVALUATE, "--limit", "10", "--json", **broker).value["job"]
+        other = lumos("convert", "wordmath", "--deterministic", "--limit", "5", "--json", **broker).value["job"]
+
+        def work(with_plugin):
+            return subprocess.Popen(
+                [sys.executable, "-P", "-m", "lumos_queue.cli.main", "worker"], cwd=tmp_path,
+                env=lumos.environment(with_plugin, **broker), stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+
+        without = work(False)
+        try:
+            wait_until(lambda: row(opened, other).state == "done" and row(opened, job).waiting, 60)
+        finally:
+            without.terminate()
+            without.wait(30)
+        told = row(opened, job).waiting
+        assert "Not installed here: " in told and "of lumos-roman 0.1.0, code " in told and "(on " in told
+        having = work(True)
+        try:
+            wait_until(lambda: row(opened, job).state == "done", 60)
+        finally:
+            having.terminate()
+            having.wait(30)
+        assert row(opened, job).waiting == ""
+
+
+def test_a_job_row_that_names_a_module_imports_nothing(lumos, tmp_path):
+    """Whoever can write to the database could name any module: it is refused unimported, and other jobs run."""
+    job = lumos(*EVALUATE, "--limit", "3", "--json").value["job"]
+    (tmp_path / "own" / "evil.py").write_text("raise SystemError('imported')\nitself = 1\n")
+    with database(lumos.settings) as opened:
+        for place in ("formulation", "benchmark"):
+            with opened.writer.begin() as connection:
+                spec = json.loads(json.dumps(get_job(connection, job).spec))
+                spec["infer"][place] = "evil:itself"
+                connection.execute(JobRow.__table__.update().where(JobRow.id == job).values(spec=spec, state="queued"))
+            told = lumos("resume", job)
+            assert told.code == 2 and "does not import for others" in told.err and "imported" not in told.err
+        trusted = lumos("resume", job, LUMOS_PLUGINS="evil")
+        assert trusted.code == 2 and "SystemError: imported" in trusted.err
+    assert lumos("evaluate", "wordmath", "--planner", "scripted:none.json").code == 2  # the file, nothing worse
+
+
+DOTTED = """
+import lumos_queue as lq
+
+class Sums(lq.Benchmark):
+    name, domain, licence, splits, needs_data, metrics = "sums", "maths", "MIT", ("test",), False, ("accuracy",)
+    check_level = "executed"
+
+    def read(self, path, split, **options):
+        for row in range(1, 6):
+            yield lq.Task(self.name, "", str(row), f"What is {row} + 1?", gold={"answer": str(row + 1)})
+
+    def gold(self, task):
+        action = lq.Action(("R1",), "Calculator", f"{task.row} + 1")
+        step = lq.AnnotatedSubgoal(lq.Subgoal(1, "Subgoal 1: Add 1."), (action,), (task.gold["answer"],))
+        return lq.Annotation((step,), task.gold["answer"])
+
+    def score(self, task, result):
+        return [lq.Score("accuracy", float(result.answer == task.gold["answer"]))]
+
+benchmark = Sums()
+
+def reply(prompt):
+    return "2"
+"""
+
+
+def test_a_dotted_name_that_a_person_gives_is_imported_and_resumed_where_it_is_listed(lumos, tmp_path):
+    (tmp_path / "own" / "mysums.py").write_text(DOTTED)
+    asked = ("evaluate", "mysums:benchmark", "--formulation", "direct", "--solver", "function:mysums:reply", "--json")
+    report = lumos(*asked).value
+    assert (report["benchmark"], report["finished"], report["correct"]) == ("mysums:benchmark", 5, 1)
+    assert [one["name"] for one in report["plugins"]] == ["mysums:benchmark", "mysums:reply"]
+    told = lumos("report", report["job"], "--json").value
+    assert told["value"] == report["value"]
+    rerun = lumos("rerun", report["job"], "--samples", "2", "--json")
+    assert rerun.code == 2 and "LUMOS_PLUGINS=mysums" in rerun.err
+    assert lumos("rerun", report["job"], "--samples", "2", "--json", LUMOS_PLUGINS="mysums").value["finished"] == 10
+
+
+def test_a_stored_conversion_of_the_old_dotted_form_still_runs(lumos, tmp_path):
+    (tmp_path / "own" / "mylab").mkdir()
+    (tmp_path / "own" / "mylab" / "sums.py").write_text(DOTTED)
+    first = lumos("convert", "mylab.sums:benchmark", "--deterministic", "--split", "test", "--json").value
+    assert first["correct"] == 5
+    assert "name the object in it, mylab.sums:benchmark" in lumos("convert", "mylab.sums", "--deterministic").err
+    with database(lumos.settings) as opened, opened.writer.begin() as connection:
+        spec = get_job(connection, first["job"]).spec | {"source": "mylab.sums", "benchmark": "sums"}
+        values = {"spec": spec, "plugins": None, "benchmark": "sums", "state": "queued", "finished_at": None}
+        connection.execute(JobRow.__table__.update().where(JobRow.id == first["job"]).values(**values))
+        connection.exec_driver_sql("UPDATE item SET state = 'owed' WHERE ordinal < 2")
+        owed = "SELECT id FROM item WHERE state = 'owed'"
+        connection.exec_driver_sql(f"UPDATE episode SET ending = '', finished_at = NULL WHERE id IN ({owed})")
+    refused = lumos("resume", first["job"])
+    assert refused.code == 2 and "LUMOS_PLUGINS=mylab" in refused.err
+    assert lumos("resume", first["job"], "--json", LUMOS_PLUGINS="mylab.sums").value["state"] == "done"
+
+
+def test_a_plug_in_that_is_broken_harms_no_other_job(lumos, site):
+    (site / "lumos_roman" / "formulation.py").write_text("raise ValueError('half done')\n")
+    refused = lumos(*EVALUATE, "--limit", "3")
+    assert refused.code == 2 and refused.err.count("\n") == 1 and "ValueError: half done" in refused.err
+    assert lumos("convert", "wordmath", "--deterministic", "--limit", "5", "--json").value["finished"] == 5
+    listed = lumos("plugins", "--json")
+    assert listed.code == 1 and [one["name"] for one in listed.value["plugins"] if one["problem"]] == ["one-action"]
+
+
+def test_built_in_jobs_have_no_plug_ins_and_the_digest_they_always_had(lumos):
+    report = lumos("convert", "wordmath", "--deterministic", "--limit", "2", "--json", with_plugin=False).value
+    assert report["plugins"] == []
+    other = lumos("convert", "wordmath", "--deterministic", "--limit", "2", "--json").value
+    assert other["job"] == report["job"]
+
+
+def open_new(settings):
+    """The database, with its tables, before a command makes it."""
+    settings.home.mkdir()
+    opened = open_database(settings.database)
+    upgrade(opened)
+    opened.close()
+    return database(settings)
+
+
+def jobs(opened):
+    with opened.engine.connect() as connection:
+        return list(connection.execute(JobRow.__table__.select()))
+
+
+def row(opened, job):
+    with opened.engine.connect() as connection:
+        return get_job(connection, job)
+
+
+def finished(opened):
+    found = jobs(opened)
+    if not found:
+        return 0
+    with opened.engine.connect() as connection:
+        return sum(one.episodes for one in count_scores(connection, found[0].id).get("roman_sum", ()))
+
+
+def test_an_old_job_names_no_plug_ins_and_is_not_compared(lumos):
+    class OldJob:
+        id, kind, plugins, spec = "abcdefgh", "train", None, {"recipe": "sft"}
+
+    check_plugins(OldJob)

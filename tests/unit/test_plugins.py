@@ -1,0 +1,194 @@
+"""Which plug-ins there are, which may be imported, which code each is, and what is said of those that do not work."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from lumos_queue.cli.plugin_list import list_plugins
+from lumos_queue.errors import SpecError
+from lumos_queue.util import plugins
+from lumos_queue.util.plugins import TrustedModules, digest_of, entry_points_of, load_plugin
+from lumos_queue.util.registry import Registry
+from tests.plugin_packages import write_distribution
+
+WIDGETS = "small, big = [1], [2]\n"
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A folder on the path for installed packages, and for modules that are not installed."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    before = set(sys.modules)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(plugins, "TRUSTED", TrustedModules())
+    monkeypatch.setattr("lumos_queue.util.registry.TRUSTED", plugins.TRUSTED)
+    entry_points_of.cache_clear()
+    yield folder
+    entry_points_of.cache_clear()
+    for name in set(sys.modules) - before:
+        if name.startswith(("mylab", "theirs")):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def registry():
+    return Registry("widget", {"built": "tests.unit.test_plugins:BUILT"}, "scorers", list)
+
+
+BUILT = ["built in"]
+
+
+def install(site, name="mylab-things", version="1.0", text=WIDGETS, module="mylab", **names):
+    points = names or {"small": f"{module}.widgets:small"}
+    files = {f"{module}/__init__.py": "", f"{module}/widgets.py": text}
+    write_distribution(site, name, files, {"scorers": points}, version)
+
+
+def test_an_entry_point_is_found_by_its_name_and_says_which_code_it_is(site, registry):
+    install(site)
+    assert registry.names == ("built", "small") and "small" in registry and "mylab.widgets" not in sys.modules
+    assert registry.load("small") == [1]
+    plugin = registry.plugin("small")
+    assert (plugin.group, plugin.name, plugin.distribution, plugin.version) == (
+        "scorers",
+        "small",
+        "mylab-things",
+        "1.0",
+    )
+    assert len(plugin.digest) == 16 and str(plugin) == f"mylab-things 1.0, code {plugin.digest[:8]}"
+    assert registry.plugin("built") is None
+
+
+def test_a_line_changed_in_any_file_of_the_package_is_other_code(site):
+    install(site)
+    before = digest_of("mylab.widgets")
+    (site / "mylab" / "helper.py").write_text("x = 1\n")
+    after = digest_of("mylab.widgets")
+    (site / "mylab" / "__pycache__").mkdir()
+    (site / "mylab" / "__pycache__" / "helper.pyc").write_text("compiled")
+    assert before != after == digest_of("mylab")
+
+
+def test_a_module_alone_and_a_package_in_a_namespace_have_a_digest(site):
+    (site / "mylab_alone.py").write_text("x = 1\n")
+    (site / "mylab_other.py").write_text("x = 2\n")
+    assert digest_of("mylab_alone") != digest_of("mylab_other")
+    (site / "mylab_shared" / "inner").mkdir(parents=True)
+    (site / "mylab_shared" / "inner" / "__init__.py").write_text("y = 1\n")
+    before = digest_of("mylab_shared.inner")
+    (site / "mylab_shared" / "neighbour").mkdir()
+    (site / "mylab_shared" / "neighbour" / "__init__.py").write_text("z = 1\n")
+    assert digest_of("mylab_shared.inner") == before
+
+
+def test_a_built_in_name_means_the_built_in_object(site, registry):
+    install(site, built="mylab.widgets:small")
+    assert registry.load("built") == BUILT and "mylab.widgets" not in sys.modules
+
+
+def test_a_name_that_two_distributions_use_is_refused_and_others_are_not(site, registry):
+    install(site, small="mylab.widgets:small", big="mylab.widgets:big")
+    install(site, name="their-things", version="2", module="theirs")
+    with pytest.raises(
+        SpecError,
+        match=r"^The widget 'small' is brought by mylab-things 1\.0 and their-things 2: uninstall all but one\.$",
+    ):
+        registry.load("small")
+    assert registry.load("big") == [2]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("raise RuntimeError('no licence\\nfile')", r"RuntimeError: no licence file\.$"),
+        ("import sys; sys.exit(3)", r"SystemExit: 3\.$"),
+        ("import no_such_module", r"ModuleNotFoundError: No module named 'no_such_module'\.$"),
+        ("big = 1", r"AttributeError: .* has no attribute 'small'\.$"),
+        ("small = 3", r"is an object of int: expected one of list\."),
+    ],
+)
+def test_one_that_does_not_work_is_told_of_in_one_line(site, registry, text, told):
+    install(site, text=text)
+    with pytest.raises(SpecError, match=told) as caught:
+        registry.load("small")
+    assert "\n" not in str(caught.value) and "widget 'small'" in str(caught.value)
+    assert registry.find("small") is None
+
+
+def test_a_dotted_name_is_imported_only_if_it_is_listed_or_given(site, registry):
+    (site / "mylab_own.py").write_text("raise SystemError('imported')\n")
+    with pytest.raises(SpecError, match=r"does not import for others: if you trust the code.*LUMOS_PLUGINS=mylab_own,"):
+        registry.load("mylab_own:widget")
+    assert "mylab_own" not in sys.modules and "mylab_own:widget" not in registry
+    (site / "mylab_own.py").write_text(WIDGETS)
+    plugins.TRUSTED.add_named("mylab_own:small", "gsm8k", "tgi://host:1", "")
+    assert registry.load("mylab_own:small") == [1] and registry.plugin("mylab_own:small").distribution == ""
+    with pytest.raises(SpecError, match="does not import for others"):
+        registry.load("os:system")
+
+
+def test_a_listed_module_lets_in_what_is_inside_it_and_nothing_else(site):
+    trusted = TrustedModules()
+    trusted.add_listed(" mylab.tasks , theirs")
+    assert trusted.has("mylab.tasks") and trusted.has("mylab.tasks.maths") and trusted.has("theirs")
+    assert not trusted.has("mylab") and not trusted.has("mylab.tasks2") and not trusted.has("os")
+
+
+def test_a_listed_folder_lets_in_its_modules_and_is_searched_last(site, tmp_path, registry, monkeypatch):
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "mylab_folder.py").write_text(WIDGETS)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    plugins.TRUSTED.add_listed(str(folder))
+    plugins.TRUSTED.add_listed(str(folder))
+    assert registry.load("mylab_folder:big") == [2]
+    assert sys.path[-1] == str(folder) and sys.path.count(str(folder)) == 1
+    assert not plugins.TRUSTED.has("os")
+
+
+@pytest.mark.parametrize(
+    ("listed", "told"),
+    [
+        ("/no/such/folder", "LUMOS_PLUGINS names the folder '/no/such/folder': there is none"),
+        ("mylab.tasks:object", "LUMOS_PLUGINS has 'mylab.tasks:object': expected modules"),
+        ("a b", "LUMOS_PLUGINS has 'a b'"),
+    ],
+)
+def test_a_setting_that_cannot_be_read_is_told_of(listed, told):
+    with pytest.raises(SpecError, match=told):
+        TrustedModules().add_listed(listed)
+
+
+def test_what_only_another_process_has_is_told_of(registry):
+    with pytest.raises(SpecError, match="exists only in the process that defined it"):
+        registry.load("__main__:mine")
+    registry.add("__main__:mine", [7], "ab")
+    assert registry.load("__main__:mine") == [7] and registry.plugin("__main__:mine").digest == "ab"
+
+
+def test_an_unknown_name_lists_built_in_ones_plug_ins_and_the_dotted_form(site, registry):
+    install(site)
+    with pytest.raises(SpecError, match=r"No widget called 'smal'.*built, package\.module:object, small"):
+        registry.load("smal")
+
+
+def test_the_list_of_plug_ins_names_what_is_wrong_with_each(site):
+    good = "from lumos_queue.review.scorers.base import Scorer\ngood = Scorer('good', len)\n"
+    files = {"mylab/__init__.py": "", "mylab/bad.py": "raise ValueError('broken')", "mylab/good.py": good}
+    points = {"good": "mylab.good:good", "bad": "mylab.bad:bad", "same_words": "mylab.good:good"}
+    write_distribution(site, "mylab-things", files, {"scorers": points})
+    found = {one["name"]: one for one in list_plugins() if one["distribution"] == "mylab-things"}
+    assert found["good"]["problem"] == "" and len(found["good"]["digest"]) == 16
+    assert "ValueError: broken" in found["bad"]["problem"]
+    assert "is built in" in found["same_words"]["problem"]
+
+
+def test_loading_a_plug_in_digests_it_before_it_is_imported(site):
+    """A process that runs for days must say which code it has imported, not which code there is now."""
+    text = "import pathlib\npathlib.Path(__file__).write_text('changed = 1')\nsmall = [1]\n"
+    install(site, text=text)
+    before = digest_of("mylab")
+    assert load_plugin("scorers", "widget", "small").plugin.digest == before != digest_of("mylab")
