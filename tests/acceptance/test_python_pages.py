@@ -57,4 +57,4 @@ def test_the_notebook_runs_and_is_stored_without_outputs(tmp_path):
     assert sum("image/png" in one for one in shown) == 1
     assert sum(one.get("text/html", "").startswith("<iframe sandbox") for one in shown) == 2
     assert any("<td>wordmath</td>" in one.get("text/html", "") for one in shown)
-    assert "done, 16 of 16, accuracy" in printed and "16 pairs" in printed and "error" not in printed
+    assert "done, 8 of 8, accuracy" in printed and "8 pairs" in printed and "error" not in printed

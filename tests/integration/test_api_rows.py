@@ -146,7 +146,7 @@ def test_objects_that_no_module_has_are_named_by_the_program():
         name = "local"
 
     job = lq.evaluate(Local(), formulation="direct", solver=lambda prompt: "yes").wait()
-    assert job.facts["benchmark"].startswith("__main__:local-") and job.report()["value"] == 0.5
+    assert job.facts["benchmark"].startswith("__main__:local_") and job.report()["value"] == 0.5
     assert job.score(lq.Scorer("long", lambda episode: len(episode.answer) > 2)).episodes == 4
 
 
