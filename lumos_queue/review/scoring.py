@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from db.connection import Database
 from db.jobs import get_job
-from db.scorings import ScorerCode, begin_scoring, store_scores, find_unscored
+from db.scorings import ScorerCode, begin_scoring, find_unscored, store_scores
 from db.trajectories import load_episodes, reading
 from lumos_queue.errors import SpecError
 from lumos_queue.review.scorers.base import Scorer

@@ -14,8 +14,8 @@ from db.filters import FIELDS, parse_where
 from db.models import EpisodeRow, TextBlock
 from db.text_blocks import insert_texts
 from db.trajectories import StoredEpisode, find_episodes, load_episodes, reading, stream_episodes
-from lumos_queue.cli.main import main
 from lumos_queue.api.episodes import episodes
+from lumos_queue.cli.main import main
 from lumos_queue.records import Completion, Execution, Subgoal
 from lumos_queue.settings import Settings
 from performance.million import JOBS, make_store
