@@ -1,4 +1,4 @@
-"""What it takes to find episodes among a million steps: the documented queries, a first page, a whole export.
+"""What it takes to find episodes among a million steps: the documented queries, a first page, a whole export, a frame.
 
 python -m performance.queries [--quick]
 """
@@ -20,6 +20,8 @@ from sqlalchemy import text
 from db.connection import Database, open_database
 from db.filters import parse_where
 from db.trajectories import find_episodes, reading, stream_episodes
+from lumos_queue.api.episodes import episodes
+from lumos_queue.settings import Settings
 from performance.million import PER_JOB, make_store
 from performance.servers import Unavailable, running_servers
 
@@ -90,6 +92,15 @@ def export(database: Database, most: int) -> None:
           flush=True)  # fmt: skip
 
 
+def read_frame(url: str) -> None:
+    """Read every episode into a pandas frame and print how long it took, in a fresh connection each time."""
+    found = episodes(deployment=Settings(database_url=url))
+    seconds, rows = timed(lambda: len(found.to_pandas()))
+    kind = url.partition(":")[0].partition("+")[0]
+    print(f"{kind:10} {rows:,} episodes into a pandas frame: {median(seconds):.1f} s "
+          f"[{min(seconds):.1f}, {max(seconds):.1f}]", flush=True)  # fmt: skip
+
+
 def main() -> int:
     quick = "--quick" in sys.argv
     per_job, exported = (500, 4_000) if quick else (PER_JOB, EXPORTED)
@@ -111,6 +122,7 @@ def main() -> int:
                   f"this machine has {load:.1f} busy processes for each core")  # fmt: skip
             fine &= measure(database)
             export(database, exported)
+            read_frame(url)
     return 0 if fine else 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -65,9 +66,15 @@ def name_object(registry: Registry, value: Any, name: str, deployment: Settings)
         )
     # With its digest: another object of the same name must not take the place of one that a job still works with.
     digest = digest_of_object(value)
-    found = f"{IN_PROCESS}:{name}-{digest[:SHOWN]}"
+    found = f"{IN_PROCESS}:{_as_identifier(name)}_{digest[:SHOWN]}"
     registry.add(found, value, digest)
     return found
+
+
+def _as_identifier(name: str) -> str:
+    """The name as registries take one after a colon: `<lambda>` as `lambda`."""
+    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
+    return f"_{plain}" if not plain or plain[0].isdigit() else plain
 
 
 def _find_in_module(value: Any) -> str:

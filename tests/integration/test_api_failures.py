@@ -50,6 +50,25 @@ def test_a_forked_child_waits_and_submits(kind, request, monkeypatch):
     assert len(lq.list_jobs()) == 2
 
 
+def test_a_forked_child_goes_on_with_a_job_by_itself():
+    """Its parent's threads are not in the child, which must not rely on them."""
+    job = SEVEN(limit=50, solver=lambda prompt: time.sleep(0.05) or "7")
+    run, (ready, tell) = run_of(lq.Settings(), job.id), os.pipe()
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            os.read(ready, 1)
+            code = 0 if job.resume().wait(timeout=30).state == "done" else 2
+        finally:
+            os._exit(code)
+    job.pause()
+    assert run and run.over.wait(60)
+    os.write(tell, b"!")
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert job.episodes().count() == 50
+
+
 def test_a_database_file_that_was_removed_is_said_in_one_line(home):
     job = SEVEN(limit=3).wait()
     run = run_of(lq.Settings(), job.id)

@@ -136,6 +136,7 @@ def test_objects_of_a_module_are_named_by_it():
     assert job.facts["benchmark"] == f"{here}:PARITY" and job.facts["formulation"] == f"{here}:two_questions"
     assert job.facts["models"] == {"solver": f"function:{here}:say_yes"}
     assert [one.answer for one in job.episodes()] == ["yes"] * 4 and job.report()["value"] == 0.5
+    assert all(isinstance(one, str) for one in job.episodes().to_arrow()["gold"].to_pylist())
     scored = job.score(is_short)
     assert (scored.scorer, scored.episodes) == (f"{here}:is_short", 4)
     assert set(job.episodes().to_pandas()["metric:is_short"]) == {0.0}
@@ -146,7 +147,7 @@ def test_objects_that_no_module_has_are_named_by_the_program():
         name = "local"
 
     job = lq.evaluate(Local(), formulation="direct", solver=lambda prompt: "yes").wait()
-    assert job.facts["benchmark"].startswith("__main__:local-") and job.report()["value"] == 0.5
+    assert job.facts["benchmark"].startswith("__main__:local_") and job.report()["value"] == 0.5
     assert job.score(lq.Scorer("long", lambda episode: len(episode.answer) > 2)).episodes == 4
 
 

@@ -14,8 +14,8 @@ from db.filters import FIELDS, parse_where
 from db.models import EpisodeRow, TextBlock
 from db.text_blocks import insert_texts
 from db.trajectories import StoredEpisode, find_episodes, load_episodes, reading, stream_episodes
+from lumos_queue.api.episodes import episodes
 from lumos_queue.cli.main import main
-from lumos_queue.query import episodes
 from lumos_queue.records import Completion, Execution, Subgoal
 from lumos_queue.settings import Settings
 from performance.million import JOBS, make_store
@@ -364,8 +364,10 @@ def test_what_the_command_cannot_read_is_one_line(lumos, options, named):
 
 def test_python_gets_them_one_by_one(url, database):
     settings = Settings(database_url=url)
-    found = [episode.name for episode in episodes("score=0.25 origin=run", settings)]
+    wanted = episodes("score=0.25 origin=run", deployment=settings)
+    found = [episode.name for episode in wanted]
     assert found and found == [one.name for one in stream_episodes(database, parse_where("score=0.25 origin=run"))]
+    assert wanted.to_columns()["episode"] == found and wanted.count() == len(found)
 
 
 def test_the_store_is_what_it_says(database):

@@ -1,0 +1,60 @@
+"""What people copy into programs runs: the README's snippet, the page on the Python API, and the notebook."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("LUMOS_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return tmp_path
+
+
+def run_blocks(page: str, folder: Path) -> str:
+    """Run the Python blocks of a page as one program; returns what it printed."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert blocks
+    (folder / "program.py").write_text("\n".join(blocks), encoding="utf-8")
+    done = subprocess.run([sys.executable, "program.py"], cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+def test_the_snippet_of_the_readme_runs(tmp_path):
+    pytest.importorskip("torch")
+    said = run_blocks("README.md", tmp_path)
+    assert "# wordmath (test): 1 evaluation" in said and "20 of 20" in said
+
+
+def test_the_snippets_of_the_page_run(tmp_path):
+    said = run_blocks("docs/python_api.md", tmp_path)
+    assert "2 fixed, 0 broken, 20 pairs" in said
+    assert "limit is -1: expected a whole number from 0 to 2,147,483,647." in said
+
+
+def test_the_notebook_runs_and_is_stored_without_outputs(tmp_path):
+    pytest.importorskip("torch")
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    text = (ROOT / "examples" / "notebook.ipynb").read_text(encoding="utf-8")
+    assert all(not cell.get("outputs") and not cell.get("execution_count") for cell in json.loads(text)["cells"])
+    notebook = nbformat.reads(text, as_version=4)
+    nbformat.validate(notebook)
+    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [one for cell in notebook.cells for one in cell.get("outputs", ())]
+    shown = [one["data"] for one in outputs if "data" in one]
+    printed = "".join(one["text"] for one in outputs if one["output_type"] == "stream")
+    assert sum("image/png" in one for one in shown) == 1
+    assert sum(one.get("text/html", "").startswith("<iframe sandbox") for one in shown) == 2
+    assert any("<td>wordmath</td>" in one.get("text/html", "") for one in shown)
+    assert "done, 8 of 8, accuracy" in printed and "8 pairs" in printed and "error" not in printed
