@@ -1,6 +1,6 @@
 """A custom benchmark in one file: TravelPlanner's chats become tasks with a rationale and an annotation by rule.
 
-    PYTHONPATH=. lumos convert examples.travelplanner:benchmark --data std_travelplanner.jsonl --deterministic --longest 2100
+    PYTHONPATH=. lumos convert examples.travelplanner:benchmark --data FILE.jsonl --deterministic --longest 2100
 
 docs/new_benchmark.md walks through it. A row is a chat; its texts are written as Python lists:
 

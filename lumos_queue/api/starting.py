@@ -82,7 +82,10 @@ def call_outside_loop(function: Callable[[], R]) -> R:
     """Call it; in a thread where an event loop runs here, as in notebooks: it may need a loop of its own."""
     try:
         asyncio.get_running_loop()
+        runs = True
     except RuntimeError:
+        runs = False
+    if not runs:  # not above: what it raises would be told as an error during the other one
         return function()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         return pool.submit(function).result()

@@ -13,7 +13,7 @@ from lumos_queue.endpoints.registry import SCHEMES, plugin_of
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.training.recipes.registry import RECIPES
-from lumos_queue.util.plugins import Plugin, is_dotted
+from lumos_queue.util.plugins import IN_PROCESS, Plugin, is_dotted
 from lumos_queue.util.registry import Registry
 
 _BY_ENTRY_POINT: dict[str, tuple[Registry, ...]] = {
@@ -79,8 +79,11 @@ def check_plugins(job: Any) -> None:
 
 
 def _is_here(plugin: Plugin) -> bool:
-    """Whether there is an object of that name, whatever code it is. What is dotted is told of when it is imported."""
-    if is_dotted(plugin.name):
+    """Whether there is an object of that name, whatever code it is.
+
+    Of what is dotted, or exists in one process alone, its registry tells when it is asked for.
+    """
+    if is_dotted(plugin.name) or plugin.name.startswith(f"{IN_PROCESS}:"):
         return True
     return any(plugin.name in registry.brought for registry in _BY_ENTRY_POINT[plugin.group])
 

@@ -40,6 +40,7 @@ def make_extension(
     If anything is left to run, its agent is checked as a new one. Raises SpecError when nothing can be adopted.
     """
     check_kind(job, "extend")
+    check_plugins(job)  # what is adopted must be what the same request would be today
     former = infer_of(job)
     _check(job, former, limit, samples)
     infer = replace(
@@ -95,9 +96,7 @@ def _say_why_not(connection: Connection, job: Any, finished: int, tasks: int, sa
 
 
 def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer) -> None:
-    """Raises SpecError if the agent would be another one today: other weights, files of tools, models at addresses,
-    plug-ins."""
-    check_plugins(job)
+    """Raises SpecError if the agent would be another one today: other weights, files of tools, models at addresses."""
     options = changed_options(infer, Changes())
     made = make_job_on(job.kind, options, check_options(job.kind, options, _ignore), infer.dataset, settings, _ignore)
     agent = made.infer.agent if isinstance(made, Evaluate) else made.agent if isinstance(made, Infer) else None
@@ -142,6 +141,8 @@ def remark_on_extend(database: Database, settings: Settings, job: Job) -> str:
             if _apart(twin.spec) != wanted or not (finished := totals(connection, twin.id).finished):
                 continue
             options = [f"--{name} {infer[name]}" for name in ("limit", "samples") if infer[name] != former[name]]
+            if not options:  # it needs other plug-ins
+                continue
             return (
                 f"job {twin.id} has finished {finished:,} episodes of this request with another --limit or --samples. "
                 f"To adopt them, and make no call twice, give instead: lumos extend {twin.id} {' '.join(options)}"

@@ -325,9 +325,9 @@ def test_the_names_of_formulations_are_known_before_one_is_imported():
 
 def test_unknown_formulation_lists_the_choices():
     message = (
-        "No formulation called 'lumos_iterative'. Did you mean 'iterative'? Choose one of: caption, cot, dfsdt, direct, "
-        "integrated, iterative, model-synthesis, one-pass, open-ended, package.module:object, react, rewoo, sum2act, "
-        "teacher-forced, tooleval."
+        "No formulation called 'lumos_iterative'. Did you mean 'iterative'? Choose one of: caption, cot, dfsdt, "
+        "direct, integrated, iterative, model-synthesis, one-pass, open-ended, package.module:object, react, rewoo, "
+        "sum2act, teacher-forced, tooleval."
     )
     with pytest.raises(SpecError, match=re.escape(message)):
         FORMULATIONS.load("lumos_iterative")

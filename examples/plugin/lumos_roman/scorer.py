@@ -1,4 +1,4 @@
-"""A scorer: judges episodes that are stored already, without running anything (`lumos score JOB --scorer canonical`)."""
+"""A scorer: judges stored episodes, without running anything (`lumos score JOB --scorer canonical`)."""
 
 import lumos_queue as lq
 from lumos_roman import numerals
