@@ -307,7 +307,7 @@ def test_the_commands_make_list_show_and_compare(home, monkeypatch, capsys):
         (("--select", "worst", "--per-task", "1"), "No selection called 'worst'"),
         (("--level", "proven"), "No check level called 'proven'"),
         (("--mix", "wordmath"), "--mix"),
-        (("--where", "benchmark=nothing"), "the filter finds none"),
+        (("--where", "benchmark=hotpotqa"), "the filter finds none"),
         (("--formulations", "magic"), "No formulation called 'magic'"),
         (("--against", "nothing:x"), "No benchmark called 'nothing'"),
         (("--against", "svamp:README.md"), "README.md' is not a CSV"),

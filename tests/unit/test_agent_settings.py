@@ -181,7 +181,7 @@ def test_what_cannot_be_is_refused_before_the_job_is_stored(tmp_path, registered
 def test_a_job_is_shown_with_its_limits_settings_and_samplings(tmp_path, registered, capsys):
     job = request(tmp_path, settings=("children=3", "depth=12"), samplings=("policy.temperature=1",))
     row = dict.fromkeys((*SETTINGS, "real_state", "chosen"), "") | {"job": "x", "items": {}, "tags": {}, "parent": None}
-    row |= dict.fromkeys(("code_versions", "problems", "endpoints"), ())
+    row |= dict.fromkeys(("code_versions", "plugins", "problems", "endpoints"), ())
     print_job(row | {"spec": job.as_json()})
     said = " ".join(capsys.readouterr().out.split())
     assert "limits calls=200 depth=12 settings children=3" in said
