@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.api.evaluating import Model, Values
+from lumos_queue.api.forks import note_call
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.objects import address_of, name_benchmark
 from lumos_queue.api.opening import translate_failures
@@ -64,6 +65,7 @@ def convert(
         vision=vision,
     )
     named = read_name_and_tags(name, pairs("tags", tags))
-    job, read = call_outside_loop(lambda: make_conversion_job(asked, deployment, log.warning, rows))
-    row, new = store_job(deployment, job, read, log.warning, named=named, priority=priority, again=again)
+    with note_call(deployment):
+        job, read = call_outside_loop(lambda: make_conversion_job(asked, deployment, log.warning, rows))
+        row, new = store_job(deployment, job, read, log.warning, named=named, priority=priority, again=again)
     return handle_of(deployment, row, new)

@@ -9,6 +9,7 @@ from sqlalchemy.exc import DBAPIError
 
 from db.connection import Database
 from db.errors import describe_failure
+from lumos_queue.api.forks import note_call
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
@@ -27,7 +28,8 @@ def translate_failures() -> Iterator[None]:
 def open_deployment(deployment: Settings) -> Iterator[Database]:
     """Each call has connections of its own, so that threads and forked children may call.
 
-    Raises InfrastructureError when the database does not answer, SpecError when it is at another revision.
+    Raises InfrastructureError when the database does not answer, SpecError when it is at another revision, and as
+    `note_call`.
     """
-    with translate_failures(), database(deployment) as opened:
+    with note_call(deployment), translate_failures(), database(deployment) as opened:
         yield opened

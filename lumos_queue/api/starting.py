@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from db.jobs import get_job
 from db.states import JobState
 from db.tags import UNNAMED, NameAndTags
+from lumos_queue.api.forks import refuse_sqlite
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.settings import Settings
@@ -101,6 +102,8 @@ def _drain() -> None:
 def _forget_runs() -> None:
     """In a forked child: the threads are its parent's."""
     global _changing
+    if not all(run.over.is_set() for run in _runs.values()):
+        refuse_sqlite()
     _runs.clear()
     _changing = threading.Lock()
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lumos_queue.api.forks import note_call
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.objects import address_of, name_benchmark, name_formulation
 from lumos_queue.api.opening import translate_failures
@@ -39,8 +40,9 @@ def submit_inference(kind: str, given: dict[str, Any]) -> JobHandle:
         **{name: pairs(name, given.pop(name)) for name in ("tools", "options", "settings", "samplings")},
         **given,
     )
-    job, read = call_outside_loop(lambda: make_inference_job(kind, asked, deployment, log.warning, rows))
-    row, new = store_job(deployment, job, read, log.warning, named=named, priority=priority, again=again)
+    with note_call(deployment):
+        job, read = call_outside_loop(lambda: make_inference_job(kind, asked, deployment, log.warning, rows))
+        row, new = store_job(deployment, job, read, log.warning, named=named, priority=priority, again=again)
     return handle_of(deployment, row, new)
 
 

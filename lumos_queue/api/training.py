@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.api.evaluating import Values
+from lumos_queue.api.forks import note_call
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.opening import translate_failures
 from lumos_queue.api.starting import log, store_job
@@ -39,11 +40,12 @@ def train(
     check_ranges({"priority": priority})
     deployment = deployment or read_settings()
     named = read_name_and_tags(name, pairs("tags", tags))
-    job = Train(_make(recipe, values, deployment) if isinstance(recipe, str) else recipe)
-    windows = len(job.windows())
-    row, new = store_job(
-        deployment, job, None, log.warning, named=named, windows=windows, priority=priority, again=again
-    )
+    with note_call(deployment):
+        job = Train(_make(recipe, values, deployment) if isinstance(recipe, str) else recipe)
+        windows = len(job.windows())
+        row, new = store_job(
+            deployment, job, None, log.warning, named=named, windows=windows, priority=priority, again=again
+        )
     return handle_of(deployment, row, new)
 
 

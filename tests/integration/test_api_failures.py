@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import lumos_queue as lq
 from lumos_queue.api.starting import run_of
-from tests.services import CeleryWorker, running_postgres
+from tests.services import CeleryWorker, running_postgres, wait_until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SEVEN = functools.partial(lq.evaluate, "wordmath", formulation="direct", solver=lambda prompt: "7")
@@ -31,41 +35,79 @@ def reply(prompt: str) -> str:
     return "7"
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_a_forked_child_waits_and_submits(kind, request, monkeypatch):
-    if kind == "postgresql":
-        monkeypatch.setenv("LUMOS_DATABASE_URL", request.getfixturevalue("postgres_url"))
-    job = SEVEN(limit=200, solver=lambda prompt: time.sleep(0.01) or "7")
+def in_child(work: Callable[[], object]) -> None:
+    """Do it in a forked child, which gets a minute; fails where it fails there."""
     child = os.fork()
     if not child:
         code = 1
         try:
-            own = SEVEN(limit=5, seed=1)
-            done = job.wait(timeout=60).state == own.wait(timeout=60).state == "done"
-            code = 0 if done and job.episodes().count() == 200 else 2
+            work()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert job.wait(timeout=60).state == "done"
+    try:
+        wait_until(lambda: os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT | os.WNOHANG), "the child ends", 60)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        status = os.waitpid(child, 0)[1]
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_forked_child_reads_and_submits(kind, request, monkeypatch):
+    if kind == "postgresql":
+        monkeypatch.setenv("LUMOS_DATABASE_URL", request.getfixturevalue("postgres_url"))
+    job = SEVEN(limit=5).wait()
+    run = run_of(lq.Settings(), job.id)
+    assert run and run.over.wait(30)
+
+    def work() -> None:
+        assert job.state == "done" and job.episodes().count() == 5
+        assert SEVEN(limit=5, seed=1).wait(timeout=50).state == "done"
+
+    in_child(work)
     assert len(lq.list_jobs()) == 2
 
 
-def test_a_forked_child_goes_on_with_a_job_by_itself():
-    """Its parent's threads are not in the child, which must not rely on them."""
+def test_a_child_forked_from_threads_at_work_is_refused_sqlite_whose_locks_they_may_hold():
+    job = SEVEN(limit=100, solver=lambda prompt: time.sleep(0.02) or "7")
+
+    def work() -> None:
+        for call in (
+            lambda: job.state,
+            job.resume,
+            lq.list_jobs,
+            lambda: SEVEN(limit=5),
+            lambda: lq.convert("wordmath"),
+        ):
+            with pytest.raises(lq.SpecError, match=r"^This process was forked while its parent worked .*PostgreSQL\.$"):
+                call()
+
+    for _ in range(5):
+        in_child(work)
+    assert job.wait(timeout=60).state == "done"
+
+
+def test_a_child_forked_from_threads_at_work_goes_on_with_a_job_by_itself(postgres_url, monkeypatch):
+    monkeypatch.setenv("LUMOS_DATABASE_URL", postgres_url)
     job = SEVEN(limit=50, solver=lambda prompt: time.sleep(0.05) or "7")
     run, (ready, tell) = run_of(lq.Settings(), job.id), os.pipe()
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            os.read(ready, 1)
-            code = 0 if job.resume().wait(timeout=30).state == "done" else 2
-        finally:
-            os._exit(code)
-    job.pause()
-    assert run and run.over.wait(60)
-    os.write(tell, b"!")
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    def end_in_parent() -> None:
+        job.pause()
+        assert run and run.over.wait(60)
+        os.write(tell, b"!")
+
+    def work() -> None:
+        os.read(ready, 1)
+        assert job.resume().wait(timeout=50).state == "done"
+
+    ending = threading.Timer(0.5, end_in_parent)  # after the fork
+    ending.start()
+    in_child(work)
+    ending.join()
     assert job.episodes().count() == 50
 
 
