@@ -92,7 +92,7 @@ def test_a_child_forked_from_threads_at_work_is_refused_sqlite_whose_locks_they_
 
 def test_a_child_forked_from_threads_at_work_goes_on_with_a_job_by_itself(postgres_url, monkeypatch):
     monkeypatch.setenv("LUMOS_DATABASE_URL", postgres_url)
-    job = SEVEN(limit=50, solver=lambda prompt: time.sleep(0.05) or "7")
+    job = SEVEN(limit=200, solver=lambda prompt: time.sleep(0.1) or "7")
     run, (ready, tell) = run_of(lq.Settings(), job.id), os.pipe()
 
     def end_in_parent() -> None:
@@ -102,13 +102,13 @@ def test_a_child_forked_from_threads_at_work_goes_on_with_a_job_by_itself(postgr
 
     def work() -> None:
         os.read(ready, 1)
-        assert job.resume().wait(timeout=50).state == "done"
+        assert job.state == "paused" and job.resume().wait(timeout=50).state == "done"
 
     ending = threading.Timer(0.5, end_in_parent)  # after the fork
     ending.start()
     in_child(work)
     ending.join()
-    assert job.episodes().count() == 50
+    assert job.episodes().count() == 200
 
 
 def test_a_database_file_that_was_removed_is_said_in_one_line(home):
