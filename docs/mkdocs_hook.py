@@ -26,14 +26,14 @@ _LANGUAGES = {".py": "python", ".sh": "sh", ".toml": "toml", ".yml": "yaml", ".j
 def on_files(files: Files, config: Any) -> Files:
     """Add a page for every file and folder outside docs/ that a page links to, and for those that these link to."""
     pages = [Path(file.abs_src_path) for file in files.documentation_pages() if file.abs_src_path]
-    waiting = [path for page in pages for path in _linked(page)]
+    waiting = [path for page in pages for path in _find_linked(page)]
     made: set[Path] = set()
     while waiting:
         path = waiting.pop()
         if path not in made and not path.is_relative_to(DOCS):
             made.add(path)
             files.append(File.generated(config, _site_uri(path), content=_page_of(path)))
-            waiting.extend(_linked(path))
+            waiting.extend(_find_linked(path))
     return files
 
 
@@ -43,7 +43,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     return _with_links(markdown, Path(source)) if source else markdown
 
 
-def _linked(path: Path) -> list[Path]:
+def _find_linked(path: Path) -> list[Path]:
     """The files and folders that a page or a folder leads to."""
     if path.is_dir():
         return sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
@@ -80,7 +80,7 @@ def _page_of(path: Path) -> str:
     name = path.relative_to(ROOT).as_posix()
     if path.is_dir():
         folder = posixpath.dirname(_site_uri(path))
-        listed = (f"- [{one.name}]({posixpath.relpath(_site_uri(one), folder)})\n" for one in _linked(path))
+        listed = (f"- [{one.name}]({posixpath.relpath(_site_uri(one), folder)})\n" for one in _find_linked(path))
         return f"# {name}\n\n{''.join(listed)}"
     if not path.is_file():
         raise SystemExit(f"A page links to {name}, which does not exist.")

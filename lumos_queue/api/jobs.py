@@ -116,7 +116,7 @@ class JobHandle:
                 told_at = time.monotonic()
                 (_print_line if progress is True else progress)(self.facts)
             if row.state in STOPPED or over:
-                return self._stopped(row, run)
+                return self._end_wait(row, run)
             self._check_outage(run, patience, answered)
             if counts.get(ItemState.AWAITING) and not counts.get(ItemState.OWED) and not counts.get(ItemState.CLAIMED):
                 raise NeedsAttention(f"Job {self.id} waits for a person: lumos approve {self.id} --list")
@@ -210,7 +210,7 @@ class JobHandle:
             change(opened, self.id)
         return self
 
-    def _stopped(self, row: Any, run: EmbeddedRun | None) -> JobHandle:
+    def _end_wait(self, row: Any, run: EmbeddedRun | None) -> JobHandle:
         if row.state == JobState.FAILED:
             raise SpecError(f"Job {self.id} failed: {row.waiting}")
         if run is not None and run.failure is not None and row.state not in STOPPED:

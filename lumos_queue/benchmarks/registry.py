@@ -50,7 +50,7 @@ def open_benchmark(name: str) -> Benchmark:
     Raises SpecError for an unknown one, listing the names, and for one that only teaches.
     """
     if name not in TESTABLE and (name in _USES or not BENCHMARKS.knows(name)):
-        raise unknown("benchmark", name, (*TESTABLE, *BENCHMARKS.brought, "package.module:object"))
+        raise unknown("benchmark", name, (*TESTABLE, *BENCHMARKS.plugin_names, "package.module:object"))
     found = BENCHMARKS.load(name)
     if not found.metrics:
         raise SpecError(f"The benchmark '{name}' has no metrics, so it only teaches: use it with lumos convert.")
@@ -97,7 +97,7 @@ def open_source(name: str) -> Benchmark:
     """
     name = registered_name(name)
     if name not in TEACHABLE and (name in _USES or not BENCHMARKS.knows(name)):
-        raise unknown("source", name, (*TEACHABLE, *BENCHMARKS.brought, "package.module:object"))
+        raise unknown("source", name, (*TEACHABLE, *BENCHMARKS.plugin_names, "package.module:object"))
     found = BENCHMARKS.load(name)
     if not found.check_level:
         raise SpecError(f"The benchmark '{name}' has no check_level, so it only tests: use it with lumos evaluate.")

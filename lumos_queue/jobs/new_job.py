@@ -30,7 +30,7 @@ def make_new_job(
     return NewJob(
         kind=job.kind,
         pool=job.pool,
-        digest=digest(job.kind, named_by or code_version(), json.dumps(spec, sort_keys=True), *_named(plugins)),
+        digest=digest(job.kind, named_by or code_version(), json.dumps(spec, sort_keys=True), *_digest_parts(plugins)),
         spec=spec,
         benchmark=inner.get("benchmark", ""),
         formulation=inner.get("formulation", "annotation" if job.kind == "convert" else ""),
@@ -56,6 +56,6 @@ def _main_metric(kind: str, asked: dict[str, Any]) -> str:
     return acceptance_metric(open_source(asked["source"]).check_level) if kind == "convert" else ""
 
 
-def _named(plugins: list[dict[str, str]]) -> list[str]:
+def _digest_parts(plugins: list[dict[str, str]]) -> list[str]:
     """What of the plug-ins is part of a job's digest: nothing where all that it needs is built in."""
     return [json.dumps(plugins, sort_keys=True)] if plugins else []

@@ -8,22 +8,11 @@ from typing import Any
 from lumos_queue.actions.ranking.registry import RANKERS, split_ranker
 from lumos_queue.benchmarks.registry import BENCHMARKS, registered_name
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.endpoints.functions import FUNCTIONS
-from lumos_queue.endpoints.registry import SCHEMES, plugin_of
+from lumos_queue.endpoints.registry import plugin_of
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.training.recipes.registry import RECIPES
-from lumos_queue.util.plugins import IN_PROCESS, Plugin, is_dotted
-from lumos_queue.util.registry import Registry
-
-_BY_ENTRY_POINT: dict[str, tuple[Registry, ...]] = {
-    "benchmarks": (BENCHMARKS,),
-    "formulations": (FORMULATIONS,),
-    "domains": (DOMAINS,),
-    "endpoints": (SCHEMES, FUNCTIONS),
-    "recipes": (RECIPES,),
-    "rankers": (RANKERS,),
-}
+from lumos_queue.util.plugins import Plugin, entry_points_of, is_dotted
 
 
 def find_plugins(kind: str, spec: dict[str, Any]) -> list[Plugin]:
@@ -79,13 +68,8 @@ def check_plugins(job: Any) -> None:
 
 
 def _is_here(plugin: Plugin) -> bool:
-    """Whether there is an object of that name, whatever code it is.
-
-    Of what is dotted, or exists in one process alone, its registry tells when it is asked for.
-    """
-    if is_dotted(plugin.name) or plugin.name.startswith(f"{IN_PROCESS}:"):
-        return True
-    return any(plugin.name in registry.brought for registry in _BY_ENTRY_POINT[plugin.group])
+    """Whether there is an object of that name, whatever code it is. Of a dotted one its registry tells when asked."""
+    return is_dotted(plugin.name) or plugin.name in entry_points_of(plugin.group)
 
 
 def plugins_as_json(plugins: Sequence[Plugin]) -> list[dict[str, str]]:

@@ -39,7 +39,7 @@ class Registry(Generic[T]):
         return TRUSTED.has(name.partition(":")[0]) if is_dotted(name) else name in entry_points_of(self._group)
 
     @property
-    def brought(self) -> tuple[str, ...]:
+    def plugin_names(self) -> tuple[str, ...]:
         """The names that installed distributions bring, and that are not built in."""
         points = entry_points_of(self._group) if self._group else {}
         return tuple(name for name in points if name not in self._places)
@@ -47,7 +47,7 @@ class Registry(Generic[T]):
     @property
     def names(self) -> tuple[str, ...]:
         """The names of what is built in, and of what installed distributions bring."""
-        return (*self._places, *self.brought)
+        return (*self._places, *self.plugin_names)
 
     def knows(self, name: str) -> bool:
         """Whether the name is of a form that `load` can look for, trusted or not."""

@@ -105,6 +105,10 @@ def test_the_same_request_is_the_stored_job_and_a_changed_line_makes_it_another(
     assert second["job"] != first["job"]
     codes = [{one["digest"] for one in report["plugins"]} for report in (first, second)]
     assert codes[0].isdisjoint(codes[1])
+    # What is adopted must be what the same request would give today.
+    refused = lumos("extend", first["job"], "--limit", "4")
+    assert refused.code == 2 and "The plug-in 'roman' (benchmarks) is lumos-roman" in refused.err
+    assert lumos("extend", second["job"], "--limit", "4", "--json").value["adopted"]["episodes"] == 4
 
 
 def test_a_killed_job_goes_on_and_only_with_the_same_code_unless_that_is_accepted(lumos, site, tmp_path):

@@ -69,6 +69,8 @@ def test_a_line_changed_in_any_file_of_the_package_is_other_code(site):
     after = digest_of("mylab.widgets")
     (site / "mylab" / "__pycache__").mkdir()
     (site / "mylab" / "__pycache__" / "helper.pyc").write_text("compiled")
+    (site / "mylab" / ".pytest_cache").mkdir()
+    (site / "mylab" / ".pytest_cache" / "lastfailed").write_text("{}")
     assert before != after == digest_of("mylab")
 
 

@@ -66,7 +66,7 @@ def _read(spec: str) -> tuple[str, Path | None]:
     name, path = split_ranker(spec)
     if not RANKERS.knows(name) or (RANKERS.is_built_in(name) and (name == DEFAULT) == bool(path)):
         forms = (one if one == DEFAULT else f"{one}:DIR" for one in RANKERS)
-        raise unknown("ranker", spec, (*forms, *RANKERS.brought))
+        raise unknown("ranker", spec, (*forms, *RANKERS.plugin_names))
     if bool(RANKERS.load(name).published) != bool(path):
         form = (
             f"{name}:DIR, a folder of weights" if RANKERS.load(name).published else f"{name} alone: it needs no weights"
