@@ -12,13 +12,15 @@ from lumos_queue.settings import Settings
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 from workers.open_files import allow_open_files
-from workers.watchdog import Watchdog
 
 POOLS = ("cpu", "llm", "gpu")
 
 
 class EmbeddedRun:
-    """One job, worked on by a thread of this process. To drain: what is in flight may end, the rest stays owed."""
+    """One job, worked on by a thread of this process. To drain: what is in flight may end, the rest stays owed.
+
+    Whoever starts it has a Watchdog beside it, for as long as this process needs one.
+    """
 
     def __init__(self, settings: Settings, job: str):
         self.job = job
@@ -52,7 +54,7 @@ class EmbeddedRun:
 
     def _work(self) -> None:
         try:
-            with Watchdog(self.context, self.stop.is_set), _quiet_outage_logs():
+            with _quiet_outage_logs():
                 while self._is_wanted():
                     Dispatcher(self.context, POOLS, only=self.job).run(self._is_told)
         except BaseException as error:  # for whoever waits

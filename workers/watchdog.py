@@ -22,10 +22,10 @@ log = logging.getLogger(__name__)
 class Watchdog:
     """Cuts connections on which nothing has come for a lease, and ends a process that outlives its TERM."""
 
-    def __init__(self, worker: WorkerContext, stop: Callable[[], bool]):
-        """`stop`: whether the process has been told to end. It may be asked from any thread."""
+    def __init__(self, worker: WorkerContext, stop: Callable[[], bool], over: threading.Event | None = None):
+        """`stop`: whether the process has been told to end; asked from another thread. `over`: set to end the watch."""
         self._worker, self._stop = worker, stop
-        self._over = threading.Event()
+        self._over = over or threading.Event()
         self._told_at = self._warned_at = 0.0
 
     def __enter__(self) -> Self:

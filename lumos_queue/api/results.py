@@ -16,6 +16,7 @@ from lumos_queue.pages.fit import write_small
 from lumos_queue.pages.html import render_html
 from lumos_queue.pages.limits import LEVELS
 from lumos_queue.pages.markdown import render_markdown
+from lumos_queue.pages.plain_text import render_plain_text
 from lumos_queue.pages.wording import tell_interval
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.review.scorers.registry import SCORERS
@@ -67,7 +68,7 @@ class Report(JobsResult):
     """
 
     def __str__(self) -> str:
-        return self.to_markdown()
+        return render_plain_text(compose(self._page, LEVELS[0])).rstrip()
 
     def __repr__(self) -> str:
         one = self.values

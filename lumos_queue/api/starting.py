@@ -21,6 +21,7 @@ from lumos_queue.submission.database import database
 from lumos_queue.submission.extend import remark_on_extend
 from lumos_queue.submission.store import Rows, submit
 from workers.embedded import EmbeddedRun
+from workers.watchdog import Watchdog
 
 R = TypeVar("R")
 STOPPED = (JobState.DONE, JobState.CANCELLED, JobState.PAUSED, JobState.FAILED)
@@ -71,6 +72,7 @@ def begin_job(deployment: Settings, row: Any) -> None:
             _runs[key] = run = EmbeddedRun(deployment, row.id)
             if run.remark:
                 log.warning(run.remark)
+            Watchdog(run.context, run.stop.is_set, run.over).start()
             run.start()
 
 

@@ -53,22 +53,29 @@ def _requeue(job: str, only: str) -> tuple[Any, Any]:
             return settings, get_job(connection, row.id)
 
 
-def _accept_plugins(job: str) -> None:
-    """Have a job need the plug-ins that are installed here."""
+def _plugins_here(job: str) -> list[dict[str, str]]:
+    """What of the plug-ins that are installed here the job needs. Raises SpecError for one that is not."""
     from db.jobs import get_job
-    from db.plugins import accept_plugins
     from lumos_queue.jobs.plugins import find_plugins, plugins_as_json
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    settings = read_settings()
+    with database(read_settings()) as opened, opened.engine.connect() as connection:
+        row = get_job(connection, job)
+    return plugins_as_json(find_plugins(row.kind, row.spec))
+
+
+def _accept_plugins(settings: Any, job: str, found: list[dict[str, str]]) -> Any:
+    """Have a job with items left to run need these plug-ins; returns its row afterwards."""
+    from db.jobs import get_job
+    from db.plugins import accept_plugins
+    from lumos_queue.submission.database import database
+
     with database(settings) as opened:
+        names = ", ".join(dict.fromkeys(accept_plugins(opened, job, found, settings.user)))
+        output.say(f"job {job} {f'goes on with other code: {names}' if names else 'has the plug-ins that are here'}")
         with opened.engine.connect() as connection:
-            row = get_job(connection, job)
-        changed = accept_plugins(opened, row.id, plugins_as_json(find_plugins(row.kind, row.spec)), settings.user)
-    names = ", ".join(dict.fromkeys(changed))
-    told = f"goes on with other code: {names}" if changed else "has the plug-ins that are here already"
-    output.say(f"job {row.id} {told}")
+            return get_job(connection, job)
 
 
 def cancel(job: opt.JobId, json: opt.Json = False) -> None:
@@ -128,12 +135,13 @@ def resume(
     """
     from lumos_queue.cli.run import run_stored
 
-    if accept_plugin:
-        _accept_plugins(job)
+    found = _plugins_here(job) if accept_plugin else None
     settings, row = _requeue(job, only) if only else _change(job, "resume")
     if row.state == JobState.DONE:
         output.say(f"job {row.id} is done: no item is left to run")
         finish(settings, row.id, 0, True)
+    elif found is not None:  # not of one that is done: its episodes are of the code that it names
+        row = _accept_plugins(settings, row.id, found)
     follow = follow or not settings.broker_url
     finish(settings, row.id, run_stored(settings, row, follow), follow)
 

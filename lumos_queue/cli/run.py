@@ -22,6 +22,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
 from lumos_queue.submission.store import Rows
 from workers.embedded import EmbeddedRun
+from workers.watchdog import Watchdog
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -90,7 +91,8 @@ def _run_here(settings: Settings, job: str) -> Exit:
     run = EmbeddedRun(settings, job)
     if run.remark:
         output.say(run.remark)
-    with database(settings) as opened:
+    # Until the progress was shown for the last time: what this thread reads must not outlive the drain either.
+    with Watchdog(run.context, run.stop.is_set), database(settings) as opened:
         try:
             code = _watch(Progress(opened, settings, job, run.context), run.stop, run.over, run.start().thread)
         finally:

@@ -13,6 +13,7 @@ from typing import Any
 from lumos_queue.endpoints.base import EndpointSettings, Sampling
 from lumos_queue.endpoints.simple import SimpleEndpoint
 from lumos_queue.errors import SpecError
+from lumos_queue.util.plugins import is_dotted
 from lumos_queue.util.registry import Registry
 
 Function = Callable[[str], Any]
@@ -22,6 +23,8 @@ FUNCTIONS: Registry[Function] = Registry("function", {}, "endpoints")
 def check_function(url: str) -> None:
     """Raises SpecError where the address names no function that this process may import."""
     name = url.partition(":")[2]
+    if not is_dotted(name):
+        raise SpecError(f"'function:{name[:80]}' names no function: expected function:package.module:name.")
     if not callable(FUNCTIONS.load(name)):
         raise SpecError(f"'{name[:80]}' is not a function: expected one that gets a prompt and returns a text.")
 

@@ -32,7 +32,9 @@ def check_url(url: str) -> None:
     """Check an address without opening it. Raises SpecError; its message never repeats credentials."""
     scheme, colon, _ = url.partition(":")
     if not (colon and scheme.isalnum()):
-        raise SpecError(f"An endpoint is written as SCHEME:ADDRESS; choose a scheme: {', '.join(sorted(SCHEMES))}.")
+        raise SpecError(
+            f"An endpoint is written as SCHEME:ADDRESS; choose a scheme: {', '.join(sorted(SCHEMES.names))}."
+        )
     if scheme not in SCHEMES:
         raise unknown("endpoint scheme", scheme, SCHEMES.names)
     SCHEMES.load(scheme).check_url(url)

@@ -17,8 +17,9 @@ from tests.faults.result import Result
 PATIENCE = 6.0  #: seconds after which the run gives up, here
 _COMMAND = f"""
 import sys
-from lumos_queue.cli import main, outage
-outage.GIVE_UP_SECONDS = {PATIENCE}
+from lumos_queue.cli import main
+from workers import patience
+patience.GIVE_UP_SECONDS = {PATIENCE}
 sys.exit(main.main())
 """
 

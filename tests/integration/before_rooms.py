@@ -138,8 +138,8 @@ def differences(before: dict[str, Any], now: dict[str, Any], running: Collection
     """By name: how what must be equal differs."""
     found = {name: "is there only before, or only now" for name in before.keys() ^ now.keys()}
     for name in before.keys() & now.keys():
-        if name.startswith("jobs ") and isinstance(now[name], str):
-            continue  # another table since; what it says is what `jobs --json` does
+        if name.startswith(("jobs ", "job ")) and isinstance(now[name], str):
+            continue  # other tables since; what they say is what the same commands do with `--json`
         pair = [comparable(name, one, running) for one in (before[name], _without_added(before[name], now[name]))]
         if pair[0] != pair[1]:
             lines = [json.dumps(one, indent=1, sort_keys=True).splitlines() for one in pair]

@@ -62,7 +62,7 @@ def test_a_job_is_submitted_followed_reported_compared_and_read():
     assert sevens.wait() is sevens and sevens.state == "done"
     report = sevens.report()
     assert (report["value"], report["finished"], report["endings"]) == (0.0, 20, {"answered": 20})
-    assert "# wordmath" in str(report) and report._repr_html_().startswith("<iframe sandbox srcdoc=")
+    assert "wordmath (test): 1 evaluation" in str(report) and report._repr_html_().startswith("<iframe sandbox srcdoc=")
     twenties = SEVEN(limit=20, solver=lambda prompt: "20").wait()
     comparison = sevens.compare(twenties)
     found = comparison["comparisons"][0]

@@ -199,8 +199,8 @@ def test_a_slice_tells_in_words_what_it_did_and_one_at_a_dead_endpoint_fails_in_
         deployed.settings.broker_url, "items finished", lambda: jobs.append(send(deployed, job, wordmath))
     )
     assert (failed["type"], failed["traceback"]) == ("task-failed", "")
-    assert failed["exception"].startswith('SliceFailed("wordmath iterative, planner/grounder tgi://127.0.0.1:')
-    assert "failed: endpoint: " in failed["exception"] and failed["exception"].endswith('; 0 items finished")')
+    assert failed["exception"].startswith("SliceFailed('wordmath iterative, planner/grounder tgi://127.0.0.1:")
+    assert "failed: endpoint: " in failed["exception"] and failed["exception"].endswith("; 0 items finished')")
     assert "\n" not in failed["exception"]
     with deployed.database.engine.connect() as connection:
         row = get_job(connection, jobs[1])

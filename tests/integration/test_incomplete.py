@@ -155,7 +155,7 @@ def test_a_job_of_which_an_item_is_in_quarantine_ends_incomplete(lumos, monkeypa
 
 @pytest.mark.parametrize("status", ["404", "307"])
 def test_what_only_a_person_can_change_is_told_and_given_up_and_the_items_are_given_back(lumos, monkeypatch, status):
-    monkeypatch.setattr("lumos_queue.cli.outage.GIVE_UP_SECONDS", 5.0)
+    monkeypatch.setattr("workers.patience.GIVE_UP_SECONDS", 5.0)
     monkeypatch.setattr("lumos_queue.cli.outage.REPORT_SECONDS", 2.0)
     model = Model()
     model.refused = []
@@ -184,7 +184,7 @@ def test_what_only_a_person_can_change_is_told_and_given_up_and_the_items_are_gi
 
 
 def test_an_endpoint_that_refuses_from_the_start_is_given_up_too(lumos, monkeypatch):
-    monkeypatch.setattr("lumos_queue.cli.outage.GIVE_UP_SECONDS", 2.0)
+    monkeypatch.setattr("workers.patience.GIVE_UP_SECONDS", 2.0)
     with FakeEndpoint(Model()) as server:
         monkeypatch.setenv("LUMOS_BROKER_URL", "redis://127.0.0.1:9/0")
         wanted = ["evaluate", "wordmath", "--limit", "2", "--planner", server.tgi, "--grounder", server.tgi]

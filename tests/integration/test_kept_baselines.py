@@ -75,7 +75,14 @@ def test_tasks_that_a_filter_chose_are_told_by_their_keys(database):
     found = []
     for job in jobs * 2:
         row = SimpleNamespace(
-            id=job, items=10, dataset="data", parent="aaaaaaaa", chosen="score<1", origin="run", spec={}
+            id=job,
+            items=10,
+            dataset="data",
+            benchmark="gsm8k",
+            parent="aaaaaaaa",
+            chosen="score<1",
+            origin="run",
+            spec={},
         )
         with database.engine.connect() as connection:
             found.append(kept_baselines(connection, row, GSM8K)["sum of first two"]["value"])

@@ -105,6 +105,9 @@ def test_the_same_request_is_the_stored_job_and_a_changed_line_makes_it_another(
     assert second["job"] != first["job"]
     codes = [{one["digest"] for one in report["plugins"]} for report in (first, second)]
     assert codes[0].isdisjoint(codes[1])
+    # A job that is done keeps the code that made its episodes.
+    kept = lumos("resume", first["job"], "--accept-plugin", "--json")
+    assert kept.value["plugins"] == first["plugins"] and "is done: no item is left to run" in kept.err
     # What is adopted must be what the same request would give today.
     refused = lumos("extend", first["job"], "--limit", "4")
     assert refused.code == 2 and "The plug-in 'roman' (benchmarks) is lumos-roman" in refused.err

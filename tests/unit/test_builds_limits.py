@@ -29,7 +29,8 @@ def rules(stored: DatabaseFacts | None = None, **options) -> Rules:
 
 def run(number: int = 1, *sums: str, **changes):
     """An episode in which models planned and grounded, and got it right."""
-    values = {"origin": "run", "level": "", "formulation": "iterative", "scores": {"accuracy": 1.0}} | changes
+    values = {"origin": "run", "level": "", "formulation": "iterative", "scores": {"accuracy": 1.0}}
+    values |= {"main_metric": "accuracy"} | changes
     return replace(episode(number, *(sums or ("2 + 3",))), **values)
 
 

@@ -79,7 +79,7 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
     yield "ended", tell_time(row.finished_at)
     yield "code", _versions(report.get("code_versions", ()), "code_version") or row.code_version
     for one in row.plugins or ():
-        yield f"plug-in {plain(one['name'])}", str(Plugin.from_json(one))
+        yield f"plug-in {one['name']}", str(Plugin.from_json(one))
         for former in one.get("earlier", ()):
             yield f"until {tell_time(former['until'])}", f"{Plugin.from_json(former)}, then accepted"
     yield "seed", str(row.seed)
