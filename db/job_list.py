@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Row, and_, func, or_, select
 
-from db.connection import now
 from db.filters import Filter
 from db.job_filters import job_condition
 from db.models import ItemSum, JobRow, ScoreSum
@@ -87,8 +86,3 @@ def sum_scores(connection: Connection, jobs: Sequence[str]) -> dict[str, tuple[s
         row[0]: (row[1], ScoreSums(int(row[2]), *(math.nan if one is None else float(one) for one in row[3:])))
         for row in rows
     }
-
-
-def clock_of(connection: Connection) -> float:
-    """Seconds since 1970 by the database's clock."""
-    return float(connection.execute(select(now())).scalar_one())

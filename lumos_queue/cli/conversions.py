@@ -15,7 +15,7 @@ Source = Annotated[
     str,
     typer.Argument(
         help="gsm8k, svamp, mawps, asdiv, wordmath, strategyqa, musique, hotpotqa, mind2web, spider, prm800k, aokvqa, "
-        "webshop, rewoo, openagi, or the name of a custom module, e.g. mylab.tasks:benchmark."
+        "webshop, rewoo, openagi; one of a plug-in (lumos plugins); or a module's object, e.g. mylab.tasks:benchmark."
     ),
 ]
 Split = Annotated[

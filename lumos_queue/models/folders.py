@@ -38,10 +38,10 @@ def write_made_from(folder: Path, made: dict[str, Any]) -> None:
     (folder / MADE_FROM).write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def require_libraries(*names: str) -> None:
-    """Raises SpecError when one of the libraries is not installed."""
+def require_libraries(*names: str, extra: str = "local") -> None:
+    """Raises SpecError when one of the libraries is not installed. `extra`: what brings them."""
     if missing := [name for name in names if not util.find_spec(name)]:
-        raise SpecError(f"This needs {' and '.join(missing)}: {install_command('train')}.")
+        raise SpecError(f"This needs {' and '.join(missing)}: {install_command(extra)}.")
 
 
 def check_made_from(folder: Path, sha256: str) -> None:

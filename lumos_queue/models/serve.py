@@ -78,7 +78,7 @@ class ModelServer:
 
     def __init__(self, folder: Path, home: Path, host: str = "127.0.0.1", port: int = 0, device: str = "cpu"):
         """`port` 0: any that is free. Raises SpecError when the address is taken, or the server does not start."""
-        require_libraries("transformers", "torch", "fastapi", "uvicorn")
+        require_libraries("transformers", "torch", "fastapi", "uvicorn", extra="train")
         self.port = _find_port(host, port)
         self.url = f"openai://{_address(host, self.port)}?model={quote(str(folder))}"
         self._log: Any = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`

@@ -43,7 +43,7 @@ def _grid(table: Table) -> Grid:
     # Its title and note are cells too: rich would read markup in plain strings.
     shown = Grid(box=box.SIMPLE_HEAD, title=Line(harmless(table.title)), title_justify="left", show_edge=False)
     for place, head in enumerate(table.heads):
-        shown.add_column(Line(harmless(head)), justify="left" if place in table.texts else "right")
+        shown.add_column(Line(harmless(head)), overflow="fold", justify="left" if place in table.texts else "right")
     for row in table.rows:
         shown.add_row(*(Line(harmless(cell)) for cell in row))
     if table.note:

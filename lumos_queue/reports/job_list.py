@@ -10,7 +10,8 @@ from sqlalchemy import Connection
 
 from db.filters import Filter, Term, parse_where
 from db.job_filters import is_any_model, jobs_of_model
-from db.job_list import ItemCounts, ScoreSums, clock_of, count_items, page_of_jobs, sum_scores
+from db.job_list import ItemCounts, ScoreSums, count_items, page_of_jobs, sum_scores
+from db.reading import clock
 from db.tags import tags_of
 from lumos_queue.reports.chosen import is_by_outcome
 from lumos_queue.reports.model_names import models_of, models_told, name_models
@@ -51,7 +52,7 @@ def _matching(
     told = [one for one in wanted.terms if one.field in ("state", "model")]
     stored = Filter(tuple(one for one in wanted.terms if one not in told))
     of_model = {one: frozenset(jobs_of_model(connection, one)) for one in told if one.field == "model"}
-    at, size = clock_of(connection), _PAGE if told else size
+    at, size = clock(connection), _PAGE if told else size
     while True:
         rows = page_of_jobs(connection, stored, before, size)
         for job in describe_jobs(connection, rows, lease_seconds, at):

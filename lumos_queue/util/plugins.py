@@ -165,7 +165,10 @@ def _load(
             value = getattr(value, part)
     except (Exception, SystemExit) as error:  # whatever the code of others raises when it is imported
         problem = " ".join(str(error).split())[:200]
-        raise SpecError(f"{told} cannot be imported: {type(error).__name__}: {problem}.") from error
+        remedy = ""
+        if isinstance(error, ModuleNotFoundError) and not distribution and f"{module}.".startswith(f"{error.name}."):
+            remedy = " If a file has it, list the file's folder: LUMOS_PLUGINS=./FOLDER."
+        raise SpecError(f"{told} cannot be imported: {type(error).__name__}: {problem}.{remedy}") from error
     if not distribution:
         distribution, version = _distribution_of(module)
     return Found(value, Plugin(group, name, distribution, version, digest))

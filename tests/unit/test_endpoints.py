@@ -69,6 +69,8 @@ def test_an_address_names_server_and_model(url, base, model):
         ("local:", "followed by a path"),
         ("local:no/such/folder", "No folder 'no/such/folder'"),
         ("scripted:no-such.json", "Cannot read the rules file"),
+        ("function:lumos_queue", "names no function: expected function:package.module:name"),
+        ("function:tests.unit.no_such:reply", "in a module that this process does not import for others"),
     ],
 )
 def test_a_wrong_address_gets_one_line_with_the_way_out(url, message):

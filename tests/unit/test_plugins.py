@@ -132,6 +132,16 @@ def test_a_dotted_name_is_imported_only_if_it_is_listed_or_given(site, registry)
         registry.load("os:system")
 
 
+def test_a_module_that_is_not_found_is_told_of_with_where_to_list_its_folder(site, registry):
+    hint = r"No module named '.*'\. If a file has it, list the file's folder: LUMOS_PLUGINS=\./FOLDER\.$"
+    (site / "mylab_needs.py").write_text("import no_such_library\n")
+    plugins.TRUSTED.add_named("mylab_nowhere.models:reply", "mylab_needs:reply")
+    with pytest.raises(SpecError, match=hint):
+        registry.load("mylab_nowhere.models:reply")
+    with pytest.raises(SpecError, match=r"No module named 'no_such_library'\.$"):  # its own need, not a folder of ours
+        registry.load("mylab_needs:reply")
+
+
 def test_a_listed_module_lets_in_what_is_inside_it_and_nothing_else(site):
     trusted = TrustedModules()
     trusted.add_listed(" mylab.tasks , theirs")
