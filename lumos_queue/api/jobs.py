@@ -19,6 +19,7 @@ from lumos_queue.reports.job_list import describe_jobs
 from lumos_queue.reports.job_list import list_jobs as list_stored
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.filters import read_job_where
+from lumos_queue.submission.resume import check_resume
 from workers.embedded import EmbeddedRun
 from workers.patience import Patience, format_give_up
 
@@ -166,6 +167,8 @@ class JobHandle:
 
         Raises SpecError when this process has not the plug-ins that the job needs.
         """
+        with open_deployment(self._deployment) as opened, opened.engine.connect() as connection:
+            check_resume(connection, self._deployment, db.jobs.get_job(connection, self.id))
         self._change(db.jobs.resume)
         begin_job(self._deployment, self._row())
         return self

@@ -53,16 +53,24 @@ def _requeue(job: str, only: str) -> tuple[Any, Any]:
             return settings, get_job(connection, row.id)
 
 
-def _plugins_here(job: str) -> list[dict[str, str]]:
-    """What of the plug-ins that are installed here the job needs. Raises SpecError for one that is not."""
+def _check_resume(job: str, accept_plugin: bool) -> list[dict[str, str]]:
+    """The plug-ins that are here and that the job is to need from now on; none unless a person accepts them.
+
+    Raises SpecError where it cannot go on here.
+    """
     from db.jobs import get_job
-    from lumos_queue.jobs.plugins import find_plugins, plugins_as_json
+    from lumos_queue.jobs.plugins import plugins_as_json, plugins_of
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
+    from lumos_queue.submission.resume import check_resume
 
-    with database(read_settings()) as opened, opened.engine.connect() as connection:
+    settings = read_settings()
+    with database(settings) as opened, opened.engine.connect() as connection:
         row = get_job(connection, job)
-    return plugins_as_json(find_plugins(row.kind, row.spec))
+        if accept_plugin:
+            return plugins_as_json(plugins_of(row))
+        check_resume(connection, settings, row)
+        return []
 
 
 def _accept_plugins(settings: Any, job: str, found: list[dict[str, str]]) -> Any:
@@ -134,14 +142,17 @@ def resume(
     infra_error, are run again.
     """
     from lumos_queue.cli.run import run_stored
+    from lumos_queue.errors import SpecError
 
-    found = _plugins_here(job) if accept_plugin else None
+    if not job:  # every id begins with it
+        raise SpecError(NO_ID)
+    accepted = _check_resume(job, accept_plugin)
     settings, row = _requeue(job, only) if only else _change(job, "resume")
     if row.state == JobState.DONE:
         output.say(f"job {row.id} is done: no item is left to run")
         finish(settings, row.id, 0, True)
-    elif found is not None:  # not of one that is done: its episodes are of the code that it names
-        row = _accept_plugins(settings, row.id, found)
+    elif accept_plugin:  # not of one that is done: its episodes are of the code that it names
+        row = _accept_plugins(settings, row.id, accepted)
     follow = follow or not settings.broker_url
     finish(settings, row.id, run_stored(settings, row, follow), follow)
 

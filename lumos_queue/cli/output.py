@@ -65,7 +65,7 @@ def console(stderr: bool = False) -> Console:
             for one in super().render(renderable, options):
                 yield one if one.control else Segment(harmless(one.text), one.style)
 
-    return SafeConsole(stderr=stderr, highlight=False)
+    return SafeConsole(stderr=stderr, highlight=False, emoji=False)
 
 
 def escape(text: str) -> str:

@@ -8,7 +8,7 @@ from lumos_queue.actions.ranking.registry import RANKERS
 from lumos_queue.benchmarks.registry import BENCHMARKS
 from lumos_queue.cli import output
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.endpoints.registry import SCHEMES
+from lumos_queue.endpoints.registry import SCHEME, SCHEMES
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.review.scorers.registry import SCORERS
@@ -38,6 +38,8 @@ def list_plugins() -> list[dict[str, Any]]:
             problem = ""
             if registry.is_built_in(name):
                 problem = f"the name '{name}' is built in, and means the built-in object: give it another one"
+            elif group == "endpoints" and not SCHEME.fullmatch(name):
+                problem = f"no address can begin with '{name}': expected letters, digits, + - and ."
             else:
                 try:
                     plugin = registry.plugin(name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from lumos_queue.endpoints.base import Endpoint, EndpointSettings
 from lumos_queue.endpoints.functions import FUNCTIONS
 from lumos_queue.endpoints.schemes import EndpointScheme
@@ -9,6 +11,7 @@ from lumos_queue.errors import SpecError, unknown
 from lumos_queue.util.plugins import Plugin
 from lumos_queue.util.registry import Registry
 
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")  #: what an address can begin with (RFC 3986, section 3.1)
 _ROOM = "lumos_queue.endpoints.schemes"
 SCHEMES: Registry[EndpointScheme] = Registry(
     "endpoint scheme",
@@ -31,7 +34,7 @@ SCHEMES: Registry[EndpointScheme] = Registry(
 def check_url(url: str) -> None:
     """Check an address without opening it. Raises SpecError; its message never repeats credentials."""
     scheme, colon, _ = url.partition(":")
-    if not (colon and scheme.isalnum()):
+    if not (colon and SCHEME.fullmatch(scheme)):
         raise SpecError(
             f"An endpoint is written as SCHEME:ADDRESS; choose a scheme: {', '.join(sorted(SCHEMES.names))}."
         )

@@ -47,23 +47,32 @@ def _of_episodes(kind: str, asked: dict[str, Any]) -> Iterator[Plugin | None]:
         yield RANKERS.plugin(split_ranker(ranker)[0])
 
 
-def check_plugins(job: Any) -> None:
-    """Raises SpecError unless this process has the plug-ins that a job (its row) was submitted with.
+def plugins_of(job: Any) -> list[Plugin]:
+    """The plug-ins that a stored job (its row) needs, as this process has them, whatever code they are.
 
-    A job of before there were plug-ins names none: then what it needs must only be there.
+    Raises SpecError for one that is not here.
     """
-    wanted = {(one.group, one.name): one for one in map(Plugin.from_json, job.plugins or ())}
-    if missing := [one for one in wanted.values() if not _is_here(one)]:
+    wanted = map(Plugin.from_json, job.plugins or ())
+    if missing := [one for one in wanted if not _is_here(one)]:
         names = ", ".join(f"{one.name} ({one.group})" for one in missing)
         raise SpecError(f"Not installed here: {names} of {missing[0]}. Install it, and start this process again.")
-    found = find_plugins(job.kind, job.spec)
+    return find_plugins(job.kind, job.spec)
+
+
+def check_plugins(job: Any, remedy: str = "accept what is here: lumos resume {job} --accept-plugin") -> None:
+    """Raises SpecError unless this process has the plug-ins that a job (its row) was submitted with.
+
+    A job of before there were plug-ins names none: then what it needs must only be there. `remedy`: what else can be
+    done than install the same.
+    """
+    found = plugins_of(job)
+    wanted = {(one.group, one.name): one for one in map(Plugin.from_json, job.plugins or ())}
     for here in found if job.plugins is not None else ():
         asked = wanted.get((here.group, here.name))
         if asked != here:
             raise SpecError(
                 f"The plug-in '{here.name}' ({here.group}) is {here} here, and {asked or 'not named'} in job {job.id}: "
-                "install the same and start this process again, or accept what is here: lumos resume "
-                f"{job.id} --accept-plugin"
+                f"install the same and start this process again, or {remedy.format(job=job.id)}"
             )
 
 

@@ -40,7 +40,8 @@ def make_extension(
     If anything is left to run, its agent is checked as a new one. Raises SpecError when nothing can be adopted.
     """
     check_kind(job, "extend")
-    check_plugins(job)  # what is adopted must be what the same request would be today
+    # What is adopted must be what the same request would be today.
+    check_plugins(job, remedy="run the whole of it with what is here: lumos rerun {job}")
     former = infer_of(job)
     _check(job, former, limit, samples)
     infer = replace(

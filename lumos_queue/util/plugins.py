@@ -20,6 +20,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.errors import SpecError
+from lumos_queue.util.launch_folder import from_launch
 
 if TYPE_CHECKING:  # it takes as long to import as all of the rest
     from importlib.metadata import EntryPoint
@@ -77,7 +78,7 @@ class TrustedModules:
         """
         for entry in filter(None, (one.strip() for one in listed.split(","))):
             if "/" in entry:
-                folder = os.path.realpath(os.path.expanduser(entry))
+                folder = os.path.realpath(from_launch(os.path.expanduser(entry)))
                 if not os.path.isdir(folder):
                     raise SpecError(
                         f"LUMOS_PLUGINS names the folder '{entry}': there is none. Create it, or correct it."
@@ -141,7 +142,8 @@ def load_plugin(group: str, noun: str, name: str) -> Found:
         if not TRUSTED.has(module):
             raise SpecError(
                 f"The {noun} '{name}' is in a module that this process does not import for others: if you trust the "
-                f"code, list it, LUMOS_PLUGINS={module.partition('.')[0]}, where the work is done too."
+                f"code, list it, LUMOS_PLUGINS={module.partition('.')[0]}, or the folder that it is in, here and where "
+                "the work is done."
             )
         return _load(group, noun, name, module, attribute, "", "")
     points = entry_points_of(group)[name]

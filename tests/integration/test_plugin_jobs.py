@@ -111,6 +111,7 @@ def test_the_same_request_is_the_stored_job_and_a_changed_line_makes_it_another(
     # What is adopted must be what the same request would give today.
     refused = lumos("extend", first["job"], "--limit", "4")
     assert refused.code == 2 and "The plug-in 'roman' (benchmarks) is lumos-roman" in refused.err
+    assert refused.err.endswith(f"or run the whole of it with what is here: lumos rerun {first['job']}\n")
     assert lumos("extend", second["job"], "--limit", "4", "--json").value["adopted"]["episodes"] == 4
 
 
@@ -130,6 +131,10 @@ def test_a_killed_job_goes_on_and_only_with_the_same_code_unless_that_is_accepte
     assert refused.code == 2 and refused.err.count("\n") == 1
     assert "The plug-in 'roman' (benchmarks) is lumos-roman 0.1.0, code " in refused.err
     assert f"lumos resume {job.id} --accept-plugin" in refused.err
+    absent = lumos("resume", job.id, "--accept-plugin", with_plugin=False)
+    assert absent.code == 2 and "Not installed here: " in absent.err and "of lumos-roman 0.1.0" in absent.err
+    (listed,) = lumos("jobs", "--json").value["jobs"]
+    assert listed["state"] == "running"  # what is refused is left as it was
     report = lumos("resume", job.id, "--accept-plugin", "--json").value
     assert (report["finished"], report["n"], report["calls"]) == (20_000, 20_000, 20_000)
     (roman,) = [one for one in report["plugins"] if (one["group"], one["name"]) == ("benchmarks", "roman")]

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from lumos_queue.cli.plugin_list import list_plugins
+from lumos_queue.endpoints.registry import check_url
 from lumos_queue.errors import SpecError
 from lumos_queue.util import plugins
 from lumos_queue.util.plugins import TrustedModules, digest_of, entry_points_of, load_plugin
@@ -154,8 +155,9 @@ def test_a_listed_folder_lets_in_its_modules_and_is_searched_last(site, tmp_path
     folder.mkdir()
     (folder / "mylab_folder.py").write_text(WIDGETS)
     monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setenv("LUMOS_LAUNCH_FOLDER", str(tmp_path))
     plugins.TRUSTED.add_listed(str(folder))
-    plugins.TRUSTED.add_listed(str(folder))
+    plugins.TRUSTED.add_listed("./own")  # the same one, from another current folder
     assert registry.load("mylab_folder:big") == [2]
     assert sys.path[-1] == str(folder) and sys.path.count(str(folder)) == 1
     assert not plugins.TRUSTED.has("os")
@@ -196,6 +198,17 @@ def test_the_list_of_plug_ins_names_what_is_wrong_with_each(site):
     assert found["good"]["problem"] == "" and len(found["good"]["digest"]) == 16
     assert "ValueError: broken" in found["bad"]["problem"]
     assert "is built in" in found["same_words"]["problem"]
+
+
+def test_an_endpoint_scheme_whose_name_begins_no_address_is_told_of(site):
+    files = {"mylab/__init__.py": "import lumos_queue as lq\nECHO = lq.EndpointScheme(lq.SimpleEndpoint)\n"}
+    points = {"my_scheme": "mylab:ECHO", "my-scheme": "mylab:ECHO"}
+    write_distribution(site, "mylab-things", files, {"endpoints": points})
+    found = {one["name"]: one["problem"] for one in list_plugins() if one["distribution"] == "mylab-things"}
+    assert found["my-scheme"] == "" and found["my_scheme"].startswith("no address can begin with 'my_scheme'")
+    check_url("my-scheme:x")
+    with pytest.raises(SpecError, match=r"choose a scheme: chat, .*my-scheme"):
+        check_url("my_scheme:x")
 
 
 def test_loading_a_plug_in_digests_it_before_it_is_imported(site):
