@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Text, and_, cast, collate, exists, func, select
+from sqlalchemy import ColumnElement, Connection, FromClause, Text, and_, cast, func, select
 from sqlalchemy.orm import aliased
 
 from db.figures import count_endings, score_versions
 from db.models import EpisodeRow, Item, ScoreRow, TaskRow
+from db.newest import is_replaced
 from lumos_queue.records import Ending
 
 
@@ -125,14 +126,7 @@ def newest_scores(
     if len(versions) == 1:
         wanted = wanted.where(ScoreRow.version == versions[0])
     else:
-        later = aliased(ScoreRow)
-        order = "C" if postgresql else "BINARY"
-        newer = exists().where(
-            later.episode == ScoreRow.episode,
-            later.metric == ScoreRow.metric,
-            collate(later.version, order) > collate(ScoreRow.version, order),
-        )
-        wanted = wanted.where(~newer)
+        wanted = wanted.where(~is_replaced(connection.dialect.name))
     return wanted.cte(name).prefix_with("MATERIALIZED", dialect="postgresql") if whole else wanted.subquery()
 
 

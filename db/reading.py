@@ -23,6 +23,7 @@ from db.models import (
     VerdictRow,
     WorkerSessionRow,
 )
+from db.newest import is_replaced
 from db.recorded import RecordedStep, load_steps
 from db.states import HIDDEN, ItemState, JobState
 from lumos_queue.errors import SpecError
@@ -30,11 +31,14 @@ from lumos_queue.records import Task
 
 
 def values_by_metric(connection: Connection, job: str) -> dict[str, list[tuple[int, float, int]]]:
-    """Each metric's (task, value, trials), one for each scored episode. An `infra_error` has no score."""
+    """Each metric's (task, value, trials), one for each scored episode, by the newest version of the metric's scorer.
+
+    An `infra_error` has no score.
+    """
     rows = connection.execute(
         select(ScoreRow.metric, EpisodeRow.task, ScoreRow.value, ScoreRow.trials)
         .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
-        .where(EpisodeRow.job == job, EpisodeRow.ending != "infra_error")
+        .where(EpisodeRow.job == job, EpisodeRow.ending != "infra_error", ~is_replaced(connection.dialect.name))
         .order_by(ScoreRow.episode)
     )
     found: dict[str, list[tuple[int, float, int]]] = {}

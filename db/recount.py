@@ -50,7 +50,7 @@ def recount(database: Database) -> Iterator[tuple[str, list[Difference]]]:
 def differences(connection: Connection, job: str) -> list[Difference]:
     """Where the job's sums over all sessions are not what its rows add up to."""
     found = []
-    for table, counted in count_ended(Item.job == job).items():
+    for table, counted in count_ended(Item.job == job, connection.dialect.name).items():
         keys = [one.name for one in table.__table__.primary_key if one.name not in ("job", "session")]
         names = [column.name for column in table.__table__.columns if not column.primary_key]
         columns = [getattr(table, name) for name in keys]

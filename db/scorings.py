@@ -50,8 +50,6 @@ def begin_scoring(database: Database, job: str, scorer: ScorerCode) -> None:
             values = {"scorer": scorer.scorer, "code": scorer.code, "scored_by": scorer.scored_by, "scored_at": now()}
             statement = insert_into(connection, Scoring).values(key | values)
             connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=values))
-        unjudged = (JobRow.id == job, JobRow.main_metric == "")
-        connection.execute(update(JobRow).where(*unjudged).values(main_metric=scorer.metrics[0]))
 
 
 def _check(connection: Connection, job: str, scorer: ScorerCode) -> None:
@@ -91,10 +89,13 @@ def find_unscored(connection: Connection, job: str, scorer: ScorerCode, after: i
     return list(connection.execute(wanted.order_by(EpisodeRow.id).limit(limit)).scalars())
 
 
-def store_scores(database: Database, job: str, scores: Mapping[int, tuple[int, Sequence[Score]]]) -> int:
+def store_scores(
+    database: Database, job: str, scores: Mapping[int, tuple[int, Sequence[Score]]], main_metric: str
+) -> int:  # fmt: skip
     """Add scores: episode to the attempt that was judged, and its scores. Returns how many episodes got some.
 
-    An episode that was taken back meanwhile, or is judged already, is left as it is.
+    An episode that was taken back meanwhile, or is judged already, is left as it is. A job without a main metric gets
+    this one with its first scores.
     """
     with database.writer.begin() as connection:
         if lock_job(connection, job) is None:
@@ -102,8 +103,9 @@ def store_scores(database: Database, job: str, scores: Mapping[int, tuple[int, S
         sent = {"ids": json.dumps(list(scores))}
         still = select(EpisodeRow.id, EpisodeRow.attempt).where(EpisodeRow.id.op("IN")(_IDS), _is_judged())
         attempts = {row.id: row.attempt for row in connection.execute(still.with_for_update(), sent)}
-        keys = select(ScoreRow.episode, ScoreRow.metric, ScoreRow.version).where(ScoreRow.episode.op("IN")(_IDS))
-        there = {tuple(row) for row in connection.execute(keys, sent)}
+        columns = (ScoreRow.episode, ScoreRow.metric, ScoreRow.version, ScoreRow.value, ScoreRow.trials)
+        kept = list(connection.execute(select(*columns).where(ScoreRow.episode.op("IN")(_IDS)), sent))
+        there = {tuple(row[:3]) for row in kept}
         new = [
             (episode, one)
             for episode, (attempt, found) in scores.items()
@@ -112,11 +114,29 @@ def store_scores(database: Database, job: str, scores: Mapping[int, tuple[int, S
         ]
         rows = [(episode, one.metric, one.version, float(one.value), one.of, one.detail) for episode, one in new]
         insert_rows(connection, ScoreRow.__table__, _SCORE, rows)
-        counts = Counter((one.metric, one.version, float(one.value), one.of) for _, one in new)
+        counts = _count_changes(kept, new)
         add_rows(
             connection, ScoreSum.__table__, _SUM, [(job, _BY_PEOPLE, *key, count) for key, count in counts.items()]
         )
+        if new:
+            unjudged = (JobRow.id == job, JobRow.main_metric == "")
+            connection.execute(update(JobRow).where(*unjudged).values(main_metric=main_metric))
         return len({episode for episode, _ in new})
+
+
+def _count_changes(kept: Sequence[Any], new: Sequence[tuple[int, Score]]) -> Counter[tuple]:
+    """What new scores add to the sums, in which the newest version counts: it takes the place of the one before it."""
+    newest: dict[tuple[int, str], Any] = {}
+    for row in sorted(kept, key=lambda row: row.version.encode()):
+        newest[row.episode, row.metric] = row
+    counts: Counter[tuple] = Counter()
+    for episode, one in new:
+        former = newest.get((episode, one.metric))
+        if former is None or former.version.encode() < one.version.encode():
+            counts[one.metric, one.version, float(one.value), one.of] += 1
+            if former is not None:
+                counts[former.metric, former.version, float(former.value), former.trials] -= 1
+    return counts
 
 
 def scorings_of(connection: Connection, job: str) -> list[Any]:

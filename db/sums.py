@@ -27,6 +27,7 @@ from db.models import (
     SubgoalRow,
     VersionSum,
 )
+from db.newest import is_replaced
 from db.states import ItemState
 from lumos_queue.records import Ending, FinishReason
 
@@ -99,7 +100,7 @@ def change_states(
 
 def add_counted(connection: Connection, session: int, which: ColumnElement[bool], sign: int = 1) -> None:
     """Count the ended ones of these items from their rows, and add that to the sums; or subtract it, with sign -1."""
-    for table, counted in count_ended(which).items():
+    for table, counted in count_ended(which, connection.dialect.name).items():
         named = counted.subquery()
         # The sums come last in each table, after its key.
         keys = [column.name for column in table.__table__.primary_key.columns]
@@ -114,7 +115,7 @@ def add_counted(connection: Connection, session: int, which: ColumnElement[bool]
         connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changes))
 
 
-def count_ended(which: ColumnElement[bool]) -> dict[Any, Select]:
+def count_ended(which: ColumnElement[bool], dialect: str) -> dict[Any, Select]:
     """For each table of sums the query that counts its rows from those of the items; without a session."""
     # Aliases, as `which` may itself look at items and episodes.
     item, episode = aliased(Item), aliased(EpisodeRow)
@@ -144,6 +145,7 @@ def count_ended(which: ColumnElement[bool]) -> dict[Any, Select]:
         .where(asked)
         .group_by(episode.job, CompletionRow.role),
         ScoreSum: scores.where(*accepted, ScoreRow.episode == episode.id, episode.ending != Ending.INFRA_ERROR.value)
+        .where(~is_replaced(dialect))
         .group_by(episode.job, *score_keys),
         VersionSum: select(versions.subquery()),
     }  # fmt: skip

@@ -60,7 +60,7 @@ class CallSum(Base, table=True):
 
 
 class ScoreSum(Base, table=True):
-    """How many episodes have which score. Those that ended with infra_error have none."""
+    """How many episodes have which score, by the newest version of its scorer; with infra_error they have none."""
 
     __tablename__ = "score_sum"
     job: Mapped[str] = _job()

@@ -19,6 +19,7 @@ from lumos_queue.reports.job_list import describe_jobs
 from lumos_queue.reports.job_list import list_jobs as list_stored
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.filters import read_job_where
+from lumos_queue.submission.ranges import check_ranges
 from lumos_queue.submission.resume import check_resume
 from workers.embedded import EmbeddedRun
 from workers.patience import Patience, format_give_up
@@ -42,6 +43,7 @@ def list_jobs(where: str = "", *, limit: int = 20, deployment: Settings | None =
     >>> [one.id == job.id for one in lq.list_jobs("benchmark=wordmath state=done", limit=5)]
     [True]
     """
+    check_ranges({"limit": limit})
     if limit < 1:
         raise SpecError(f"limit is {limit}: expected the number of jobs, at least 1.")
     deployment = deployment or read_settings()

@@ -12,13 +12,14 @@ from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.opening import translate_failures
 from lumos_queue.api.starting import log, store_job
 from lumos_queue.api.submitting import handle_of, pairs
-from lumos_queue.errors import SpecError
+from lumos_queue.errors import SpecError, unknown
 from lumos_queue.jobs.train import Train
 from lumos_queue.settings import Settings, read_settings
-from lumos_queue.submission.ranges import check_ranges
+from lumos_queue.submission.ranges import RANGES, check_ranges
 from lumos_queue.submission.tags import read_name_and_tags
 from lumos_queue.training.recipes.base import Recipe
 from lumos_queue.training.recipes.registry import RECIPES
+from lumos_queue.util.plugins import TRUSTED
 
 
 @translate_failures()
@@ -29,8 +30,8 @@ def train(
     """Train a model: `recipe` is `sft`, `experts`, one of a plug-in, or a recipe as an object.
 
     `values` of `sft`: data (a build, or several), folder, start, formulation, module, preset, window, and fields of a
-    fit such as steps, batch, rate, seed, device; of `experts`: folder, only, profile, steps, seed; of a plug-in: what
-    its `from_json` reads. Return value and errors are those of `evaluate`.
+    fit such as steps, batch, rate, lora (its rank), seed, device (`cpu` or `cuda`); of `experts`: folder, only,
+    profile, steps, seed; of a plug-in: what its `from_json` reads. Return value and errors are those of `evaluate`.
 
     >>> import lumos_queue as lq
     >>> lq.train("sft", data="no_such_build", folder="out")
@@ -38,7 +39,10 @@ def train(
     lumos_queue.errors.SpecError: There is no build 'no_such_build'...
     """
     check_ranges({"priority": priority})
+    if not isinstance(getattr(recipe, "name", recipe), str):
+        raise SpecError(f"A recipe is {recipe!r:.80}: expected a name, or a recipe as an object.")
     deployment = deployment or read_settings()
+    TRUSTED.add_named(recipe if isinstance(recipe, str) else recipe.name)
     named = read_name_and_tags(name, pairs("tags", tags))
     with note_call(deployment):
         job = Train(_make(recipe, values, deployment) if isinstance(recipe, str) else recipe)
@@ -51,6 +55,7 @@ def train(
 
 def _make(name: str, values: dict[str, Any], deployment: Settings) -> Recipe:
     if name in _BUILDERS:
+        check_ranges(values)
         try:
             return _BUILDERS[name](deployment, **values)
         except TypeError as error:  # of arguments: what is wrong with a value is a SpecError
@@ -64,8 +69,15 @@ def _make_sft(
     deployment: Settings, *, data: str | list[str], folder: str | Path, start: str = "starter",
     formulation: str = "iterative", **values: Any,
 ) -> Recipe:  # fmt: skip
+    from lumos_queue.training.engine.spec import LoraShape
     from lumos_queue.training.recipes.sft import find_data, sft
 
+    values = {name: value for name, value in values.items() if value or name not in RANGES}  # 0: the preset's
+    if "lora" in values:
+        values["lora"] = LoraShape(rank=values["lora"])
+    for name, choices in _CHOICES.items():
+        if name in values and values[name] not in choices:
+            raise unknown(f"value of {name}", str(values[name]), choices)
     builds = [find_data(deployment, text) for text in ([data] if isinstance(data, str) else data)]
     return sft(builds, start, Path(folder), formulation, **values)
 
@@ -79,4 +91,5 @@ def _make_experts(
     return experts(Path(folder), only, profile, steps, seed)
 
 
+_CHOICES = {"device": ("cpu", "cuda"), "precision": ("bf16", "fp32")}
 _BUILDERS: Mapping[str, Callable[..., Recipe]] = {"sft": _make_sft, "experts": _make_experts}

@@ -69,7 +69,7 @@ def _score_all(
             except SpecError as error:
                 problem = error
                 break
-        scored += store_scores(database, job, found)
+        scored += store_scores(database, job, found, scorer.names[0])
         seen, after = seen + len(found), ids[-1]
         if problem:
             raise SpecError(f"{problem}. {scored:,} episodes have their scores; fix it, and give the command again.")

@@ -12,6 +12,7 @@ from typing import Any
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import Task
+from lumos_queue.util.sanitize import storable
 
 GivenRows = Iterable[Task | Mapping[str, Any]]
 
@@ -65,10 +66,10 @@ class GivenTasks(Benchmark):
             if problem := self._find_problem(number, task):
                 yield problem
                 continue
-            if task.row in known:
+            if (row := storable(task.row)[0]) in known:  # as it will be stored
                 yield BadRow(number, "row", f"'{task.row[:80]}' is the id of an earlier row")
                 continue
-            known.add(task.row)
+            known.add(row)
             yield task
 
     def _find_problem(self, number: int, task: Task) -> BadRow | None:

@@ -29,6 +29,13 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "price_prompt": (0.0, math.inf),
     "price_completion": (0.0, math.inf),
     "budget": (0.0, math.inf),
+    "epochs": (0.0, math.inf),
+    "steps": (0, MAX_INTEGER),
+    "batch": (0, MAX_INTEGER),
+    "max_length": (0, MAX_INTEGER),
+    "rate": (0.0, 1.0),
+    "lora": (0, MAX_INTEGER),
+    "window": (0, MAX_INTEGER),
 }
 _MAY_BE_NONE = "shots"
 

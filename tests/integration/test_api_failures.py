@@ -198,3 +198,8 @@ def test_in_a_deployment_what_only_the_program_has_is_refused(deployment):
         with pytest.raises(lq.SpecError, match="is defined in this program alone, and the workers") as error:
             SEVEN(**arguments)
         assert "\n" not in str(error.value) and not lq.list_jobs()
+
+
+def test_in_a_deployment_a_scorer_that_only_the_program_has_scores_as_this_process_does_it(deployment):
+    job = SEVEN(limit=3, solver=reply)
+    assert job.score(lq.Scorer("short", lambda episode: 1)).episodes == 0 and job.state == "queued"

@@ -83,6 +83,14 @@ def test_rows_may_be_mappings_as_in_the_file_or_tasks():
         ([ROWS[0], {"question": "?"}], r"^rows: 1 row \(row 2, field 'answer': missing\) cannot be read, 1 can"),
         ([{"query": "?"}], "^rows is not GSM8K's JSON lines"),
         ([TASKS[0], TASKS[0]], r"^rows: 1 row \(row 2, field 'row': '1' is the id of an earlier row"),
+        (
+            [lq.Task("gsm8k", "", one, "?") for one in ("a\0", "a\ufffd")],
+            r"^rows: 1 row \(row 2, field 'row': '.*' is the id",
+        ),
+        ([lq.Task("gsm8k", "", "1", "?", None)], "row 1, field 'inputs': expected a mapping, found NoneType"),
+        ([lq.Task("gsm8k", "", 1, "?")], "row 1, field 'row': expected a text, found int"),
+        ([{"question": "?", "answer": "#### 1", (1,): 2}], "row 1: cannot be written as JSON: keys must be str"),
+        ([{"question": "?", "answer": 10**5000}], "row 1: cannot be written as JSON: Exceeds the limit"),
         ([lq.Task("gsm8k", "", "1", "?", gold=float("nan"))], "row 1, field 'gold': cannot be written as JSON"),
         ([lq.Task("gsm8k", "", "1", "?", {"a": b"b"})], "row 1, field 'inputs': cannot be written as JSON"),
         ([lq.Task("gsm8k", "", "1", 5)], "row 1, field 'question': expected a text, found int"),
@@ -128,6 +136,50 @@ def test_a_bad_argument_is_named_in_one_line(arguments, problem, deployment):
             **{"benchmark": "gsm8k", "rows": ROWS, "formulation": "direct", "solver": "function:x:y"} | arguments
         )
     assert "\n" not in str(error.value)
+
+
+@embedded
+@pytest.mark.parametrize("limit", [0, -1, "5", 1.5, True, None, 2**70])
+def test_a_number_of_jobs_that_cannot_be_listed_is_named(limit, deployment):
+    with pytest.raises(lq.SpecError, match=r"^limit is .*: expected ") as error:
+        lq.list_jobs(limit=limit)
+    assert "\n" not in str(error.value)
+
+
+@embedded
+@pytest.mark.parametrize(("limit", "rows"), [(0, 2), (1, 1), (2, 2), (7, 2)])
+def test_a_limit_takes_the_first_rows_and_all_where_there_are_fewer(limit, rows, deployment):
+    job = GSM8K(rows=TASKS, limit=limit).wait()
+    assert [one.task.row for one in job.episodes()] == ["1", "2"][:rows] and job.facts["items"] == rows
+
+
+@embedded
+def test_given_rows_are_converted(deployment):
+    row = {"question": "What is 2 + 3?", "answer": "It is 2+3=<<2+3=5>>5.\n#### 5"}
+    job = lq.convert("gsm8k", rows=[row, row | {"question": "And?"}], split="train", limit=1, tags={"a": "b"}).wait()
+    (one,) = job.episodes("level>=executed")
+    assert (job.facts["kind"], one.answer, one.scores["executed"]) == ("convert", "5", 1.0)
+    assert job.report()["value"] == 1 and lq.list_jobs("tag.a=b")[0].id == job.id
+    for arguments, problem in (({"reasks": 11}, "^reasks is 11"), ({"rows": []}, "rows has no row"),
+                               ({"subgoals": "x"}, "No kind of subgoals called 'x'")):  # fmt: skip
+        with pytest.raises(lq.SpecError, match=problem):
+            lq.convert("gsm8k", **{"rows": [row], "split": "train"} | arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"metrics": "em"}, "^The metrics of a scorer are 'em': expected a tuple of names"),
+        ({"metrics": ("two words",)}, "^The metric 'two words' of a scorer is expected to be a name"),
+        ({"name": "a=b"}, "^The metric 'a=b' of a scorer"),
+        ({"version": 2}, "^The version of a scorer is 2: expected a text"),
+        ({"version": "a\0b"}, "^The version of a scorer is 'a.x00b': expected a text"),
+    ],
+)
+@embedded
+def test_a_scorer_that_filters_cannot_name_is_refused(options, problem, deployment):
+    with pytest.raises(lq.SpecError, match=problem):
+        lq.Scorer(**{"name": "short", "judge": len} | options)
 
 
 def test_objects_of_a_module_are_named_by_it():

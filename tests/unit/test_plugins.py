@@ -75,6 +75,19 @@ def test_a_line_changed_in_any_file_of_the_package_is_other_code(site):
     assert before != after == digest_of("mylab")
 
 
+@pytest.mark.parametrize("path", ["prompt.txt", "inner/rules.py", "inner/deep/words.json"])
+def test_any_file_at_any_depth_and_its_name_are_part_of_the_code(site, path):
+    install(site)
+    file = site / "mylab" / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("one")
+    before = digest_of("mylab.widgets")
+    file.write_text("two")
+    changed = digest_of("mylab.widgets")
+    file.rename(file.with_name("renamed"))
+    assert len({before, changed, digest_of("mylab.widgets")}) == 3
+
+
 def test_a_module_alone_and_a_package_in_a_namespace_have_a_digest(site):
     (site / "mylab_alone.py").write_text("x = 1\n")
     (site / "mylab_other.py").write_text("x = 2\n")
@@ -90,6 +103,7 @@ def test_a_module_alone_and_a_package_in_a_namespace_have_a_digest(site):
 def test_a_built_in_name_means_the_built_in_object(site, registry):
     install(site, built="mylab.widgets:small")
     assert registry.load("built") == BUILT and "mylab.widgets" not in sys.modules
+    assert registry.names == ("built",) and registry.plugin_names == () and registry.plugin("built") is None
 
 
 def test_a_name_that_two_distributions_use_is_refused_and_others_are_not(site, registry):
@@ -143,6 +157,34 @@ def test_a_module_that_is_not_found_is_told_of_with_where_to_list_its_folder(sit
         registry.load("mylab_needs:reply")
 
 
+def test_an_object_of_an_installed_package_says_its_distribution_also_under_a_dotted_name(site, registry):
+    install(site, version="1.5")
+    (site / "mylab_things-1.5.dist-info" / "top_level.txt").write_text("mylab\n")
+    plugins.TRUSTED.add_named("mylab.widgets:big")
+    assert str(registry.plugin("mylab.widgets:big")).startswith("mylab-things 1.5, code ")
+
+
+def test_the_function_of_an_address_that_a_person_gives_is_trusted():
+    trusted = TrustedModules()
+    trusted.add_named("function:mylab.models:reply")
+    assert trusted.has("mylab.models") and not trusted.has("mylab") and trusted.as_setting() == "mylab.models"
+
+
+def test_what_one_process_trusts_is_told_to_another(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "mylab_told.py").write_text(WIDGETS)
+    one, other = TrustedModules(), TrustedModules()
+    monkeypatch.chdir(tmp_path)
+    one.add_listed("theirs,./own")
+    one.add_named("mylab.tasks:benchmark")
+    monkeypatch.chdir("/")  # it may work in another folder
+    other.add_listed(one.as_setting())
+    for module in ("theirs", "mylab.tasks", "mylab_told"):
+        assert other.has(module)
+    assert not other.has("mylab") and other.as_setting() == one.as_setting()
+
+
 def test_a_listed_module_lets_in_what_is_inside_it_and_nothing_else(site):
     trusted = TrustedModules()
     trusted.add_listed(" mylab.tasks , theirs")
@@ -177,8 +219,13 @@ def test_a_setting_that_cannot_be_read_is_told_of(listed, told):
 
 
 def test_what_only_another_process_has_is_told_of(registry):
-    with pytest.raises(SpecError, match="exists only in the process that defined it"):
-        registry.load("__main__:mine")
+    assert registry.knows("__main__:mine") and registry.knows("__main__:not a name") and not registry.knows("mine")
+    for name in ("__main__:mine", "__main__:not a name"):
+        with pytest.raises(SpecError, match="exists only in the process that defined it"):
+            registry.load(name)
+    with pytest.raises(SpecError, match=r"The widget '__main__:mine' is an object of int: expected one of list"):
+        registry.add("__main__:mine", 7, "ab")
+    assert "__main__:mine" not in registry
     registry.add("__main__:mine", [7], "ab")
     assert registry.load("__main__:mine") == [7] and registry.plugin("__main__:mine").digest == "ab"
 

@@ -11,7 +11,7 @@ from tests.command_tree import all_commands
 
 def test_they_are_those_of_the_command_line():
     commands, seen = all_commands(), set()
-    for command in ("evaluate", "infer", "convert"):
+    for command in ("evaluate", "infer", "convert", "train sft", "train experts"):
         for one in (one for one in commands[command].params if one.name in RANGES):
             most = math.inf if isinstance(one.min, float) else MAX_INTEGER
             assert RANGES[one.name] == (one.min, most if one.max is None else one.max), f"{command} {one.name}"

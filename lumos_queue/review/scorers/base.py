@@ -33,7 +33,11 @@ class Scorer:
     metrics: tuple[str, ...] = ()  #: that it gives; (): one, of its own name
 
     def __post_init__(self) -> None:
-        """Raises SpecError for a name that filters cannot write."""
+        """Raises SpecError for a name that filters cannot write, and a version that cannot be compared."""
+        if isinstance(self.metrics, str):
+            raise SpecError(f"The metrics of a scorer are '{self.metrics[:80]}': expected a tuple of names.")
+        if not isinstance(self.version, str) or not self.version.isprintable():
+            raise SpecError(f"The version of a scorer is {self.version!r:.80}: expected a text such as '1'.")
         for metric in self.names:
             if not _METRIC.fullmatch(metric):
                 raise SpecError(f"The metric '{metric[:80]}' of a scorer is expected to be a name such as exact_match.")

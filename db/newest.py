@@ -1,0 +1,18 @@
+"""Which score counts where a scorer has judged an episode in several versions: the newest, in the order of bytes."""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement, collate, exists
+from sqlalchemy.orm import aliased
+
+from db.models import ScoreRow
+
+
+def is_replaced(dialect: str) -> ColumnElement[bool]:
+    """Whether a newer version of its scorer has judged what a row of ScoreRow is about."""
+    later, order = aliased(ScoreRow), "C" if dialect == "postgresql" else "BINARY"
+    return exists().where(
+        later.episode == ScoreRow.episode,
+        later.metric == ScoreRow.metric,
+        collate(later.version, order) > collate(ScoreRow.version, order),
+    )
