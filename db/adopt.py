@@ -16,7 +16,18 @@ from sqlalchemy.orm import aliased
 
 from db.connection import numbers
 from db.jobs import lock_job
-from db.models import STEPS, Attempt, EpisodeArtifact, EpisodeRow, Item, JobEndpoint, JobRow, ScoreRow, VerdictRow
+from db.models import (
+    STEPS,
+    Attempt,
+    EpisodeArtifact,
+    EpisodeRow,
+    Item,
+    JobEndpoint,
+    JobRow,
+    ScoreRow,
+    Scoring,
+    VerdictRow,
+)
 from db.repeats import Store, store_first
 from db.states import HIDDEN, ItemState, JobState
 from db.sums import add_counted
@@ -71,6 +82,7 @@ def store_adopting(source: Source, dataset: str, tasks: int) -> Store:
         owe(connection, job, first, last)
         if first == 0:
             _copy_endpoints(connection, source.job, job)
+            _copy_scorings(connection, source.job, job)
         pairs = _pair(connection, source, job, tasks, first, last)
         if not pairs:
             return
@@ -131,6 +143,15 @@ def _copy_endpoints(connection: Connection, source: str, job: str) -> None:
     names = ("role", "url", "identity", "seen_at")
     said = select(literal(job), *(getattr(JobEndpoint, name) for name in names)).where(JobEndpoint.job == source)
     connection.execute(insert(JobEndpoint).from_select(["job", *names], said.order_by(JobEndpoint.id)))
+
+
+def _copy_scorings(connection: Connection, source: str, job: str) -> None:
+    """Which scorers gave the scores that are copied, so that they can judge the job's own episodes as well."""
+    names = ("metric", "version", "scorer", "code", "scored_by", "scored_at")
+    there = select(literal(job), *(getattr(Scoring, name) for name in names)).where(Scoring.job == source)
+    connection.execute(insert(Scoring).from_select(["job", *names], there))
+    main = select(JobRow.main_metric).where(JobRow.id == source).scalar_subquery()
+    connection.execute(update(JobRow).where(JobRow.id == job, JobRow.main_metric == "").values(main_metric=main))
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 from lumos_queue.scoring.statistics import weighted_interval
 from lumos_queue.util.version import code_version
+
+log = logging.getLogger(__name__)
 
 
 def kept_baselines(connection: Connection, job: Any, benchmark: Benchmark) -> dict[str, dict[str, Any]]:
@@ -39,10 +42,19 @@ def kept_baselines(connection: Connection, job: Any, benchmark: Benchmark) -> di
 
 
 def baselines(benchmark: Benchmark, tasks: Sequence[Task]) -> dict[str, dict[str, Any]]:
-    """The score of each baseline (a rule without a model) on these tasks, weighted like the agent's score."""
+    """The score of each baseline (a rule without a model) on these tasks, weighted like the agent's score.
+
+    None of them where the benchmark fails on these tasks: what else is known of a job is told all the same.
+    """
+    try:
+        judged = benchmark.baselines(tasks)
+    except Exception as error:  # whatever a plug-in raises, or a built-in one on rows without gold answers
+        problem = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        log.warning("the baselines of '%s' cannot be computed on these tasks: %s", benchmark.name, problem)
+        return {}
     sets = [float(len(task.inputs.get("sets", "1"))) for task in tasks]
     found = {}
-    for name, verdicts in benchmark.baselines(tasks).items():
+    for name, verdicts in judged.items():
         weights = (
             sets if len(verdicts) == len(tasks) else [1.0] * len(verdicts)
         )  # otherwise there is one verdict for each step

@@ -101,8 +101,10 @@ def make_report(connection: Connection, job: Any) -> Report:
         report |= _scorings(connection, job.id)
     elif job.kind == "evaluate":
         benchmark, infer = benchmark_of(job), job.spec["infer"]
-        report |= job_scores(connection, job, (*benchmark.metrics, *added_metrics(connection, job.id)))
-        report |= sample_figures(connection, job, benchmark.metrics[0])
+        # A plug-in may have come to put another metric first: the job keeps its own.
+        metrics = (job.main_metric, *benchmark.metrics, *added_metrics(connection, job.id))
+        report |= job_scores(connection, job, tuple(dict.fromkeys(metrics)))
+        report |= sample_figures(connection, job, job.main_metric)
         if benchmark.groups or benchmark.overalls:
             values = values_by_metric(connection, job.id)
             report |= split_by_group(job, values, benchmark, keyed_tasks(connection, job.id))

@@ -65,8 +65,7 @@ def _score(connection: Connection, jobs: dict[int, str]) -> dict[str, Any] | Non
     triples, by_seed, judged, items = [], {}, 0, 0
     for seed, identifier in jobs.items():
         job = get_job(connection, identifier)
-        metric = open_benchmark(job.benchmark).metrics[0]
-        values = values_by_metric(connection, job.id).get(metric, [])
+        values = values_by_metric(connection, job.id).get(job.main_metric, [])
         triples += [(task, value, 1.0) for task, value, _ in values]
         triples += [((identifier, number), 0.0, 1.0) for number in range(job.items - len(values))]
         by_seed[seed] = round(sum(value for _, value, _ in values) / job.items, 6)

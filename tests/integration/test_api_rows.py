@@ -263,3 +263,15 @@ def test_any_text_comes_back_in_frames():
     assert list(frame["answer"]) == table["answer"].to_pylist() == ["a�b", "nan", "a�b", LONG]
     assert found.to_dataset()["answer"][3] == LONG and list(frame["ending"]) == ["answered"] * 4
     assert not frame["score"].isna().any()
+
+
+def test_a_task_whose_gold_answer_is_lacking_is_a_fault_beside_others_that_are_judged(caplog):
+    job = GSM8K(rows=[*TASKS, lq.Task("gsm8k", "", "3", "And?", gold={})]).wait(timeout=30)
+    report = job.report()
+    assert (report["endings"], report["correct"], report["bounds"]) == (
+        {"answered": 2, "infra_error": 1},
+        0,
+        [0, 0.333333],
+    )
+    assert report["baselines"] == {} and [one["message"] for one in report["problems"]] == ["KeyError: 'answer'"]
+    assert "the baselines of 'gsm8k' cannot be computed on these tasks: KeyError: 'answer'" in caplog.text

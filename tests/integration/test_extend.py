@@ -126,6 +126,19 @@ def test_what_infrastructure_ended_is_not_adopted(home, server, capsys):
     assert (report["adopted"]["episodes"], report["endings"].get("infra_error")) == (2, None)
 
 
+@pytest.mark.parametrize("kind", ["evaluate", "infer"])
+def test_scores_that_were_added_are_adopted_with_what_gave_them(home, server, capsys, kind):
+    _, first = run(capsys, kind, *evaluate(server, "--limit", "3")[1:])
+    assert run(capsys, "score", first["job"], "--scorer", "same_words")[1]["episodes"] == 3
+    _, report = run(capsys, "extend", first["job"], "--limit", "5")
+    assert {one["metric"] for one in report["scorings"]} == {"same_words", "word_f1"}
+    assert run(capsys, "score", report["job"], "--scorer", "same_words")[1]["episodes"] == 2
+    found = run(capsys, "report", report["job"])[1]
+    assert found["metrics"]["same_words"]["of"] == 5
+    assert found["metric"] == ("accuracy" if kind == "evaluate" else "same_words")
+    recounted(home, report["job"])
+
+
 def test_adopted_episodes_are_whole_and_the_parent_may_go(home, server, capsys):
     _, first = run(capsys, *evaluate(server, "--limit", "3"))
     steps = {table: count(home, table) for table in (*STEPS.values(), Attempt, ScoreRow, EpisodeArtifact)}
