@@ -69,6 +69,12 @@ def _check(connection: Connection, job: str, scorer: ScorerCode) -> None:
                 f"Job {job} has scores of '{metric}', version {scorer.version}, from other code ({other.code}; here "
                 f"{scorer.code}): give the scorer a new version, and the newest counts."
             )
+        newest = max((one.version for one in mine), key=str.encode, default="")
+        if scorer.version.encode() < newest.encode() and scorer.version not in {one.version for one in mine}:
+            raise SpecError(
+                f"Job {job} has scores of '{metric}', version {newest}, which would count before {scorer.version}: "
+                f"versions are compared as texts. Give the scorer one that comes later, such as '{newest}.1'."
+            )
 
 
 def _has_scores(job: str, metric: str) -> Any:

@@ -241,10 +241,13 @@ def test_an_evaluation_keeps_its_main_metric_and_its_own_scores(database):
 def test_the_newest_version_counts_wherever_a_score_is_told(database, samples):
     job = scored_job(database, [[0] * samples] * 4, kind="infer")
     total = 4 * samples
-    for version, value in (("1", 1.0), ("3", 0.0), ("2", 1.0)):  # the last one is older than what is there
+    for version, value in (("1", 1.0), ("3", 0.0)):
         scorer = named(lambda episode, value=value: value, version=version, digest=version)
         assert score_job(database, SETTINGS, job, scorer).episodes == total
-    assert len(rows(database, job)) == 3 * total  # all are kept
+    older = rf"^Job {job} has scores of 'long', version 3, which would count before 12: .* such as '3\.1'\.$"
+    with pytest.raises(SpecError, match=older):
+        score_job(database, SETTINGS, job, named(lambda episode: 1.0, version="12", digest="12"))
+    assert len(rows(database, job)) == 2 * total  # all are kept
     assert count_episodes(database, parse_where(f"job={job} score=0")) == total
     assert sums(database, job) == {0.0: total} and is_right(database)
     with database.engine.connect() as connection:
@@ -255,7 +258,7 @@ def test_the_newest_version_counts_wherever_a_score_is_told(database, samples):
     assert (report["value"], report["complete"], report["metrics"]["long"]["of"]) == (0, True, total)
     assert report["ci95"][0] <= report["value"] <= report["ci95"][1]
     assert (summed.n, summed.wv) == (total, 0)
-    assert [(one["metric"], one["version"]) for one in report["scorings"]] == [("long", one) for one in "123"]
+    assert [(one["metric"], one["version"]) for one in report["scorings"]] == [("long", one) for one in "13"]
 
 
 def test_a_newer_version_that_has_judged_some_counts_for_these(database, monkeypatch):
