@@ -35,6 +35,8 @@ _AFTER = {
 
 def get_job(connection: Connection, job: str) -> Row:
     """The job's row. Raises SpecError when there is none; a beginning of an id that only one job has will do."""
+    if not job:  # every id begins with it
+        raise SpecError("The job's id is empty. List the jobs with: lumos jobs")
     escaped = job.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     named = JobRow.id.like(f"{escaped}%", escape="\\")
     found = connection.execute(select(JobRow.__table__).where(named, JobRow.state.not_in(HIDDEN)).limit(2)).all()

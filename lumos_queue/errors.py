@@ -81,6 +81,10 @@ class EpisodeError(LumosError):
         super().__init__(message)
 
 
+class PluginFault(LumosError):
+    """Raised when code of others does not do what it has to: it ends the episode, which a corrected plug-in resumes."""
+
+
 class NeedsAttention(LumosError):
     """Raised when a job cannot go on before a person has done something: the item stays owed and the job pauses.
 

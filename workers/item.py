@@ -13,9 +13,10 @@ from db.models import Attempt
 from db.states import JobState
 from db.stops import JobStop
 from lumos_queue.episode import Diverged
-from lumos_queue.errors import InfrastructureError, NeedsAttention, SpecError
+from lumos_queue.errors import InfrastructureError, NeedsAttention, PluginFault, SpecError
 from lumos_queue.jobs.base import ItemResult, Job, Work
 from lumos_queue.records import Ending, Outcome
+from lumos_queue.util.failures import tell_failure
 from lumos_queue.util.sanitize import storable
 
 log = logging.getLogger(__name__)
@@ -29,6 +30,7 @@ class ItemRunner:
         """`context` is what the job opened."""
         self._job, self._context, self._buffer, self._code_version = job, context, buffer, code_version
         self._heads = job.prompt_prefixes()
+        self._faults: set[str] = set()  # that the log has told of
 
     async def run(self, item: Claimed) -> Finished:
         """Run the item, from the last step that is recorded of it.
@@ -53,9 +55,11 @@ class ItemRunner:
         except Exception as error:
             if item.task is None and isinstance(error, SpecError | NeedsAttention):
                 raise
-            # A fault of ours, not of the model or a server: trying again would meet it again. The row says so.
-            log.exception("item %s failed", item.id)
-            problem = storable(f"{type(error).__name__}: {error}")[0]
+            # A fault of code, not of the model or a server: trying again would meet it again. The row says so.
+            problem = storable(str(error) if isinstance(error, PluginFault) else tell_failure(error))[0]
+            if problem not in self._faults:  # others may meet it, too
+                self._faults.add(problem)
+                log.error("item %s: %s", item.ordinal, problem, exc_info=not isinstance(error, PluginFault))
             if item.task is None:  # no episode could say so, and later items may need this one
                 again = item.claim < MAX_CLAIMS
                 raise (InfrastructureError if again else SpecError)(problem) from error

@@ -38,7 +38,7 @@ class Episodes:
     """The finished episodes that meet a filter. Each use reads the database anew, and only reads it.
 
     A loop gives each whole, with its task, scores and steps, in the order of their ids and in constant memory. A table
-    has a row for each, with the columns of `v_episodes` (docs/queries.md) and `metric:NAME` for each metric.
+    has a row for each, with columns of `v_episodes` (docs/python_api.md) and `metric:NAME` for each metric.
 
     >>> import lumos_queue as lq
     >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "7", limit=5).wait()

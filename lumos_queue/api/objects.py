@@ -26,8 +26,9 @@ _ELSEWHERE = (IN_PROCESS, "builtins")  #: modules that no other process can find
 
 def name_benchmark(benchmark: str | Benchmark, deployment: Settings) -> str:
     """The registered name of a benchmark. Its `domain` may be an object, too. Raises SpecError as `name_object`."""
-    if isinstance(benchmark, Benchmark) and isinstance(benchmark.domain, Domain):
-        benchmark.domain = name_object(DOMAINS, benchmark.domain, benchmark.domain.name, deployment)
+    domain = getattr(benchmark, "domain", None)
+    if isinstance(benchmark, Benchmark) and isinstance(domain, Domain):
+        benchmark.domain = name_object(DOMAINS, domain, domain.name, deployment)
     return name_object(BENCHMARKS, benchmark, getattr(benchmark, "name", ""), deployment)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.checks import check_benchmark
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.records import Task
 from lumos_queue.util.registry import Registry
@@ -39,6 +40,7 @@ BENCHMARKS: Registry[Benchmark] = Registry(
     {name: f"lumos_queue.benchmarks.{name}.benchmark:benchmark" for name in _USES},
     "benchmarks",
     Benchmark,
+    check_benchmark,
 )
 TESTABLE = tuple(name for name, uses in _USES.items() if TEST in uses)  #: `lumos evaluate NAME`
 TEACHABLE = tuple(name for name, uses in _USES.items() if TEACH in uses)  #: `lumos convert NAME`

@@ -15,8 +15,8 @@ _WHERE = "Which episodes: terms FIELD OPERATOR VALUE that must all hold, as in '
 
 def episodes(
     job: Annotated[
-        str, typer.Argument(metavar="JOB", help="Only of this job: its id, or an unambiguous beginning of it.")
-    ] = "",
+        str | None, typer.Argument(metavar="JOB", help="Only of this job: its id, or an unambiguous beginning of it.")
+    ] = None,
     where: Annotated[str, typer.Option(metavar="FILTER", help=_WHERE)] = "",
     after: Annotated[
         str,
@@ -40,7 +40,7 @@ def episodes(
     with database(read_settings()) as opened:
         wanted = read_where(opened, where)
         with reading(opened) as connection:
-            own = get_job(connection, job).id if job else ""
+            own = get_job(connection, job).id if job is not None else ""
             inside = Filter((term("job", "=", own),)) if own else Filter()
             start = _resolve_start(connection, own, after) if after else 0
             page = find_page(connection, inside & wanted, start, limit + 1)

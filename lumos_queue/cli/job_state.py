@@ -11,18 +11,13 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.submit import finish
 
-NO_ID = "The job's id is empty. List the jobs with: lumos jobs"
-
 
 def _change(job: str, change: str) -> tuple[Any, Any]:
     """Apply one of db.jobs' changes of state; returns the settings and the job's row afterwards."""
     import db.jobs
-    from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    if not job:  # every id begins with it
-        raise SpecError(NO_ID)
     settings = read_settings()
     with database(settings) as opened:
         with opened.engine.connect() as connection:
@@ -142,10 +137,7 @@ def resume(
     infra_error, are run again.
     """
     from lumos_queue.cli.run import run_stored
-    from lumos_queue.errors import SpecError
 
-    if not job:  # every id begins with it
-        raise SpecError(NO_ID)
     accepted = _check_resume(job, accept_plugin)
     settings, row = _requeue(job, only) if only else _change(job, "resume")
     if row.state == JobState.DONE:
@@ -172,12 +164,9 @@ def rm(
     """
     from db.jobs import check_removable, remove
     from lumos_queue.cli.removal import describe_removal, find_whole, is_agreed
-    from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    if not job:
-        raise SpecError(NO_ID)
     with database(read_settings()) as opened:
         with opened.engine.connect() as connection:
             row = find_whole(connection, job)

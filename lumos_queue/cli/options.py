@@ -54,8 +54,9 @@ AgentName = Annotated[
 Planner = Annotated[
     str,
     typer.Option(
-        help="Its endpoint: tgi://HOST:PORT, openai://HOST:PORT?model=NAME, local:DIR, run:JOB (what a training job "
-        "wrote, for the grounder too) or scripted:FILE."
+        help="Its endpoint: tgi://HOST:PORT, openai://HOST:PORT?model=NAME, chat://HOST:PORT?model=NAME (instruct "
+        "models, with --shots), local:DIR, run:JOB (what a training job wrote, for the grounder too), "
+        "function:package.module:NAME or scripted:FILE (docs/endpoints.md)."
     ),
 ]
 Grounder = Annotated[str, typer.Option(help="Its endpoint, as for --planner.")]

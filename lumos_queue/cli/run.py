@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from shlex import quote
@@ -21,6 +22,7 @@ from lumos_queue.reports.completeness import completeness, remark
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
 from lumos_queue.submission.store import Rows
+from lumos_queue.util.plugins import TRUSTED
 from workers.embedded import EmbeddedRun
 from workers.watchdog import Watchdog
 
@@ -153,12 +155,19 @@ def _watch(
             signal.signal(number, handler)
     if given_up and shown.state not in STOPPED:
         output.say(output.harmless(given_up))
-        output.say(f"nothing is lost. Once this is fixed, go on with: lumos resume {shown.job}")
+        output.say(f"nothing is lost. Once this is fixed, go on with: {_resume_command(shown.job)}")
         return Exit.INCOMPLETE
     if unasked and shown.state not in STOPPED:
         tell_how_to_approve(shown.database, shown.settings, shown.job)
         return Exit.INCOMPLETE
     if asked.is_set() and shown.state not in STOPPED:
-        output.say(f"stopped; nothing is lost. Go on with: lumos resume {shown.job}")
+        output.say(f"stopped; nothing is lost. Go on with: {_resume_command(shown.job)}")
         return Exit.INTERRUPTED
     return Exit.FINE
+
+
+def _resume_command(job: str) -> str:
+    """With the folders of modules that were named here: a name from the database is imported only if it is listed."""
+    folders = TRUSTED.folders_given()
+    listed = [*filter(None, [os.environ.get("LUMOS_PLUGINS", "")]), *folders]
+    return f"LUMOS_PLUGINS={quote(','.join(listed))} lumos resume {job}" if folders else f"lumos resume {job}"

@@ -28,6 +28,7 @@ LISTS_ALL = ("vllm", "sglang", "llamacpp")
 #: Those that take `structured_outputs`, which replaced vLLM's `guided_regex` (removed in 0.12). Releases without it
 #: ignore it, as they do every unknown field: so replies are judged, too.
 CONSTRAINED = frozenset(("vllm",))
+_OUR_PATH = "leave out /v1, which requests have themselves; "
 
 
 class OpenAI(ServerEndpoint):
@@ -121,7 +122,7 @@ class OpenAI(ServerEndpoint):
         if health != 200 and not models:
             raise EndpointRefused(
                 f"{self.url} is not a server of the OpenAI protocol (GET /health answered {health}): "
-                "for text-generation-inference write tgi://HOST:PORT.",
+                f"{_OUR_PATH if self.url.endswith('/v1') else ''}for text-generation-inference write tgi://HOST:PORT.",
                 status=health,
             )
         name = self._model or _only(models, self.url)

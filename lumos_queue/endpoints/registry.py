@@ -8,7 +8,7 @@ from lumos_queue.endpoints.base import Endpoint, EndpointSettings
 from lumos_queue.endpoints.functions import FUNCTIONS
 from lumos_queue.endpoints.schemes import EndpointScheme
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.util.plugins import Plugin
+from lumos_queue.util.plugins import Plugin, is_dotted
 from lumos_queue.util.registry import Registry
 
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")  #: what an address can begin with (RFC 3986, section 3.1)
@@ -39,7 +39,10 @@ def check_url(url: str) -> None:
             f"An endpoint is written as SCHEME:ADDRESS; choose a scheme: {', '.join(sorted(SCHEMES.names))}."
         )
     if scheme not in SCHEMES:
-        raise unknown("endpoint scheme", scheme, SCHEMES.names)
+        if is_dotted(url):
+            raise SpecError(f"'{url[:80]}' has no scheme: write function:{url[:80]} for a Python function.")
+        hint = " A vLLM or SGLang server is openai:// or chat://, text-generation-inference is tgi://."
+        raise SpecError(f"{unknown('endpoint scheme', scheme, (*SCHEMES.names, 'run'))}{hint}")
     SCHEMES.load(scheme).check_url(url)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.benchmarks.checks import score_episode
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask, Commands
 from lumos_queue.endpoints.roles import JUDGE
@@ -63,8 +64,8 @@ class Evaluate:
 
         tried = EpisodeResult(answer, run.outcome.ending, run.actions, votes[-1], agent.tools, load, run.approved)
         # A thread for every episode would cost more than most scores do.
-        judged = asyncio.to_thread(benchmark.score, task, tried) if benchmark.slow else None
-        return ItemResult(run.outcome, tuple(await judged if judged else benchmark.score(task, tried)))
+        judged = asyncio.to_thread(score_episode, benchmark, task, tried) if benchmark.slow else None
+        return ItemResult(run.outcome, tuple(await judged if judged else score_episode(benchmark, task, tried)))
 
 
 def with_judge(

@@ -13,6 +13,7 @@ from lumos_queue.endpoints.base import Endpoint
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.episode import EpisodeRun, Generate, Journal, run_episode
+from lumos_queue.errors import PluginFault
 from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.prefill import PrefilledReplies
 from lumos_queue.execution.tools.opening import open_caller
@@ -22,6 +23,7 @@ from lumos_queue.jobs.base import Identity, ItemResult, Work
 from lumos_queue.jobs.images import Images
 from lumos_queue.limits import Limits, limit_formulation
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Outcome
 from lumos_queue.settings import Settings
 
 UNSEEN = "--yes"  #: who approved a plan that nobody was shown
@@ -127,4 +129,9 @@ class Infer:
             if "given" in work.task.inputs:
                 replies = PrefilledReplies(work.task.inputs)
                 perform, formulation = replies.prefill(perform), replies.watch(formulation)
-            return await run_episode(formulation, work.task, self.agent, journal, perform)
+            run = await run_episode(formulation, work.task, self.agent, journal, perform)
+        if not isinstance(run.outcome, Outcome):
+            raise PluginFault(
+                f"the formulation '{self.formulation}' ends with {run.outcome!r:.80}: expected an lq.Outcome"
+            )
+        return run

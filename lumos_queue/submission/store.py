@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,15 @@ from db.datasets import NewDataset
 from db.new_jobs import create_job
 from db.tags import UNNAMED, NameAndTags
 from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.checks import is_built_in
 from lumos_queue.commands import Digest
-from lumos_queue.errors import BadRow, SpecError, unknown
+from lumos_queue.errors import BadRow, LumosError, SpecError, unknown
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from lumos_queue.submission.task_file import TaskFile
+from lumos_queue.util.failures import tell_failure
 from lumos_queue.util.images import media_type_of, read_image
 from lumos_queue.util.sanitize import storable, storable_json
 
@@ -66,6 +68,24 @@ class Rows:
         return NewDataset(self.digest, self.benchmark.name, self.split, self.benchmark.licence, self.tasks)
 
 
+def _rows_of_plugin(benchmark: Benchmark, rows: Iterable[Any]) -> Iterator[Task | BadRow]:
+    """The rows that a benchmark of others reads. Raises SpecError where it fails, or gives something else."""
+    try:
+        for number, row in enumerate(rows, start=1):
+            if not isinstance(row, Task | BadRow):
+                raise SpecError(
+                    f"The benchmark '{benchmark.name}' gives {row!r:.80} as row {number}: expected an lq.Task, or an "
+                    "lq.BadRow that says why it is none."
+                )
+            yield row
+    except (LumosError, OSError):
+        raise
+    except Exception as error:
+        raise SpecError(
+            f"The benchmark '{benchmark.name}' fails while its rows are read: {tell_failure(error)}."
+        ) from error
+
+
 def read_rows(
     benchmark: Benchmark,
     path: Path | None,
@@ -92,7 +112,8 @@ def read_rows(
         raise SpecError(f"The benchmark '{benchmark.name}' is generated: it reads no --data.")
     tasks, content = TaskFile(benchmark.name), Digest(benchmark.name)
     bad, wrong = BadRows(), BadRows()
-    for row in reading.read(path, split, **(options or {})):
+    rows = reading.read(path, split, **(options or {}))
+    for row in rows if is_built_in(benchmark) else _rows_of_plugin(benchmark, rows):
         if isinstance(row, BadRow):
             bad.add(row)
             if not row.leave_out:

@@ -14,5 +14,6 @@ from lumos_queue.util.version import RELEASE
 def install_command(extras: str) -> str:
     """The command that installs these extras, `local` or `local,experts`: of the checkout, or else of the wheel."""
     checkout = Path(__file__).resolve().parents[2]
-    source = checkout if (checkout / "pyproject.toml").is_file() else f"lumos_queue-{RELEASE}-py3-none-any.whl"
-    return f"pip install {shlex.quote(f'{source}[{extras}]')}"
+    if (checkout / "pyproject.toml").is_file():  # the code that runs is that of the checkout, and is to stay so
+        return f"pip install -e {shlex.quote(f'{checkout}[{extras}]')}"
+    return f"pip install {shlex.quote(f'lumos_queue-{RELEASE}-py3-none-any.whl[{extras}]')}"

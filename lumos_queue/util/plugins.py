@@ -69,6 +69,7 @@ class TrustedModules:
 
     def __init__(self) -> None:
         self._modules: set[str] = set()
+        self._given: set[str] = set()  # of these, those that only the person who runs this process has named
         self._folders: list[str] = []
 
     def add_listed(self, listed: str) -> None:
@@ -77,7 +78,7 @@ class TrustedModules:
         A folder is searched after all others for modules. Raises SpecError for what is neither.
         """
         for entry in filter(None, (one.strip() for one in listed.split(","))):
-            if "/" in entry:
+            if "/" in entry or entry == ".":
                 folder = os.path.realpath(from_launch(os.path.expanduser(entry)))
                 if not os.path.isdir(folder):
                     raise SpecError(
@@ -99,11 +100,22 @@ class TrustedModules:
         for name in names:
             name = name.removeprefix("function:")
             if is_dotted(name):
-                self._modules.add(name.partition(":")[0])
+                module = name.partition(":")[0]
+                if not self.has(module):
+                    self._given.add(module)
+                self._modules.add(module)
 
     def as_setting(self) -> str:
         """What LUMOS_PLUGINS has to be for another process to trust the same."""
         return ",".join([*sorted(self._modules), *self._folders])
+
+    def folders_given(self) -> list[str]:
+        """The folders of modules that were named here: what LUMOS_PLUGINS has to list for another process to go on."""
+        found = (_find_top(module) for module in self._given)
+        paths = (one.origin if one.origin else next(iter(one.submodule_search_locations or ())) for one in found)
+        package = os.path.sep + "__init__.py"
+        tops = (path.removesuffix(package) if path.endswith(package) else path for path in paths)
+        return sorted({os.path.dirname(os.path.abspath(top)) for top in tops})
 
     def has(self, module: str) -> bool:
         parts = module.split(".")
@@ -169,7 +181,7 @@ def _load(
         problem = " ".join(str(error).split())[:200]
         remedy = ""
         if isinstance(error, ModuleNotFoundError) and not distribution and f"{module}.".startswith(f"{error.name}."):
-            remedy = " If a file has it, list the file's folder: LUMOS_PLUGINS=./FOLDER."
+            remedy = " If a file has it, list the file's folder: LUMOS_PLUGINS=. for this one."
         raise SpecError(f"{told} cannot be imported: {type(error).__name__}: {problem}.{remedy}") from error
     if not distribution:
         distribution, version = _distribution_of(module)

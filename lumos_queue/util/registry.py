@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
@@ -18,11 +18,17 @@ class Registry(Generic[T]):
     A built-in name means the built-in object, whatever a plug-in calls its own.
     """
 
-    def __init__(self, noun: str, places: Mapping[str, str], group: str = "", kind: type | None = None):
-        """`group`: of util/plugins.py, in which others may name objects; '': none. `kind`: what these have to be."""
+    def __init__(
+        self, noun: str, places: Mapping[str, str], group: str = "", kind: type | None = None,
+        check: Callable[[str, T], None] | None = None,
+    ):  # fmt: skip
+        """`group`: of util/plugins.py, in which others may name objects; '': none.
+
+        `kind`: what these have to be. `check`: gets the name and the object, and raises SpecError for a wrong one.
+        """
         self._noun = noun  #: what one is called in messages: 'formulation'
         self._places = dict(places)
-        self._group, self._kind = group, kind
+        self._group, self._kind, self._check = group, kind, check
         self._loaded: dict[str, T] = {}  #: since an episode asks for the same object often
         self._plugins: dict[str, Plugin] = {}  #: of those that are not built in
 
@@ -87,7 +93,7 @@ class Registry(Generic[T]):
     def add(self, name: str, value: T, digest: str) -> None:
         """An object that only this process has, under a name that begins with `__main__:`."""
         assert name.startswith(f"{IN_PROCESS}:")
-        self._check_kind(name, value)
+        self._check_value(name, value)
         self._loaded[name], self._plugins[name] = value, Plugin(self._group, name, "", "", digest)
 
     def _load_plugin(self, name: str) -> T:
@@ -96,17 +102,24 @@ class Registry(Generic[T]):
                 f"The {self._noun} '{name}' exists only in the process that defined it: put it into a module, and "
                 "submit it from there."
             )
+        if self._group and "." in name and is_dotted(f"{name}:x"):
+            raise SpecError(
+                f"No {self._noun} called '{name}'. If it names a module, name the object in it, {name}:OBJECT."
+            )
         if not self.knows(name):
             choices = (*self.names, "package.module:object") if self._group else self.names
             raise unknown(self._noun, name, choices)
         found: Found = load_plugin(self._group, self._noun, name)
-        self._check_kind(name, found.value)
+        self._check_value(name, found.value)
         self._loaded[name], self._plugins[name] = found.value, found.plugin
         return found.value
 
-    def _check_kind(self, name: str, value: Any) -> None:
+    def _check_value(self, name: str, value: Any) -> None:
         if self._kind is not None and not isinstance(value, self._kind):
+            what = f"the class {value.__name__}" if isinstance(value, type) else f"an object of {type(value).__name__}"
             raise SpecError(
-                f"The {self._noun} '{name}' is an object of {type(value).__name__}: expected one of "
-                f"{self._kind.__name__}. Correct what the name means."
+                f"The {self._noun} '{name}' is {what}: expected an object of {self._kind.__name__}. Correct what the "
+                "name means."
             )
+        if self._check is not None:
+            self._check(name, value)

@@ -34,7 +34,7 @@ def run_blocks(page: str, folder: Path) -> str:
 def test_the_snippet_of_the_readme_runs(tmp_path):
     pytest.importorskip("torch")
     said = run_blocks("README.md", tmp_path)
-    assert "# wordmath (test): 1 evaluation" in said and "20 of 20" in said
+    assert "wordmath (test): 1 evaluation" in said and "20 of 20" in said
 
 
 def test_the_snippets_of_the_page_run(tmp_path):

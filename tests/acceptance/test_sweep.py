@@ -57,6 +57,7 @@ def wait(process: subprocess.Popen) -> dict:
     return json.loads(output.splitlines()[-1])
 
 
+@pytest.mark.long
 def test_a_sweep_goes_on_after_a_kill_and_is_not_done_twice(tmp_path):
     process, until = begin(tmp_path), time.monotonic() + 600
     while not list(tmp_path.glob("out/fits/high-*/fit/step-*")):

@@ -109,6 +109,7 @@ def build(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_a_fit_from_a_build_survives_a_kill_and_gives_a_model_that_answers(build, tmp_path):
     def sft(home: Path, *more: str) -> subprocess.Popen:
         options = ("--data", str(build), "--folder", str(home / "fit"), "--steps", "4", "--window", "2", *more)

@@ -39,6 +39,7 @@ def undisturbed(made, tmp_path_factory) -> list[str]:
     return weights(home / "fit" / "export")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after", [2, 6], ids=["a checkpoint", "the export"])
 def test_a_disk_that_is_full_fails_the_job_with_one_line_and_it_goes_on(made, undisturbed, tmp_path, after):
     with small_disk(megabytes=24) as disk:

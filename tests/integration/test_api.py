@@ -240,3 +240,9 @@ def test_a_handle_and_a_report_draw_themselves():
     assert repr(job.report()).startswith(f"<Report of {job.id}: done, 5 of 5, accuracy 0.0")
     assert main(["rm", job.id, "--yes"]) == 0
     assert f"{job.id}" in job._repr_html_() and "No job" in repr(job)
+
+
+def test_an_empty_id_is_the_beginning_of_none():
+    SEVEN(limit=1).wait(timeout=30)
+    with pytest.raises(lq.SpecError, match=r"^The job's id is empty\. List the jobs with: lumos jobs$"):
+        lq.get_job("")

@@ -67,6 +67,7 @@ def test_a_planner_counts_as_what_wrote_its_weights(tmp_path, weights):
     assert all("ours" not in one for one in shown(tmp_path, FINE_TUNED))
 
 
+@pytest.mark.long
 def test_the_base_of_a_fit_of_a_fit_is_the_first_one(tmp_path):
     """Adapters of a T5 that is called as in the paper, and a fit of those weights: both began with Flan-T5-Large."""
     base = make_tiny_flan_t5(

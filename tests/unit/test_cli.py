@@ -90,7 +90,6 @@ def result(ran) -> dict:
         (["worker", "--pools", "nope"], "No pool called 'nope'. Choose one of: cpu, gpu, llm."),
         (["show", "nope"], "expected JOB-NUMBER"),
         (["jobs"], "There is no database at"),
-        (["rm", ""], "The job's id is empty"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_one_line_and_exit_code_2_and_leaves_nothing_behind(lumos, home, arguments, told):

@@ -52,7 +52,7 @@ def test_an_address_names_server_and_model(url, base, model):
         ("host", "choose a scheme"),
         (
             "http://host",
-            "No endpoint scheme called 'http'. Choose one of: chat, chats, function, local, openai, openais, scripted",
+            "No endpoint scheme called 'http'. Choose one of: chat, chats, function, local, openai, openais, run, ",
         ),
         ("tgi:host", "expected tgi://HOST:PORT[,HOST:PORT]"),
         ("tgi://", "No host"),
@@ -69,6 +69,8 @@ def test_an_address_names_server_and_model(url, base, model):
         ("local:", "followed by a path"),
         ("local:no/such/folder", "No folder 'no/such/folder'"),
         ("scripted:no-such.json", "Cannot read the rules file"),
+        ("vllm://host:80", "A vLLM or SGLang server is openai:// or chat://, text-generation-inference is"),
+        ("mymodels:reply", "'mymodels:reply' has no scheme: write function:mymodels:reply for a Python function."),
         ("function:lumos_queue", "names no function: expected function:package.module:name"),
         ("function:tests.unit.no_such:reply", "in a module that this process does not import for others"),
     ],

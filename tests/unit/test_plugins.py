@@ -124,7 +124,7 @@ def test_a_name_that_two_distributions_use_is_refused_and_others_are_not(site, r
         ("import sys; sys.exit(3)", r"SystemExit: 3\.$"),
         ("import no_such_module", r"ModuleNotFoundError: No module named 'no_such_module'\.$"),
         ("big = 1", r"AttributeError: .* has no attribute 'small'\.$"),
-        ("small = 3", r"is an object of int: expected one of list\."),
+        ("small = 3", r"is an object of int: expected an object of list\."),
     ],
 )
 def test_one_that_does_not_work_is_told_of_in_one_line(site, registry, text, told):
@@ -148,7 +148,7 @@ def test_a_dotted_name_is_imported_only_if_it_is_listed_or_given(site, registry)
 
 
 def test_a_module_that_is_not_found_is_told_of_with_where_to_list_its_folder(site, registry):
-    hint = r"No module named '.*'\. If a file has it, list the file's folder: LUMOS_PLUGINS=\./FOLDER\.$"
+    hint = r"No module named '.*'\. If a file has it, list the file's folder: LUMOS_PLUGINS=\. for this one\.$"
     (site / "mylab_needs.py").write_text("import no_such_library\n")
     plugins.TRUSTED.add_named("mylab_nowhere.models:reply", "mylab_needs:reply")
     with pytest.raises(SpecError, match=hint):
@@ -223,7 +223,7 @@ def test_what_only_another_process_has_is_told_of(registry):
     for name in ("__main__:mine", "__main__:not a name"):
         with pytest.raises(SpecError, match="exists only in the process that defined it"):
             registry.load(name)
-    with pytest.raises(SpecError, match=r"The widget '__main__:mine' is an object of int: expected one of list"):
+    with pytest.raises(SpecError, match=r"The widget '__main__:mine' is an object of int: expected an object of list"):
         registry.add("__main__:mine", 7, "ab")
     assert "__main__:mine" not in registry
     registry.add("__main__:mine", [7], "ab")
@@ -234,6 +234,26 @@ def test_an_unknown_name_lists_built_in_ones_plug_ins_and_the_dotted_form(site, 
     install(site)
     with pytest.raises(SpecError, match=r"No widget called 'smal'.*built, package\.module:object, small"):
         registry.load("smal")
+    module = (
+        r"^No widget called 'mylab\.widgets'\. If it names a module, name the object in it, mylab\.widgets:OBJECT\.$"
+    )
+    with pytest.raises(SpecError, match=module):
+        registry.load("mylab.widgets")
+
+
+def test_what_a_person_named_is_told_with_the_folders_that_another_process_needs(site):
+    trusted = TrustedModules()
+    (site / "mylab_package").mkdir()
+    (site / "mylab_package" / "__init__.py").write_text("")
+    (site / "mylab_package" / "models.py").write_text("def reply(prompt): ...\n")
+    (site / "mylab_alone.py").write_text(WIDGETS)
+    assert trusted.folders_given() == []
+    trusted.add_named("function:mylab_package.models:reply", "mylab_alone:small")
+    assert trusted.folders_given() == [str(site)]
+    other = TrustedModules()
+    other.add_listed("mylab_alone")
+    other.add_named("mylab_alone:small")  # the settings name it already
+    assert other.folders_given() == []
 
 
 def test_the_list_of_plug_ins_names_what_is_wrong_with_each(site):

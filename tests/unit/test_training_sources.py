@@ -175,6 +175,7 @@ def small(data, folder, **values) -> Starter:
     return starter(data, folder, None, **{"steps": 4, "one_pass_steps": 2, "window": 4, "generated": 40, **values})
 
 
+@pytest.mark.long
 def test_the_one_pass_fit_starts_from_the_weights_of_the_iterative_one(data, tmp_path):
     recipe = small(data, tmp_path / "work")
     assert [window.get("fit") for window in recipe.windows()] == [None, "iterative", "one-pass", None]

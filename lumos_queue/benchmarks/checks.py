@@ -1,0 +1,56 @@
+"""Benchmarks of plug-ins: what they have to say of themselves, and what they may give when they judge an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.errors import PluginFault, SpecError
+from lumos_queue.records import Ending, Score, Task
+from lumos_queue.util.failures import tell_failure
+
+_WANTED = {
+    "name": "its own name, as in name = 'capitals'",
+    "domain": "whose actions solve its tasks, as in domain = 'maths' (any, where none are needed)",
+    "licence": "that of its data, as in licence = 'MIT'",
+}
+
+
+def check_benchmark(name: str, benchmark: Benchmark) -> None:
+    """Raises SpecError, saying what to write, where an attribute that every benchmark needs is missing or no text."""
+    for attribute, wanted in _WANTED.items():
+        if not isinstance(getattr(benchmark, attribute, None), str):
+            raise SpecError(f"The benchmark '{name}' has no text as its {attribute}: {wanted}.")
+    for attribute in ("metrics", "splits"):
+        value = getattr(benchmark, attribute)
+        if not isinstance(value, tuple) or not all(isinstance(one, str) for one in value):
+            raise SpecError(f"The {attribute} of the benchmark '{name}' are {value!r:.80}: expected a tuple of names.")
+    if benchmark.metrics and type(benchmark).score is Benchmark.score:
+        raise SpecError(f"The benchmark '{name}' has metrics, and no method `score` that gives them: write one.")
+
+
+def is_built_in(benchmark: Benchmark) -> bool:
+    """Whether it is one of this project, whose faults are this project's."""
+    return type(benchmark).__module__.startswith("lumos_queue.")
+
+
+def score_episode(benchmark: Benchmark, task: Task, result: EpisodeResult) -> Sequence[Score]:
+    """The scores that a benchmark gives an episode: none where infrastructure ended it, which is no wrong answer.
+
+    Raises PluginFault where one of others fails, or gives something else than scores of its metrics: reports would not
+    find them.
+    """
+    if result.ending == Ending.INFRA_ERROR:
+        return ()
+    if is_built_in(benchmark):
+        return benchmark.score(task, result)
+    try:
+        found = tuple(benchmark.score(task, result))
+    except Exception as error:
+        raise PluginFault(f"the benchmark '{benchmark.name}' fails to score: {tell_failure(error)}") from error
+    for one in found:
+        if not isinstance(one, Score) or one.metric not in benchmark.metrics:
+            given = f"a score of '{one.metric}'" if isinstance(one, Score) else f"{one!r:.80} as a score"
+            expected = f"lq.Score with a metric of {', '.join(benchmark.metrics)}"
+            raise PluginFault(f"the benchmark '{benchmark.name}' gives {given}: expected {expected}")
+    return found

@@ -1,0 +1,21 @@
+"""What an exception says, in one line, and where in the code of others it was raised."""
+
+from __future__ import annotations
+
+import os
+import traceback
+
+_OURS = tuple(
+    os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), name, "")
+    for name in ("lumos_queue", "db", "workers")
+)
+
+
+def tell_failure(error: BaseException) -> str:
+    """`KeyError: 'answer' (tasks.py, line 12)`; without a place where code of this project raised it."""
+    told = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
+    library = os.path.dirname(os.__file__)
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if not one.filename.startswith(library)]
+    if not frames or frames[-1].filename.startswith(_OURS):
+        return told
+    return f"{told} ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})"
