@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
-from lumos_queue.errors import PluginFault, SpecError
+from lumos_queue.errors import LumosError, PluginFault, SpecError
 from lumos_queue.records import Ending, Score, Task
 from lumos_queue.util.failures import tell_failure
 
@@ -46,6 +46,8 @@ def score_episode(benchmark: Benchmark, task: Task, result: EpisodeResult) -> Se
         return benchmark.score(task, result)
     try:
         found = tuple(benchmark.score(task, result))
+    except LumosError:  # it says what it means: InfrastructureError has the episode tried again
+        raise
     except Exception as error:
         raise PluginFault(f"the benchmark '{benchmark.name}' fails to score: {tell_failure(error)}") from error
     for one in found:
