@@ -14,6 +14,7 @@ from lumos_queue.util.version import RELEASE
 def install_command(extras: str) -> str:
     """The command that installs these extras, `local` or `local,experts`: of the checkout, or else of the wheel."""
     checkout = Path(__file__).resolve().parents[2]
+    editable, source = "", f"lumos_queue-{RELEASE}-py3-none-any.whl"
     if (checkout / "pyproject.toml").is_file():  # the code that runs is that of the checkout, and is to stay so
-        return f"pip install -e {shlex.quote(f'{checkout}[{extras}]')}"
-    return f"pip install {shlex.quote(f'lumos_queue-{RELEASE}-py3-none-any.whl[{extras}]')}"
+        editable, source = "-e ", str(checkout)
+    return f"pip install {editable}{shlex.quote(f'{source}[{extras}]')}"

@@ -214,16 +214,17 @@ def test_a_fault_of_ours_ends_an_episode_and_gives_a_window_back(database):
     async def faulty(work: Work, journal: Any) -> None:
         raise ZeroDivisionError("a fault\0 of ours")
 
+    told = f"ZeroDivisionError: a fault� of ours (test_slices.py, line {faulty.__code__.co_firstlineno + 1})"
     job = new_job(database, tasks=1)
     assert run(database, job, Doing(faulty)).finished == 1
     with database.engine.connect() as connection:
         row = connection.execute(select(EpisodeRow.ending, EpisodeRow.message)).one()
-    assert tuple(row) == ("infra_error", "ZeroDivisionError: a fault� of ours")
+    assert tuple(row) == ("infra_error", told)
     window = new_job(database, tasks=0, kind="train", windows=1, digest="cd" * 32)
     assert run(database, window, Doing(faulty)).finished == 0
     with database.engine.connect() as connection:
         found = connection.execute(select(Item.state, Item.problem).where(Item.job == window)).one()
-    assert tuple(found) == ("owed", "ZeroDivisionError: a fault� of ours")
+    assert tuple(found) == ("owed", told)
 
 
 @pytest.mark.parametrize(("change", "state"), [(pause, "paused"), (cancel, "cancelling")])

@@ -268,7 +268,7 @@ def test_without_torch_the_way_out_is_named(folder, monkeypatch):
     from lumos_queue.endpoints import model_folder
 
     monkeypatch.setattr(model_folder.util, "find_spec", lambda name: None)
-    with pytest.raises(SpecError, match=r"pip install '.*\[local\]'"):
+    with pytest.raises(SpecError, match=r"pip install -e '.*\[local\]'"):
         open_endpoint(f"local:{folder}", SETTINGS)
 
 
