@@ -48,7 +48,7 @@ def _requeue(job: str, only: str) -> tuple[Any, Any]:
             return settings, get_job(connection, row.id)
 
 
-def _check_resume(job: str, accept_plugin: bool) -> list[dict[str, str]]:
+def _prepare_resume(job: str, accept_plugin: bool) -> list[dict[str, str]]:
     """The plug-ins that are here and that the job is to need from now on; none unless a person accepts them.
 
     Raises SpecError where it cannot go on here.
@@ -138,7 +138,7 @@ def resume(
     """
     from lumos_queue.cli.run import run_stored
 
-    accepted = _check_resume(job, accept_plugin)
+    accepted = _prepare_resume(job, accept_plugin)
     settings, row = _requeue(job, only) if only else _change(job, "resume")
     if row.state == JobState.DONE:
         output.say(f"job {row.id} is done: no item is left to run")

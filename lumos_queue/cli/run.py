@@ -168,6 +168,6 @@ def _watch(
 
 def _resume_command(job: str) -> str:
     """With the folders of modules that were named here: a name from the database is imported only if it is listed."""
-    folders = TRUSTED.folders_given()
-    listed = [*filter(None, [os.environ.get("LUMOS_PLUGINS", "")]), *folders]
-    return f"LUMOS_PLUGINS={quote(','.join(listed))} lumos resume {job}" if folders else f"lumos resume {job}"
+    given = dict.fromkeys(TRUSTED.given_as_setting())
+    listed = [*filter(None, [os.environ.get("LUMOS_PLUGINS", "")]), *given]
+    return f"LUMOS_PLUGINS={quote(','.join(listed))} lumos resume {job}" if given else f"lumos resume {job}"

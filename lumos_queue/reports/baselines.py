@@ -15,6 +15,7 @@ from lumos_queue.benchmarks.registry import BENCHMARKS
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 from lumos_queue.scoring.statistics import weighted_interval
+from lumos_queue.util.failures import tell_failure
 from lumos_queue.util.version import code_version
 
 log = logging.getLogger(__name__)
@@ -49,8 +50,8 @@ def baselines(benchmark: Benchmark, tasks: Sequence[Task]) -> dict[str, dict[str
     try:
         judged = benchmark.baselines(tasks)
     except Exception as error:  # whatever a plug-in raises, or a built-in one on rows without gold answers
-        problem = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        log.warning("the baselines of '%s' cannot be computed on these tasks: %s", benchmark.name, problem)
+        told = tell_failure(error)
+        log.warning("the baselines of '%s' cannot be computed on these tasks: %s", benchmark.name, told)
         return {}
     sets = [float(len(task.inputs.get("sets", "1"))) for task in tasks]
     found = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +69,10 @@ class Rows:
         return NewDataset(self.digest, self.benchmark.name, self.split, self.benchmark.licence, self.tasks)
 
 
-def _rows_of_plugin(benchmark: Benchmark, rows: Iterable[Any]) -> Iterator[Task | BadRow]:
+def _rows_of_plugin(benchmark: Benchmark, read: Callable[[], Iterable[Any]]) -> Iterator[Task | BadRow]:
     """The rows that a benchmark of others reads. Raises SpecError where it fails, or gives something else."""
     try:
-        for number, row in enumerate(rows, start=1):
+        for number, row in enumerate(read(), start=1):
             if not isinstance(row, Task | BadRow):
                 raise SpecError(
                     f"The benchmark '{benchmark.name}' gives {row!r:.80} as row {number}: expected an lq.Task, or an "
@@ -112,8 +113,8 @@ def read_rows(
         raise SpecError(f"The benchmark '{benchmark.name}' is generated: it reads no --data.")
     tasks, content = TaskFile(benchmark.name), Digest(benchmark.name)
     bad, wrong = BadRows(), BadRows()
-    rows = reading.read(path, split, **(options or {}))
-    for row in rows if is_built_in(benchmark) else _rows_of_plugin(benchmark, rows):
+    read = partial(reading.read, path, split, **(options or {}))
+    for row in read() if is_built_in(benchmark) else _rows_of_plugin(benchmark, read):
         if isinstance(row, BadRow):
             bad.add(row)
             if not row.leave_out:

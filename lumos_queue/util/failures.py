@@ -14,7 +14,7 @@ _OURS = tuple(
 def tell_failure(error: BaseException) -> str:
     """`KeyError: 'answer' (tasks.py, line 12)`; without a place where code of this project raised it."""
     told = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
-    library = os.path.dirname(os.__file__)
+    library = (os.path.dirname(os.__file__), "<frozen")
     frames = [one for one in traceback.extract_tb(error.__traceback__) if not one.filename.startswith(library)]
     if not frames or frames[-1].filename.startswith(_OURS):
         return told

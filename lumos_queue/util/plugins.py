@@ -109,13 +109,12 @@ class TrustedModules:
         """What LUMOS_PLUGINS has to be for another process to trust the same."""
         return ",".join([*sorted(self._modules), *self._folders])
 
-    def folders_given(self) -> list[str]:
-        """The folders of modules that were named here: what LUMOS_PLUGINS has to list for another process to go on."""
-        found = (_find_top(module) for module in self._given)
-        paths = (one.origin if one.origin else next(iter(one.submodule_search_locations or ())) for one in found)
-        package = os.path.sep + "__init__.py"
-        tops = (path.removesuffix(package) if path.endswith(package) else path for path in paths)
-        return sorted({os.path.dirname(os.path.abspath(top)) for top in tops})
+    def given_as_setting(self) -> list[str]:
+        """What LUMOS_PLUGINS has to list for another process to go on: the folders of modules that were named here.
+
+        Of an installed one it is the module: its folder has all others that are installed, too.
+        """
+        return sorted(map(_list_module, self._given))
 
     def has(self, module: str) -> bool:
         parts = module.split(".")
@@ -230,6 +229,13 @@ def _files_of(module: str) -> Iterable[tuple[str, str]]:
             if not name.endswith(".pyc") and os.path.isfile(f"{place}/{name}")
         ]
     return files
+
+
+def _list_module(module: str) -> str:
+    found = _find_top(module)
+    path = os.path.abspath(found.origin or next(iter(found.submodule_search_locations or ())))
+    folder = os.path.dirname(path.removesuffix(os.path.sep + "__init__.py"))
+    return module if os.path.basename(folder) == "site-packages" else folder
 
 
 def _find_top(module: str) -> ModuleSpec:

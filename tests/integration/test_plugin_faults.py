@@ -47,6 +47,16 @@ class FailsToRead(Capitals):
         {}["answer"]
 
 
+class FailsAtOnce(Capitals):
+    def read(self, path, split, **options):
+        return [{}["answer"]]
+
+
+class Unavailable(Capitals):
+    def score(self, task, result):
+        raise lq.NeedsAttention("the judge sleeps")
+
+
 class Misspelt(Capitals):
     def score(self, task, result):
         return [lq.Score("rihgt", 1.0)]
@@ -80,6 +90,7 @@ def evaluate(benchmark, formulation="direct"):
         ),
         (NoScore(), r"^The benchmark '.*' has metrics, and no method `score` that gives them: write one\.$"),
         (ReadsDicts(), r"^The benchmark 'capitals' gives {'question': 'The capital\?'} as row 1: expected an lq\.Task"),
+        (FailsAtOnce(), r"fails while its rows are read: KeyError: 'answer' \(test_plugin_faults\.py, line \d+\)\.$"),
         (FailsToRead(), r"fails while its rows are read: KeyError: 'answer' \(test_plugin_faults\.py, line \d+\)\.$"),
     ],
 )
@@ -119,3 +130,12 @@ def test_one_that_fails_on_every_episode_is_a_fault_told_once_and_no_wrong_answe
     assert problem["message"].startswith(told) and "\n" not in problem["message"] and problem["episodes"] == 5
     assert [one.getMessage() for one in caplog.records if told in one.getMessage()] == [f"item 0: {problem['message']}"]
     assert lq.list_jobs()[0].episodes("score>=0").count() == 0
+
+
+def test_what_infrastructure_ended_has_no_score_and_is_no_wrong_answer():
+    def fail(prompt):
+        raise OSError("no more memory")
+
+    job = lq.evaluate(Capitals(), formulation="direct", solver=fail).wait(timeout=60)
+    assert job.report()["endings"] == {"infra_error": 5}
+    assert job.episodes().count() == 5 and job.episodes("score>=0").count() == 0

@@ -247,13 +247,16 @@ def test_what_a_person_named_is_told_with_the_folders_that_another_process_needs
     (site / "mylab_package" / "__init__.py").write_text("")
     (site / "mylab_package" / "models.py").write_text("def reply(prompt): ...\n")
     (site / "mylab_alone.py").write_text(WIDGETS)
-    assert trusted.folders_given() == []
+    assert trusted.given_as_setting() == []
     trusted.add_named("function:mylab_package.models:reply", "mylab_alone:small")
-    assert trusted.folders_given() == [str(site)]
+    assert set(trusted.given_as_setting()) == {str(site)}
+    trusted = TrustedModules()
+    trusted.add_named("pytest:fail")  # an installed module: its folder has all that is installed
+    assert trusted.given_as_setting() == ["pytest"]
     other = TrustedModules()
     other.add_listed("mylab_alone")
     other.add_named("mylab_alone:small")  # the settings name it already
-    assert other.folders_given() == []
+    assert other.given_as_setting() == []
 
 
 def test_the_list_of_plug_ins_names_what_is_wrong_with_each(site):
