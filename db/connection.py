@@ -6,7 +6,7 @@ import select
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError, OperationalError
 from sqlalchemy.ext.compiler import compiles
@@ -129,3 +129,8 @@ def _has_something_to_read(connection: Any) -> bool:
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
     return bool(poll.poll(0))
+
+
+def clock(connection: Connection) -> float:
+    """Seconds since 1970 by the database's clock."""
+    return float(connection.execute(now().select()).scalar_one())

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import select, update
 
-from db.connection import Database
+from db.connection import Database, clock
 from db.jobs import lock_job
 from db.models import JobRow
-from db.reading import clock
 from lumos_queue.errors import SpecError
 
 _CODE = ("distribution", "version", "digest")

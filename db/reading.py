@@ -210,8 +210,3 @@ def calls_in_flight(sessions: Iterable[Any]) -> dict[str, tuple[int, int]]:
 def refused_messages(connection: Connection) -> list[Any]:
     """Messages of the broker that were thrown away unread, by reason."""
     return list(connection.execute(select(RefusedMessage.__table__).order_by(RefusedMessage.reason)))
-
-
-def clock(connection: Connection) -> float:
-    """Seconds since 1970 by the database's clock."""
-    return float(connection.execute(select(now())).scalar_one())

@@ -1,5 +1,4 @@
-"""One episode of LUMOS-I, without a queue, a database or a trained model: the planner's and grounder's replies are
-written down below. The formulation, the dialogue and the maths tools are the real ones.
+"""One episode of LUMOS-I with the real formulation, dialogue and maths tools; its models' replies are written below.
 
     python examples/hello_episode.py
 """

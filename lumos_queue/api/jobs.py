@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import db.jobs
-from db.reading import clock
+from db.connection import clock
 from db.states import ItemState, JobState
 from lumos_queue.api.episodes import Episodes, episodes
 from lumos_queue.api.opening import open_deployment

@@ -9,9 +9,10 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
+from db.connection import clock
 from db.jobs import find_job
 from db.models import EndpointCap, JobRow
-from db.reading import calls_in_flight, clock, jobs_held, live_sessions
+from db.reading import calls_in_flight, jobs_held, live_sessions
 from db.states import OPEN, JobState
 from lumos_queue.cli.job_errors import ErrorGroup, ErrorReader
 from lumos_queue.cli.job_figures import JobFigures, read_figures

@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.connection import clock
 from db.figures import count_endings, count_scores, progress, score_versions, seconds_by_phase, totals
 from db.pairs import Pairs, count_common
-from db.reading import clock
 from db.states import ItemState
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending

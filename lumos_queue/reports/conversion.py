@@ -15,8 +15,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, distinct, exists, func, select
 
 from db.budget import tokens
+from db.connection import clock
 from db.models import CompletionRow, EpisodeRow, Item, SubgoalRow, TaskRow, VerdictRow
-from db.reading import clock
 from lumos_queue.conversion.verdicts import VERDICTS
 from lumos_queue.rationales.reasons import REASONS
 from lumos_queue.records import LEVELS, MODULES, TEACHER

@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.connection import clock
 from db.filters import Filter, Term, parse_where
 from db.job_filters import is_any_model, jobs_of_model
 from db.job_list import ItemCounts, ScoreSums, count_items, page_of_jobs, sum_scores
-from db.reading import clock
 from db.tags import tags_of
 from lumos_queue.reports.chosen import is_by_outcome
 from lumos_queue.reports.model_names import models_of, models_told, name_models

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.connection import clock
 from db.figures import (
     calls_by_ending,
     code_versions,
@@ -18,7 +19,7 @@ from db.figures import (
     seconds_by_phase,
     totals,
 )
-from db.reading import clock, endpoints_of, keyed_tasks, messages, outputs, values_by_metric
+from db.reading import endpoints_of, keyed_tasks, messages, outputs, values_by_metric
 from db.scorings import scorings_of
 from db.states import ItemState
 from lumos_queue.benchmarks.registry import benchmark_of

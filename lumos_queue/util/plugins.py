@@ -99,8 +99,8 @@ class TrustedModules:
         """Those of the dotted names, also of addresses such as `function:mylab.models:reply`, that a person gave."""
         for name in names:
             name = name.removeprefix("function:")
-            if is_dotted(name):
-                module = name.partition(":")[0]
+            module = name.partition(":")[0]
+            if is_dotted(name) and module != IN_PROCESS:
                 if not self.has(module):
                     self._given.add(module)
                 self._modules.add(module)

@@ -73,7 +73,8 @@ def test_a_forked_child_reads_and_submits(kind, request, monkeypatch):
 
 
 def test_a_child_forked_from_threads_at_work_is_refused_sqlite_whose_locks_they_may_hold():
-    job = SEVEN(limit=100, solver=lambda prompt: time.sleep(0.02) or "7")
+    forked = threading.Event()
+    job = SEVEN(limit=100, solver=lambda prompt: "7" if forked.wait(60) else "")
 
     def work() -> None:
         for call in (
@@ -88,6 +89,7 @@ def test_a_child_forked_from_threads_at_work_is_refused_sqlite_whose_locks_they_
 
     for _ in range(5):
         in_child(work)
+    forked.set()
     assert job.wait(timeout=60).state == "done"
 
 

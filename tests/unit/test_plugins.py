@@ -248,6 +248,8 @@ def test_what_a_person_named_is_told_with_the_folders_that_another_process_needs
     (site / "mylab_package" / "models.py").write_text("def reply(prompt): ...\n")
     (site / "mylab_alone.py").write_text(WIDGETS)
     assert trusted.given_as_setting() == []
+    trusted.add_named("__main__:mine")  # no other process has it
+    assert trusted.given_as_setting() == [] and not trusted.has("__main__")
     trusted.add_named("function:mylab_package.models:reply", "mylab_alone:small")
     assert set(trusted.given_as_setting()) == {str(site)}
     trusted = TrustedModules()
