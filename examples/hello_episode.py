@@ -1,6 +1,6 @@
 """One episode of LUMOS-I with the real formulation, dialogue and maths tools; its models' replies are written below.
 
-    python examples/hello_episode.py
+python examples/hello_episode.py
 """
 
 import asyncio

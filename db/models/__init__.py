@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from db.models.base import Base
     from db.models.episodes import Attempt, EndingHistory, EpisodeRow, ScoreRow, VerdictRow
     from db.models.jobs import Dataset, Item, JobEndpoint, JobRow, JobTag, TaskRow
-    from db.models.review import Audit, AuditSample, Label, Scoring
+    from db.models.review import Audit, AuditSample, Label, Scoring, WebAction
     from db.models.steps import (
         STEPS,
         Approval,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _TABLES = {
     "episodes": ("Attempt", "EndingHistory", "EpisodeRow", "ScoreRow", "VerdictRow"),
     "jobs": ("Dataset", "Item", "JobEndpoint", "JobRow", "JobTag", "TaskRow"),
-    "review": ("Audit", "AuditSample", "Label", "Scoring"),
+    "review": ("Audit", "AuditSample", "Label", "Scoring", "WebAction"),
     "steps": (
         "STEPS",
         "Approval",
@@ -106,5 +106,6 @@ __all__ = [
     "TrainingStepRow",
     "VerdictRow",
     "VersionSum",
+    "WebAction",
     "WorkerSessionRow",
 ]

@@ -60,3 +60,15 @@ class Label(Base, table=True):
     labeller: Mapped[str]
     audit: Mapped[str | None] = Field(default=None)
     labelled_at: Mapped[float] = instant(nullable=False)
+
+
+class WebAction(Base, table=True):
+    """What a person did in the explorer: rows are only added."""
+
+    __tablename__ = "web_action"
+    id: Mapped[int] = key()
+    at: Mapped[float] = instant(nullable=False)
+    person: Mapped[str]
+    action: Mapped[str]  # pause, requeue, label, ...
+    target: Mapped[str]  # the job, episode, audit or build
+    detail: Mapped[str] = long_text()

@@ -78,6 +78,10 @@ DB = Group("Upgrade the database, or copy it.", {
     "backup": Command("maintenance:db_backup", "db backup copy.db"),
 })  # fmt: skip
 
+WEB = Group("Look at jobs, label and build in a browser.", {
+    "add-person": Command("web:add_person", "web add-person people.txt ann --role annotator"),
+}, alone=Command("web:web", "web --port 8642"))  # fmt: skip
+
 #: Heading to its commands, as `lumos --help` shows them.
 HEADINGS: Mapping[str, Mapping[str, Command | Group]] = {
     "Run": {
@@ -101,6 +105,7 @@ HEADINGS: Mapping[str, Mapping[str, Command | Group]] = {
         "episodes": Command("episodes:episodes", "episodes k3f9a2cd --where 'score<1 subgoals<=4'"),
         "show": Command("jobs:show", "show k3f9a2cd-17 --prompts"),
         "papers": Command("papers:papers", "papers 1b/LUMOS-I/gsm8k"),
+        "web": WEB,
         "tag": Command("tags:tag", "tag k3f9a2cd team=maths --name 'first try'"),
     },
     "Data": {

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from db.states import ItemState
-from lumos_queue.cli.job_figures import JobFigures, measure_score
-from lumos_queue.cli.live_training import describe_awaited, describe_training
+from lumos_queue.cli.live_training import describe_training
 from lumos_queue.cli.output import harmless
-from lumos_queue.cli.pace import Pace, format_seconds
+from lumos_queue.live.figures import JobFigures, measure_score
+from lumos_queue.live.pace import Pace, format_seconds
+from lumos_queue.live.waits import describe_awaited
 from lumos_queue.util.display import percent
 
 MAX_NAME = 40  #: characters shown of a job's name

@@ -17,9 +17,9 @@ from db.schedule import awaits_job
 from db.states import OPEN, UNFINISHED, ItemState, JobState
 from lumos_queue.cli import output
 from lumos_queue.cli.job_block import format_line, job_block
-from lumos_queue.cli.job_figures import read_figures
 from lumos_queue.cli.outage import Outage, format_silence
-from lumos_queue.cli.pace import Pace
+from lumos_queue.live.figures import read_figures
+from lumos_queue.live.pace import Pace
 from lumos_queue.settings import Settings
 from workers.patience import Patience, format_give_up
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lumos_queue.live.waits import describe_awaited
 
 if TYPE_CHECKING:
-    from lumos_queue.cli.job_figures import JobFigures
+    from lumos_queue.live.figures import JobFigures
 
 
 def describe_training(figures: JobFigures, per_second: float) -> list[str]:
@@ -16,8 +18,3 @@ def describe_training(figures: JobFigures, per_second: float) -> list[str]:
     if latest := figures.feedback:
         lines.append(f"step {latest['step']}: mean reward {latest['reward']:.3f}, baseline {latest['baseline']:.3f}")
     return lines
-
-
-def describe_awaited(job: Any, awaited: Any) -> str:
-    """How far the job is that this one waits for, to follow other figures; '' if it waits for none."""
-    return f" · {job.waiting}, {awaited.done}/{awaited.items}" if awaited else ""

@@ -9,10 +9,10 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
 from lumos_queue.cli.job_block import describe, format_left, format_score, job_block, job_head
-from lumos_queue.cli.job_figures import measure_score
 from lumos_queue.cli.output import harmless
-from lumos_queue.cli.pace import format_seconds
-from lumos_queue.cli.watched import Watched, WatchedJob
+from lumos_queue.live.figures import measure_score
+from lumos_queue.live.pace import format_seconds
+from lumos_queue.live.watched import Watched, WatchedJob
 from lumos_queue.util.display import percent
 
 STALE_SECONDS = 6.0  #: after which the page says how old its figures are

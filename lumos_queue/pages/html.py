@@ -12,7 +12,7 @@ import hashlib
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lumos_queue.pages.blocks import Document, Episodes, Figure, Table, Text
@@ -21,7 +21,7 @@ from lumos_queue.util.display import harmless
 
 def render_html(page: Document) -> str:
     """The page as one HTML document."""
-    environment = _environment()
+    environment = make_environment("lumos_queue.pages")
     style = environment.get_template("style.css").render().strip()
     return environment.get_template("page.html").render(
         page=page, style=Markup("\n" + style + "\n"), policy=policy_for("\n" + style + "\n")
@@ -35,9 +35,10 @@ def policy_for(style: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def make_environment(*packages: str) -> Environment:
+    """Templates of these packages, the first that has one; every value is escaped, and has nothing that misleads."""
     environment = Environment(
-        loader=PackageLoader("lumos_queue.pages"),
+        loader=ChoiceLoader([PackageLoader(package) for package in packages]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lumos_queue.cli.pace import MIN_SECONDS, Pace, format_seconds
+from lumos_queue.live.pace import MIN_SECONDS, Pace, format_seconds
 
 
 class Clock:

@@ -1,4 +1,4 @@
-"""What keeps a job from going on, in words, with what a person can do: for `lumos watch`."""
+"""What keeps a job from going on, in words, with what a person can do."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 from db.awaiting import HOW, describe_awaiting
 from db.jobs import PAUSED_BY_PERSON
 from db.states import OPEN, ItemState, JobState
-from lumos_queue.cli.job_figures import JobFigures
-from lumos_queue.cli.live_training import describe_awaited
-from lumos_queue.cli.pace import format_seconds
+from lumos_queue.live.figures import JobFigures
+from lumos_queue.live.pace import format_seconds
 from lumos_queue.settings import Settings
 
 LATE_BEATS = 2.5  #: heartbeats that a worker may miss before it is called silent
@@ -44,6 +43,11 @@ def find_waits(
         if not waits and not claimed:
             waits.append(_nobody(row.id, len(sessions), len(held)))
     return waits + _silent_workers(row.id, sessions, held, settings)
+
+
+def describe_awaited(job: Any, awaited: Any) -> str:
+    """How far the job is that this one waits for, to follow other figures; '' if it waits for none."""
+    return f" · {job.waiting}, {awaited.done}/{awaited.items}" if awaited else ""
 
 
 def is_silent(session: Any, settings: Settings) -> bool:

@@ -1,9 +1,9 @@
-"""What `lumos watch` shows, as of one look at the database."""
+"""What people who watch jobs are shown, as of one look at the database."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,10 +14,10 @@ from db.jobs import find_job
 from db.models import EndpointCap, JobRow
 from db.reading import calls_in_flight, jobs_held, live_sessions
 from db.states import OPEN, JobState
-from lumos_queue.cli.job_errors import ErrorGroup, ErrorReader
-from lumos_queue.cli.job_figures import JobFigures, read_figures
-from lumos_queue.cli.pace import Pace
-from lumos_queue.cli.waits import find_waits, is_silent
+from lumos_queue.live.errors import ErrorGroup, ErrorReader
+from lumos_queue.live.figures import JobFigures, read_figures
+from lumos_queue.live.pace import Pace
+from lumos_queue.live.waits import find_waits, is_silent
 from lumos_queue.settings import Settings
 from workers.describe import roles_of
 
@@ -65,6 +65,14 @@ class Watched:
         self.held: Mapping[int, Mapping[str, int]] = {}
         self.read_at: float | None = None  #: by the monotonic clock
         self.silence = ""  #: why the last look failed; empty: it did not
+
+    def choose(self, jobs: Iterable[str]) -> None:
+        """Watch these jobs instead, by their whole ids. What is known of those that were watched before stays."""
+        known = {one.id: one for one in self.jobs}
+        self.jobs = [known.get(job) or WatchedJob(job) for job in sorted(set(jobs))]
+
+    def find(self, job: str) -> WatchedJob:
+        return next(one for one in self.jobs if one.id == job)
 
     @property
     def ended(self) -> bool:

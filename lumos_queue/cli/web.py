@@ -1,0 +1,75 @@
+"""`lumos web`: the explorer, and who may use it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lumos_queue.cli import options as opt
+from lumos_queue.cli import output
+from lumos_queue.cli.serving import Host
+
+
+def web(
+    host: Host = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: any that is free.")] = 8642,
+    who: Annotated[
+        str, typer.Option("--as", help="Who uses it, where no passwords are asked; default: LUMOS_USER, or user@host.")
+    ] = "",
+    passwords: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="People and their roles, of lumos web add-person.")
+    ] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(metavar="HOST", help="A name by which browsers ask for it; may be repeated.")
+    ] = None,
+    certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="Serve with TLS: the certificate.")] = None,
+    key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its key.")] = None,
+    flower: Annotated[str, typer.Option(metavar="URL", help="The address of Flower, for links to it.")] = "",
+    json: opt.Json = False,
+) -> None:
+    """Serve the explorer until Ctrl-C or TERM.
+
+    Jobs, episodes, labels and training sets in a browser. On this machine alone the printed address has a token; for
+    other machines give --passwords.
+    """
+    from lumos_queue.models.folders import require_libraries
+    from lumos_queue.settings import read_settings
+    from lumos_queue.util.launch_folder import from_launch
+
+    require_libraries("fastapi", "uvicorn", "multipart", "argon2", extra="web")
+    from lumos_queue.web.serving import Serving, serve
+
+    settings = read_settings()
+    files = [None if one is None else from_launch(one) for one in (passwords, certificate, key)]
+    wanted = Serving(host, port, files[0], name or (), files[1], files[2], flower)
+    serve(settings.model_copy(update={"user": who}) if who else settings, wanted, output.say)
+    output.result({"stopped": True}, lambda _: None)
+
+
+def add_person(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The password file; it is created where there is none.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The person, without spaces.")],
+    role: Annotated[str, typer.Option(help="reader, annotator or operator.")] = "annotator",
+    json: opt.Json = False,
+) -> None:
+    """Write a person, a role and a password into a file for lumos web.
+
+    The password is asked for, or read from standard input. An explorer that runs has the change at once.
+    """
+    import sys
+
+    from lumos_queue.models.folders import require_libraries
+    from lumos_queue.util.launch_folder import from_launch
+
+    require_libraries("argon2", extra="web")
+    from lumos_queue.web.access.passwords import add_person as write
+
+    if sys.stdin.isatty():
+        password = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    else:
+        password = sys.stdin.readline().rstrip("\r\n")
+    is_new = write(from_launch(file), name, role, password)
+    told = f"{name} is {role} now" if is_new else f"{name} is {role} and has a new password"
+    output.result({"file": str(file), "name": name, "role": role, "new": is_new}, lambda _: output.show(told))

@@ -1,0 +1,103 @@
+"""What every request must be, and every answer says: which host and origin, how large, and what a page may do.
+
+A page in a browser may ask only this server, run only its scripts by their exact addresses, and be framed by nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MAX_BODY = 20 * 2**20  #: bytes of a request: files of labels are sent
+READS = ("GET", "HEAD")
+
+
+class BodyTooLarge(Exception):
+    """Raised while a body is read that is larger than MAX_BODY."""
+
+
+class Guard:
+    """Refuses requests for other hosts and from other origins, and adds headers to every answer."""
+
+    def __init__(self, app: ASGIApp, origins: Collection[str], scripts: Sequence[str]):
+        """`origins`: those by which browsers may reach it. `scripts`: the paths of the scripts that pages run."""
+        self._app, self._origins, self._scripts = app, frozenset(origins), tuple(scripts)
+        self._own = {origin.partition("://")[2]: origin for origin in sorted(origins)}  # by what a Host header says
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        host = headers.get("host", "").lower()
+        if host not in self._own:
+            await _refuse(421, "This server has another name: open the address that it printed.")(scope, receive, send)
+            return
+        if problem := self._problem(scope["method"], headers):
+            await _refuse(403, problem)(scope, receive, send)
+            return
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > MAX_BODY:
+            await _refuse(413, f"A request has at most {MAX_BODY:,} bytes.")(scope, receive, send)
+            return
+        policy = self._policy(host)
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                found = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    found.setdefault(name, value)
+                found["content-security-policy"] = policy
+            await send(message)
+
+        await self._app(scope, _bounded(receive), send_with_headers)
+
+    def _problem(self, method: str, headers: Headers) -> str:
+        """Why a request of a browser must not be answered; empty where it may."""
+        origin = headers.get("origin")
+        if origin is not None and origin.lower() not in self._origins:
+            return "This request comes from another site."
+        if method not in READS and origin is None and headers.get("sec-fetch-site") != "same-origin":
+            return "This request does not say where it comes from."
+        return ""
+
+    def _policy(self, host: str) -> str:
+        own = self._own[host]
+        scripts = " ".join(own + path for path in self._scripts)
+        return (
+            f"default-src 'none'; script-src {scripts}; style-src {own}/static/; img-src 'self' data:; "
+            "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        )
+
+
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+}
+
+
+def _refuse(status: int, text: str) -> PlainTextResponse:
+    return PlainTextResponse(text + "\n", status, headers={**_HEADERS, "content-security-policy": "default-src 'none'"})
+
+
+def _bounded(receive: Receive) -> Receive:
+    """The same, of a body whose length nobody said."""
+    taken = 0
+
+    async def receive_bounded() -> Message:
+        nonlocal taken
+        message = await receive()
+        taken += len(message.get("body", b""))
+        if taken > MAX_BODY:
+            raise BodyTooLarge
+        return message
+
+    return receive_bounded

@@ -1,0 +1,77 @@
+"""Sessions of browsers, kept in this process: a restart ends them all.
+
+What a cookie holds is a random name and nothing else. Every session has a token of its own that its forms must bring
+back, so that no other site can post for its person.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+IDLE_SECONDS, MAX_SECONDS = 12 * 3600.0, 7 * 24 * 3600.0  #: after which a session ends
+MAX_SESSIONS = 10_000  #: the one used least recently ends first
+MAX_NOTICES = 5  #: lines that wait to be shown
+
+
+@dataclass(slots=True)
+class Session:
+    """One login of one browser."""
+
+    person: str
+    began_at: float
+    used_at: float
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))  #: what its forms bring back
+    notices: list[tuple[str, bool]] = field(default_factory=list)  #: text, whether it went wrong: for its next page
+
+    def is_own(self, token: str) -> bool:
+        return hmac.compare_digest(self.token.encode(), token.encode())
+
+    def tell(self, text: str, wrong: bool = False) -> None:
+        """Show a line on the next page that it opens."""
+        self.notices = [*self.notices, (text, wrong)][-MAX_NOTICES:]
+
+    def take_notices(self) -> list[tuple[str, bool]]:
+        found, self.notices = self.notices, []
+        return found
+
+
+class Sessions:
+    """All sessions by the digest of their name. May be used from any thread."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        self._clock, self._lock = clock, threading.Lock()
+        self._found: dict[str, Session] = {}  # the one used least recently first
+
+    def begin(self, person: str) -> str:
+        """The name of a new session, for its cookie."""
+        name, at = secrets.token_urlsafe(32), self._clock()
+        with self._lock:
+            while len(self._found) >= MAX_SESSIONS:
+                del self._found[next(iter(self._found))]
+            self._found[_key(name)] = Session(person, at, at)
+        return name
+
+    def find(self, name: str) -> Session | None:
+        """The session of that name, which was used now."""
+        key, at = _key(name), self._clock()
+        with self._lock:
+            session = self._found.pop(key, None)
+            if session is None or at - session.used_at > IDLE_SECONDS or at - session.began_at > MAX_SECONDS:
+                return None
+            session.used_at = at
+            self._found[key] = session
+        return session
+
+    def end(self, name: str) -> None:
+        with self._lock:
+            self._found.pop(_key(name), None)
+
+
+def _key(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()

@@ -1,0 +1,105 @@
+"""The explorer as an application: its routes, what is answered to mistakes, and what is in front of all of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from urllib.parse import quote
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import DBAPIError
+from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+from lumos_queue.errors import InfrastructureError, SpecError
+from lumos_queue.web.access.guard import MAX_BODY, BodyTooLarge, Guard
+from lumos_queue.web.live import TooManyPages
+from lumos_queue.web.rendering import SCRIPTS, render, render_alone, static_path
+from lumos_queue.web.routes import jobs, login, static
+from lumos_queue.web.site import Site
+from lumos_queue.web.visits import Forbidden, NeedsLogin, NotFound, find_visit
+
+_LOG = logging.getLogger(__name__)
+ROUTERS = (static.router, login.router, jobs.router)
+
+
+def make_app(site: Site, origins: Collection[str]) -> FastAPI:
+    """The application. `origins`: those by which browsers may reach it, `http://127.0.0.1:8642`."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        site.live.stop()
+
+    app = FastAPI(title="lumos-queue", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app.state.site = site
+    for router in ROUTERS:
+        app.include_router(router)
+    app.add_exception_handler(NeedsLogin, _ask_login)
+    for kind, status in _STATUS.items():
+        app.add_exception_handler(kind, _tell(status))
+    app.add_exception_handler(Exception, _apologize)
+    app.add_middleware(Guard, origins=origins, scripts=[static_path(one) for one in SCRIPTS])
+    return app
+
+
+_STATUS: dict[type[Exception], int] = {
+    Forbidden: 403,
+    NotFound: 404,
+    SpecError: 400,
+    RequestValidationError: 400,
+    BodyTooLarge: 413,
+    TooManyPages: 503,
+    DBAPIError: 503,
+    InfrastructureError: 503,
+    HTTPException: 404,
+}
+
+
+async def _ask_login(request: Request, _: Exception) -> Response:
+    if request.method != "GET" or "hx-request" in request.headers:
+        return _answer(request, 401, "Your login has ended: open the page again.")
+    target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return RedirectResponse(f"/login?next={quote(target, safe='')}", 303)
+
+
+def _tell(status: int):
+    async def tell(request: Request, error: Exception) -> Response:
+        found = error.status_code if isinstance(error, HTTPException) else status
+        return _answer(request, found, _words(request, error))
+
+    return tell
+
+
+async def _apologize(request: Request, error: Exception) -> Response:
+    _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return _answer(request, 500, "This is a fault of lumos-queue: the log of lumos web has it.")
+
+
+def _words(request: Request, error: Exception) -> str:
+    match error:
+        case RequestValidationError():
+            first = error.errors()[0]
+            return f"'{first['loc'][-1]}' cannot be read: {str(first['msg'])[:200]}."
+        case BodyTooLarge():
+            return f"A request has at most {MAX_BODY:,} bytes."
+        case TooManyPages():
+            return "Too many live pages are open: close some."
+        case DBAPIError():
+            return f"The database does not answer: {' '.join(str(error.orig).split())[:200]}. Load the page again."
+        case HTTPException():
+            return f"There is no page {request.url.path[:200]}." if error.status_code == 404 else str(error.detail)
+    return str(error)
+
+
+def _answer(request: Request, status: int, text: str) -> Response:
+    """One line: on a page for a person, alone for a part of one."""
+    if "hx-request" in request.headers or request.method not in ("GET", "HEAD", "POST"):
+        return PlainTextResponse(text + "\n", status)
+    try:
+        visit = find_visit(request)
+    except Exception:  # nobody has logged in, or the file of passwords is gone: the line is all there is to say
+        return render_alone("error.html", status, title="Not possible", text=text)
+    return render(visit, "error.html", status, title="Not possible", text=text)

@@ -1,0 +1,125 @@
+"""Jobs that people watch: one thread reads all of them for every page that is open, and rests between its looks.
+
+However many pages are open, the database is looked at once for all, and for at most a twentieth of the time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+
+from sqlalchemy.exc import DBAPIError
+
+from db.connection import Database
+from lumos_queue.errors import InfrastructureError
+from lumos_queue.live.watched import ENDED, Watched, WatchedJob
+from lumos_queue.settings import Settings
+
+MIN_PAUSE, MAX_PAUSE = 0.5, 4.0  #: seconds between two looks
+SHARE = 20  #: times as long as a look took
+MAX_PAGES = 200  #: open at once
+Show = Callable[[WatchedJob, Watched], str]
+
+
+class TooManyPages(Exception):
+    """Raised when more than MAX_PAGES pages are open."""
+
+
+class _Page:
+    """An open page: what it is sent next, the newest only."""
+
+    def __init__(self, job: str, show: Show):
+        self.job, self.show = job, show
+        self._loop, self._next = asyncio.get_running_loop(), asyncio.Queue[tuple[str, bool]](maxsize=1)
+
+    def send(self, text: str, last: bool) -> None:
+        with suppress(RuntimeError):  # its loop has ended
+            self._loop.call_soon_threadsafe(self._replace, (text, last))
+
+    def _replace(self, item: tuple[str, bool]) -> None:
+        if self._next.full():
+            self._next.get_nowait()
+        self._next.put_nowait(item)
+
+    async def receive(self) -> tuple[str, bool]:
+        return await self._next.get()
+
+
+class LiveJobs:
+    """Follows jobs for pages."""
+
+    def __init__(self, database: Database, settings: Settings):
+        self._database, self._settings = database, settings
+        self._changed = threading.Condition()
+        self._pages: set[_Page] = set()
+        self._thread: threading.Thread | None = None
+        self._stopped = False
+
+    async def follow(self, job: str, show: Show) -> AsyncIterator[tuple[str, bool]]:
+        """What `show` makes of the job, whenever that changes, and whether it was the last: the job has ended then.
+
+        Raises TooManyPages.
+        """
+        page = _Page(job, show)
+        with self._changed:
+            if len(self._pages) >= MAX_PAGES:
+                raise TooManyPages
+            self._pages.add(page)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._read_on, name="live jobs", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+        try:
+            last = False
+            while not last:
+                text, last = await page.receive()
+                yield text, last
+        finally:
+            with self._changed:
+                self._pages.discard(page)
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopped = True
+            self._changed.notify()
+
+    def _read_on(self) -> None:
+        watched: Watched | None = None
+        sent: dict[_Page, str] = {}
+        while True:
+            with self._changed:
+                while not self._pages and not self._stopped:
+                    self._changed.wait()
+                if self._stopped:
+                    return
+                pages = list(self._pages)
+            started, jobs = time.monotonic(), sorted({page.job for page in pages})
+            watched = watched or Watched(self._settings, jobs)
+            watched.choose(jobs)
+            self._look(watched)
+            sent = {page: sent.get(page, "") for page in pages}
+            for page in pages:
+                one = watched.find(page.job)
+                text = page.show(one, watched)
+                if text != sent[page]:
+                    sent[page] = text
+                    page.send(text, one.state in ENDED and not watched.silence)
+            pause = min(max(MIN_PAUSE, SHARE * (time.monotonic() - started)), MAX_PAUSE)
+            self._rest(MAX_PAUSE if watched.silence else pause, set(pages))
+
+    def _look(self, watched: Watched) -> None:
+        try:
+            with self._database.engine.connect() as connection:
+                watched.read(connection)
+        except (DBAPIError, InfrastructureError) as error:
+            watched.silence = " ".join(str(getattr(error, "orig", None) or error).split())[:200]
+
+    def _rest(self, seconds: float, pages: set[_Page]) -> None:
+        """For so long, but not where a new page waits for its first look."""
+        until = time.monotonic() + seconds
+        with self._changed:
+            while not self._stopped and not self._pages - pages and (left := until - time.monotonic()) > 0:
+                self._changed.wait(left)

@@ -1,0 +1,76 @@
+"""Pages as HTML: the report's blocks and styles, and the explorer's own around them."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment
+from starlette.responses import Response
+
+from lumos_queue.pages.html import make_environment
+from lumos_queue.pages.wording import tell_interval, tell_metric, tell_seconds, tell_share, tell_time
+from lumos_queue.web.visits import Visit
+
+SCRIPTS = ("htmx.min.js", "sse.min.js", "keys.js")
+TYPES = {
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".txt": "text/plain; charset=utf-8",
+}
+
+
+def render(visit: Visit, template: str, status: int = 200, **values: Any) -> Response:
+    """A whole page for a person."""
+    text = (
+        _environment()
+        .get_template(template)
+        .render(
+            visit=visit, person=visit.person, token=visit.session.token, notices=visit.session.take_notices(), **values
+        )
+    )
+    return HTMLResponse(text, status)
+
+
+def render_part(template: str, **values: Any) -> str:
+    """A part of a page, to put into one that is open."""
+    return _environment().get_template(template).render(**values)
+
+
+def render_alone(template: str, status: int = 200, **values: Any) -> Response:
+    """A page for nobody in particular: of the login and of errors."""
+    text = _environment().get_template(template).render(visit=None, person=None, token="", notices=[], **values)
+    return HTMLResponse(text, status)
+
+
+@cache
+def static_files() -> dict[str, bytes]:
+    """Name to content of what pages load."""
+    folder = files("lumos_queue.web") / "static"
+    found = {one.name: one.read_bytes() for one in folder.iterdir() if one.is_file()}
+    report = make_environment("lumos_queue.pages").get_template("style.css").render()
+    return found | {"style.css": report.encode() + b"\n" + found["web.css"]}
+
+
+@cache
+def static_path(name: str) -> str:
+    """Where a file is served: its address changes with its content, so that it may be kept for good."""
+    digest = hashlib.sha256(static_files()[name]).hexdigest()[:16]
+    return f"/static/{digest}/{name}"
+
+
+@cache
+def _environment() -> Environment:
+    environment = make_environment("lumos_queue.web", "lumos_queue.pages")
+    environment.globals |= {"static_path": static_path, "scripts": SCRIPTS}
+    environment.filters |= {
+        "time": tell_time,
+        "seconds": tell_seconds,
+        "share": tell_share,
+        "metric": tell_metric,
+        "interval": lambda ends: tell_interval(*ends),
+    }
+    return environment

@@ -1,0 +1,154 @@
+"""Jobs: the list of them, one of them as it goes on, and what an operator can do with it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form
+from sqlalchemy import Connection
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+
+import db.jobs
+from db.failures import FailureClass, count_failures
+from db.requeue import requeue
+from db.states import OPEN
+from db.tags import tags_of
+from db.web_actions import add_action
+from lumos_queue.errors import SpecError
+from lumos_queue.live.figures import measure_score
+from lumos_queue.live.watched import ENDED, Watched, WatchedJob
+from lumos_queue.pages.compose import compose, read_page
+from lumos_queue.pages.limits import LEVELS
+from lumos_queue.reports.job_list import describe_jobs, list_jobs
+from lumos_queue.submission.filters import read_job_where
+from lumos_queue.submission.resume import check_resume
+from lumos_queue.util.sanitize import storable
+from lumos_queue.web.rendering import render, render_part
+from lumos_queue.web.visits import NotFound, Operating, Reading, Visit
+
+router = APIRouter()
+PAGE = 50  #: jobs
+DEEDS = ("pause", "resume", "cancel")
+
+
+@router.get("/jobs")
+def jobs_page(visit: Reading, where: str = "", before: str = "") -> Response:
+    """The newest jobs, or those that a filter chooses."""
+    site, where, wrong = visit.site, storable(where)[0], ""
+    found: list[dict[str, Any]] = []
+    more = False
+    try:
+        wanted = read_job_where(site.database, where)
+        with site.reading() as connection:
+            found, more = list_jobs(connection, wanted, PAGE, site.settings.lease_seconds, storable(before)[0])
+    except SpecError as error:
+        wrong = str(error)
+    return render(visit, "jobs.html", 400 if wrong else 200, jobs=found, more=more, where=where, wrong=wrong)
+
+
+@router.get("/jobs/{name}")
+def job_page(visit: Reading, name: str) -> Response:
+    """One job: what was asked, how it goes on, and what failed."""
+    site = visit.site
+    with site.reading() as connection:
+        row = find_job(connection, name)
+        (facts,) = describe_jobs(connection, [row], site.settings.lease_seconds, row.created_at)
+        watched = Watched(site.settings, [row.id])
+        watched.read(connection)
+        failures = count_failures(connection, row.id)
+        tags = tags_of(connection, [row.id]).get(row.id, {})
+    if name != row.id:
+        return RedirectResponse(f"/jobs/{row.id}", 303)
+    return render(
+        visit, "job.html", job=row, facts=facts, tags=tags, failures=failures, is_open=row.state not in ENDED,
+        live=_live_part(watched.find(row.id), watched), classes=tuple(FailureClass), deeds=_deeds_of(row.state),
+    )  # fmt: skip
+
+
+@router.get("/jobs/{name}/live")
+async def live_job(visit: Reading, name: str) -> Response:
+    """Server-sent events: the live part of the page, whenever it has changed; `ended` after the last."""
+
+    async def events() -> AsyncIterator[str]:
+        yield "retry: 2000\n\n"
+        async for text, last in visit.site.live.follow(name, _live_part):
+            yield _event("live", text)
+            if last:
+                yield _event("ended", name)
+
+    return StreamingResponse(events(), media_type="text/event-stream")
+
+
+@router.get("/jobs/{name}/report")
+def report_part(visit: Reading, name: str) -> Response:
+    """The report of the job as it is now, with charts: for its page, or as a page of its own."""
+    with visit.site.reading() as connection:
+        read = read_page(connection, [find_job(connection, name)])
+    page = compose(read, LEVELS[0])
+    if "hx-request" in visit.request.headers:
+        return HTMLResponse(render_part("report_part.html", page=page))
+    return render(visit, "report.html", page=page)
+
+
+@router.post("/jobs/{name}/state")
+def change_state(visit: Operating, name: str, deed: Annotated[str, Form()]) -> Response:
+    """Pause, resume or cancel it."""
+    site = visit.site
+    if deed not in DEEDS:
+        raise SpecError(f"'{deed[:40]}' is nothing that is done to a job: expected {', '.join(DEEDS)}.")
+    with site.reading() as connection:
+        row = find_job(connection, name)
+        if deed == "resume":
+            check_resume(connection, site.settings, row)
+    state = getattr(db.jobs, deed)(site.database, row.id)
+    add_action(site.database, visit.person.name, deed, row.id, f"was {row.state}, is {state}")
+    visit.session.tell(f"The job is {state}." + _who_goes_on(visit, state, row.id))
+    return RedirectResponse(f"/jobs/{row.id}", 303)
+
+
+@router.post("/jobs/{name}/requeue")
+def requeue_class(visit: Operating, name: str, failed: Annotated[str, Form()]) -> Response:
+    """Owe again what failures of one class have ended."""
+    site = visit.site
+    if failed not in tuple(FailureClass):
+        raise SpecError(f"'{failed[:40]}' is no class of failures: expected {', '.join(FailureClass)}.")
+    with site.reading() as connection:
+        row = find_job(connection, name)
+        check_resume(connection, site.settings, row)
+    owed = requeue(site.database, row.id, FailureClass(failed))
+    add_action(site.database, visit.person.name, "requeue", row.id, f"{failed}: {owed} items")
+    said = f"{owed:,} item{'s are' if owed > 1 else ' is'} owed again."
+    visit.session.tell(said + _who_goes_on(visit, "queued", row.id))
+    return RedirectResponse(f"/jobs/{row.id}", 303)
+
+
+def find_job(connection: Connection, name: str) -> Any:
+    """The job of that id, or whose id begins so. Raises NotFound."""
+    try:
+        return db.jobs.get_job(connection, storable(name)[0])
+    except SpecError as error:
+        raise NotFound(str(error)) from None
+
+
+def _deeds_of(state: str) -> list[str]:
+    """What can be done to a job in that state."""
+    return ["pause", "cancel"] if state in OPEN else [] if state == "cancelling" else ["resume"]
+
+
+def _who_goes_on(visit: Visit, state: str, job: str) -> str:
+    """Without a broker no worker waits for jobs: a command has to go on with it."""
+    return f" Go on with it: lumos resume {job}" if state in OPEN and not visit.site.settings.broker_url else ""
+
+
+def _live_part(one: WatchedJob, watched: Watched) -> str:
+    if one.figures is None:
+        return render_part("live_job.html", one=one, watched=watched, score=None, is_open=not one.removed)
+    return render_part(
+        "live_job.html", one=one, watched=watched, score=measure_score(one.figures), is_open=one.state not in ENDED
+    )
+
+
+def _event(name: str, text: str) -> str:
+    lines = "".join(f"data: {line}\n" for line in text.splitlines())
+    return f"event: {name}\n{lines}\n"

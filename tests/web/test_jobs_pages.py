@@ -1,0 +1,103 @@
+"""The list of jobs, one job, and what an operator does with it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from sqlalchemy import update
+
+from db.models import JobRow
+from db.web_actions import list_actions
+from tests.scored_jobs import scored_job
+from tests.stored import state
+
+HOSTILE = "<script>document.title='run'</script>\u202e \x1b[31m"
+
+
+@pytest.fixture
+def job(database) -> str:
+    return scored_job(database, [[1], [0], [None], [1]], name=HOSTILE, tags={"team": "maths"})
+
+
+def test_the_list_shows_every_job_and_what_a_filter_chooses(explorer, database, job):
+    other = scored_job(database, [[1]], digest="cd" * 32)
+    client = explorer.client()
+    text = client.get("/jobs").text
+    assert f"/jobs/{job}" in text and f"/jobs/{other}" in text
+    assert "<script>document" not in text and "\u202e" not in text and "\x1b" not in text
+    chosen = client.get("/jobs", params={"where": "tag.team=maths"}).text
+    assert f"/jobs/{job}" in chosen and f"/jobs/{other}" not in chosen
+    for wrong in ("nonsense", "state=flying", "name~'", "benchmark=wordmth", "\0"):
+        answer = client.get("/jobs", params={"where": wrong})
+        assert answer.status_code == 400 and 'role="alert"' in answer.text
+
+
+def test_a_job_is_found_by_the_beginning_of_its_id_and_none_by_another(explorer, job):
+    client = explorer.client()
+    answer = client.get(f"/jobs/{job[:5]}")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/jobs/{job}")
+    for wrong in ("zzzzzzzz", "%00", "%2e%2e", "a%27b", "x" * 5000):
+        assert client.get(f"/jobs/{wrong}").status_code == 404, wrong
+
+
+def test_an_operator_pauses_goes_on_and_cancels_and_it_is_noted(explorer, database):
+    job = scored_job(database, [[1], [0]], owed=1)
+    client = explorer.client()
+    for deed, left in (("pause", "paused"), ("resume", "queued"), ("cancel", "cancelled")):
+        answer = client.submit(f"/jobs/{job}/state", {"deed": deed})
+        assert answer.status_code == 303, answer.text
+        assert state(database, job) == left
+    assert "The job is cancelled." in client.get(f"/jobs/{job}").text
+    with database.engine.connect() as connection:
+        noted = [(row.person, row.action, row.target) for row in list_actions(connection, 10)]
+    assert noted == [("ann@here", deed, job) for deed in ("cancel", "resume", "pause")]
+    assert client.submit(f"/jobs/{job}/state", {"deed": "explode"}).status_code == 400
+    assert client.submit("/jobs/zzzzzzzz/state", {"deed": "pause"}).status_code == 404
+
+
+def test_a_class_of_failures_is_owed_again(explorer, database, job):
+    client = explorer.client()
+    assert "Run these again" in client.get(f"/jobs/{job}").text
+    answer = client.submit(f"/jobs/{job}/requeue", {"failed": "image"})
+    assert answer.status_code == 400 and "No item of job" in answer.text
+    kind = re.findall(r'name="failed" value="(\w+)"', client.get(f"/jobs/{job}").text)[0]
+    assert client.submit(f"/jobs/{job}/requeue", {"failed": kind}).status_code == 303
+    assert state(database, job) == "queued"
+
+
+def test_the_report_is_a_part_of_the_page_and_a_page_of_its_own(explorer, job):
+    client = explorer.client()
+    whole, part = client.get(f"/jobs/{job}/report"), client.get(f"/jobs/{job}/report", headers={"hx-request": "true"})
+    assert "<html" in whole.text and "<html" not in part.text
+    assert "<svg" in part.text and "Instructive failures" in part.text
+
+
+def test_an_open_page_follows_the_job_until_it_ends(explorer, database, page):
+    job = scored_job(database, [[1], [0]], owed=1)
+    page.goto(explorer.login_url)
+    page.goto(f"{explorer.url}/jobs/{job}")
+    page.get_by_text("1 of 2 items").wait_for()
+    page.keyboard.press("p")
+    page.get_by_text("The job is paused.").wait_for()
+    page.get_by_text("paused: by a person").wait_for()
+    with database.writer.begin() as connection:
+        connection.execute(update(JobRow).where(JobRow.id == job).values(state="failed", waiting="no GPU <b>here</b>"))
+    page.get_by_text("failed: no GPU <b>here</b>").wait_for()
+
+
+@pytest.mark.parametrize("path", ["/jobs", "/jobs/{job}", "/jobs?where=nonsense", "/jobs/{job}/report", "/jobs/zzzz"])
+def test_pages_are_for_everybody(explorer, chromium, job, path):
+    for scheme, width in (("light", 1280), ("dark", 390)):
+        context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
+        page = context.new_page()
+        page.goto(explorer.login_url)
+        page.goto(explorer.url + path.format(job=job))
+        page.wait_for_load_state("networkidle") if path.endswith("report") else page.wait_for_timeout(300)
+        assert page.title() != "run"
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, "the page is wider than its window"
+        context.close()
