@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import uvicorn
 
 from db.connection import Database
 from lumos_queue.settings import Settings
@@ -20,6 +19,7 @@ from lumos_queue.web.access.doors import Door, TokenDoor
 from lumos_queue.web.access.people import Person, Role
 from lumos_queue.web.app import make_app
 from lumos_queue.web.live import LiveJobs
+from lumos_queue.web.serving import make_server
 from lumos_queue.web.site import Site
 
 
@@ -86,7 +86,7 @@ def serving(database: Database, door: Door | None = None, **settings: Any) -> It
     site = Site(own, database, door or TokenDoor("ann@here"), LiveJobs(database, own), f"lumos-{port}", False)
     url = f"http://127.0.0.1:{port}"
     app = make_app(site, {url})
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1))
+    server = make_server(app)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     explorer = Explorer(url, site, app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import signal
 import socket
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import uvicorn
+from fastapi import FastAPI
 
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
@@ -59,12 +61,27 @@ def serve(settings: Settings, wanted: Serving, say: Callable[[str], None]) -> No
         say(f"the explorer is at {origin}{token} until Ctrl-C")
         if warning := _reach_warning(address, secure):
             say(warning)
-        config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, proxy_headers=False, date_header=True,
-            limit_concurrency=OPEN_CONNECTIONS, timeout_graceful_shutdown=1, lifespan="on",
-            ssl_certfile=wanted.certificate, ssl_keyfile=wanted.key,
-        )  # fmt: skip
-        uvicorn.Server(config).run(sockets=[listening])
+        server = make_server(app, wanted.certificate, wanted.key)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # The server takes these signals while it runs, and raises them again afterwards: for this.
+            signal.signal(number, lambda *_: setattr(server, "should_exit", True))
+        server.run(sockets=[listening])
+
+
+def make_server(app: FastAPI, certificate: Path | None = None, key: Path | None = None) -> uvicorn.Server:
+    """A server that says nothing of itself, believes no proxy, and ends a second after it was told to."""
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=OPEN_CONNECTIONS,
+        timeout_graceful_shutdown=1,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+    return uvicorn.Server(config)
 
 
 def _check(wanted: Serving) -> None:
