@@ -59,10 +59,11 @@ def test_an_operator_pauses_goes_on_and_cancels_and_it_is_noted(explorer, databa
 
 def test_a_class_of_failures_is_owed_again(explorer, database, job):
     client = explorer.client()
-    assert "Run these again" in client.get(f"/jobs/{job}").text
+    failures = client.get(f"/jobs/{job}/failures").text
+    assert "Run these again" in failures
     answer = client.submit(f"/jobs/{job}/requeue", {"failed": "image"})
     assert answer.status_code == 400 and "No item of job" in answer.text
-    kind = re.findall(r'name="failed" value="(\w+)"', client.get(f"/jobs/{job}").text)[0]
+    kind = re.findall(r'name="failed" value="(\w+)"', failures)[0]
     assert client.submit(f"/jobs/{job}/requeue", {"failed": kind}).status_code == 303
     assert state(database, job) == "queued"
 

@@ -24,6 +24,7 @@ from lumos_queue.reports.job_list import describe_jobs, list_jobs
 from lumos_queue.submission.filters import read_job_where
 from lumos_queue.submission.resume import check_resume
 from lumos_queue.util.sanitize import storable
+from lumos_queue.web.access.people import Role
 from lumos_queue.web.rendering import render, render_part
 from lumos_queue.web.visits import NotFound, Operating, Reading, Visit
 
@@ -54,30 +55,38 @@ def job_page(visit: Reading, name: str) -> Response:
     with site.reading() as connection:
         row = find_job(connection, name)
         (facts,) = describe_jobs(connection, [row], site.settings.lease_seconds, row.created_at)
-        watched = Watched(site.settings, [row.id])
-        watched.read(connection)
-        failures = count_failures(connection, row.id)
         tags = tags_of(connection, [row.id]).get(row.id, {})
     if name != row.id:
         return RedirectResponse(f"/jobs/{row.id}", 303)
-    return render(
-        visit, "job.html", job=row, facts=facts, tags=tags, failures=failures, is_open=row.state not in ENDED,
-        live=_live_part(watched.find(row.id), watched), classes=tuple(FailureClass), deeds=_deeds_of(row.state),
-    )  # fmt: skip
+    return render(visit, "job.html", job=row, facts=facts, tags=tags, deeds=_deeds_of(row.state))
 
 
 @router.get("/jobs/{name}/live")
-async def live_job(visit: Reading, name: str) -> Response:
+def live_job(visit: Reading, name: str) -> Response:
     """Server-sent events: the live part of the page, whenever it has changed; `ended` after the last."""
+    with visit.site.reading() as connection:
+        job = find_job(connection, name).id
 
     async def events() -> AsyncIterator[str]:
         yield "retry: 2000\n\n"
-        async for text, last in visit.site.live.follow(name, _live_part):
+        async for text, last in visit.site.live.follow(job, _live_part):
             yield _event("live", text)
             if last:
-                yield _event("ended", name)
+                yield _event("ended", job)
 
     return StreamingResponse(events(), media_type="text/event-stream")
+
+
+@router.get("/jobs/{name}/failures")
+def failures_part(visit: Reading, name: str) -> Response:
+    """What infrastructure ended, by class: for the job's page."""
+    with visit.site.reading() as connection:
+        job = find_job(connection, name).id
+        failures = count_failures(connection, job)
+    may_requeue, token = visit.may(Role.OPERATOR), visit.session.token
+    return HTMLResponse(
+        render_part("failures_part.html", job=job, failures=failures, may_requeue=may_requeue, token=token)
+    )
 
 
 @router.get("/jobs/{name}/report")
