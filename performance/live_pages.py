@@ -1,0 +1,113 @@
+"""What open pages of the explorer cost a job that they follow: its rate with 20 of them beside its rate with none.
+
+python -m performance.live_pages [--pairs 5] [--pages 20] [--episodes 1500]
+
+The job runs embedded on SQLite, as fast as a fake model server with 64 slots allows; the explorer is a process of its
+own on the same cores. Runs with and without pages alternate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+from sqlalchemy import select
+
+from db.connection import open_database
+from db.migrate import upgrade
+from db.models import JobRow
+from lumos_queue.settings import Settings
+from performance.explorer import running_explorer
+from performance.jobs import rows_of
+from performance.questions import question
+from performance.server import running_server
+from performance.statistics import estimate
+
+LATENCY, SLOTS = 0.02, 64  #: seconds of each model call, and how many of them at once
+LIMIT = 0.05  #: of the rate
+
+
+def run(episodes: int, pages: int) -> tuple[float, int]:
+    """Episodes a second of one job that so many open pages follow, and how many events they got."""
+    with running_server(LATENCY, SLOTS) as server, tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        database = open_database(Settings(home=home).database)
+        upgrade(database)
+        rows_of(map(question, range(episodes)), home / "rows.jsonl")
+        try:
+            with running_explorer(database.url) as client:
+                endpoint = server.replace("http://", "tgi://")
+                models = ["--planner", endpoint, "--grounder", endpoint]
+                asked = ["evaluate", "gsm8k", "--data", str(home / "rows.jsonl"), *models, "--json"]
+                work = subprocess.Popen(
+                    [sys.executable, "-m", "lumos_queue.cli.main", *asked],
+                    env=os.environ | {"LUMOS_HOME": folder},
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+                with following(client, _wait_for_job(database), pages) as counted:
+                    work.wait()
+            with database.engine.connect() as connection:
+                job = connection.execute(select(JobRow.__table__)).one()
+            return job.items / (job.finished_at - job.started_at), sum(counted)
+        finally:
+            database.close()
+
+
+@contextmanager
+def following(client: httpx2.Client, job: str, pages: int) -> Iterator[list[int]]:
+    """So many streams of a job are read; yields how many events each has got."""
+    counted, threads = [0] * pages, list[threading.Thread]()
+
+    def follow(number: int) -> None:
+        with client.stream("GET", f"/jobs/{job}/live") as answer:
+            for line in answer.iter_lines():
+                counted[number] += line == "event: live"
+
+    for number in range(pages):
+        threads.append(threading.Thread(target=follow, args=[number], daemon=True))
+        threads[-1].start()
+    yield counted
+    for thread in threads:
+        thread.join(10)
+
+
+def _wait_for_job(database) -> str:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        with database.engine.connect() as connection:
+            if job := connection.execute(select(JobRow.id)).scalar():
+                return job
+        time.sleep(0.05)
+    raise RuntimeError("no job was submitted within a minute")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--pages", type=int, default=20)
+    parser.add_argument("--episodes", type=int, default=1500)
+    given = parser.parse_args()
+    ratios = []
+    for number in range(given.pairs):
+        order = (0, given.pages) if number % 2 else (given.pages, 0)
+        rates = {pages: run(given.episodes, pages) for pages in order}
+        (alone, _), (beside, events) = rates[0], rates[given.pages]
+        ratios.append(beside / alone)
+        print(f"{alone:.1f} episodes/s alone, {beside:.1f} with {given.pages} pages, {events} events: {ratios[-1]:.3f}")
+    found = estimate(ratios)
+    print(f"rate with pages / without: {found.median:.3f} [{found.low:.3f}, {found.high:.3f}], goal {1 - LIMIT:.2f}")
+    return 0 if found.median >= 1 - LIMIT else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""Evaluate 2,000 tasks, and take a picture of every page of the explorer: light at 1280 pixels, dark at 390.
+
+python -m tests.screenshots [--tasks 2000] [--folder docs/pictures/explorer] [--home FOLDER]
+
+A page that axe-core finds fault with, or whose console has an error, is named, and the exit code is 1. With --home,
+what is stored there already is used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+import tempfile
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+from db.connection import open_database
+from lumos_queue.settings import Settings
+from tests.conftest import ROOT
+from tests.explorers import CHROMIUM, Explorer, serving
+from tests.screenshots.stored import Stored, store
+
+WINDOWS = {"light": (1280, 900), "dark": (390, 844)}
+COLOURS = 64  #: of a picture: a quarter of the bytes, and no difference to the eye
+
+
+def pages_of(stored: Stored) -> dict[str, str]:
+    """Name of a picture to its page."""
+    first, second = stored.jobs
+    return {
+        "jobs": "/jobs",
+        "job": f"/jobs/{first}",
+        "compare": f"/compare?jobs={first}&jobs={second}",
+        "compared-task": f"/compare/task?jobs={first}&jobs={second}&task={stored.task}",
+        "episodes": f"/jobs/{first}/episodes?where=score%3C1",
+        "episode": f"/episodes/{stored.wrong}",
+        "correct": f"/episodes/{stored.wrong}/correct",
+        "audits": "/annotate",
+        "audit-new": "/annotate/new",
+        "annotate": f"/annotate/{stored.audit}",
+        "audit-report": f"/annotate/{stored.audit}/report",
+        "audit-labels": f"/annotate/{stored.audit}/labels",
+        "builds": "/builds",
+        "build-new": "/builds/new",
+        "build": f"/builds/{stored.build}",
+        "workers": "/workers",
+        "endpoints": "/endpoints",
+        "actions": "/actions",
+    }
+
+
+def photograph(page: Page, explorer: Explorer, path: str, file: Path) -> list[str]:
+    """Write the picture of a page; returns what is wrong with it."""
+    page.goto(explorer.url + path)
+    page.wait_for_timeout(2500)  # what it loads afterwards; a live page is never idle
+    found = [f"{one['id']}: {one['help']}" for one in Axe().run(page).response["violations"]]
+    if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+        found.append("it is wider than its window")
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
+    parser.add_argument("--tasks", type=int, default=2000)
+    parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "pictures" / "explorer")
+    parser.add_argument("--home", type=Path)
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        home = (given.home or Path(folder)).absolute()
+        stored, wrong = store(home, given.tasks), 0
+        database = open_database(Settings(home=home).database)
+        with serving(database, home=home) as explorer, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+            for scheme, (width, height) in WINDOWS.items():
+                context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": height})
+                page, said = context.new_page(), list[str]()
+                page.on("console", lambda message, said=said: said.append(message.text))
+                page.goto(explorer.login_url)
+                for name, path in pages_of(stored).items():
+                    said.clear()
+                    faults = photograph(page, explorer, path, given.folder / f"{name}-{scheme}.png") + said
+                    wrong += bool(faults)
+                    print(f"{scheme:5} {path}: {'; '.join(faults) or 'fine'}", flush=True)
+            browser.close()
+        database.close()
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

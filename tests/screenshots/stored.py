@@ -1,0 +1,69 @@
+"""What the pictures show: two real evaluations by the starter agent, annotations, labels, and a training set."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from db.audits import samples_of
+from db.connection import open_database
+from db.labels import NewLabel, add_labels
+from lumos_queue.settings import Settings
+from tests.conftest import ROOT
+
+AUDIT, BUILD = "first-look", "first"
+LABELLED = 12  #: places of the audit
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Names of what is stored."""
+
+    jobs: tuple[str, str]
+    wrong: str  #: an episode with a wrong answer
+    task: str  #: a task's row
+    audit: str = AUDIT
+    build: str = BUILD
+
+
+def store(home: Path, tasks: int) -> Stored:
+    """Evaluate and convert in that folder; what is there already is shown by the same requests."""
+    each = ["--agent", "starter", "--split", "familiar", "--limit", str(max(1, tasks // 2))]
+    first = _lumos(home, "evaluate", "wordmath", *each, "--name", "one subgoal at a time")["job"]
+    second = _lumos(home, "evaluate", "wordmath", *each, "--formulation", "one-pass", "--name", "all at once")["job"]
+    _lumos(home, "convert", "wordmath", "--deterministic", "--split", "train", "--limit", "300")
+    if not (home / "builds" / BUILD).exists():
+        where = "origin=converted level>=executed"
+        _lumos(home, "dataset", "build", BUILD, "--where", where)
+        _lumos(home, "audit", "draw", AUDIT, "--where", where, "--size", "60")
+        _label(home)
+    found = _lumos(home, "episodes", first, "--where", "score<1", "--limit", "1")["episodes"][0]["episode"]
+    row = _lumos(home, "show", found)["row"]
+    return Stored((first, second), found, row)
+
+
+def _label(home: Path) -> None:
+    """Some labels of two people."""
+    database = open_database(Settings(home=home).database)
+    with database.engine.connect() as connection:
+        samples = samples_of(connection, AUDIT)[:LABELLED]
+    labels = [NewLabel(one.episode, "right", "ben@there", audit=AUDIT) for one in samples]
+    labels += [
+        NewLabel(one.episode, "wrong" if one.place == 3 else "right", "cleo@there", "as written", audit=AUDIT)
+        for one in samples[: LABELLED // 2]
+    ]
+    add_labels(database, labels)
+    database.close()
+
+
+def _lumos(home: Path, *arguments: str) -> dict:
+    command = [sys.executable, "-m", "lumos_queue.cli.main", *arguments, "--json"]
+    environment = os.environ | {"LUMOS_HOME": str(home), "LUMOS_USER": "ann@here"}
+    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    if ran.returncode not in (0, 3):
+        raise RuntimeError(f"lumos {' '.join(arguments)}: {ran.stderr}")
+    return json.loads(ran.stdout.splitlines()[-1])
