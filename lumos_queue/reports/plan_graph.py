@@ -62,8 +62,8 @@ def _channels(inputs: Any) -> list[Mapping[str, Any]]:
 
 def _input(channel: Mapping[str, Any], shown: Mapping[str, Sequence[Picture]]) -> GraphNode:
     name, values = str(channel.get("name")), channel.get("values")
-    is_text = channel.get("kind") == "text" and isinstance(values, list)
-    return GraphNode(name, "", (), "", "\n".join(map(str, values)) if is_text else "", True, shown.get(name, ()))
+    texts = values if channel.get("kind") == "text" and isinstance(values, list) else []
+    return GraphNode(name, "", (), "", "\n".join(map(str, texts)), True, shown.get(name, ()))
 
 
 def _names(arguments: str) -> list[str]:

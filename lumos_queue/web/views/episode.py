@@ -15,6 +15,7 @@ from db.relatives import MAX_RELATIVES, Relative, find_relatives
 from lumos_queue.pages.limits import PageLimits, cut
 from lumos_queue.pages.sections.failures import IMAGES
 from lumos_queue.pages.trajectories import ShownCall, show_calls, tell_facts, tell_verdicts
+from lumos_queue.pages.wording import tell_seconds
 from lumos_queue.records import Completion, Execution
 from lumos_queue.reports.lanes import PlacedRow, Step, placed_rows
 from lumos_queue.reports.pictures import Picture, list_pictures
@@ -61,7 +62,6 @@ class EpisodeView:
     found: Mapping[str, Any]  #: reports.trajectory.trajectory_as_json
     question: str
     facts: Sequence[tuple[str, str]]
-    phases: Sequence[tuple[str, float]]
     heads: Sequence[str]
     rows: Sequence[PlacedRow]
     steps: Sequence[ShownStep]
@@ -95,8 +95,7 @@ def read_episode(connection: Connection, trajectory: Trajectory, person: str, fi
         job=trajectory.job,
         found=found,
         question=cut(found["question"], LIMITS.text),
-        facts=tell_facts(found, LIMITS),
-        phases=_phases(trajectory),
+        facts=[*tell_facts(found, LIMITS), *_tell_phases(trajectory)],
         heads=column_heads(found["formulation"]),
         rows=[(at, [[(cut(text, 1_000), style) for text, style in cell] for cell in row]) for at, row in rows],
         steps=[_show_step(step, calls.get(step["at"])) for step in shown],
@@ -143,20 +142,20 @@ def _show_step(step: Step, call: ShownCall | None) -> ShownStep:
     )
 
 
-def _phases(trajectory: Trajectory) -> list[tuple[str, float]]:
-    """Seconds of the accepted attempt, by what they were spent on; phases without any are left out."""
-    calls = [step.result for step in trajectory.steps if isinstance(step.result, Completion)]
-    ran = [step for step in trajectory.steps if isinstance(step.result, Execution) and not step.branch]
-    found = {
-        "waiting for a place among the requests": sum(one.waited for one in calls),
-        "tries that failed": sum(one.lost for one in calls),
-        "in the server's queue": sum(one.queued for one in calls),
+def _tell_phases(trajectory: Trajectory) -> list[tuple[str, str]]:
+    """What the seconds of the accepted attempt were spent on; phases without any are left out."""
+    calls = [(step.role, step.result) for step in trajectory.steps if isinstance(step.result, Completion)]
+    phases = {
+        "waiting for a place": sum(one.waited for _, one in calls),
+        "failed tries": sum(one.lost for _, one in calls),
+        "in the server's queue": sum(one.queued for _, one in calls),
     }
-    for role in dict.fromkeys(step.role for step in trajectory.steps if step.role):
-        own = [step.result for step in trajectory.steps if step.role == role and isinstance(step.result, Completion)]
-        found[f"{role}'s model"] = sum(one.seconds - one.queued for one in own)
-    found["actions"] = sum(step.result.seconds for step in ran if isinstance(step.result, Execution))
-    return [(name, seconds) for name, seconds in found.items() if seconds > 0]
+    for role in dict.fromkeys(role for role, _ in calls):
+        phases[role] = sum(one.seconds - one.queued for of, one in calls if of == role)
+    ran = [step.result for step in trajectory.steps if isinstance(step.result, Execution) and not step.branch]
+    phases["actions"] = sum(one.seconds for one in ran)
+    told = ", ".join(f"{name} {tell_seconds(seconds)}" for name, seconds in phases.items() if seconds > 0)
+    return [("time", told)] if told else []
 
 
 def _read_tree(formulation: str, steps: Sequence[Step]) -> Sequence[Sequence[TreeNode]]:
