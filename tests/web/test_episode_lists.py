@@ -54,7 +54,7 @@ def test_pages_follow_each_other_without_a_gap(explorer, database, monkeypatch):
         found = re.findall(r'href="([^"]+)"[^>]*rel="next"', text)
         path = found[0].replace("&amp;", "&") if found else ""
     assert [len(one) for one in seen] == [3, 3, 2]
-    assert sum(seen, []) == [f"{job}-{number}" for number in range(8)]
+    assert [name for page in seen for name in page] == [f"{job}-{number}" for number in range(8)]
 
 
 def test_all_jobs_have_one_list_and_wrong_filters_one_line(explorer, database, job):

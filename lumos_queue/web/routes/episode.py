@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, Form, Query
 from sqlalchemy import Connection
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
@@ -30,6 +30,7 @@ from lumos_queue.web.visits import Annotating, NotFound, Reading, Visit
 
 router = APIRouter()
 MAX_NOTE = 10_000  #: characters of a label's note
+MAX_ATTEMPT = 1_000_000
 WRONG = term("score", "<", "1")
 
 
@@ -77,7 +78,9 @@ def step_text(visit: Reading, name: str, at: str, part: str) -> Response:
 
 
 @router.get("/episodes/{name}/difference")
-def difference(visit: Reading, name: str, other: str = "", attempt: int = 0) -> Response:
+def difference(
+    visit: Reading, name: str, other: str = "", attempt: Annotated[int, Query(ge=0, le=10**6)] = 0
+) -> Response:
     """Its steps beside those of another episode on the task, or of an attempt of its own that was given up."""
     with visit.site.reading() as connection:
         found = find_trajectory(connection, name)
