@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from db.artifacts import load_artifact
+from db.trajectories import reading
 from lumos_queue.pages.sections.failures import IMAGES
 from lumos_queue.web.views.episode import find_damage
 from lumos_queue.web.visits import NotFound, Reading
@@ -21,7 +22,7 @@ def artifact(visit: Reading, digest: str) -> Response:
     """The stored bytes of a picture that browsers show as such; of nothing else, which a browser might run."""
     found = None
     if _DIGEST.fullmatch(digest):
-        with visit.site.reading() as connection:
+        with reading(visit.site.database) as connection:
             found = load_artifact(connection, digest)
     if found is None:
         raise NotFound("There is no picture of this address in the database.")

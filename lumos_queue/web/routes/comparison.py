@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query
 from sqlalchemy import Connection
 from starlette.responses import HTMLResponse, Response
 
+from db.trajectories import reading
 from lumos_queue.errors import SpecError
 from lumos_queue.pages.labels import label_jobs
 from lumos_queue.pages.limits import LEVELS
@@ -34,7 +35,7 @@ def compare_page(visit: Reading, jobs: Names, metric: str = "", common: bool = F
     """Which jobs are compared; the figures and lists come after the page."""
     metric, wrong, labels = storable(metric)[0], "", []
     rows: list[Any] = []
-    with visit.site.reading() as connection:
+    with reading(visit.site.database) as connection:
         try:
             rows = _find_jobs(connection, jobs)
             choose_metric(connection, rows, metric)
@@ -50,7 +51,7 @@ def compare_page(visit: Reading, jobs: Names, metric: str = "", common: bool = F
 @router.get("/compare/figures")
 def figures(visit: Reading, jobs: Names, metric: str = "", common: bool = False) -> Response:
     """The report's comparison: a part of the page."""
-    with visit.site.reading() as connection:
+    with reading(visit.site.database) as connection:
         rows = _find_jobs(connection, jobs)
         try:
             found = compare_jobs(connection, rows, Options(storable(metric)[0], common, shown=0))
@@ -66,7 +67,7 @@ def figures(visit: Reading, jobs: Names, metric: str = "", common: bool = False)
 @router.get("/compare/changed")
 def changed(visit: Reading, jobs: Names, other: str, metric: str = "", better: bool = True, after: Key = 0) -> Response:
     """Tasks on which another job is better, or worse, than the first: a part of the page, or of its list."""
-    with visit.site.reading() as connection:
+    with reading(visit.site.database) as connection:
         rows = _find_jobs(connection, jobs)
         theirs = next((row for row in rows[1:] if row.id == other), None)
         if theirs is None:
@@ -87,7 +88,7 @@ def task_page(
     visit: Reading, jobs: Names, task: Key, sample: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0
 ) -> Response:
     """The trajectories of one task in all of the jobs, each beside the first one's."""
-    with visit.site.reading() as connection:
+    with reading(visit.site.database) as connection:
         rows = _find_jobs(connection, jobs)
         if len(rows) < 2:
             raise SpecError("Name two jobs or more: /compare/task?jobs=A,B&task=KEY.")

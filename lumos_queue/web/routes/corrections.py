@@ -8,6 +8,7 @@ from fastapi import APIRouter, Form
 from starlette.responses import RedirectResponse, Response
 
 from db.corrections import find_correction
+from db.trajectories import reading
 from db.web_actions import add_action
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import write_annotation
@@ -56,7 +57,7 @@ def store(
     """
     whole, text = _whole_name(visit, name), _plain_lines(text)
     site, person = visit.site, visit.person
-    with site.reading() as connection:
+    with reading(site.database) as connection:
         parent = find_trajectory(connection, whole).episode.id
         there = find_correction(connection, parent, person.name, storable(text)[0])
     if there:
@@ -73,7 +74,7 @@ def store(
 
 
 def _whole_name(visit: Visit, name: str) -> str:
-    with visit.site.reading() as connection:
+    with reading(visit.site.database) as connection:
         found = find_trajectory(connection, name)
     return f"{found.job.id}-{found.item.ordinal}"
 

@@ -18,6 +18,7 @@ from db.named import split_name
 from db.reading import Trajectory, get_trajectory
 from db.recorded import load_steps
 from db.text_search import find_neighbour
+from db.trajectories import reading
 from db.web_actions import add_action
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.step_pairs import pair_episodes, pair_steps
@@ -37,7 +38,7 @@ WRONG = term("score", "<", "1")
 @router.get("/episodes/{name}")
 def episode_page(visit: Reading, name: str, where: str = "", first: int = 0) -> Response:
     """Everything that is stored of it. `where`: the filter that j, k and w go on under."""
-    with visit.site.reading() as connection:
+    with reading(visit.site.database) as connection:
         found = find_trajectory(connection, name)
         view = read_episode(connection, found, visit.person.name, max(0, first))
     where = storable(where)[0]
@@ -52,7 +53,7 @@ def episode_page(visit: Reading, name: str, where: str = "", first: int = 0) -> 
 def next_episode(visit: Reading, name: str, where: str = "", back: bool = False, wrong: bool = False) -> Response:
     """The next episode under the filter, or the one before; with `wrong`, the next whose score is below 1."""
     where = storable(where)[0]
-    with visit.site.reading() as connection:
+    with reading(visit.site.database) as connection:
         found = find_trajectory(connection, name)
         scope = _scope(visit, found.job.id, where)
         wanted = scope & Filter((WRONG,)) if wrong else scope
@@ -66,7 +67,7 @@ def next_episode(visit: Reading, name: str, where: str = "", back: bool = False,
 @router.get("/episodes/{name}/steps/{at}/{part}")
 def step_text(visit: Reading, name: str, at: str, part: str) -> Response:
     """One text of a step as it is stored, whole: prompt, reply, text, result or note."""
-    with visit.site.reading() as connection:
+    with reading(visit.site.database) as connection:
         found = trajectory_as_json(find_trajectory(connection, name))
     step = next((one for one in found["steps"] if one["at"] == at), None)
     if step is None:
@@ -82,7 +83,7 @@ def difference(
     visit: Reading, name: str, other: str = "", attempt: Annotated[int, Query(ge=0, le=10**6)] = 0
 ) -> Response:
     """Its steps beside those of another episode on the task, or of an attempt of its own that was given up."""
-    with visit.site.reading() as connection:
+    with reading(visit.site.database) as connection:
         found = find_trajectory(connection, name)
         if attempt:
             pair = pair_steps(_as_attempt(connection, found, attempt), trajectory_as_json(found))
@@ -106,7 +107,7 @@ def label(
     if len(note) > MAX_NOTE:
         raise SpecError(f"The note has {len(note):,} characters: expected at most {MAX_NOTE:,}. Shorten it.")
     person = visit.person.name
-    with visit.site.reading() as connection:
+    with reading(visit.site.database) as connection:
         found = find_trajectory(connection, name)
         if not found.episode.ending:
             raise SpecError(f"Episode {_name(found)} has not ended: label it when it has.")
@@ -122,7 +123,7 @@ def label(
 @router.post("/episodes/{name}/label/undo")
 def undo_label(visit: Annotating, name: str, where: Annotated[str, Form()] = "") -> Response:
     """Take back one's own latest label of it."""
-    with visit.site.reading() as connection:
+    with reading(visit.site.database) as connection:
         found = find_trajectory(connection, name)
     taken = take_back_label(visit.site.database, found.episode.id, visit.person.name)
     if taken is None:

@@ -8,6 +8,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 
 from db.facets import MAX_COUNTED, count_facets
 from db.filters import Filter
+from db.trajectories import reading
 from lumos_queue.errors import SpecError
 from lumos_queue.submission.filters import read_where
 from lumos_queue.util.sanitize import storable
@@ -36,7 +37,7 @@ def all_episodes(visit: Reading, where: str = "", after: str = "") -> Response:
 @router.get("/jobs/{name}/episodes")
 def job_episodes(visit: Reading, name: str, where: str = "", after: str = "") -> Response:
     """Those of one job."""
-    with visit.site.reading() as connection:
+    with reading(visit.site.database) as connection:
         job = find_job(connection, name).id
     if job != name:
         return RedirectResponse(Scope(job, Filter()).path(where=where, after=after), 303)
@@ -47,7 +48,7 @@ def job_episodes(visit: Reading, name: str, where: str = "", after: str = "") ->
 def episode_rows(visit: Reading, job: str = "", where: str = "", after: str = "") -> Response:
     """The rows of a list whose filter may take long."""
     scope = _read_scope(visit, job, where)
-    with visit.site.reading() as connection:
+    with reading(visit.site.database) as connection:
         page = read_list(connection, scope, storable(after)[0])
     if "hx-request" not in visit.request.headers:
         return _render(visit, scope, page, str(scope.own))
@@ -58,7 +59,7 @@ def episode_rows(visit: Reading, job: str = "", where: str = "", after: str = ""
 def facets(visit: Reading, job: str = "", where: str = "") -> Response:
     """What the episodes of a list have in common, counted up to a bound."""
     scope = _read_scope(visit, job, where)
-    with visit.site.reading() as connection:
+    with reading(visit.site.database) as connection:
         found = count_facets(connection, scope.whole)
     return HTMLResponse(
         render_part("facets.html", facets=link_facets(scope, found), counted=found.counted, more=found.more)
@@ -90,7 +91,7 @@ def _list_page(visit: Visit, job: str, where: str, after: str) -> Response:
         scope = Scope(job, read_where(visit.site.database, where))
         # A filter may have to read all episodes to find one: its rows come after the page.
         if not scope.own.terms:
-            with visit.site.reading() as connection:
+            with reading(visit.site.database) as connection:
                 page = read_list(connection, scope, after)
     except SpecError as error:
         wrong = str(error)
@@ -109,7 +110,7 @@ def _render(
 def _read_scope(visit: Visit, job: str, where: str) -> Scope:
     """Raises SpecError for a filter that cannot be read, NotFound for a job that is not there."""
     own = read_where(visit.site.database, storable(where)[0])
-    with visit.site.reading() as connection:
+    with reading(visit.site.database) as connection:
         return Scope(_whole_id(connection, job), own)
 
 
