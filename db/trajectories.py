@@ -118,7 +118,8 @@ def count_subgoals(connection: Connection, episodes: Sequence[int]) -> dict[int,
 
 def place_of(connection: Connection, job: str, ordinal: int) -> int:
     """The id of the job's last episode up to that ordinal, to go on after; 0 when there is none."""
-    last = select(func.max(Item.id)).where(Item.job == job, Item.ordinal <= ordinal)
+    # By the order of an index, and not as a maximum, for which all items up to there would be read.
+    last = select(Item.id).where(Item.job == job, Item.ordinal <= ordinal).order_by(Item.ordinal.desc()).limit(1)
     return connection.execute(last).scalar() or 0
 
 
