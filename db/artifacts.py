@@ -79,6 +79,17 @@ def describe_artifacts(connection: Connection, digests: Collection[str]) -> dict
     return found
 
 
+def peek_artifact(connection: Connection, digest: str, most: int = 16) -> tuple[bytes, bytes] | None:
+    """The first and the last bytes with this sha256; None when they are not there."""
+    ends = func.substr(Artifact.data, 1, most), func.substr(Artifact.data, func.length(Artifact.data) - most + 1, most)
+    # The end of bytes shorter than that would begin before them.
+    whole = select(Artifact.data).where(Artifact.digest == digest, func.length(Artifact.data) <= most)
+    if (short := connection.execute(whole).scalar()) is not None:
+        return bytes(short), bytes(short)
+    found = connection.execute(select(*ends).where(Artifact.digest == digest)).first()
+    return (bytes(found[0]), bytes(found[1])) if found else None
+
+
 def remove_unnamed(connection: Connection, most: int) -> int:
     """Remove at most so many of the artifacts that neither a dataset nor an episode names; returns how many."""
     unnamed = [~exists().where(one.digest == Artifact.digest) for one in (EpisodeArtifact, DatasetArtifact)]

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Float, collate, exists, false, func, literal, not_, select
+from sqlalchemy import Connection, Float, and_, collate, exists, false, func, literal, not_, select
 from sqlalchemy.orm import aliased
 
 from db.conditions import Condition, contains, is_one_of
+from db.failures import classify
 from db.filters import CHOICES, Filter, Term
 from db.job_filters import COMPARE, compare, job_condition, jobs_of_model
 from db.labels import RATING, RATINGS, VALUES
 from db.models import EpisodeRow, ExecutionRow, JobRow, Label, ScoreRow, SubgoalRow, VerdictRow
 from db.searching import of_accepted_attempt, says
 from db.states import HIDDEN
+from lumos_queue.records import Ending
 
 _OF_EPISODE = ("job", "split", "formulation", "origin", "licence", "ending", "calls", "sample")
 _OF_JOB = ("benchmark", "project", "name", "tag", "kind")
@@ -24,9 +26,10 @@ FEW_JOBS = 50  #: that are named one by one
 def conditions(connection: Connection, wanted: Filter) -> list[Condition]:
     """What must hold of EpisodeRow: of jobs that are not being stored or removed.
 
-    Such jobs, models, and texts that are stored compressed are looked up at once.
+    Such jobs, models, messages of failures, and texts that are stored compressed are looked up at once.
     """
-    plain = [_condition(connection, one) for one in wanted.terms if one.field != "text"]
+    plain = [_condition(connection, one) for one in wanted.terms if one.field not in ("text", "failure")]
+    plain += [_failed_by(connection, one, plain) for one in wanted.terms if one.field == "failure"]
     found = [EpisodeRow.ending != "", *plain]
     if half := list(connection.execute(select(JobRow.id).where(JobRow.state.in_(HIDDEN))).scalars()):
         found.append(EpisodeRow.job.not_in(half))
@@ -79,6 +82,14 @@ def _condition(connection: Connection, one: Term) -> Condition:
         case "rating":
             return _has_label(RATINGS, compare(connection, RATING, one))
     raise AssertionError(f"the field '{field}' has no condition")
+
+
+def _failed_by(connection: Connection, one: Term, others: Sequence[Condition]) -> Condition:
+    """Whether infrastructure ended it so. The class is told from the message, of which there are few."""
+    ended = EpisodeRow.ending == Ending.INFRA_ERROR.value
+    messages = connection.execute(select(EpisodeRow.message).where(ended, *others).distinct()).scalars()
+    found = and_(ended, is_one_of(EpisodeRow.message, [text for text in messages if classify(text) == one.value]))
+    return not_(found) if one.operator == "!=" else found
 
 
 def newest_score(connection: Connection, metric: str = "") -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from db.failures import FailureClass
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.records import LEVELS, Ending
 from lumos_queue.util.sanitize import storable
@@ -34,6 +35,7 @@ FIELDS: Fields = {
     "ending": NAMES, "level": ORDER,
     "score": ORDER, "metric": ORDER, "subgoals": ORDER, "calls": ORDER, "sample": ORDER,
     "action": NAMES, "error": NAMES, "verdict": NAMES,  # of any of its actions, of any filter's finding
+    "failure": EQUALITY,  # of infrastructure, that ended it
     "label": EQUALITY, "rating": ORDER,  # by any person
     "text": ("~",),
 }  # fmt: skip
@@ -43,6 +45,7 @@ TIMES = frozenset(("since", "until"))
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "ending": tuple(Ending), "level": ("none", *LEVELS), "label": ("right", "wrong", "unsure"),
     "kind": ("evaluate", "infer", "convert", "train", "import"),
+    "failure": tuple(one for one in FailureClass if one != FailureClass.DIED),  # quarantined items have not ended
 }  # fmt: skip
 
 _TERM = re.compile(

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, select
 from db.jobs import get_job
 from db.models import Item
 from db.reading import Trajectory, get_trajectory
+from db.trajectories import place_of
 from lumos_queue.errors import SpecError
 
 
@@ -33,3 +34,16 @@ def trajectory_of(connection: Connection, episode: int) -> Trajectory:
     """The episode with that key, which must be there."""
     item: Any = connection.execute(select(Item.job, Item.ordinal).where(Item.id == episode)).one()
     return get_trajectory(connection, get_job(connection, item.job), item.ordinal)
+
+
+def read_cursor(connection: Connection, job: str, after: str) -> int:
+    """The id after which a page of episodes begins: after the episode JOB-NUMBER, or with a job, at a number of it.
+
+    Raises SpecError for anything else, and for a job that is not there.
+    """
+    name, dash, number = after.rpartition("-")
+    if not number.isascii() or not number.isdecimal() or len(number) > 9 or not (name if dash else job):
+        raise SpecError(f"'{after}' is not a place to continue from: expected JOB-NUMBER, or with a JOB a number.")
+    if dash:
+        return place_of(connection, get_job(connection, name).id, int(number))
+    return place_of(connection, job, int(number) - 1)

@@ -78,8 +78,11 @@ class Pairs:
         rows: Any = self._connection.execute(self._joined(a.task, a.value, a.trials, b.value, b.trials).order_by(a.id))
         return [tuple(row) for row in rows]
 
-    def changed(self, better: bool, limit: int, shown: int = 200) -> list[Pair]:
-        """The first pairs of which B's score is better, or else worse, with so many characters of the question."""
+    def changed(self, better: bool, limit: int, shown: int = 200, after: int = 0) -> list[Pair]:
+        """The first pairs of which B's score is better, or else worse, with so many characters of the question.
+
+        `after`: an episode of A (its key), only pairs of later ones.
+        """
         a, b = (scores.c for scores in self._few)
         item_a, item_b = aliased(Item), aliased(Item)
         differs = b.value > a.value if better else b.value < a.value
@@ -87,7 +90,7 @@ class Pairs:
             self._joined(a.id, b.id, item_a.ordinal, item_b.ordinal, a.task, a.sample, a.value, b.value,
                          func.substr(TaskRow.question, 1, shown), few=True)
             .join(item_a, item_a.id == a.id).join(item_b, item_b.id == b.id).join(TaskRow, TaskRow.id == a.task)
-            .where(differs).order_by(a.id).limit(limit)
+            .where(differs, a.id > after).order_by(a.id).limit(limit)
         )  # fmt: skip
         return [Pair(*row) for row in self._connection.execute(wanted)]
 

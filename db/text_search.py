@@ -27,14 +27,17 @@ class Page:
     stopped_at: str | None = None  #: JOB-NUMBER of the last of them, where the search stopped before the end
 
 
-def find_page(connection: Connection, wanted: Filter, after: int, limit: int, most: int = MAX_SEARCHED) -> Page:
+def find_page(
+    connection: Connection, wanted: Filter, after: int, limit: int, most: int = MAX_SEARCHED, shown: int | None = None
+) -> Page:
     """At most `limit` episodes by id, from the first one after `after`.
 
-    The other terms are met first: `most` counts the episodes that meet them.
+    The other terms are met first: `most` counts the episodes that meet them. `shown`: characters of a text that are
+    read (db.trajectories.find_episodes).
     """
     texts = [str(one.value) for one in wanted.terms if one.field == "text"]
     if not texts:
-        return Page(find_episodes(connection, wanted, after, limit))
+        return Page(find_episodes(connection, wanted, after, limit, shown))
     met = conditions(connection, Filter(tuple(one for one in wanted.terms if one.field != "text")))
     rows: list[Any] = []
     searched, at_once = 0, FIRST
@@ -44,7 +47,7 @@ def find_page(connection: Connection, wanted: Filter, after: int, limit: int, mo
         if ids:
             has_all = [says(connection, text, [], ids) for text in texts]
             found = select(EpisodeRow.id).where(is_among(EpisodeRow.id, ids), *has_all).order_by(EpisodeRow.id)
-            rows += show_episodes(connection, found.limit(limit - len(rows)))
+            rows += show_episodes(connection, found.limit(limit - len(rows)), shown)
         searched += len(ids)
         if len(rows) >= limit or len(ids) < at_once:
             return Page(rows, searched)
@@ -57,3 +60,22 @@ def find_page(connection: Connection, wanted: Filter, after: int, limit: int, mo
 def _name_of(connection: Connection, episode: int) -> str:
     row = connection.execute(select(Item.job, Item.ordinal).where(Item.id == episode)).one()
     return f"{row.job}-{row.ordinal}"
+
+
+def find_neighbour(connection: Connection, wanted: Filter, episode: int, back: bool = False) -> str | None:
+    """JOB-NUMBER of the next episode by id that meets the filter, or of the one before; None where there is none.
+
+    A text is looked for in MAX_SEARCHED episodes at most, as in a page.
+    """
+    texts = [str(one.value) for one in wanted.terms if one.field == "text"]
+    met = conditions(connection, Filter(tuple(one for one in wanted.terms if one.field != "text")))
+    beyond, order = (
+        (EpisodeRow.id < episode, EpisodeRow.id.desc()) if back else (EpisodeRow.id > episode, EpisodeRow.id)
+    )
+    ids = select(EpisodeRow.id).where(beyond, *met).order_by(order)
+    if texts:
+        among = sorted(connection.execute(ids.limit(MAX_SEARCHED)).scalars())
+        has_all = [says(connection, text, [], among) for text in texts]
+        ids = select(EpisodeRow.id).where(is_among(EpisodeRow.id, among), *has_all).order_by(order)
+    found = connection.execute(ids.limit(1)).scalar()
+    return None if found is None else _name_of(connection, found)

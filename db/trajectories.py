@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Float, Select, bindparam, func, literal, or_,
 from db.connection import Database, now, numbers
 from db.filter_sql import Condition, conditions, newest_score
 from db.filters import Filter
-from db.models import EpisodeRow, Item, JobEndpoint, JobRow, ScoreRow, TaskRow, VerdictRow
+from db.models import EpisodeRow, Item, JobEndpoint, JobRow, ScoreRow, SubgoalRow, TaskRow, VerdictRow
 from db.recorded import RecordedStep, load_steps
 from lumos_queue.records import Task, Verdict
 from lumos_queue.scoring.limit import AtLimit, at_limit_of
@@ -75,24 +75,30 @@ def reading(database: Database) -> Iterator[Connection]:
                 connection.execute(text("PRAGMA query_only = OFF"))
 
 
-def find_episodes(connection: Connection, wanted: Filter, after: int = 0, limit: int = 100) -> list[Any]:
+def find_episodes(
+    connection: Connection, wanted: Filter, after: int = 0, limit: int = 100, most: int | None = None
+) -> list[Any]:
     """A page of finished episodes by id, from the first one after `after`; pass on the last id for the next page.
 
     Rows with: id, job, ordinal, benchmark, row, question, gold, sample, formulation, agent, origin, level, split,
     licence, parent, ending, answer, message, calls, prompt_tokens, completion_tokens, finished_at, score.
+    `most`: characters of question, answer and message that are read, for lists; None: all.
     """
     # The page first, as a separate query: what is shown of an episode is looked up for these few only.
-    return show_episodes(connection, select_ids(conditions(connection, wanted), after, limit))
+    return show_episodes(connection, select_ids(conditions(connection, wanted), after, limit), most)
 
 
-def show_episodes(connection: Connection, page: Select[int]) -> list[Any]:
+def show_episodes(connection: Connection, page: Select[int], most: int | None = None) -> list[Any]:
     """Rows as `find_episodes` gives them, of the episodes whose ids the statement selects."""
     names = ("id", "job", "sample", "formulation", "agent", "origin", "level", "split", "licence", "parent", "ending",
-             "answer", "message", "calls", "prompt_tokens", "completion_tokens", "finished_at")  # fmt: skip
+             "calls", "prompt_tokens", "completion_tokens", "finished_at")  # fmt: skip
+    texts: list[Any] = [EpisodeRow.answer, EpisodeRow.message, TaskRow.question]
+    if most is not None:
+        texts = [func.substr(one, 1, most).label(one.key) for one in texts]
     found = page.subquery()
     shown = (
         select(*(getattr(EpisodeRow, name) for name in names), Item.ordinal, JobRow.benchmark)
-        .add_columns(TaskRow.row, TaskRow.question, TaskRow.gold, newest_score(connection).label("score"))
+        .add_columns(*texts, TaskRow.row, TaskRow.gold, newest_score(connection).label("score"))
         .join(found, found.c.id == EpisodeRow.id)
         .join(Item, Item.id == EpisodeRow.id)
         .join(JobRow, JobRow.id == EpisodeRow.job)
@@ -102,9 +108,18 @@ def show_episodes(connection: Connection, page: Select[int]) -> list[Any]:
     return list(connection.execute(shown))
 
 
+def count_subgoals(connection: Connection, episodes: Sequence[int]) -> dict[int, int]:
+    """How many subgoals each of these episodes has, of its accepted attempt; those without any are left out."""
+    of_accepted = (SubgoalRow.episode == EpisodeRow.id, SubgoalRow.attempt == EpisodeRow.attempt)
+    counted = select(SubgoalRow.episode, func.count()).where(*of_accepted).group_by(SubgoalRow.episode)
+    rows = connection.execute(counted.where(EpisodeRow.id.op("IN")(_IDS)), {"ids": json.dumps(list(episodes))})
+    return {episode: count for episode, count in rows}
+
+
 def place_of(connection: Connection, job: str, ordinal: int) -> int:
     """The id of the job's last episode up to that ordinal, to go on after; 0 when there is none."""
-    last = select(func.max(Item.id)).where(Item.job == job, Item.ordinal <= ordinal)
+    # By the order of an index, and not as a maximum, for which all items up to there would be read.
+    last = select(Item.id).where(Item.job == job, Item.ordinal <= ordinal).order_by(Item.ordinal.desc()).limit(1)
     return connection.execute(last).scalar() or 0
 
 

@@ -41,12 +41,13 @@ def compare(
     from lumos_queue.cli.comparison_tables import print_comparison
     from lumos_queue.cli.step_tables import print_step_pair
     from lumos_queue.reports.comparison import Options
+    from lumos_queue.reports.step_pairs import pair_episodes
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
     with database(read_settings()) as opened, opened.engine.connect() as connection:
         if len(jobs) == 2 and all("-" in one for one in jobs):
-            output.result(_pair_episodes(connection, jobs), print_step_pair)
+            output.result(pair_episodes(connection, jobs), print_step_pair)
             return
         options = Options(metric, common, max(listed, show), _prices(price_prompt, price_completion))
         found = _compare_jobs(connection, jobs, options, show)
@@ -71,28 +72,11 @@ def _prices(prompt: float | None, completion: float | None) -> tuple[float, floa
 def _compare_jobs(connection: Connection, names: Sequence[str], options: Any, show: int) -> dict[str, Any]:
     from db.jobs import get_job
     from lumos_queue.reports.comparison import compare_jobs
+    from lumos_queue.reports.step_pairs import pair_episodes
 
     found = compare_jobs(connection, [get_job(connection, name) for name in names], options)
     if show:
         for one in found["comparisons"]:
             pairs = [*one["fixed_pairs"][:show], *one["broken_pairs"][:show]]
-            one["side_by_side"] = [_pair_episodes(connection, (pair["a"], pair["b"])) for pair in pairs]
+            one["side_by_side"] = [pair_episodes(connection, (pair["a"], pair["b"])) for pair in pairs]
     return found
-
-
-def _pair_episodes(connection: Connection, names: Sequence[str]) -> dict[str, Any]:
-    """Raises SpecError where one has not ended, or they are of different tasks."""
-    from db.named import finished_trajectory
-    from lumos_queue.errors import SpecError
-    from lumos_queue.reports.step_pairs import pair_steps
-    from lumos_queue.reports.trajectory import trajectory_as_json
-
-    first, other = (finished_trajectory(connection, name) for name in names)
-    if (first.task.benchmark, first.task.row, first.task.question) != (
-        other.task.benchmark, other.task.row, other.task.question,
-    ):  # fmt: skip
-        raise SpecError(
-            f"Episodes {names[0]} and {names[1]} are of different tasks: rows {first.task.row} and {other.task.row}. "
-            "See which episodes are of one task with: lumos compare JOB JOB"
-        )
-    return pair_steps(trajectory_as_json(first), trajectory_as_json(other))

@@ -31,8 +31,10 @@ def episodes(
     """
     from db.filters import Filter, term
     from db.jobs import get_job
+    from db.named import read_cursor
     from db.text_search import find_page
     from db.trajectories import reading
+    from lumos_queue.reports.episode_list import describe_episode
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
     from lumos_queue.submission.filters import read_where
@@ -42,37 +44,15 @@ def episodes(
         with reading(opened) as connection:
             own = get_job(connection, job).id if job is not None else ""
             inside = Filter((term("job", "=", own),)) if own else Filter()
-            start = _resolve_start(connection, own, after) if after else 0
+            start = read_cursor(connection, own, after) if after else 0
             page = find_page(connection, inside & wanted, start, limit + 1)
-    found = [_episode_as_json(row) for row in page.rows[:limit]]
+    found = [describe_episode(row) for row in page.rows[:limit]]
     result: dict[str, Any] = {"job": own} if own else {}
     result |= {"where": str(wanted), "episodes": found}
     result["next"] = found[-1]["episode"] if len(page.rows) > limit else page.stopped_at
     if page.searched is not None:
         result["searched"] = page.searched
     output.result(result, lambda value: _print_page(value, own, limit))
-
-
-def _resolve_start(connection: Any, job: str, after: str) -> int:
-    """The id after which the page begins."""
-    from db.jobs import get_job
-    from db.trajectories import place_of
-    from lumos_queue.errors import SpecError
-
-    name, dash, number = after.rpartition("-")
-    if not number.isdecimal() or len(number) > 9 or not (name if dash else job):
-        raise SpecError(f"'{after}' is not a place to continue from: expected JOB-NUMBER, or with a JOB a number.")
-    if dash:
-        return place_of(connection, get_job(connection, name).id, int(number))
-    return place_of(connection, job, int(number) - 1)
-
-
-def _episode_as_json(row: Any) -> dict[str, Any]:
-    from lumos_queue.reports.trajectory import gold_text
-
-    names = ("score", "ending", "answer", "calls", "question", "benchmark", "formulation", "sample", "origin", "level")
-    known = {name: getattr(row, name) for name in names}
-    return {"episode": f"{row.job}-{row.ordinal}", "gold": gold_text(row.gold) or None} | known
 
 
 def _print_page(result: dict[str, Any], job: str, limit: int) -> None:

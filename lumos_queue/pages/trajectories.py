@@ -18,6 +18,7 @@ LEAST_SHARED = 120  #: characters that two prompts begin with alike, from which 
 class ShownCall:
     """A model call."""
 
+    at: str  #: its step
     title: str
     shared: str  #: what of its prompt is not repeated, in words; '' = nothing
     prompt: str
@@ -58,9 +59,9 @@ def show_episode(
     """A trajectory as reports.trajectory.trajectory_as_json gives it, cut to the limits."""
     steps = found["steps"]
     rows = rows_of(found["formulation"], steps)
-    calls = _calls(steps, limits) if limits.prompt else []
+    calls = show_calls(steps, limits) if limits.prompt else []
     notes = [cut(f"step {step['at']}: {step['note']}", limits.text) for step in steps if step.get("note")]
-    notes += _tell_verdicts(found)
+    notes += tell_verdicts(found)
     asked = sum(bool(step["prompt"]) for step in steps)
     if (more := len(rows) - limits.steps) > 0:
         notes.append(f"{more:,} further rows are left out: see lumos show {found['episode']}")
@@ -69,7 +70,7 @@ def show_episode(
     return ShownEpisode(
         name=found["episode"],
         title=title,
-        facts=_facts(found, limits),
+        facts=tell_facts(found, limits),
         question=cut(found["question"], limits.text),
         heads=column_heads(found["formulation"]),
         rows=[
@@ -82,7 +83,8 @@ def show_episode(
     )
 
 
-def _facts(found: Mapping[str, Any], limits: PageLimits) -> list[tuple[str, str]]:
+def tell_facts(found: Mapping[str, Any], limits: PageLimits) -> list[tuple[str, str]]:
+    """(name, value) of what became of it; values that are empty are left out."""
     scores = ", ".join(f"{plain(one['metric'])} {one['value']:g}" for one in found["scores"])
     used = found["tokens"]
     seconds = sum(step["seconds"] for step in found["steps"])
@@ -100,7 +102,8 @@ def _facts(found: Mapping[str, Any], limits: PageLimits) -> list[tuple[str, str]
     return [(name, value) for name, value in facts if value != ""]
 
 
-def _tell_verdicts(found: Mapping[str, Any]) -> list[str]:
+def tell_verdicts(found: Mapping[str, Any]) -> list[str]:
+    """A line for each."""
     return [
         f"{'rejects' if one['rejects'] else 'notes'} the {one['module']}'s row: {one['name']}"
         + (f": {one['detail']}" if one["detail"] not in ("", one["name"]) else "")
@@ -108,7 +111,7 @@ def _tell_verdicts(found: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _calls(steps: Sequence[Mapping[str, Any]], limits: PageLimits) -> list[ShownCall]:
+def show_calls(steps: Sequence[Mapping[str, Any]], limits: PageLimits) -> list[ShownCall]:
     """The model calls; of a prompt that continues an earlier one of its role only what is new."""
     shown: list[ShownCall] = []
     before: dict[str, tuple[str, str]] = {}  # role to the place and the prompt of its latest call
@@ -124,7 +127,7 @@ def _calls(steps: Sequence[Mapping[str, Any]], limits: PageLimits) -> list[Shown
             prompt = prompt[length:]
         before[step["who"]] = step["at"], step["prompt"]
         title = f"step {step['at']}, {step['who']}: {step['result']}, {step['seconds']:.2f} s"
-        shown.append(ShownCall(title, shared, cut(prompt, limits.prompt), cut(step["what"], limits.prompt)))
+        shown.append(ShownCall(step["at"], title, shared, cut(prompt, limits.prompt), cut(step["what"], limits.prompt)))
     return shown
 
 

@@ -17,20 +17,26 @@ Step = dict[str, Any]  #: of reports.trajectory.trajectory_as_json
 Run = tuple[str, str]  #: text, style
 Cell = list[Run]
 Row = list[Cell]  #: three cells
+PlacedRow = tuple[str, Row]  #: the step that it shows, and the row
 
 
 def rows_of(formulation: str, steps: list[Step]) -> list[Row]:
     """The rows of an episode, whatever agent it is of."""
+    return [row for _, row in placed_rows(formulation, steps)]
+
+
+def placed_rows(formulation: str, steps: list[Step]) -> list[PlacedRow]:
+    """The rows of an episode, each with the place of a step that it shows."""
     return decision_rows(steps) if decides_alone(formulation) else plan_rows(steps)
 
 
-def plan_rows(steps: list[Step]) -> list[Row]:
+def plan_rows(steps: list[Step]) -> list[PlacedRow]:
     """Rows of subgoal, action and result. Actions are beside the subgoals noted just before them.
 
     A reply from which nothing was read, such as the planner's last, has its own row; so has each call that an
     action makes of a model or a tool, below the action.
     """
-    rows: list[Row] = []
+    rows: list[PlacedRow] = []
     free = 0  # the row for the next action
     before = ""
     own = [step for step in steps if "within" not in step]
@@ -39,57 +45,62 @@ def plan_rows(steps: list[Step]) -> list[Row]:
             case "subgoal":
                 if before != "subgoal":
                     free = len(rows)
-                rows.append([_plain(step["what"]), [], []])
+                rows.append((step["at"], [_plain(step["what"]), [], []]))
             case "tool":
                 if free == len(rows):
-                    rows.append([[], [], []])
-                rows[free][1:] = [_plain(step["what"]), _plain(step["result"])]
-                asked = [f"  {one['who']}: {one['what']}" for one in steps if one.get("within", "") == step.get("at")]
-                rows[free + 1 : free + 1] = [[[], _dim(one), []] for one in asked]
+                    rows.append((step["at"], [[], [], []]))
+                rows[free] = step["at"], [rows[free][1][0], _plain(step["what"]), _plain(step["result"])]
+                asked = [
+                    (one["at"], f"  {one['who']}: {one['what']}")
+                    for one in steps
+                    if one.get("within", "") == step.get("at")
+                ]
+                rows[free + 1 : free + 1] = [(at, [[], _dim(told), []]) for at, told in asked]
                 free += 1 + len(asked)
             case role if after["who"] not in ("subgoal", "tool") or (role, after["who"]) == ("planner", "tool"):
                 reply = _dim(step["what"])
-                rows.append([reply, [], []] if role == "planner" else [[], reply, []])
+                rows.append((step["at"], [reply, [], []] if role == "planner" else [[], reply, []]))
                 free = len(rows)
         before = step["who"]
     return rows
 
 
-def decision_rows(steps: list[Step]) -> list[Row]:
+def decision_rows(steps: list[Step]) -> list[PlacedRow]:
     """Rows of thought, call and result. What the state manager recorded is below the result; of a to-do list there is
     a row for each of its lines, for what a person said to it, and above what was done for a line.
 
     A thought that does not come after the step before it, as in a tree, says which one it comes after. A reply without
     a call has its own row; so has where an answer came from, and what a call asked on its way.
     """
-    rows: list[Row] = []
+    rows: list[PlacedRow] = []
     own = [step for step in steps if "within" not in step]
     thought: Cell = []
     last, line = -1, ""
     for step, after in zip_longest(own, own[1:], fillvalue={"who": ""}):
+        at = step["at"]
         if step["who"] == "policy" and (asked := read_line(step["prompt"])) not in ("", line):
             line = asked
-            rows.append([[(line, "bold")], [], []])
+            rows.append((at, [[(line, "bold")], [], []]))
         match step["who"]:
             case "tool":
-                rows.append([thought, _plain(step["what"]), _plain(step["result"])])
-                rows += [[[], _dim(f"  {_tell_within(one)}"), []] for one in _within(steps, step)]
+                rows.append((at, [thought, _plain(step["what"]), _plain(step["result"])]))
+                rows += [(one["at"], [[], _dim(f"  {_tell_within(one)}"), []]) for one in _within(steps, step)]
                 thought = []
             case "subgoal":
-                rows.append([_plain(step["what"]), [], []])
+                rows.append((at, [_plain(step["what"]), [], []]))
             case "planner" if after["who"] == "subgoal":
                 pass  # its list comes next
             case "approval":
-                rows.append([[], _dim("the list is shown"), _plain(step["result"])])
+                rows.append((at, [[], _dim("the list is shown"), _plain(step["result"])]))
             case who if who == RECORDS:
-                rows.append([[], [], _dim(step["what"])])
+                rows.append((at, [[], [], _dim(step["what"])]))
             case _:
                 place = _tell_place(step, last)
                 if after["who"] == "tool":
                     thought = place + _plain(read_reply(step["what"]).thought)
                 else:
-                    rows.append([place + _dim(step["what"]), [], []])
-        last = -1 if step["who"] == "approval" else int(step["at"].partition(".")[0])
+                    rows.append((at, [place + _dim(step["what"]), [], []]))
+        last = -1 if step["who"] == "approval" else int(at.partition(".")[0])
     return rows
 
 

@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from sqlalchemy import Connection
+
+from db.named import finished_trajectory
+from lumos_queue.errors import SpecError
 from lumos_queue.reports.lanes import rows_of
+from lumos_queue.reports.trajectory import trajectory_as_json
+
+
+def pair_episodes(connection: Connection, names: Sequence[str]) -> dict[str, Any]:
+    """Two finished episodes by their names, as `pair_steps` gives them.
+
+    Raises SpecError where one is not there or has not ended, or they are of different tasks.
+    """
+    first, other = (finished_trajectory(connection, name) for name in names)
+    if (first.task.benchmark, first.task.row, first.task.question) != (
+        other.task.benchmark, other.task.row, other.task.question,
+    ):  # fmt: skip
+        raise SpecError(
+            f"Episodes {names[0]} and {names[1]} are of different tasks: rows {first.task.row} and {other.task.row}. "
+            "See which episodes are of one task with: lumos compare JOB JOB"
+        )
+    return pair_steps(trajectory_as_json(first), trajectory_as_json(other))
 
 
 def pair_steps(first: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:

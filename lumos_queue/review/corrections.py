@@ -65,6 +65,38 @@ def annotation_text(database: Database, name: str) -> str:
         return write_annotation(_steps_of(finished_trajectory(connection, name), True))
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedCorrection:
+    """A correction that was executed and checked, and is not stored."""
+
+    parent: Trajectory
+    before: Steps
+    after: Steps  #: with the results of this run
+    level: str  #: as of Correction
+    answer: str | None
+    verdicts: tuple[Verdict, ...]
+    episode: ImportedEpisode
+
+    @property
+    def parent_name(self) -> str:
+        return f"{self.parent.job.id}-{self.parent.item.ordinal}"
+
+
+def check_correction(database: Database, name: str, changes: Changes) -> CheckedCorrection:
+    """Make the changes of the episode of that name, run and check the result, and store nothing.
+
+    Raises SpecError if a change cannot be made or read, if it changes nothing, or if an action fails.
+    """
+    with database.engine.connect() as connection:
+        parent = finished_trajectory(connection, name)
+    before = _steps_of(parent, bool(changes.text))
+    stated = {} if changes.text else changes.actions
+    episode, after = asyncio.run(_check_correction(parent, before, apply_changes(before, changes), stated))
+    return CheckedCorrection(
+        parent, before, after, episode.level, episode.outcome.answer, tuple(episode.verdicts), episode
+    )
+
+
 def correct(
     database: Database, settings: Settings, name: str, changes: Changes, named: NameAndTags = UNNAMED
 ) -> Correction:
@@ -72,13 +104,8 @@ def correct(
 
     Raises SpecError if a change cannot be made or read, if it changes nothing, or if an action fails.
     """
-    with database.engine.connect() as connection:
-        parent = finished_trajectory(connection, name)
-    before = _steps_of(parent, bool(changes.text))
-    episode = asyncio.run(
-        _check_correction(parent, before, apply_changes(before, changes), {} if changes.text else changes.actions)
-    )
-    parent_name = f"{parent.job.id}-{parent.item.ordinal}"
+    checked = check_correction(database, name, changes)
+    parent, episode, parent_name = checked.parent, checked.episode, checked.parent_name
     new = NewJob(
         kind="correct",
         pool="cpu",
@@ -99,7 +126,7 @@ def correct(
         main_metric=episode.scores[0].metric,
     )
     job, _ = store_episodes(database, new, [episode], "corrected", parent.task.dataset)
-    return Correction(f"{job}-0", parent_name, episode.level, episode.outcome.answer, tuple(episode.verdicts))
+    return Correction(f"{job}-0", parent_name, checked.level, checked.answer, checked.verdicts)
 
 
 def _changes_as_json(changes: Changes) -> dict[str, Any]:
@@ -122,8 +149,11 @@ def _steps_of(parent: Trajectory, whole: bool) -> Steps:
 
 async def _check_correction(
     parent: Trajectory, before: Steps, steps: Steps, stated: Mapping[tuple[int, int], str]
-) -> ImportedEpisode:
-    """The corrected episode, executed and checked. `stated`: the changed actions, whose results must be as stated."""
+) -> tuple[ImportedEpisode, Steps]:
+    """The corrected episode, executed and checked, and its steps with their results.
+
+    `stated`: the changed actions, whose results must be as stated.
+    """
     task, source = parent.task, _source_of(parent)
     actions = _actions_of(source)
     runs = not isinstance(actions, StatedResults)
@@ -151,9 +181,10 @@ async def _check_correction(
         outcome = Outcome(_last_result(seen) or parent.episode.answer or "", Ending.ANSWERED)
     verdicts = tuple(replace(one, detail=storable(one.detail)[0]) for one in merge_verdicts(check.verdicts))
     score = acceptance_score(source.check_level, verdicts)
-    return ImportedEpisode(
+    new = ImportedEpisode(
         parent.item.task, recorded, outcome, level, verdicts, (score,), parent.episode.id, parent.episode.sample
     )
+    return new, found
 
 
 def _drop_results(step: AnnotatedSubgoal) -> AnnotatedSubgoal:

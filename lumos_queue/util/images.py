@@ -114,6 +114,15 @@ def media_type_of(data: bytes) -> str:
     return found[0]
 
 
+def ends_unlike(media_type: str, end: bytes) -> bool:
+    """Whether an image does not end as whole ones of its type do, by its last bytes: it was cut off, or more follows.
+
+    Told of PNG and GIF, which end in one way.
+    """
+    endings = {"image/png": b"IEND\xaeB`\x82", "image/gif": b";"}
+    return not end.endswith(endings.get(media_type, b""))
+
+
 def _kind(path: Path, data: bytes) -> tuple[str, str]:
     if (found := _format_of(data)) is None:
         raise image_error(path, "it does not begin as one of these images")

@@ -12,6 +12,7 @@ from jinja2 import Environment
 from starlette.responses import Response
 
 from lumos_queue.pages.html import make_environment
+from lumos_queue.pages.limits import cut, shorten
 from lumos_queue.pages.wording import tell_interval, tell_metric, tell_seconds, tell_share, tell_time
 from lumos_queue.web.visits import Visit
 
@@ -68,9 +69,11 @@ def _environment() -> Environment:
     environment.globals |= {"static_path": static_path, "scripts": SCRIPTS}
     environment.filters |= {
         "time": tell_time,
+        "cut": cut,
         "seconds": tell_seconds,
         "share": tell_share,
         "metric": tell_metric,
+        "shorten": lambda text, most: shorten(" ".join(text.split()), most),
         "interval": lambda ends: tell_interval(*ends),
     }
     return environment

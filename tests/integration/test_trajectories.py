@@ -65,6 +65,8 @@ def url(request, tmp_path_factory):
                 f"{step}.5, 0.2 FROM item WHERE id = {step}"
                 for step, rollouts in ((1, "aaaaaaa7"), (2, "aaaaaaa4"))
             ),
+            "UPDATE episode SET ending = 'infra_error', message = 'tgi://one:1 answered 422' WHERE id = 24",
+            "UPDATE episode SET ending = 'infra_error', message = 'the server is gone' WHERE id = 25",
             "INSERT INTO label (episode, value, note, labeller, labelled_at) VALUES (1, 'unsure', '', 'somebody', 0)",
             "INSERT INTO label (episode, value, note, labeller, labelled_at) VALUES (3, '10', '', 'somebody', 0), "
             "(4, '2', '', 'somebody', 0)",
@@ -156,6 +158,8 @@ CASES = {
     "action~Equation": lambda e: any("Equation" in name for name in actions(e)),
     "error=undefined": lambda e: any(done.status == "undefined" for done in results(e)),
     'error~""': lambda e: any(done.status != "ok" for done in results(e)),
+    "failure=refused": lambda e: e.ending == "infra_error" and e.message.startswith("tgi"),
+    "failure!=refused": lambda e: not (e.ending == "infra_error" and e.message.startswith("tgi")),
     "error!=undefined": lambda e: all(done.status != "undefined" for done in results(e)),
     'verdict="ambiguous link"': lambda e: any(one.name == "ambiguous link" for one in e.verdicts),
     "verdict~answer": lambda e: any("answer" in one.name for one in e.verdicts),

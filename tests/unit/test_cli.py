@@ -235,10 +235,11 @@ def test_wrong_episodes_can_be_found_and_shown(lumos, agent):
 
 def test_one_pass_puts_each_action_beside_a_subgoal_and_iterative_beside_its_own():
     def steps(*parts: str) -> list[dict]:
-        return [dict(zip(("who", "what", "result"), part.split("|"), strict=True)) for part in parts]
+        named = ("who", "what", "result")
+        return [{"at": str(at)} | dict(zip(named, one.split("|"), strict=True)) for at, one in enumerate(parts)]
 
     def lanes(parts: list[dict]) -> list[list[str]]:
-        return list(map(with_markup, plan_rows(parts)))
+        return [with_markup(row) for _, row in plan_rows(parts)]
 
     one_pass = steps("planner|P|", "subgoal|S1|", "subgoal|S2|", "grounder|G|", "tool|A1|1", "tool|A2|2", "tool|A3|3")
     assert lanes(one_pass) == [["S1", "A1", "1"], ["S2", "A2", "2"], ["", "A3", "3"]]

@@ -17,7 +17,7 @@ from tests.unit.test_trajectory_json import shown
 
 
 def decision_lanes(steps: list[dict]) -> list[list[str]]:
-    return list(map(with_markup, decision_rows(steps)))
+    return [with_markup(row) for _, row in decision_rows(steps)]
 
 
 def said(position: int, text: str, role: str, parent: int | None = None) -> RecordedStep:

@@ -1,0 +1,14 @@
+"""A list of episodes as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lumos_queue.reports.trajectory import gold_text
+
+
+def describe_episode(row: Any) -> dict[str, Any]:
+    """A row of db.trajectories.find_episodes as `lumos episodes --json` prints it."""
+    names = ("score", "ending", "answer", "calls", "question", "benchmark", "formulation", "sample", "origin", "level")
+    known = {name: getattr(row, name) for name in names}
+    return {"episode": f"{row.job}-{row.ordinal}", "gold": gold_text(row.gold) or None} | known

@@ -1,0 +1,35 @@
+"""Pictures that tasks and steps name, by their sha256."""
+
+from __future__ import annotations
+
+import re
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from db.artifacts import load_artifact
+from db.trajectories import reading
+from lumos_queue.pages.sections.failures import IMAGES
+from lumos_queue.web.views.episode import find_damage
+from lumos_queue.web.visits import NotFound, Reading
+
+router = APIRouter()
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+@router.get("/artifacts/{digest}")
+def artifact(visit: Reading, digest: str) -> Response:
+    """The stored bytes of a picture that browsers show as such; of nothing else, which a browser might run."""
+    found = None
+    if _DIGEST.fullmatch(digest):
+        with reading(visit.site.database) as connection:
+            found = load_artifact(connection, digest)
+    if found is None:
+        raise NotFound("There is no picture of this address in the database.")
+    data, media_type = found
+    if media_type not in IMAGES:
+        raise NotFound(f"{digest[:12]}… is {media_type[:80]}: only pictures are shown. Save it: lumos show --save DIR.")
+    if problem := find_damage(media_type, data[:16], data[-16:]):
+        raise NotFound(f"{digest[:12]}… is {problem}. Save it: lumos show --save DIR.")
+    # Its address is its content. Not for caches that others share.
+    return Response(data, media_type=media_type, headers={"cache-control": "private, max-age=86400, immutable"})

@@ -1,0 +1,110 @@
+"""Jobs compared: the report's figures, the tasks that changed, and the trajectories of one task side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query
+from sqlalchemy import Connection
+from starlette.responses import HTMLResponse, Response
+
+from db.trajectories import reading
+from lumos_queue.errors import SpecError
+from lumos_queue.pages.labels import label_jobs
+from lumos_queue.pages.limits import LEVELS
+from lumos_queue.pages.sections.comparison import comparison
+from lumos_queue.reports.comparability import COMMON, choose_metric
+from lumos_queue.reports.comparison import Options, compare_jobs
+from lumos_queue.reports.step_pairs import pair_episodes
+from lumos_queue.util.sanitize import storable
+from lumos_queue.web.rendering import render, render_part
+from lumos_queue.web.routes.jobs import find_job
+from lumos_queue.web.views.comparison import MAX_JOBS, find_of_task, list_changed
+from lumos_queue.web.visits import NotFound, Reading
+
+router = APIRouter()
+MAX_KEY = 2**62  #: of an episode or a task, which are asked for by their keys
+Names = Annotated[list[str], Query(default_factory=list)]
+Key = Annotated[int, Query(ge=0, le=MAX_KEY)]
+
+
+@router.get("/compare")
+def compare_page(visit: Reading, jobs: Names, metric: str = "", common: bool = False) -> Response:
+    """Which jobs are compared; the figures and lists come after the page."""
+    metric, wrong, labels = storable(metric)[0], "", []
+    rows: list[Any] = []
+    with reading(visit.site.database) as connection:
+        try:
+            rows = _find_jobs(connection, jobs)
+            choose_metric(connection, rows, metric)
+            labels = label_jobs(connection, rows)
+        except SpecError as error:
+            wrong = str(error)
+    query = _query(rows, metric=metric, common="true" if common else "")
+    return render(
+        visit, "compare.html", 400 if wrong else 200, jobs=rows, labels=labels, query=query, metric=metric, wrong=wrong,
+    )  # fmt: skip
+
+
+@router.get("/compare/figures")
+def figures(visit: Reading, jobs: Names, metric: str = "", common: bool = False) -> Response:
+    """The report's comparison: a part of the page."""
+    with reading(visit.site.database) as connection:
+        rows = _find_jobs(connection, jobs)
+        try:
+            found = compare_jobs(connection, rows, Options(storable(metric)[0], common, shown=0))
+        except SpecError as error:
+            # The line names an option of the command line, which is a link here.
+            text, offer, _ = str(error).partition(COMMON)
+            query = _query(rows, metric=metric, common="true") if offer else ""
+            return HTMLResponse(render_part("compare_refused.html", text=text.strip(), query=query))
+    blocks = list(comparison([found], LEVELS[0]))
+    return HTMLResponse(render_part("compare_figures.html", blocks=blocks, jobs=found["jobs"]))
+
+
+@router.get("/compare/changed")
+def changed(visit: Reading, jobs: Names, other: str, metric: str = "", better: bool = True, after: Key = 0) -> Response:
+    """Tasks on which another job is better, or worse, than the first: a part of the page, or of its list."""
+    with reading(visit.site.database) as connection:
+        rows = _find_jobs(connection, jobs)
+        theirs = next((row for row in rows[1:] if row.id == other), None)
+        if theirs is None:
+            raise NotFound(f"Job {other[:40]} is not among the jobs that are compared with {rows[0].id}.")
+        pairs, more = list_changed(connection, rows[0], theirs, storable(metric)[0], better, after)
+    query = _query(rows)
+    further = (
+        {"other": other, "metric": metric, "better": str(better).lower(), "after": pairs[-1].episode_a} if more else {}
+    )
+    return HTMLResponse(
+        render_part("compare_changed.html", first=rows[0], other=theirs, pairs=pairs, query=query, after=after,
+                    further=f"{query}&{urlencode(further)}" if more else "", better=better)
+    )  # fmt: skip
+
+
+@router.get("/compare/task")
+def task_page(
+    visit: Reading, jobs: Names, task: Key, sample: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0
+) -> Response:
+    """The trajectories of one task in all of the jobs, each beside the first one's."""
+    with reading(visit.site.database) as connection:
+        rows = _find_jobs(connection, jobs)
+        if len(rows) < 2:
+            raise SpecError("Name two jobs or more: /compare/task?jobs=A,B&task=KEY.")
+        first, *others = find_of_task(connection, rows, task, sample)
+        pairs = [pair_episodes(connection, (first, one)) for one in others]
+    return render(visit, "compare_task.html", pairs=pairs, query=_query(rows))
+
+
+def _find_jobs(connection: Connection, named: Sequence[str]) -> list[Any]:
+    """Their rows, each once. Raises NotFound for one that is not there, SpecError for too many."""
+    names = [one for several in named for one in several.split(",") if one]
+    if len(names) > MAX_JOBS:
+        raise SpecError(f"{len(names):,} jobs are too many to compare at once: name at most {MAX_JOBS}.")
+    found = [find_job(connection, name) for name in names]
+    return list({row.id: row for row in found}.values())
+
+
+def _query(rows: Sequence[Any], **more: str) -> str:
+    return urlencode({"jobs": ",".join(row.id for row in rows)} | {key: one for key, one in more.items() if one})

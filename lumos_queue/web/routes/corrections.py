@@ -1,0 +1,109 @@
+"""Correcting an episode: its annotation as text, a preview that runs the changes, and storing them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form
+from starlette.responses import RedirectResponse, Response
+
+from db.corrections import find_correction
+from db.trajectories import reading
+from db.web_actions import add_action
+from lumos_queue.errors import SpecError
+from lumos_queue.notation import write_annotation
+from lumos_queue.review.corrections import CheckedCorrection, annotation_text, check_correction, correct
+from lumos_queue.review.edits import Changes
+from lumos_queue.util.sanitize import storable
+from lumos_queue.web.rendering import render
+from lumos_queue.web.routes.episode import episode_path, find_trajectory
+from lumos_queue.web.views.text_difference import compare_lines
+from lumos_queue.web.visits import Annotating, AnnotatorReading, Visit
+
+router = APIRouter()
+MAX_TEXT = 200_000  #: characters of an annotation
+
+
+@router.get("/episodes/{name}/correct")
+def correction_page(visit: AnnotatorReading, name: str, where: str = "") -> Response:
+    """The annotation of an episode in an editor."""
+    whole = _whole_name(visit, name)
+    try:
+        text, wrong = annotation_text(visit.site.database, whole), ""
+    except SpecError as error:  # there is nothing to edit: a whole annotation can still be written
+        text, wrong = "", str(error)
+    return _page(visit, whole, where, text, wrong)
+
+
+@router.post("/episodes/{name}/correct/preview")
+def preview(
+    visit: Annotating, name: str, text: Annotated[str, Form()] = "", where: Annotated[str, Form()] = ""
+) -> Response:
+    """What the changes would make: they are run and checked, and nothing is stored."""
+    whole, text = _whole_name(visit, name), _plain_lines(text)
+    try:
+        return _page(visit, whole, where, text, checked=_check(visit, whole, text))
+    except SpecError as error:
+        return _page(visit, whole, where, text, str(error))
+
+
+@router.post("/episodes/{name}/correct")
+def store(
+    visit: Annotating, name: str, text: Annotated[str, Form()] = "", where: Annotated[str, Form()] = ""
+) -> Response:
+    """Run and check the changes again, and store them as a new episode.
+
+    The same text again, as a form that is sent twice has it, leads to the episode that is stored already.
+    """
+    whole, text = _whole_name(visit, name), _plain_lines(text)
+    site, person = visit.site, visit.person
+    with reading(site.database) as connection:
+        parent = find_trajectory(connection, whole).episode.id
+        there = find_correction(connection, parent, person.name, storable(text)[0])
+    if there:
+        visit.session.tell(f"This correction is stored already: {there}.")
+        return RedirectResponse(episode_path(there), 303)
+    try:
+        _check_text(text)
+        made = correct(site.database, site.settings_of(person), whole, Changes(text=text))
+    except SpecError as error:
+        return _page(visit, whole, where, text, str(error))
+    add_action(site.database, person.name, "correct", whole, f"stored as {made.episode}")
+    visit.session.tell(f"The correction is stored as {made.episode}: {made.level or 'accepted for no module'}.")
+    return RedirectResponse(episode_path(made.episode), 303)
+
+
+def _whole_name(visit: Visit, name: str) -> str:
+    with reading(visit.site.database) as connection:
+        found = find_trajectory(connection, name)
+    return f"{found.job.id}-{found.item.ordinal}"
+
+
+def _check(visit: Visit, name: str, text: str) -> CheckedCorrection:
+    _check_text(text)
+    return check_correction(visit.site.database, name, Changes(text=text))
+
+
+def _check_text(text: str) -> None:
+    """Raises SpecError for a text that is empty or too long."""
+    if not text.strip():
+        raise SpecError("The annotation is empty: write its subgoals and actions, one on each line.")
+    if len(text) > MAX_TEXT:
+        raise SpecError(f"The annotation has {len(text):,} characters: expected at most {MAX_TEXT:,}. Shorten it.")
+
+
+def _plain_lines(text: str) -> str:
+    """As it was written: forms send line ends of their own."""
+    return text.replace("\r\n", "\n")
+
+
+def _page(
+    visit: Visit, name: str, where: str, text: str, wrong: str = "", checked: CheckedCorrection | None = None
+) -> Response:
+    lines = None
+    if checked:
+        lines = compare_lines(write_annotation(checked.before), write_annotation(checked.after))
+    return render(
+        visit, "correct.html", 400 if wrong and visit.request.method == "POST" else 200, name=name, where=where,
+        text=text, wrong=wrong, checked=checked, lines=lines,
+    )  # fmt: skip

@@ -1,0 +1,173 @@
+"""One episode: its page, the next one under a filter, whole texts, the difference to another, and labels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Form, Query
+from sqlalchemy import Connection
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+from db.filters import Filter, term
+from db.jobs import get_job
+from db.label_removal import take_back_label
+from db.labels import VALUES, NewLabel, add_labels, labels_of
+from db.named import split_name
+from db.reading import Trajectory, get_trajectory
+from db.recorded import load_steps
+from db.text_search import find_neighbour
+from db.trajectories import reading
+from db.web_actions import add_action
+from lumos_queue.errors import SpecError
+from lumos_queue.reports.step_pairs import pair_episodes, pair_steps
+from lumos_queue.reports.trajectory import trajectory_as_json
+from lumos_queue.submission.filters import read_where
+from lumos_queue.util.sanitize import storable
+from lumos_queue.web.rendering import render
+from lumos_queue.web.views.episode import parts_of, read_episode
+from lumos_queue.web.visits import Annotating, NotFound, Reading, Visit
+
+router = APIRouter()
+MAX_NOTE = 10_000  #: characters of a label's note
+MAX_ATTEMPT = 1_000_000
+WRONG = term("score", "<", "1")
+
+
+@router.get("/episodes/{name}")
+def episode_page(visit: Reading, name: str, where: str = "", first: int = 0) -> Response:
+    """Everything that is stored of it. `where`: the filter that j, k and w go on under."""
+    with reading(visit.site.database) as connection:
+        found = find_trajectory(connection, name)
+        view = read_episode(connection, found, visit.person.name, max(0, first))
+    where = storable(where)[0]
+    if name != view.name:
+        return RedirectResponse(episode_path(view.name, where), 303)
+    # Read before the page is shown, so that a wrong filter is said here and not at the next key.
+    scope = str(_scope(visit, view.job.id, where))
+    return render(visit, "episode.html", view=view, where=where, scope=scope, values=VALUES)
+
+
+@router.get("/episodes/{name}/next")
+def next_episode(visit: Reading, name: str, where: str = "", back: bool = False, wrong: bool = False) -> Response:
+    """The next episode under the filter, or the one before; with `wrong`, the next whose score is below 1."""
+    where = storable(where)[0]
+    with reading(visit.site.database) as connection:
+        found = find_trajectory(connection, name)
+        scope = _scope(visit, found.job.id, where)
+        wanted = scope & Filter((WRONG,)) if wrong else scope
+        other = find_neighbour(connection, wanted, found.episode.id, back)
+    if other is None:
+        kind = "wrong episode" if wrong else "episode"
+        visit.session.tell(f"There is no {kind} {'before' if back else 'after'} this one under the filter {scope}.")
+    return RedirectResponse(episode_path(other or _name(found), where), 303)
+
+
+@router.get("/episodes/{name}/steps/{at}/{part}")
+def step_text(visit: Reading, name: str, at: str, part: str) -> Response:
+    """One text of a step as it is stored, whole: prompt, reply, text, result or note."""
+    with reading(visit.site.database) as connection:
+        found = trajectory_as_json(find_trajectory(connection, name))
+    step = next((one for one in found["steps"] if one["at"] == at), None)
+    if step is None:
+        raise NotFound(f"Episode {found['episode']} has no step {at[:40]}: it has {len(found['steps']):,} steps.")
+    texts = parts_of(step)
+    if part not in texts:
+        raise NotFound(f"Step {at} has no text '{part[:40]}': it has {', '.join(texts) or 'none'}.")
+    return PlainTextResponse(storable(texts[part])[0])
+
+
+@router.get("/episodes/{name}/difference")
+def difference(
+    visit: Reading, name: str, other: str = "", attempt: Annotated[int, Query(ge=0, le=10**6)] = 0
+) -> Response:
+    """Its steps beside those of another episode on the task, or of an attempt of its own that was given up."""
+    with reading(visit.site.database) as connection:
+        found = find_trajectory(connection, name)
+        if attempt:
+            pair = pair_steps(_as_attempt(connection, found, attempt), trajectory_as_json(found))
+            heads = f"attempt {attempt}, given up", f"attempt {found.episode.attempt}, accepted"
+        else:
+            theirs = find_trajectory(connection, other)
+            pair = pair_episodes(connection, (_name(found), _name(theirs)))
+            heads = _name(found), _name(theirs)
+    return render(visit, "difference.html", name=_name(found), pair=pair, heads=heads)
+
+
+@router.post("/episodes/{name}/label")
+def label(
+    visit: Annotating,
+    name: str,
+    value: Annotated[str, Form()] = "",
+    note: Annotated[str, Form()] = "",
+    where: Annotated[str, Form()] = "",
+) -> Response:
+    """Label it right, wrong or unsure. A note without a label is added to one's latest label."""
+    if len(note) > MAX_NOTE:
+        raise SpecError(f"The note has {len(note):,} characters: expected at most {MAX_NOTE:,}. Shorten it.")
+    person = visit.person.name
+    with reading(visit.site.database) as connection:
+        found = find_trajectory(connection, name)
+        if not found.episode.ending:
+            raise SpecError(f"Episode {_name(found)} has not ended: label it when it has.")
+        value = value or _own_label(connection, found.episode.id, person)
+    if value not in VALUES:
+        raise SpecError(f"'{value[:40]}' is not a label: expected {', '.join(VALUES)}.")
+    add_labels(visit.site.database, [NewLabel(found.episode.id, value, person, note.strip())])
+    add_action(visit.site.database, person, "label", _name(found), value)
+    visit.session.tell(f"{_name(found)} is labelled {value}.")
+    return RedirectResponse(episode_path(_name(found), where), 303)
+
+
+@router.post("/episodes/{name}/label/undo")
+def undo_label(visit: Annotating, name: str, where: Annotated[str, Form()] = "") -> Response:
+    """Take back one's own latest label of it."""
+    with reading(visit.site.database) as connection:
+        found = find_trajectory(connection, name)
+    taken = take_back_label(visit.site.database, found.episode.id, visit.person.name)
+    if taken is None:
+        visit.session.tell(f"You have no label of {_name(found)} to take back.")
+    else:
+        add_action(visit.site.database, visit.person.name, "take back label", _name(found), taken)
+        visit.session.tell(f"Your label {taken} of {_name(found)} is taken back.")
+    return RedirectResponse(episode_path(_name(found), where), 303)
+
+
+def find_trajectory(connection: Connection, name: str) -> Trajectory:
+    """The episode of that name, or whose job begins so. Raises NotFound."""
+    try:
+        job, number = split_name(storable(name)[0])
+        return get_trajectory(connection, get_job(connection, job), number)
+    except SpecError as error:
+        raise NotFound(str(error)) from None
+
+
+def episode_path(name: str, where: str = "") -> str:
+    """The address of its page."""
+    return f"/episodes/{name}" + (f"?{urlencode({'where': where})}" if where else "")
+
+
+def _scope(visit: Visit, job: str, where: str) -> Filter:
+    """The filter that j and k go on under: without one, all of the job."""
+    return read_where(visit.site.database, where) if where else Filter((term("job", "=", job),))
+
+
+def _name(found: Trajectory) -> str:
+    return f"{found.job.id}-{found.item.ordinal}"
+
+
+def _own_label(connection: Connection, episode: int, person: str) -> str:
+    """The person's latest label of the whole episode; '' without one."""
+    own = [row.value for row in labels_of(connection, episode) if row.labeller == person and row.position is None]
+    return next((value for value in own if value in VALUES), "")
+
+
+def _as_attempt(connection: Connection, found: Trajectory, number: int) -> dict[str, Any]:
+    """The episode as JSON with the steps of another attempt, and the ending that this had, if it had one."""
+    steps = load_steps(connection, {found.item.id: number})[found.item.id]
+    if not steps:
+        raise NotFound(f"Episode {_name(found)} has no steps of an attempt {number}.")
+    ended = next((past for past in found.earlier if past.attempt == number), None)
+    own = {"ending": ended.ending if ended else "", "answer": ended.answer if ended else None}
+    return trajectory_as_json(replace(found, steps=steps)) | own | {"scores": ended.scores if ended else []}

@@ -1,0 +1,118 @@
+"""Lists of episodes: of a job or of all, under a filter, with facets and exports."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from sqlalchemy import Connection
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+
+from db.facets import MAX_COUNTED, count_facets
+from db.filters import Filter
+from db.trajectories import reading
+from lumos_queue.errors import SpecError
+from lumos_queue.submission.filters import read_where
+from lumos_queue.util.sanitize import storable
+from lumos_queue.web.rendering import render, render_part
+from lumos_queue.web.routes.jobs import find_job
+from lumos_queue.web.views.episode_list import (
+    EXPORTED,
+    EpisodePage,
+    Scope,
+    export_csv,
+    export_json,
+    link_facets,
+    read_list,
+)
+from lumos_queue.web.visits import Reading, Visit
+
+router = APIRouter()
+
+
+@router.get("/episodes")
+def all_episodes(visit: Reading, where: str = "", after: str = "") -> Response:
+    """Those of all jobs."""
+    return _list_page(visit, "", where, after)
+
+
+@router.get("/jobs/{name}/episodes")
+def job_episodes(visit: Reading, name: str, where: str = "", after: str = "") -> Response:
+    """Those of one job."""
+    with reading(visit.site.database) as connection:
+        job = find_job(connection, name).id
+    if job != name:
+        return RedirectResponse(Scope(job, Filter()).path(where=where, after=after), 303)
+    return _list_page(visit, job, where, after)
+
+
+@router.get("/episodes/rows")
+def episode_rows(visit: Reading, job: str = "", where: str = "", after: str = "") -> Response:
+    """The rows of a list whose filter may take long."""
+    scope = _read_scope(visit, job, where)
+    with reading(visit.site.database) as connection:
+        page = read_list(connection, scope, storable(after)[0])
+    if "hx-request" not in visit.request.headers:
+        return _render(visit, scope, page, str(scope.own))
+    return HTMLResponse(render_part("episode_rows.html", scope=scope, page=page))
+
+
+@router.get("/episodes/facets")
+def facets(visit: Reading, job: str = "", where: str = "") -> Response:
+    """What the episodes of a list have in common, counted up to a bound."""
+    scope = _read_scope(visit, job, where)
+    with reading(visit.site.database) as connection:
+        found = count_facets(connection, scope.whole)
+    return HTMLResponse(
+        render_part("facets.html", facets=link_facets(scope, found), counted=found.counted, more=found.more)
+    )
+
+
+@router.get("/episodes/export.csv")
+def export_as_csv(visit: Reading, job: str = "", where: str = "") -> Response:
+    """The episodes of a list as CSV, streamed."""
+    lines = export_csv(visit.site.database, _read_scope(visit, job, where))
+    return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=_as_file("episodes.csv"))
+
+
+@router.get("/episodes/export.jsonl")
+def export_as_json(visit: Reading, job: str = "", where: str = "") -> Response:
+    """The episodes of a list as JSON lines, streamed."""
+    lines = export_json(visit.site.database, _read_scope(visit, job, where))
+    return StreamingResponse(lines, media_type="application/x-ndjson", headers=_as_file("episodes.jsonl"))
+
+
+def _as_file(name: str) -> dict[str, str]:
+    return {"content-disposition": f'attachment; filename="{name}"'}
+
+
+def _list_page(visit: Visit, job: str, where: str, after: str) -> Response:
+    where, after, wrong, page = storable(where)[0], storable(after)[0], "", None
+    scope = Scope(job, Filter())
+    try:
+        scope = Scope(job, read_where(visit.site.database, where))
+        # A filter may have to read all episodes to find one: its rows come after the page.
+        if not scope.own.terms:
+            with reading(visit.site.database) as connection:
+                page = read_list(connection, scope, after)
+    except SpecError as error:
+        wrong = str(error)
+    return _render(visit, scope, page, where, after, wrong)
+
+
+def _render(
+    visit: Visit, scope: Scope, page: EpisodePage | None, where: str, after: str = "", wrong: str = ""
+) -> Response:
+    return render(
+        visit, "episodes.html", 400 if wrong else 200, scope=scope, where=where, after=after, page=page, wrong=wrong,
+        exported=EXPORTED, counted=MAX_COUNTED,
+    )  # fmt: skip
+
+
+def _read_scope(visit: Visit, job: str, where: str) -> Scope:
+    """Raises SpecError for a filter that cannot be read, NotFound for a job that is not there."""
+    own = read_where(visit.site.database, storable(where)[0])
+    with reading(visit.site.database) as connection:
+        return Scope(_whole_id(connection, job), own)
+
+
+def _whole_id(connection: Connection, job: str) -> str:
+    return find_job(connection, job).id if job else ""

@@ -1,0 +1,1 @@
+"""What the larger pages show, read from the database: no HTML."""

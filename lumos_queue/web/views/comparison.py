@@ -1,0 +1,55 @@
+"""Jobs side by side: which tasks another job fixed or broke, and the episodes of one task in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Text, cast, func, select
+from sqlalchemy.orm import aliased
+
+from db.models import EpisodeRow, Item, TaskRow
+from db.pairs import Pair, Pairs
+from lumos_queue.errors import SpecError
+from lumos_queue.reports.comparability import choose_metric
+
+LISTED = 30  #: tasks of a list
+MAX_JOBS = 8  #: that are compared at once
+
+
+def list_changed(
+    connection: Connection, first: Any, other: Any, metric: str, better: bool, after: int
+) -> tuple[list[Pair], bool]:
+    """The next tasks (pairs of episodes) on which the other job is better, or worse, and whether there are more.
+
+    Raises SpecError where the jobs have no score to compare.
+    """
+    metric = choose_metric(connection, [first, other], metric)
+    pairs = Pairs(connection, first, other, metric, by_content=first.dataset != other.dataset)
+    found = pairs.changed(better, LISTED + 1, after=after)
+    return found[:LISTED], len(found) > LISTED
+
+
+def find_of_task(connection: Connection, jobs: Sequence[Any], task: int, sample: int) -> list[str]:
+    """JOB-NUMBER of each job's episode of the task, which the first one's dataset has, in the order of the jobs.
+
+    Of a job of another dataset the row that is the same. Raises SpecError where one has none.
+    """
+    own, same = aliased(TaskRow), aliased(TaskRow)
+    names = []
+    for job in jobs:
+        key: Any = task
+        if job.dataset != jobs[0].dataset:
+            gold = func.coalesce(cast(own.gold, Text), "") == func.coalesce(cast(same.gold, Text), "")
+            twin = select(same.id).join(own, (own.row == same.row) & (own.question == same.question) & gold)
+            key = connection.execute(twin.where(own.id == task, same.dataset == job.dataset).limit(1)).scalar()
+        found = connection.execute(
+            select(Item.ordinal)
+            .join(EpisodeRow, EpisodeRow.id == Item.id)
+            .where(EpisodeRow.job == job.id, EpisodeRow.task == key, EpisodeRow.sample == sample)
+            .where(EpisodeRow.ending != "")
+        ).scalar()
+        if found is None:
+            raise SpecError(f"Job {job.id} has no finished episode of this task: choose one of a list of changed ones.")
+        names.append(f"{job.id}-{found}")
+    return names

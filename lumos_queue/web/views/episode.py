@@ -1,0 +1,207 @@
+"""One episode: its lanes, steps, tree or graph, and what people and scorers said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from db.artifacts import peek_artifact
+from db.models import Attempt
+from db.reading import Trajectory
+from db.relatives import MAX_RELATIVES, Relative, find_relatives
+from lumos_queue.pages.limits import PageLimits, cut
+from lumos_queue.pages.sections.failures import IMAGES
+from lumos_queue.pages.trajectories import ShownCall, show_calls, tell_facts, tell_verdicts
+from lumos_queue.pages.wording import tell_seconds
+from lumos_queue.records import Completion, Execution
+from lumos_queue.reports.lanes import PlacedRow, Step, placed_rows
+from lumos_queue.reports.pictures import Picture, list_pictures
+from lumos_queue.reports.plan_graph import GraphNode, read_graph
+from lumos_queue.reports.step_tree import TreeNode, read_tree
+from lumos_queue.reports.tool_agents import calls_functions, column_heads
+from lumos_queue.reports.trajectory import labels_as_json, trajectory_as_json
+from lumos_queue.util.images import ends_unlike, media_type_of
+
+LIMITS = PageLimits(text=3_000, prompt=6_000, steps=100, pictures=0, others=False, rows=100, points=0)
+MAX_PICTURES = 60  #: of an episode, that are shown
+MAX_TREE = 400  #: steps of a tree that are shown
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """A step with its texts cut; the whole ones are at addresses of their own."""
+
+    at: str
+    who: str
+    call: ShownCall | None  #: of a model
+    what: str
+    result: str
+    facts: str
+    parts: Sequence[tuple[str, int]]  #: (name, characters) of its texts
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPicture:
+    """A picture or file that a step or the task names."""
+
+    label: str
+    path: str  #: '' where it is only named
+    of: str
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeView:
+    """What the page of an episode shows. Texts are plain."""
+
+    name: str
+    job: Any
+    found: Mapping[str, Any]  #: reports.trajectory.trajectory_as_json
+    question: str
+    facts: Sequence[tuple[str, str]]
+    heads: Sequence[str]
+    rows: Sequence[PlacedRow]
+    steps: Sequence[ShownStep]
+    first: int  #: place of the first step that is shown
+    left: int  #: steps after the last one that is shown
+    tree: Sequence[Sequence[TreeNode]]
+    graph: Sequence[Sequence[GraphNode]]
+    pictures: Mapping[str, Sequence[ShownPicture]]  #: by what they are of
+    verdicts: Sequence[str]
+    own_labels: Sequence[Mapping[str, Any]]
+    other_labels: Sequence[Mapping[str, Any]]
+    attempts: Sequence[int]  #: that were given up
+    relatives: Sequence[Relative]
+    more_relatives: bool
+
+
+def read_episode(connection: Connection, trajectory: Trajectory, person: str, first: int = 0) -> EpisodeView:
+    """`person`: whose labels are told apart from those of others. `first`: the place of the first step to show."""
+    found = trajectory_as_json(trajectory)
+    steps = found["steps"]
+    first = min(first, max(0, len(steps) - 1))
+    shown = steps[first : first + LIMITS.steps]
+    calls = {call.at: call for call in show_calls(steps, replace(LIMITS, steps=len(steps) or 1))}
+    places = {step["at"] for step in shown}
+    rows = [one for one in placed_rows(found["formulation"], steps) if one[0] in places]
+    named = list_pictures(connection, trajectory, shown_to_models=True)
+    labels = labels_as_json(trajectory)
+    relatives = find_relatives(connection, trajectory.episode)
+    return EpisodeView(
+        name=found["episode"],
+        job=trajectory.job,
+        found=found,
+        question=cut(found["question"], LIMITS.text),
+        facts=[*tell_facts(found, LIMITS), *_tell_phases(trajectory)],
+        heads=column_heads(found["formulation"]),
+        rows=[(at, [[(cut(text, 1_000), style) for text, style in cell] for cell in row]) for at, row in rows],
+        steps=[_show_step(step, calls.get(step["at"])) for step in shown],
+        first=first,
+        left=max(0, len(steps) - first - len(shown)),
+        tree=_read_tree(found["formulation"], steps),
+        graph=read_graph(trajectory, named),
+        pictures=_show_pictures(connection, named),
+        verdicts=tell_verdicts(found),
+        own_labels=[one for one in labels if one["labeller"] == person],
+        other_labels=[one for one in labels if one["labeller"] != person],
+        attempts=_attempts(connection, trajectory.episode),
+        relatives=relatives[:MAX_RELATIVES],
+        more_relatives=len(relatives) > MAX_RELATIVES,
+    )
+
+
+def parts_of(step: Step) -> dict[str, str]:
+    """The whole texts of a step by name, those that it has."""
+    is_call = bool(step["prompt"])
+    texts = {
+        "prompt": step["prompt"],
+        "reply" if is_call else "text": step["what"],
+        "result": "" if is_call else step["result"],
+        "note": step.get("note", ""),
+    }
+    return {name: text for name, text in texts.items() if text}
+
+
+def _show_step(step: Step, call: ShownCall | None) -> ShownStep:
+    facts = [step["result"]] if call else []
+    facts += [f"{step['seconds']:.2f} s"] if step["seconds"] else []
+    facts += [f"after step {step['parent']}"] if step.get("parent", -1) >= 0 else []
+    facts += [f"answered from: {step['provenance']}"] if "provenance" in step else []
+    facts += [cut(step["note"], 300)] if step.get("note") else []
+    return ShownStep(
+        at=step["at"],
+        who=step["who"],
+        call=call,
+        what=cut(step["what"], LIMITS.prompt),
+        result="" if call else cut(step["result"], LIMITS.prompt),
+        facts=", ".join(facts),
+        parts=[(name, len(text)) for name, text in parts_of(step).items()],
+    )
+
+
+def _tell_phases(trajectory: Trajectory) -> list[tuple[str, str]]:
+    """What the seconds of the accepted attempt were spent on; phases without any are left out."""
+    calls = [(step.role, step.result) for step in trajectory.steps if isinstance(step.result, Completion)]
+    phases = {
+        "waiting for a place": sum(one.waited for _, one in calls),
+        "failed tries": sum(one.lost for _, one in calls),
+        "in the server's queue": sum(one.queued for _, one in calls),
+    }
+    for role in dict.fromkeys(role for role, _ in calls):
+        phases[role] = sum(one.seconds - one.queued for of, one in calls if of == role)
+    ran = [step.result for step in trajectory.steps if isinstance(step.result, Execution) and not step.branch]
+    phases["actions"] = sum(one.seconds for one in ran)
+    told = ", ".join(f"{name} {tell_seconds(seconds)}" for name, seconds in phases.items() if seconds > 0)
+    return [("time", told)] if told else []
+
+
+def _read_tree(formulation: str, steps: Sequence[Step]) -> Sequence[Sequence[TreeNode]]:
+    """Only of what parts somewhere: a tree of one way says nothing that the lanes do not."""
+    if not calls_functions(formulation) or len(steps) > MAX_TREE:
+        return ()
+    ways = read_tree(steps)
+    return ways if len(ways) > 1 or any(way[-1].branches for way in ways) else ()
+
+
+def _show_pictures(connection: Connection, named: Sequence[Picture]) -> dict[str, list[ShownPicture]]:
+    """By what they are of. Those beyond the bound are counted."""
+    shown: dict[str, list[ShownPicture]] = {}
+    for one in named[:MAX_PICTURES]:
+        shown.setdefault(one["of"], []).append(_show_picture(connection, one))
+    if (more := len(named) - MAX_PICTURES) > 0:
+        shown.setdefault("", []).append(ShownPicture(f"and {more:,} more", "", ""))
+    return shown
+
+
+def _show_picture(connection: Connection, one: Picture) -> ShownPicture:
+    digest, kind = one["sha256"], one["media_type"]
+    label = f"{one['of']}: {kind or 'file'} {digest[:12]}…"
+    if one["bytes"] is None:
+        return ShownPicture(label, "", one["of"], "not stored any more")
+    if kind not in IMAGES:
+        return ShownPicture(f"{label} {one['bytes']:,} bytes", "", one["of"])
+    ends = peek_artifact(connection, digest)
+    if ends is None:
+        return ShownPicture(label, "", one["of"], "not stored any more")
+    if problem := find_damage(kind, *ends):
+        return ShownPicture(label, "", one["of"], problem)
+    return ShownPicture(label, f"/artifacts/{digest}", one["of"])
+
+
+def find_damage(media_type: str, beginning: bytes, end: bytes) -> str:
+    """Why a browser would not show the picture with these first and last bytes as what it is stored as; else ''."""
+    try:
+        found = media_type_of(beginning)
+    except ValueError:
+        return "broken: it does not begin as a picture does"
+    if found != media_type:
+        return f"broken: it is stored as {media_type} and begins as {found}"
+    return "broken: it does not end as a whole picture does" if ends_unlike(media_type, end) else ""
+
+
+def _attempts(connection: Connection, episode: Any) -> list[int]:
+    wanted = select(Attempt.number).where(Attempt.episode == episode.id, Attempt.number != episode.attempt)
+    return list(connection.execute(wanted.order_by(Attempt.number)).scalars())

@@ -1,0 +1,157 @@
+"""A page of episodes under a filter, its facets, and what is exported of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from sqlalchemy import Connection
+
+from db.connection import Database
+from db.facets import Facets
+from db.filters import Filter, Term, term
+from db.named import read_cursor
+from db.text_search import find_page
+from db.trajectories import count_subgoals, reading
+from lumos_queue.reports.episode_list import describe_episode
+
+PAGE = 50  #: episodes
+SHOWN_TEXT = 240  #: characters of a text in a list
+EXPORTED, CHUNK = 100_000, 200  #: episodes of an export, and those that are read at once
+COLUMNS = ("episode", "benchmark", "formulation", "sample", "origin", "level", "ending", "score", "answer", "gold",
+           "calls", "subgoals", "question")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which episodes a list is of."""
+
+    job: str  #: all of this job; '' for all jobs
+    own: Filter  #: what a person wrote
+
+    @property
+    def whole(self) -> Filter:
+        """With the job as a term."""
+        return (Filter((term("job", "=", self.job),)) if self.job else Filter()) & self.own
+
+    @property
+    def where(self) -> str:
+        return str(self.whole)
+
+    def path(self, own: Filter | None = None, **more: str) -> str:
+        """The address of the list, with another filter."""
+        query = {"where": str(self.own if own is None else own)} | more
+        query = {name: value for name, value in query.items() if value}
+        base = f"/jobs/{self.job}/episodes" if self.job else "/episodes"
+        return base + (f"?{urlencode(query)}" if query else "")
+
+    def part(self, name: str, **more: str) -> str:
+        """The address of a part of the list, or of an export."""
+        query = {"job": self.job, "where": str(self.own)} | more
+        return f"/episodes/{name}?{urlencode({key: value for key, value in query.items() if value})}"
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodePage:
+    """Some episodes, and where the next ones begin."""
+
+    rows: Sequence[Mapping[str, Any]]
+    next: str  #: JOB-NUMBER after which there are more; '' at the end
+    searched: int | None  #: episodes whose texts were looked at, where that stopped before a page was full
+
+
+def read_list(connection: Connection, scope: Scope, after: str) -> EpisodePage:
+    """Raises SpecError for an `after` that is no episode."""
+    start = read_cursor(connection, scope.job, after) if after else 0
+    page = find_page(connection, scope.whole, start, PAGE + 1, shown=SHOWN_TEXT + 1)
+    rows = _describe(connection, page.rows[:PAGE])
+    more = len(page.rows) > PAGE
+    return EpisodePage(
+        rows, rows[-1]["episode"] if more else page.stopped_at or "", page.searched if page.stopped_at else None
+    )
+
+
+def _describe(connection: Connection, rows: Sequence[Any]) -> list[dict[str, Any]]:
+    subgoals = count_subgoals(connection, [row.id for row in rows]) if rows else {}
+    return [describe_episode(row) | {"subgoals": subgoals.get(row.id, 0)} for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class FacetValue:
+    """A link that adds a term to the filter, or takes it away where it is in it."""
+
+    text: str
+    count: int
+    path: str
+    chosen: bool
+
+
+def link_facets(scope: Scope, found: Facets) -> list[tuple[str, list[FacetValue]]]:
+    """Title and values of each facet that says something."""
+    named = (
+        ("Ending", "ending", found.endings),
+        ("Score", "score", {repr(value): count for value, count in found.scores.items()}),
+        ("Subgoals", "subgoals", {str(number): count for number, count in found.subgoals.items()}),
+        ("Failure of infrastructure", "failure", found.failures),
+    )
+    return [
+        (title, [_link(scope, value, count, term(field, "=", value)) for value, count in values.items()])
+        for title, field, values in named
+        if values
+    ]
+
+
+def _link(scope: Scope, text: str, count: int, one: Term) -> FacetValue:
+    terms = scope.own.terms
+    chosen = one in terms
+    kept = tuple(other for other in terms if other != one) if chosen else (*terms, one)
+    shown = f"{one.value:.4g}" if isinstance(one.value, float) else text
+    return FacetValue(shown, count, scope.path(Filter(kept)), chosen)
+
+
+def export_json(database: Database, scope: Scope) -> Iterator[str]:
+    """A line for each episode, at most EXPORTED."""
+    for row in _export(database, scope):
+        yield json.dumps({name: row[name] for name in COLUMNS}, ensure_ascii=False) + "\n"
+
+
+def export_csv(database: Database, scope: Scope) -> Iterator[str]:
+    """The same with a header. A text that a spreadsheet would run as a formula gets an apostrophe before it."""
+    yield _csv_line(COLUMNS)
+    for row in _export(database, scope):
+        yield _csv_line([_cell(row[name]) for name in COLUMNS])
+
+
+def _export(database: Database, scope: Scope) -> Iterator[dict[str, Any]]:
+    """Each chunk is read in its own transaction, which is over before it is sent: a slow reader blocks nothing."""
+    left, after = EXPORTED, 0
+    while left > 0:
+        with reading(database) as connection:
+            page = find_page(connection, scope.whole, after, min(left, CHUNK))
+            rows = _describe(connection, page.rows)
+            stopped = read_cursor(connection, "", page.stopped_at) if page.stopped_at else 0
+        yield from rows
+        left -= len(rows)
+        if len(rows) < CHUNK and not stopped:
+            return
+        after = stopped or page.rows[-1].id
+
+
+def _csv_line(cells: Sequence[Any]) -> str:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerow(cells)
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        try:
+            float(value)
+        except ValueError:
+            return f"'{value}"
+    return value

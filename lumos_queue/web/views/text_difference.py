@@ -1,0 +1,23 @@
+"""Two texts line by line: what went, what came, and what stayed."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+
+MAX_LINES = 2_000  #: of both texts together that are compared: it takes the product of their numbers at worst
+SAME, REMOVED, ADDED = "same", "removed", "added"
+
+
+def compare_lines(before: str, after: str) -> list[tuple[str, str]] | None:
+    """(kind, line) in order; None for texts of more than MAX_LINES lines."""
+    old, new = before.splitlines(), after.splitlines()
+    if len(old) + len(new) > MAX_LINES:
+        return None
+    found: list[tuple[str, str]] = []
+    for tag, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            found += [(SAME, line) for line in old[old_from:old_to]]
+            continue
+        found += [(REMOVED, line) for line in old[old_from:old_to]]
+        found += [(ADDED, line) for line in new[new_from:new_to]]
+    return found
