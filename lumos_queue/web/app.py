@@ -17,13 +17,13 @@ from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.web.access.guard import MAX_BODY, BodyTooLarge, Guard
 from lumos_queue.web.live import TooManyPages
 from lumos_queue.web.rendering import SCRIPTS, render, render_alone, static_path
-from lumos_queue.web.routes import actions, endpoints, jobs, login, static, workers
+from lumos_queue.web.routes import actions, builds, drafts, endpoints, jobs, login, static, workers
 from lumos_queue.web.site import Site
 from lumos_queue.web.visits import Forbidden, NeedsLogin, NotFound, find_visit
 
 _LOG = logging.getLogger(__name__)
 ROUTERS = (static.router, login.router, jobs.router)
-ROUTERS += (workers.router, endpoints.router, actions.router)
+ROUTERS += (workers.router, endpoints.router, actions.router, drafts.router, builds.router)
 
 
 def make_app(site: Site, origins: Collection[str]) -> FastAPI:
@@ -33,6 +33,7 @@ def make_app(site: Site, origins: Collection[str]) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         site.live.stop()
+        site.drafts.stop()
 
     app = FastAPI(title="lumos-queue", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.site = site
