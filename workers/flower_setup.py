@@ -13,6 +13,7 @@ from flower.options import options
 from flower.views.monitor import Metrics
 from flower.views.tasks import TasksView, TaskView
 from tornado import web
+from tornado.routing import URLSpec
 
 from lumos_queue.settings import Settings
 from workers.flower_tasks import JobWords, TaskFormat
@@ -74,9 +75,9 @@ def set_up_flower(settings: Settings) -> None:
 
 def _replace(handler: Any, ours: Mapping[Any, type[web.RequestHandler]]) -> Any:
     """The same address with our handler, if we have one for what Flower has there."""
-    if isinstance(handler, web.URLSpec):
+    if isinstance(handler, URLSpec):
         own = ours.get(handler.handler_class)
-        return web.URLSpec(handler.regex.pattern, own, handler.kwargs, handler.name) if own else handler
+        return URLSpec(handler.regex.pattern, own, handler.kwargs, handler.name) if own else handler
     return (handler[0], ours.get(handler[1], handler[1]), *handler[2:])
 
 

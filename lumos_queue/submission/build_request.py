@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from db.connection import Database
 from db.filters import Filter, parse_where, term
-from db.trajectories import stream_episodes
+from db.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.builds.build import build, preview_build
-from lumos_queue.builds.database_facts import read_database_facts
+from lumos_queue.builds.database_facts import DatabaseFacts, read_database_facts
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks, user_modules
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.progress import Tell, tell_nobody
@@ -36,18 +37,25 @@ def make_build(
     database: Database, name: str, target: Path, options: BuildOptions, tell: Tell = tell_nobody, expected: str = ""
 ) -> tuple[dict[str, Any], bool]:
     """Make a build of stored episodes; returns its manifest and whether it is new. Raises SpecError as `build`."""
-    return build(*_parts(database, name, target, options), tell, expected)
+    read = _read(database, options)
+    return build(read.episodes, name, target, options, read.sources, read.facts, tell, expected)
 
 
 def preview_of(
     database: Database, name: str, target: Path, options: BuildOptions, tell: Tell = tell_nobody
 ) -> tuple[dict[str, Any], bool]:
     """What `make_build` would make; nothing is left behind. Raises SpecError as `build`."""
-    return preview_build(*_parts(database, name, target, options), tell)
+    read = _read(database, options)
+    return preview_build(read.episodes, name, target, options, read.sources, read.facts, tell)
 
 
-def _parts(database: Database, name: str, target: Path, options: BuildOptions) -> tuple[Any, ...]:
-    sources = KnownBenchmarks(user_modules(database))
+class _Read(NamedTuple):
+    episodes: Iterator[StoredEpisode]
+    sources: KnownBenchmarks
+    facts: DatabaseFacts
+
+
+def _read(database: Database, options: BuildOptions) -> _Read:
     facts = read_database_facts(database, tests=not options.allow_test)
     episodes = stream_episodes(database, parse_where(options.where))
-    return episodes, name, target, options, sources, facts
+    return _Read(episodes, KnownBenchmarks(user_modules(database)), facts)

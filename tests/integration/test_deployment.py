@@ -268,6 +268,7 @@ def unit(name: str) -> dict[str, str]:
         ("lumos-gpu@.service", "worker_cpu", "gpu", "1"),
         ("lumos-dispatcher.service", "dispatcher", "", ""),
         ("lumos-flower.service", "flower", "", ""),
+        ("lumos-web.service", "web", "", ""),
     ],
 )
 def test_a_unit_runs_the_procfiles_command_and_gives_it_time_to_drain(name, line, pool, children):
@@ -295,7 +296,7 @@ def test_systemd_takes_the_units(tmp_path):
         text = file.read_text().replace("/opt/lumos/bin/", "/usr/bin/env ").replace("User=lumos\n", "")
         (tmp_path / file.name.replace("@.", "@0.")).write_text(text)
     files = [str(file) for file in tmp_path.glob("*.service")]
-    assert len(files) == 4
+    assert len(files) == 5
     result = subprocess.run(["systemd-analyze", "verify", *files], capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (0, "")
 
