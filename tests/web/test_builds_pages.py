@@ -73,7 +73,8 @@ def test_a_build_is_previewed_and_made_as_it_was_previewed(explorer):
     folder = explorer.site.settings.home / "builds" / "mine"
     assert not folder.exists() and list(explorer.site.settings.home.rglob("*.sqlite")) == []
     assert f"{ROWS} of {ROWS + AGAIN} episodes read" in shown and re.search(r"duplicate</th><td>5<", shown)
-    assert "MIT" in shown or "licences" in shown
+    assert "0 episodes are left out because their tasks are in a test split." in shown
+    assert f"MIT: wordmath {4 * ROWS} rows" in shown
     assert "test splits stored here" in shown and "pretty_name: &#34;mine&#34;" in shown
     digest = re.findall(r'Digest <span class="name">(\w{64})', shown)
     assert client.submit(draft + "/build").status_code == 303
@@ -81,7 +82,7 @@ def test_a_build_is_previewed_and_made_as_it_was_previewed(explorer):
     manifest = json.loads((folder / MANIFEST).read_text())
     assert [manifest["digest"]] == digest
     page = client.get("/builds/mine").text
-    assert (digest[0] in page and "planner_iterative" in page) or "train" in page
+    assert digest[0] in page and "planner_iterative.jsonl" in page
     assert "All files are as they were made." in client.get("/builds/named/mine/files").text
     with explorer.site.reading() as connection:
         noted = [(one.person, one.action, one.target) for one in list_actions(connection, 1)]
@@ -89,6 +90,19 @@ def test_a_build_is_previewed_and_made_as_it_was_previewed(explorer):
     again = client.submit("/builds/new", {"name": "mine", **OPTIONS, "formulations": ["iterative", "one-pass"]})
     assert "The same build exists already" in wait_for(client, again.headers["location"], "previewed")
     assert client.submit(draft + "/build").status_code == 400
+
+
+def test_what_is_in_a_test_split_is_said_and_what_may_stay_too(explorer):
+    client = explorer.client()
+    against = {**OPTIONS, "against": "wordmath:dev\nwordmath:train"}
+    draft = client.submit("/builds/new", {"name": "none", **against}).headers["location"]
+    until = time.monotonic() + 60
+    while "stands in wordmath:train: equal text" not in (text := client.get(draft).text):
+        assert time.monotonic() < until, text
+        time.sleep(0.05)
+    draft = client.submit("/builds/new", {"name": "all", **against, "allow_contaminated": "true"}).headers["location"]
+    shown = wait_for(client, draft, "previewed")
+    assert "Tasks that a test split contains are kept." in shown and re.search(r"wordmath:train \([\d,]+ rows\)", shown)
 
 
 def test_what_changed_since_the_preview_is_not_built(explorer):

@@ -84,6 +84,8 @@ def facts_of(manifest: dict[str, Any]) -> dict[str, Any]:
     """What a page says of a manifest, in the words of the card."""
     return {
         "properties": summary.properties(manifest),
+        "test_sets": summary.test_sets(manifest),
+        "in_tests": summary.found_in_tests(manifest),
         "levels": summary.levels(manifest),
         "exclusions": summary.exclusions(manifest),
         "rejections": summary.rejections(manifest),
