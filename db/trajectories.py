@@ -205,3 +205,9 @@ def _endpoints(connection: Connection, jobs: set[str]) -> dict[str, dict[str, st
 def _at_limit(connection: Connection, jobs: set[str]) -> dict[str, str]:
     rows = connection.execute(select(JobRow.id, JobRow.spec).where(JobRow.id.in_(jobs)))
     return {job: at_limit_of(spec) for job, spec in rows}
+
+
+def count_up_to(connection: Connection, wanted: Filter, limit: int) -> int:
+    """How many finished episodes meet the filter, but counted only up to `limit`."""
+    found = select_ids(conditions(connection, wanted), 0, limit).order_by(None).subquery()
+    return connection.execute(select(func.count()).select_from(found)).scalar_one()

@@ -49,6 +49,15 @@ class Settings(BaseSettings):
         description="model servers that may be called, separated by commas: `gpu-1:8080, *.models.example, "
         "10.1.0.0/16`; empty: any, but never link-local or metadata addresses, which must be listed one by one",
     )
+    web_port: int = Field(default=8642, ge=0, le=65535, description="port of `lumos web`; 0: any that is free")
+    web_token: str = Field(
+        default="",
+        repr=False,
+        description="token of `lumos web` where no passwords are asked, at least 16 characters; empty: a new one each "
+        "time",
+    )
+    web_url: str = Field(default="", description="address of the explorer, to which Flower links")
+    flower_url: str = Field(default="", description="address of Flower, to which the explorer links")
     serve_key: str = Field(
         default="", repr=False, description="what requests to `lumos serve` must have; empty: none is needed"
     )
@@ -134,6 +143,16 @@ def read_settings() -> Settings:
     return settings
 
 
+def check_page_address(option: str, url: str) -> None:
+    """Raises SpecError unless people can open it: it becomes a link."""
+    from lumos_queue.util.addresses import Origin
+
+    try:
+        Origin.of(url)
+    except ValueError:
+        raise SpecError(f"{option} is '{url[:80]}': expected http://HOST[:PORT] or https://HOST[:PORT].") from None
+
+
 def _check_endpoint_settings(settings: Settings) -> None:
     from lumos_queue.endpoints.api_keys import EXAMPLE, read_keys
     from lumos_queue.endpoints.hosts import Hosts
@@ -144,6 +163,9 @@ def _check_endpoint_settings(settings: Settings) -> None:
             f"'{EXAMPLE}' for each server into a file, run chmod 600 on it, and put its path into LUMOS_API_KEYS."
         )
     Hosts(settings.endpoint_hosts)
+    for name, value in (("LUMOS_WEB_URL", settings.web_url), ("LUMOS_FLOWER_URL", settings.flower_url)):
+        if value:
+            check_page_address(name, value)
     if settings.api_keys:
         read_keys(settings.api_keys)
 

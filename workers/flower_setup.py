@@ -1,20 +1,26 @@
-"""Flower as this project runs it: slices in words, our metrics beside its own, and nothing without the login."""
+"""Flower as this project runs it: slices in words with links to their jobs, our metrics, nothing without the login."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import prometheus_client
 from flower import urls
 from flower.options import options
 from flower.views.monitor import Metrics
+from flower.views.tasks import TasksView, TaskView
 from tornado import web
+from tornado.routing import URLSpec
 
 from lumos_queue.settings import Settings
 from workers.flower_tasks import JobWords, TaskFormat
 from workers.metrics import DeploymentCollector
 
 COLUMNS = "name,args,state,result,runtime,received,worker,uuid"
+TEMPLATES = Path(__file__).resolve().parent / "flower_templates"
 METRICS_SECONDS = 10.0  #: for which a reader of metrics waits: Prometheus' own limit
 
 
@@ -36,15 +42,43 @@ class GuardedMetrics(Metrics):
         self.write(text)
 
 
+class JobTaskView(TaskView):
+    """Flower's page of a task, with a link to its job in the explorer."""
+
+    explorer = ""
+
+    def render(self, template_name: str, **values: Any) -> None:
+        # Ours extends the one that Flower names, and gets what that gets.
+        super().render(str(TEMPLATES / template_name), explorer=self.explorer, **values)
+
+
+class JobTasksView(TasksView):
+    """Flower's list of tasks, whose jobs are links to the explorer."""
+
+    explorer = ""
+
+    def render(self, template_name: str, **values: Any) -> None:
+        super().render(str(TEMPLATES / template_name), explorer=self.explorer, **values)
+
+
 def set_up_flower(settings: Settings) -> None:
     """Before Flower reads its command line and environment, which may say otherwise."""
     options.format_task = _as_function(TaskFormat(JobWords(settings)))
     options.tasks_columns = COLUMNS
-    urls.handlers[:] = [
-        (r"/metrics", GuardedMetrics) if isinstance(one, tuple) and one[0] == r"/metrics" else one
-        for one in urls.handlers
-    ]
+    ours: dict[Any, type[web.RequestHandler]] = {Metrics: GuardedMetrics}
+    if settings.web_url:
+        JobTaskView.explorer = JobTasksView.explorer = settings.web_url.rstrip("/")
+        ours |= {TaskView: JobTaskView, TasksView: JobTasksView}
+    urls.handlers[:] = [_replace(one, ours) for one in urls.handlers]
     prometheus_client.REGISTRY.register(DeploymentCollector(settings))
+
+
+def _replace(handler: Any, ours: Mapping[Any, type[web.RequestHandler]]) -> Any:
+    """The same address with our handler, if we have one for what Flower has there."""
+    if isinstance(handler, URLSpec):
+        own = ours.get(handler.handler_class)
+        return URLSpec(handler.regex.pattern, own, handler.kwargs, handler.name) if own else handler
+    return (handler[0], ours.get(handler[1], handler[1]), *handler[2:])
 
 
 def _as_function(format_task: TaskFormat):

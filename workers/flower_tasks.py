@@ -80,6 +80,7 @@ class TaskFormat:
     def __call__(self, task: Any) -> Any:
         what, which = "", ""
         if found := _ARGUMENTS.fullmatch(task.args or ""):
+            task.job = found[1]
             what, which = self._words.find(found[1])
             task.args = f"{what}; {which}" if what else found[1]
         else:

@@ -1,4 +1,4 @@
-"""`lumos up`: broker, database, workers, dispatcher and Flower from one command, all of which end with it."""
+"""`lumos up`: broker, database, workers, dispatcher, Flower and the explorer from one command; all end with it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
+from urllib.parse import urlencode
 
 from lumos_queue.errors import SpecError
+from lumos_queue.models.folders import WEB_LIBRARIES, require_libraries
 from lumos_queue.settings import Settings
 from lumos_queue.util.launch_folder import child_environment, empty_folder
 from workers.open_files import allow_open_files
@@ -43,21 +45,31 @@ def up(settings: Settings, say: Say = print) -> int:
     folder = empty_folder(home)
     broker, broker_url = (None, settings.broker_url) if settings.broker_url else _private_broker(home, folder, say)
     database_url = _migrate(settings.model_copy(update={"home": home}))
+    flower, explorer = os.environ.get("FLOWER_PORT") or str(_port(5555)), _port(settings.web_port)
     environment = {
         **child_environment(),
         "LUMOS_HOME": str(home),
         "LUMOS_DATABASE_URL": database_url,
         "LUMOS_BROKER_URL": broker_url,
-        "FLOWER_PORT": os.environ.get("FLOWER_PORT") or str(_port(5555)),
+        "FLOWER_PORT": flower,
         # By the environment: every user of the machine can read command lines.
         "FLOWER_BASIC_AUTH": os.environ.get("FLOWER_BASIC_AUTH") or f"lumos:{secrets.token_urlsafe(9)}",
         "PYTHONUNBUFFERED": "1",
     }
+    commands = _commands(say)
+    if "web" in commands:
+        environment |= {
+            "LUMOS_WEB_PORT": str(explorer),
+            "LUMOS_WEB_URL": settings.web_url or f"http://127.0.0.1:{explorer}",
+            "LUMOS_FLOWER_URL": settings.flower_url or f"http://127.0.0.1:{flower}",
+        }
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment.get("PATH", "")])
     first = [broker] if broker else []
+    # No other process needs to know it.
+    secret = {"web": {"LUMOS_WEB_TOKEN": settings.web_token or secrets.token_urlsafe(24)}}
     others = [
-        Child(name, command, _log(home, name), environment, folder)
-        for name, command in read_procfile(find_procfile()).items()
+        Child(name, command, _log(home, name), environment | secret.get(name, {}), folder)
+        for name, command in commands.items()
     ]
     for child in first + others:
         if child.name in STATELESS:
@@ -82,6 +94,18 @@ def find_procfile() -> Path:
         if file.is_file():
             return file
     raise SpecError("No Procfile beside the package 'workers': install lumos-queue again.")
+
+
+def _commands(say: Say) -> dict[str, list[str]]:
+    """The Procfile's lines, without the explorer's where what it needs is not installed."""
+    found = read_procfile(find_procfile())
+    if "web" in found:
+        try:
+            require_libraries(*WEB_LIBRARIES, extra="web")
+        except SpecError as error:
+            say(f"the explorer is not started. {error}")
+            del found["web"]
+    return found
 
 
 class _StopRequests:
@@ -120,7 +144,8 @@ def _watch(
             say(f"starting {child.name} again")
             child.start()
         if not ready and (ready := _all_answer(children, environment)):
-            _announce(environment, settings, home, say)
+            web = next((child for child in children if child.name == "web"), None)
+            _announce(environment, web.environment["LUMOS_WEB_TOKEN"] if web else "", settings, home, say)
         elif not ready and time.monotonic() > ready_by:
             say(f"Not all of it answers after {READY_SECONDS:g} s: see {home / 'logs'}. Stopping everything.")
             return 1
@@ -134,19 +159,25 @@ def _all_answer(children: list[Child], environment: dict[str, str]) -> bool:
 
     workers = [child for child in children if child.name.startswith("worker")]
     try:
-        with socket.create_connection(("127.0.0.1", int(environment["FLOWER_PORT"])), timeout=0.5):
-            pass
+        ports = [environment["FLOWER_PORT"]]
+        if any(child.name == "web" for child in children):
+            ports.append(environment["LUMOS_WEB_PORT"])
+        for port in ports:
+            with socket.create_connection(("127.0.0.1", int(port)), timeout=0.5):
+                pass
         app = make_app(environment["LUMOS_BROKER_URL"])
         return len(app.control.ping(timeout=0.5)) >= len(workers)
     except Exception:  # a client's way of saying 'not yet' depends on the broker
         return False
 
 
-def _announce(environment: dict[str, str], settings: Settings, home: Path, say: Say) -> None:
+def _announce(environment: dict[str, str], token: str, settings: Settings, home: Path, say: Say) -> None:
     login = environment["FLOWER_BASIC_AUTH"].replace(":", " / ", 1)
     say("lumos is up; Ctrl-C stops it.")
-    say(f"  Flower  http://127.0.0.1:{environment['FLOWER_PORT']}  login {login}")
-    say(f"  logs    {home / 'logs'}")
+    if token:
+        say(f"  explorer  http://127.0.0.1:{environment['LUMOS_WEB_PORT']}/login?{urlencode({'token': token})}")
+    say(f"  Flower    http://127.0.0.1:{environment['FLOWER_PORT']}  login {login}")
+    say(f"  logs      {home / 'logs'}")
     given = {"LUMOS_DATABASE_URL": settings.database_url, "LUMOS_BROKER_URL": settings.broker_url}
     if not all(given.values()):
         say("To submit jobs to it, in another terminal:")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +27,7 @@ from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.licences import UNKNOWN, warning
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.preferences import examine_try, keep_try, make_pairs
+from lumos_queue.builds.progress import EVERY, BuildStage, Tell, tell_nobody
 from lumos_queue.builds.staging import StagingDatabase
 from lumos_queue.builds.writing import WrittenFile, files_as_json, write_rows
 from lumos_queue.errors import SpecError
@@ -47,6 +48,14 @@ class Tally:
     repeated: int = 0  #: rows equal to another row of their file
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A build whose rows are written, but not where it is wanted."""
+
+    manifest: dict[str, Any]
+    folder: Path | None  #: to be published; None where the same build is there already
+
+
 def build(
     episodes: Iterable[StoredEpisode],
     name: str,
@@ -54,13 +63,57 @@ def build(
     options: BuildOptions,
     sources: KnownBenchmarks,
     facts: DatabaseFacts | None = None,
+    tell: Tell = tell_nobody,
+    expected: str = "",
 ) -> tuple[dict[str, Any], bool]:
     """Make the build in the folder `target`; returns its manifest and whether it is new.
 
     `facts` is what else their database knows of them (database_facts.py); None for episodes that do not come from one.
-    The same rows made with the same options are the same build: an existing one is left as it is. Raises SpecError when
-    the folder holds anything else, when no episode is usable, or when the disk fails; nothing is left behind then.
+    The same rows made with the same options are the same build: an existing one is left as it is. `expected`: the
+    digest of a preview. Raises SpecError when the folder holds anything else, when no episode is usable, when the
+    digest is not the expected one, or when the disk fails; nothing is left behind then.
     """
+    with _prepare(episodes, name, target, options, sources, facts, tell) as made:
+        if expected and made.manifest["digest"] != expected:
+            raise SpecError(
+                f"The preview was {expected[:12]}; the same query gives {made.manifest['digest'][:12]} now, as other "
+                "episodes are stored: look at a preview again."
+            )
+        if made.folder is not None:
+            tell(BuildStage.PUBLISHING, 0)
+            publish(made.folder, target)
+    return made.manifest, made.folder is not None
+
+
+def preview_build(
+    episodes: Iterable[StoredEpisode],
+    name: str,
+    target: Path,
+    options: BuildOptions,
+    sources: KnownBenchmarks,
+    facts: DatabaseFacts | None = None,
+    tell: Tell = tell_nobody,
+) -> tuple[dict[str, Any], bool]:
+    """The manifest that `build` would make, and whether it would be new; nothing is left behind.
+
+    Raises SpecError for what `build` would refuse.
+    """
+    with _prepare(episodes, name, target, options, sources, facts, tell) as made:
+        return made.manifest, made.folder is not None
+
+
+@contextmanager
+def _prepare(
+    episodes: Iterable[StoredEpisode],
+    name: str,
+    target: Path,
+    options: BuildOptions,
+    sources: KnownBenchmarks,
+    facts: DatabaseFacts | None,
+    tell: Tell,
+) -> Iterator[Prepared]:
+    """Everything but the last step, in a folder beside the target that is gone when the block is left."""
+    tell(BuildStage.TEST_SPLITS, 0)
     splits, facts = TestSplits(options.against, sources), facts or DatabaseFacts()
     labels_asked = any(term.field == "label" for term in parse_where(options.where).terms)
     options = replace(options, against=tuple(one.name for one in splits.splits))
@@ -71,37 +124,38 @@ def build(
         with staging_folder(target) as scratch, closing(StagingDatabase(scratch / "staging.sqlite")) as staging:
             staging.insert("corrected", [{"episode": one} for one in facts.corrected])
             rules = Rules(options, sources, splits, facts=facts, labels_asked=labels_asked)
-            tally = _gather(staging, episodes, rules)
+            tally = _gather(staging, episodes, rules, tell)
             if options.format == "trl-preference":
                 make_pairs(staging)
                 arrange(staging, options)
             else:
-                choose(staging, options)
+                choose(staging, options, tell)
             if options.format == "trl-sft":  # the first replies of two solutions are often the same row
                 tally.repeated = drop_repeated_rows(staging)
             folder = scratch / "build"
             folder.mkdir()
+            tell(BuildStage.WRITING, 0)
             digest, files = write_rows(staging, options.format, folder, frozen)
             if not files:
                 raise SpecError(f"No episode makes a row of this build: {_explain(tally, staging)}.")
             if before is not None:
-                if before["digest"] == digest:
-                    return before, False
-                raise SpecError(
-                    f"'{target}' holds the build {before['digest'][:12]}; the same query gives {digest[:12]} now, as "
-                    "other episodes are stored: take another name, or remove it."
-                )
+                if before["digest"] != digest:
+                    raise SpecError(
+                        f"'{target}' holds the build {before['digest'][:12]}; the same query gives {digest[:12]} now, "
+                        "as other episodes are stored: take another name, or remove it."
+                    )
+                yield Prepared(before, None)
+                return
             manifest = _manifest(name, digest, frozen, tally, staging, files)
             manifest["contamination"] = splits.report(*_benchmarks_and_domains(staging)) | facts.report()
             (folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
             (folder / CARD).write_text(card(manifest), encoding="utf-8")
-            publish(folder, target)
+            yield Prepared(manifest, folder)
     except (OSError, sqlite3.Error) as error:
         raise SpecError(f"The build '{target}' cannot be written: {error}.") from None
-    return manifest, True
 
 
-def _gather(staging: StagingDatabase, episodes: Iterable[StoredEpisode], rules: Rules) -> Tally:
+def _gather(staging: StagingDatabase, episodes: Iterable[StoredEpisode], rules: Rules, tell: Tell) -> Tally:
     tally = Tally()
     with closing(ActionChecks(rules.sources)) as action_checks:
         wanted = {
@@ -110,6 +164,8 @@ def _gather(staging: StagingDatabase, episodes: Iterable[StoredEpisode], rules: 
         }
         rules = replace(rules, checks=[check for check, asked in wanted.items() if asked])
         for episode in episodes:
+            if not tally.read % EVERY:
+                tell(BuildStage.EPISODES, tally.read)
             tally.read += 1
             tally.verdicts.update((one.module, one.name, one.rejects) for one in episode.verdicts)
             if rules.options.format == "trl-preference":
@@ -118,6 +174,7 @@ def _gather(staging: StagingDatabase, episodes: Iterable[StoredEpisode], rules: 
                 reason = _keep_rows(staging, examine(episode, rules), rules, tally)
             if reason:
                 tally.left_out[reason] += 1
+    tell(BuildStage.EPISODES, tally.read)
     return tally
 
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from lumos_queue.builds.near_duplicates import bands, shingles, similarity
 from lumos_queue.builds.options import BuildOptions
+from lumos_queue.builds.progress import EVERY, BuildStage, Tell, tell_nobody
 from lumos_queue.builds.staging import CONTENT_ORDER, StagingDatabase
 from lumos_queue.errors import SpecError
 
@@ -18,12 +19,14 @@ RANKS = {
 }
 
 
-def choose(staging: StagingDatabase, options: BuildOptions) -> None:
+def choose(staging: StagingDatabase, options: BuildOptions, tell: Tell = tell_nobody) -> None:
     """Exclude candidates, each with a reason, and put those that stay in order and in parts."""
+    tell(BuildStage.DUPLICATES, 0)
     _exclude_corrected(staging)
     _exclude_repeated(staging)
     if options.near:
-        _exclude_near(staging, options)
+        _exclude_near(staging, options, tell)
+    tell(BuildStage.CHOOSING, 0)
     if options.per_task:
         _limit_per_task(staging, options)
     if options.mix:
@@ -76,7 +79,7 @@ def _exclude_repeated(staging: StagingDatabase) -> None:
     )
 
 
-def _exclude_near(staging: StagingDatabase, options: BuildOptions) -> None:
+def _exclude_near(staging: StagingDatabase, options: BuildOptions, tell: Tell) -> None:
     order = f"SELECT id, solution FROM candidate WHERE why IS NULL ORDER BY {_by_task(options)}"
     staging.run("CREATE TEMP TABLE ranked AS SELECT id FROM candidate WHERE 0")
     staging.run(f"INSERT INTO ranked SELECT id FROM ({order})")
@@ -85,7 +88,9 @@ def _exclude_near(staging: StagingDatabase, options: BuildOptions) -> None:
     def shingles_of(candidate: int) -> frozenset[int]:
         return shingles(staging.one("SELECT solution FROM candidate WHERE id = ?", candidate))
 
-    for (candidate,) in staging.read("SELECT id FROM ranked ORDER BY rowid"):
+    for done, (candidate,) in enumerate(staging.read("SELECT id FROM ranked ORDER BY rowid")):
+        if not done % EVERY:
+            tell(BuildStage.NEAR_DUPLICATES, done)
         mine = shingles_of(candidate)
         keys = bands(mine, options.near)
         if any(similarity(mine, shingles_of(other)) >= options.near for other in _neighbours(staging, keys)):

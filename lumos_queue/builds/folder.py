@@ -34,6 +34,14 @@ def folder_of(settings: Settings, name: str) -> Path:
     return settings.home / "builds" / name
 
 
+def find_named_build(settings: Settings, name: str) -> Path:
+    """The folder of the build kept under that name. Raises SpecError when there is none."""
+    folder = settings.home / "builds" / name
+    if not _NAME.fullmatch(name) or not (folder / MANIFEST).is_file():
+        raise SpecError(f"There is no build '{name}'. List them with: lumos dataset list")
+    return folder
+
+
 def find_build(settings: Settings, text: str) -> Path:
     """The folder of a build, by its name or its folder. Raises SpecError when there is none."""
     for folder in (settings.home / "builds" / text if _NAME.fullmatch(text) else Path(text), Path(text)):

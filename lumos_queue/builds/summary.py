@@ -57,6 +57,14 @@ def test_sets(manifest: Mapping[str, Any]) -> str:
     return f"{told}; {NOT_CHECKED}: {', '.join(others)}" if others else told
 
 
+def found_in_tests(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """(in which test split and how, episodes) of those left out because their tasks are in one."""
+    left_out = manifest["episodes"]["left_out"]
+    return [
+        (why, count) for why, count in sorted(left_out.items()) if why.startswith(("stands in ", "of a test split"))
+    ]
+
+
 def licences(manifest: Mapping[str, Any]) -> str:
     """Each licence with the rows of each benchmark under it."""
     return "; ".join(

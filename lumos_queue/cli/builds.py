@@ -63,29 +63,20 @@ def dataset_build(
     json: opt.Json = False,
 ) -> None:
     """Make a training set from stored episodes."""
-    from db.filters import Filter, term
-    from db.trajectories import stream_episodes
-    from lumos_queue.builds.build import build
-    from lumos_queue.builds.database_facts import read_database_facts
     from lumos_queue.builds.folder import folder_of
-    from lumos_queue.builds.known_benchmarks import KnownBenchmarks, user_modules
     from lumos_queue.builds.options import BuildOptions, read_mix
     from lumos_queue.cli.build_tables import print_build
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.build_request import make_build, read_build_where, split_names
     from lumos_queue.submission.database import database
-    from lumos_queue.submission.filters import read_where
 
     settings = read_settings()
     target = folder_of(settings, name)
     with database(settings) as opened:
-        wanted = read_where(opened, where)
-        if not any(one.field in ("job", "origin") for one in wanted.terms):
-            # Derived episodes were given replies, some of them gold.
-            wanted &= Filter((term("origin", "!=", "derived"),))
         options = BuildOptions(
-            where=str(wanted),
+            where=str(read_build_where(opened, where)),
             format=format,
-            formulations=_names(formulations) or ("iterative",),
+            formulations=split_names(formulations) or ("iterative",),
             select=select,
             per_task=per_task,
             level=level,
@@ -100,9 +91,7 @@ def dataset_build(
             reexecute=reexecute,
             perturbed=perturbed,
         )
-        sources = KnownBenchmarks(user_modules(opened))
-        stored = read_database_facts(opened, tests=not allow_test)
-        manifest, new = build(stream_episodes(opened, wanted), name, out or target, options, sources, stored)
+        manifest, new = make_build(opened, name, out or target, options)
     if manifest["warning"] and output.as_json:
         output.say(manifest["warning"])
     if not new:
@@ -160,7 +149,3 @@ def dataset_diff(
     counts = {kind: sum(row["rows"] for row in found[kind]) for kind in kinds.values()}
     shown = {**found, **{kind: found[kind][:limit] for kind in kinds.values()}, "counts": counts}
     output.result(shown, lambda value: print_difference(value, kinds))
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))

@@ -14,7 +14,10 @@ from lumos_queue.cli.serving import Host
 
 def web(
     host: Host = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: any that is free.")] = 8642,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="The port; 0: any that is free. Default: LUMOS_WEB_PORT, or 8642."),
+    ] = None,
     who: Annotated[
         str, typer.Option("--as", help="Who uses it, where no passwords are asked; default: LUMOS_USER, or user@host.")
     ] = "",
@@ -26,7 +29,9 @@ def web(
     ] = None,
     certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="Serve with TLS: the certificate.")] = None,
     key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its key.")] = None,
-    flower: Annotated[str, typer.Option(metavar="URL", help="The address of Flower, for links to it.")] = "",
+    flower: Annotated[
+        str, typer.Option(metavar="URL", help="The address of Flower, for links to it; default: LUMOS_FLOWER_URL.")
+    ] = "",
     json: opt.Json = False,
 ) -> None:
     """Serve the explorer until Ctrl-C or TERM.
@@ -34,14 +39,17 @@ def web(
     Jobs, episodes, labels and training sets in a browser. On this machine alone the printed address has a token; for
     other machines give --passwords.
     """
-    from lumos_queue.models.folders import require_libraries
-    from lumos_queue.settings import read_settings
+    from lumos_queue.models.folders import WEB_LIBRARIES, require_libraries
+    from lumos_queue.settings import check_page_address, read_settings
     from lumos_queue.util.launch_folder import from_launch
 
-    require_libraries("fastapi", "uvicorn", "multipart", "argon2", extra="web")
+    require_libraries(*WEB_LIBRARIES, extra="web")
     from lumos_queue.web.serving import Serving, serve
 
     settings = read_settings()
+    if flower:
+        check_page_address("--flower", flower)
+    port, flower = settings.web_port if port is None else port, (flower or settings.flower_url).rstrip("/")
     files = [None if one is None else from_launch(one) for one in (passwords, certificate, key)]
     wanted = Serving(host, port, files[0], name or (), files[1], files[2], flower)
     serve(settings.model_copy(update={"user": who}) if who else settings, wanted, output.say)

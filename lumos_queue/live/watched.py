@@ -11,11 +11,12 @@ from sqlalchemy import Connection, select
 
 from db.connection import clock
 from db.jobs import find_job
-from db.models import EndpointCap, JobRow
-from db.reading import calls_in_flight, jobs_held, live_sessions
+from db.models import JobRow
+from db.reading import jobs_held, live_sessions
 from db.states import OPEN, JobState
 from lumos_queue.live.errors import ErrorGroup, ErrorReader
 from lumos_queue.live.figures import JobFigures, read_figures
+from lumos_queue.live.loads import Load, read_loads
 from lumos_queue.live.pace import Pace
 from lumos_queue.live.waits import find_waits, is_silent
 from lumos_queue.settings import Settings
@@ -23,7 +24,6 @@ from workers.describe import roles_of
 
 #: States that a job does not leave by itself. One that a person has paused may be resumed any moment: it is watched on.
 ENDED = (JobState.DONE, JobState.CANCELLED, JobState.FAILED, JobState.REMOVED)
-IN_PROCESS = ("local:", "scripted:")  #: endpoints that run in the worker itself: nothing of them is in flight
 
 
 @dataclass(slots=True)
@@ -41,16 +41,6 @@ class WatchedJob:
     @property
     def state(self) -> str:
         return JobState.REMOVED if self.removed else self.figures.row.state if self.figures else JobState.QUEUED
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """What one endpoint has to do, over all workers."""
-
-    url: str
-    in_flight: int
-    waiting: int
-    cap: int | None
 
 
 class Watched:
@@ -114,15 +104,13 @@ class Watched:
 
     def _read_loads(self, connection: Connection) -> list[Load]:
         """The endpoints of the jobs that have not ended."""
-        urls = dict.fromkeys(
+        urls = (
             url
             for one in self.jobs
             if one.figures and one.state not in ENDED
             for url in roles_of(one.figures.row.spec).values()
         )
-        caps = dict(connection.execute(select(EndpointCap.url, EndpointCap.requests)).all())
-        calls = calls_in_flight(one for one in self.workers if not is_silent(one, self._settings))
-        return [Load(url, *calls.get(url, (0, 0)), caps.get(url)) for url in urls if not url.startswith(IN_PROCESS)]
+        return read_loads(connection, urls, self.workers, self._settings)
 
 
 def open_jobs(connection: Connection) -> list[str]:

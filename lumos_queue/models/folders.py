@@ -38,6 +38,10 @@ def write_made_from(folder: Path, made: dict[str, Any]) -> None:
     (folder / MADE_FROM).write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
+#: What `lumos web` needs: the extra `web` brings them.
+WEB_LIBRARIES = ("fastapi", "uvicorn", "multipart", "argon2")
+
+
 def require_libraries(*names: str, extra: str = "local") -> None:
     """Raises SpecError when one of the libraries is not installed. `extra`: what brings them."""
     if missing := [name for name in names if not util.find_spec(name)]:

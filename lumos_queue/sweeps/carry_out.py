@@ -10,18 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from db.filters import parse_where
 from db.states import JobState
-from db.trajectories import stream_episodes
-from lumos_queue.builds.build import build
-from lumos_queue.builds.database_facts import read_database_facts
-from lumos_queue.builds.known_benchmarks import KnownBenchmarks, user_modules
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.train import Train
 from lumos_queue.settings import Settings
+from lumos_queue.submission.build_request import make_build
 from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job
 from lumos_queue.submission.database import database
 from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
@@ -88,10 +84,7 @@ def _make_builds(
         options = BuildOptions(where=where, formulations=tuple(plan.formulations), rows=plan.rows)
         builds[name] = folder / "builds" / name
         with database(settings) as opened:
-            known = KnownBenchmarks(user_modules(opened))
-            facts = read_database_facts(opened, tests=True)
-            episodes = stream_episodes(opened, parse_where(where))
-            manifest, _ = build(episodes, name, builds[name], options, known, facts)
+            manifest, _ = make_build(opened, name, builds[name], options)
         sizes[name] = manifest["episodes"]["used"]
         if sizes[name] < plan.rows:
             raise SpecError(f"The annotation '{name}' has {sizes[name]} rows, and rows = {plan.rows}: raise its limit.")

@@ -17,15 +17,43 @@ from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.web.access.guard import MAX_BODY, BodyTooLarge, Guard
 from lumos_queue.web.live import TooManyPages
 from lumos_queue.web.rendering import SCRIPTS, render, render_alone, static_path
-from lumos_queue.web.routes import artifacts, comparison, corrections, episode, episodes, jobs, login, static
+from lumos_queue.web.routes import (
+    actions,
+    artifacts,
+    builds,
+    comparison,
+    corrections,
+    drafts,
+    endpoints,
+    episode,
+    episodes,
+    jobs,
+    login,
+    static,
+    workers,
+)
 from lumos_queue.web.site import Site
 from lumos_queue.web.visits import Forbidden, NeedsLogin, NotFound, find_visit
 
 _LOG = logging.getLogger(__name__)
-ROUTERS = (
-    static.router, login.router, jobs.router,
-    episodes.router, episode.router, corrections.router, comparison.router, artifacts.router,
-)  # fmt: skip
+ROUTERS = tuple(
+    room.router
+    for room in (
+        static,
+        login,
+        jobs,
+        episodes,
+        episode,
+        corrections,
+        comparison,
+        artifacts,
+        workers,
+        endpoints,
+        actions,
+        drafts,
+        builds,
+    )
+)
 
 
 def make_app(site: Site, origins: Collection[str]) -> FastAPI:
@@ -35,6 +63,7 @@ def make_app(site: Site, origins: Collection[str]) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         site.live.stop()
+        site.drafts.stop()
 
     app = FastAPI(title="lumos-queue", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.state.site = site

@@ -46,7 +46,11 @@ def serve(settings: Settings, wanted: Serving, say: Callable[[str], None]) -> No
     Raises SpecError when the address cannot be served on, and when others could reach it without a login.
     """
     _check(wanted)
-    door: Door = PasswordDoor(PasswordFile(wanted.passwords)) if wanted.passwords else TokenDoor(settings.user)
+    door: Door = (
+        PasswordDoor(PasswordFile(wanted.passwords))
+        if wanted.passwords
+        else TokenDoor(settings.user, settings.web_token)
+    )
     with _listen(wanted.host, wanted.port) as listening, database(settings, create=True) as opened:
         address, port = listening.getsockname()[:2]
         _require_password(address, door)
@@ -57,8 +61,7 @@ def serve(settings: Settings, wanted: Serving, say: Callable[[str], None]) -> No
             flower=wanted.flower,
         )  # fmt: skip
         app = make_app(site, _origins(wanted, address, port, secure))
-        token = f"/login?{urlencode({'token': door.token})}" if isinstance(door, TokenDoor) else "/jobs"
-        say(f"the explorer is at {origin}{token} until Ctrl-C")
+        say(f"the explorer is at {origin}{_entrance(door, settings)} until Ctrl-C")
         if warning := _reach_warning(address, secure):
             say(warning)
         server = make_server(app, wanted.certificate, wanted.key)
@@ -82,6 +85,13 @@ def make_server(app: FastAPI, certificate: Path | None = None, key: Path | None 
         ssl_keyfile=key,
     )
     return uvicorn.Server(config)
+
+
+def _entrance(door: Door, settings: Settings) -> str:
+    """What follows the origin: with the token, unless whoever gave it knows it, as what is said may go into a log."""
+    if isinstance(door, TokenDoor) and not settings.web_token:
+        return f"/login?{urlencode({'token': door.token})}"
+    return "/jobs"
 
 
 def _check(wanted: Serving) -> None:

@@ -15,6 +15,7 @@ from lumos_queue.web.access.attempts import LoginAttempts
 from lumos_queue.web.access.doors import Door
 from lumos_queue.web.access.people import Person
 from lumos_queue.web.access.sessions import Sessions
+from lumos_queue.web.drafts import Drafts
 from lumos_queue.web.live import LiveJobs
 
 
@@ -31,6 +32,7 @@ class Site:
     flower: str = ""  #: the address of Flower; '' where nobody said it
     sessions: Sessions = field(default_factory=Sessions)
     attempts: LoginAttempts = field(default_factory=LoginAttempts)
+    drafts: Drafts = field(default_factory=Drafts)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

@@ -22,7 +22,12 @@ import json
 import db, lumos_queue, migrations, workers
 from lumos_queue.models.starter import STARTERS, starter_url
 from lumos_queue.util.version import code_version
+from lumos_queue.web.rendering import SCRIPTS, render_alone, static_files
+from workers.flower_setup import TEMPLATES
 from workers.up import find_procfile
+assert {*SCRIPTS, "LICENSE.txt", "web.css", "style.css"} <= {*static_files()}
+assert b"<h1>Not possible" in render_alone("error.html", title="Not possible", text="none").body
+assert (TEMPLATES / "task.html").is_file() and (TEMPLATES / "tasks.html").is_file()
 print(json.dumps({
     "version": code_version(),
     "files": [package.__path__[0] for package in (lumos_queue, db, workers, migrations)]

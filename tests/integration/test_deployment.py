@@ -17,6 +17,7 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx2
 import psutil
 import pytest
 
@@ -140,10 +141,20 @@ def test_one_command_runs_a_job_shows_it_in_flower_and_ends_in_good_order(tmp_pa
         worker = next(iter(tasks.values()))["worker"]
         assert fetch(f"{up.flower}/api/worker/shutdown/{worker}", login, "POST")[0] == 403
 
+        page = fetch(f"{up.flower}/task/{next(iter(tasks))}", login)[1].decode()
+        explorer = re.search(r"explorer  (http://127.0.0.1:\d+)/login\?token=(\S+)", up.said)
+        assert f'<a id="job" href="{explorer[1]}/jobs/{identifier}">' in page
+        assert f'id="explorer" href="{explorer[1]}/jobs"' in fetch(f"{up.flower}/tasks", login)[1].decode()
+        with httpx2.Client(trust_env=False, follow_redirects=True) as browser:
+            assert "Log in" in browser.get(f"{explorer[1]}/jobs/{identifier}").text
+            assert browser.get(explorer[0].split()[1]).url.path == "/jobs"
+            assert "50 of 50 items" in browser.get(f"{explorer[1]}/jobs/{identifier}").text
+            assert f'href="{up.flower}/workers"' in browser.get(f"{explorer[1]}/workers").text
+
         family = up.family()
         listening = {(c.laddr.ip) for p in family for c in p.net_connections() if c.status == psutil.CONN_LISTEN}
         assert listening == {"127.0.0.1"}
-        secrets = [settings.broker_url.split(":")[2].split("@")[0], login.split(":")[1]]
+        secrets = [settings.broker_url.split(":")[2].split("@")[0], login.split(":")[1], explorer[2]]
         shown = [" ".join(process.cmdline()) for process in family]
         assert not any(secret in line for secret in secrets for line in shown)
         logs = "".join(file.read_text(errors="replace") for file in (up.home / "logs").iterdir())
@@ -227,9 +238,17 @@ def test_the_redis_of_the_wheel_serves_too(tmp_path):
 
 def test_the_procfile_of_the_project_starts_all_parts_on_this_machine_only():
     lines = read_procfile(deployment.find_procfile())
-    assert list(lines) == ["worker_llm", "worker_cpu", "dispatcher", "flower"]
+    assert list(lines) == ["worker_llm", "worker_cpu", "dispatcher", "flower", "web"]
+    assert lines["web"] == ["lumos", "web"]  # it serves this machine alone unless it is told otherwise
     assert lines["dispatcher"] == ["lumos", "worker"]
     assert "--address=127.0.0.1" in lines["flower"] and "--max-tasks=10000" in lines["flower"]
+
+
+def test_without_the_library_of_the_explorer_all_else_is_started(monkeypatch):
+    monkeypatch.setattr(deployment, "WEB_LIBRARIES", ("no_such_library",))
+    said: list[str] = []
+    assert list(deployment._commands(said.append)) == ["worker_llm", "worker_cpu", "dispatcher", "flower"]
+    assert len(said) == 1 and "no_such_library" in said[0] and "[web]" in said[0]
 
 
 UNITS = Path(__file__).resolve().parents[2] / "deploy"
@@ -249,6 +268,7 @@ def unit(name: str) -> dict[str, str]:
         ("lumos-gpu@.service", "worker_cpu", "gpu", "1"),
         ("lumos-dispatcher.service", "dispatcher", "", ""),
         ("lumos-flower.service", "flower", "", ""),
+        ("lumos-web.service", "web", "", ""),
     ],
 )
 def test_a_unit_runs_the_procfiles_command_and_gives_it_time_to_drain(name, line, pool, children):
@@ -276,7 +296,7 @@ def test_systemd_takes_the_units(tmp_path):
         text = file.read_text().replace("/opt/lumos/bin/", "/usr/bin/env ").replace("User=lumos\n", "")
         (tmp_path / file.name.replace("@.", "@0.")).write_text(text)
     files = [str(file) for file in tmp_path.glob("*.service")]
-    assert len(files) == 4
+    assert len(files) == 5
     result = subprocess.run(["systemd-analyze", "verify", *files], capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (0, "")
 

@@ -6,8 +6,11 @@ import hmac
 import secrets
 from typing import Protocol
 
+from lumos_queue.errors import SpecError
 from lumos_queue.web.access.passwords import PasswordFile
 from lumos_queue.web.access.people import Person, Role
+
+MIN_TOKEN = 16  #: characters of a token that a person chooses
 
 
 class Door(Protocol):
@@ -29,9 +32,14 @@ class TokenDoor:
 
     asks_password = False
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, token: str = ""):
+        """`token`: one that is known already; '': a new one. Raises SpecError for one that could be guessed."""
+        if token and not (len(token) >= MIN_TOKEN and token.isascii() and token.isprintable() and " " not in token):
+            raise SpecError(
+                f"LUMOS_WEB_TOKEN needs {MIN_TOKEN} or more letters and digits: leave it out for a new one."
+            )
         self._person = Person(name, Role.OPERATOR)
-        self.token = secrets.token_urlsafe(24)
+        self.token = token or secrets.token_urlsafe(24)
 
     def admit(self, name: str, secret: str) -> Person | None:
         return self._person if hmac.compare_digest(self.token.encode(), secret.encode()) else None

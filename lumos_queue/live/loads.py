@@ -1,0 +1,60 @@
+"""What endpoints have to do, and what open jobs wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from db.models import EndpointCap, JobRow
+from db.reading import calls_in_flight
+from db.states import OPEN, JobState
+from lumos_queue.live.waits import is_silent
+from lumos_queue.settings import Settings
+from workers.describe import roles_of
+
+IN_PROCESS = ("local:", "scripted:")  #: endpoints that run in the worker itself: nothing of them is in flight
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What one endpoint has to do, over all workers."""
+
+    url: str
+    in_flight: int
+    waiting: int
+    cap: int | None
+
+
+@dataclass(slots=True)
+class OpenWork:
+    """The jobs that may be worked on, as far as their endpoints matter."""
+
+    jobs: dict[str, list[str]] = field(default_factory=dict)  #: ids by endpoint, in the order of the jobs
+    waiting: list[Any] = field(default_factory=list)  #: rows of those that wait for something
+    more: bool = False  #: whether there are more jobs than were read
+
+
+def read_loads(connection: Connection, urls: Iterable[str], sessions: Sequence[Any], settings: Settings) -> list[Load]:
+    """Of these endpoints, each once. `sessions`: the workers alive, rows of `live_sessions`."""
+    caps = dict(connection.execute(select(EndpointCap.url, EndpointCap.requests)).all())
+    calls = calls_in_flight(one for one in sessions if not is_silent(one, settings))
+    asked = (url for url in dict.fromkeys(urls) if not url.startswith(IN_PROCESS))
+    return [Load(url, *calls.get(url, (0, 0)), caps.get(url)) for url in asked]
+
+
+def read_open_work(connection: Connection, limit: int) -> OpenWork:
+    """Of at most so many jobs, the newest first."""
+    names = (JobRow.id, JobRow.spec, JobRow.state, JobRow.waiting, JobRow.not_before_at)
+    wanted = select(*names).where(JobRow.state.in_((*OPEN, JobState.CANCELLING)))
+    rows = connection.execute(wanted.order_by(JobRow.created_at.desc(), JobRow.id).limit(limit + 1)).all()
+    found = OpenWork(more=len(rows) > limit)
+    for row in rows[:limit]:
+        for url in dict.fromkeys(roles_of(row.spec).values()):
+            if not url.startswith(IN_PROCESS):
+                found.jobs.setdefault(url, []).append(row.id)
+        if row.waiting:
+            found.waiting.append(row)
+    return found

@@ -1,0 +1,61 @@
+"""From what a person asks of a build to the build: what the command line and the explorer share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from db.connection import Database
+from db.filters import Filter, parse_where, term
+from db.trajectories import StoredEpisode, stream_episodes
+from lumos_queue.builds.build import build, preview_build
+from lumos_queue.builds.database_facts import DatabaseFacts, read_database_facts
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks, user_modules
+from lumos_queue.builds.options import BuildOptions
+from lumos_queue.builds.progress import Tell, tell_nobody
+from lumos_queue.submission.filters import read_where
+
+
+def read_build_where(database: Database, where: str) -> Filter:
+    """The filter of a build's episodes; raises SpecError as `read_where`.
+
+    Derived episodes, which were given replies, some of them gold, are left out unless it has a term of job or origin.
+    """
+    wanted = read_where(database, where)
+    if not any(one.field in ("job", "origin") for one in wanted.terms):
+        wanted &= Filter((term("origin", "!=", "derived"),))
+    return wanted
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """Names separated by commas, each once."""
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def make_build(
+    database: Database, name: str, target: Path, options: BuildOptions, tell: Tell = tell_nobody, expected: str = ""
+) -> tuple[dict[str, Any], bool]:
+    """Make a build of stored episodes; returns its manifest and whether it is new. Raises SpecError as `build`."""
+    read = _read(database, options)
+    return build(read.episodes, name, target, options, read.sources, read.facts, tell, expected)
+
+
+def preview_of(
+    database: Database, name: str, target: Path, options: BuildOptions, tell: Tell = tell_nobody
+) -> tuple[dict[str, Any], bool]:
+    """What `make_build` would make; nothing is left behind. Raises SpecError as `build`."""
+    read = _read(database, options)
+    return preview_build(read.episodes, name, target, options, read.sources, read.facts, tell)
+
+
+class _Read(NamedTuple):
+    episodes: Iterator[StoredEpisode]
+    sources: KnownBenchmarks
+    facts: DatabaseFacts
+
+
+def _read(database: Database, options: BuildOptions) -> _Read:
+    facts = read_database_facts(database, tests=not options.allow_test)
+    episodes = stream_episodes(database, parse_where(options.where))
+    return _Read(episodes, KnownBenchmarks(user_modules(database)), facts)

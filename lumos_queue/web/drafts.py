@@ -1,0 +1,163 @@
+"""Builds that people prepare: previewed and made one after another by one thread, and told of while that goes on.
+
+Kept in this process: a restart forgets them. What was built stays, as builds are folders.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy.exc import DBAPIError
+
+from lumos_queue.builds.options import BuildOptions
+from lumos_queue.builds.progress import BuildStage, Tell
+from lumos_queue.errors import InfrastructureError, SpecError
+
+_LOG = logging.getLogger(__name__)
+MAX_DRAFTS = 50  #: kept; the oldest that nothing is done for is forgotten first
+Work = Callable[[Tell], tuple[dict[str, Any], bool]]
+
+
+class DraftState(StrEnum):
+    """How far a draft is."""
+
+    WAITING = "waiting"  #: for those before it
+    WORKING = "working"
+    PREVIEWED = "previewed"  #: it may be built
+    BUILT = "built"
+    FAILED = "failed"
+    STOPPED = "stopped"  #: by a person
+
+
+MOVING = (DraftState.WAITING, DraftState.WORKING)
+
+
+class Stopped(Exception):
+    """Raised inside work that a person has stopped, or whose explorer ends."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """A build that a person has asked for."""
+
+    name: str
+    options: BuildOptions
+    person: str
+    id: str = field(default_factory=lambda: secrets.token_hex(6))
+    state: DraftState = DraftState.WAITING
+    is_preview: bool = True  #: what is worked on now, or was last: the preview, or the build itself
+    stage: BuildStage | None = None
+    done: int = 0
+    began_at: float = 0.0  #: by the monotonic clock
+    problem: str = ""
+    manifest: dict[str, Any] | None = None  #: of the preview, then of the build
+    is_new: bool = True  #: whether there was no such build before
+    stopped: bool = False
+
+
+class Drafts:
+    """All drafts of one explorer. May be used from any thread."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._found: dict[str, Draft] = {}  # the oldest first
+        self._queue: deque[tuple[Draft, Work]] = deque()
+        self._thread: threading.Thread | None = None
+        self._ended = False
+
+    def add(self, draft: Draft, work: Work) -> None:
+        """Preview a build. Raises SpecError when too many wait."""
+        with self._changed:
+            if len(self._found) >= MAX_DRAFTS:
+                oldest = next((one for one in self._found.values() if one.state not in MOVING), None)
+                if oldest is None:
+                    raise SpecError(f"{MAX_DRAFTS} drafts of builds wait: stop one of them.")
+                del self._found[oldest.id]
+            self._found[draft.id] = draft
+            self._enqueue(draft, work)
+
+    def build(self, draft: Draft, work: Work) -> None:
+        """Make a build that was previewed. Raises SpecError in any other state."""
+        with self._changed:
+            if draft.state is not DraftState.PREVIEWED:
+                raise SpecError(f"The draft is {draft.state}: it can be built once it is previewed.")
+            draft.is_preview, draft.stopped = False, False
+            self._enqueue(draft, work)
+
+    def stop_draft(self, draft: Draft) -> None:
+        """Stop what is done for it, as soon as that tells how far it is."""
+        with self._changed:
+            draft.stopped = draft.state in MOVING
+            if draft.state is DraftState.WAITING:
+                self._queue = deque(one for one in self._queue if one[0] is not draft)
+                draft.state = DraftState.STOPPED
+
+    def find(self, identifier: str) -> Draft | None:
+        with self._changed:
+            return self._found.get(identifier)
+
+    def list(self) -> list[Draft]:
+        """The newest first."""
+        with self._changed:
+            return list(reversed(self._found.values()))
+
+    def stop(self) -> None:
+        """End the thread, with what it works on."""
+        with self._changed:
+            self._ended = True
+            self._queue.clear()
+            for draft in self._found.values():
+                draft.stopped = True
+            self._changed.notify()
+            thread = self._thread
+        if thread is not None:
+            thread.join(10)
+
+    def _enqueue(self, draft: Draft, work: Work) -> None:
+        draft.state, draft.stage, draft.done, draft.problem = DraftState.WAITING, None, 0, ""
+        self._queue.append((draft, work))
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work_on, name="builds", daemon=True)
+            self._thread.start()
+        self._changed.notify()
+
+    def _work_on(self) -> None:
+        while True:
+            with self._changed:
+                while not self._queue and not self._ended:
+                    self._changed.wait()
+                if self._ended:
+                    return
+                draft, work = self._queue.popleft()
+                draft.state, draft.began_at = DraftState.WORKING, time.monotonic()
+            self._carry_out(draft, work)
+
+    def _carry_out(self, draft: Draft, work: Work) -> None:
+        def tell(stage: BuildStage, done: int) -> None:
+            if draft.stopped:
+                raise Stopped
+            draft.stage, draft.done = stage, done
+            time.sleep(0)  # pages that are asked for meanwhile go first
+
+        try:
+            draft.manifest, draft.is_new = work(tell)
+            draft.state = DraftState.PREVIEWED if draft.is_preview else DraftState.BUILT
+        except Stopped:
+            draft.state = DraftState.STOPPED
+        except (SpecError, InfrastructureError) as error:
+            draft.problem, draft.state = str(error), DraftState.FAILED
+        except DBAPIError as error:
+            said = " ".join(str(error.orig).split())[:200]
+            draft.problem, draft.state = f"The database does not answer: {said}.", DraftState.FAILED
+        except Exception:
+            _LOG.exception("the build '%s' failed", draft.name)
+            draft.problem = "This is a fault of lumos-queue: the log of lumos web has it."
+            draft.state = DraftState.FAILED

@@ -1,0 +1,38 @@
+"""Actions: what people did in the explorer."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from db.web_actions import list_actions
+from lumos_queue.web.rendering import render
+from lumos_queue.web.visits import OperatorReading
+from workers.validation import JOB_ID
+
+router = APIRouter()
+PAGE = 100  #: actions
+_EPISODE = re.compile(rf"{JOB_ID.pattern}-\d+")
+
+
+@router.get("/actions")
+def actions_page(visit: OperatorReading, before: int = 0) -> Response:
+    """The newest first."""
+    with visit.site.reading() as connection:
+        found = list_actions(connection, PAGE + 1, min(max(before, 0), 2**63 - 1))
+    shown = [(one, address_of(one.action, one.target)) for one in found[:PAGE]]
+    return render(visit, "actions.html", actions=shown, more=len(found) > PAGE)
+
+
+def address_of(action: str, target: str) -> str:
+    """The page of what something was done to; '' where there is none."""
+    if action == "build":
+        return f"/builds/{quote(target, safe='')}"
+    if action == "cap":
+        return "/endpoints"
+    if JOB_ID.fullmatch(target):
+        return f"/jobs/{target}"
+    return f"/episodes/{target}" if _EPISODE.fullmatch(target) else ""

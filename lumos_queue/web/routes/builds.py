@@ -1,0 +1,120 @@
+"""Builds: the list of training sets, one of them, and what differs between two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter
+from starlette.responses import HTMLResponse, Response
+
+from lumos_queue.builds import summary
+from lumos_queue.builds.difference import compare_builds
+from lumos_queue.builds.folder import CARD, all_builds, changed_files, find_named_build, read_manifest
+from lumos_queue.errors import SpecError
+from lumos_queue.util.sanitize import storable
+from lumos_queue.web.rendering import render, render_part
+from lumos_queue.web.visits import NotFound, Reading, Visit
+
+router = APIRouter()
+PAGE = 100  #: builds
+MAX_ROWS = 100  #: of a difference, of each kind
+MAX_CARD = 20_000  #: characters of a card
+_TAKEN = ("new", "difference")  #: pages that a build of that name would share its address with
+
+
+@router.get("/builds")
+def builds_page(visit: Reading, after: str = "") -> Response:
+    """Those kept under their names, by name."""
+    folders = [one for one in all_builds(visit.site.settings) if one.name > after]
+    found, damaged = [], []
+    for folder in folders[:PAGE]:
+        try:
+            manifest = read_manifest(folder)
+        except SpecError as error:
+            damaged.append(str(error))
+            continue
+        benchmarks = sorted({name for held in manifest["licences"].values() for name in held})
+        found.append((folder.name, address_of_build(folder.name), manifest, benchmarks))
+    drafts = visit.site.drafts.list() if visit.may("operator") else []
+    last = folders[PAGE - 1].name if len(folders) > PAGE else ""
+    return render(visit, "builds.html", builds=found, damaged=damaged, drafts=drafts, last=last)
+
+
+@router.get("/builds/difference")
+def difference_page(visit: Reading, one: str = "", other: str = "") -> Response:
+    """The options, files and rows that differ; the rows are loaded after the page, as they are read in full."""
+    manifests = [read_manifest(find_build(visit, name)) for name in (one, other)]
+    if "hx-request" in visit.request.headers:
+        found = compare_builds(find_build(visit, one), find_build(visit, other))
+        kinds = {f"Only in {one}": "only_a", f"Only in {other}": "only_b", "Changed": "changed"}
+        counts = {kind: sum(row["rows"] for row in found[kind]) for kind in kinds.values()}
+        return HTMLResponse(
+            render_part("build_difference_part.html", found=found, kinds=kinds, counts=counts, most=MAX_ROWS)
+        )
+    return render(
+        visit, "build_difference.html", one=one, other=other, manifests=manifests,
+        addresses=[address_of_build(one), address_of_build(other)], where=visit.request.url.query,
+    )  # fmt: skip
+
+
+@router.get("/builds/{name}")
+@router.get("/builds/named/{name}")
+def build_page(visit: Reading, name: str) -> Response:
+    """What it was made from and how, its files and its card."""
+    folder = find_build(visit, name)
+    manifest = read_manifest(folder)
+    others = [one.name for one in all_builds(visit.site.settings)[: 10 * PAGE] if one.name != name]
+    return render(
+        visit, "build.html", name=name, manifest=manifest, folder=str(folder), others=others, card=_read_card(folder),
+        address=f"/builds/named/{quote(name)}", **facts_of(manifest),
+    )  # fmt: skip
+
+
+@router.get("/builds/named/{name}/files")
+def files_part(visit: Reading, name: str) -> Response:
+    """Whether its files are as they were made: all of them are read."""
+    folder = find_build(visit, name)
+    changed = changed_files(folder, read_manifest(folder))
+    return HTMLResponse(render_part("build_files.html", changed=changed))
+
+
+def facts_of(manifest: dict[str, Any]) -> dict[str, Any]:
+    """What a page says of a manifest, in the words of the card."""
+    return {
+        "properties": summary.properties(manifest),
+        "test_sets": summary.test_sets(manifest),
+        "in_tests": summary.found_in_tests(manifest),
+        "levels": summary.levels(manifest),
+        "exclusions": summary.exclusions(manifest),
+        "rejections": summary.rejections(manifest),
+        "unwritten": summary.unwritten_formulations(manifest),
+        "has_turns": summary.has_turns(manifest),
+    }
+
+
+def cut_card(text: str) -> tuple[str, int]:
+    """The beginning of a card, and how many characters are left out."""
+    return text[:MAX_CARD], max(0, len(text) - MAX_CARD)
+
+
+def address_of_build(name: str) -> str:
+    """The page of the build of that name."""
+    return f"/builds/named/{name}" if name in _TAKEN else f"/builds/{quote(name, safe='')}"
+
+
+def find_build(visit: Visit, name: str) -> Path:
+    """The folder of the build kept under that name. Raises NotFound."""
+    try:
+        return find_named_build(visit.site.settings, storable(name)[0][:200])
+    except SpecError as error:
+        raise NotFound(str(error)) from None
+
+
+def _read_card(folder: Path) -> tuple[str, int]:
+    try:
+        with (folder / CARD).open(encoding="utf-8", errors="replace") as file:
+            return cut_card(file.read(10 * MAX_CARD))
+    except OSError:
+        return "", 0

@@ -1,0 +1,126 @@
+"""A new build: its form, how many episodes its filter finds, its preview, and the build itself."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from db.trajectories import count_up_to, reading
+from db.web_actions import add_action
+from lumos_queue.builds.calls import TOOL_AGENTS
+from lumos_queue.builds.card import card
+from lumos_queue.builds.folder import folder_of, read_manifest
+from lumos_queue.builds.options import FORMATS, SELECTIONS
+from lumos_queue.builds.progress import Tell
+from lumos_queue.errors import SpecError
+from lumos_queue.formulations.registry import trainable_names
+from lumos_queue.records import LEVELS
+from lumos_queue.submission.build_request import make_build, preview_of, read_build_where
+from lumos_queue.util.sanitize import storable
+from lumos_queue.web.build_form import BuildForm, fetched_tests, form_like, read_form
+from lumos_queue.web.drafts import MOVING, Draft, DraftState
+from lumos_queue.web.rendering import render, render_part
+from lumos_queue.web.routes.builds import address_of_build, cut_card, facts_of, find_build
+from lumos_queue.web.visits import NotFound, Operating, OperatorReading, Visit
+
+router = APIRouter()
+MAX_COUNT = 100_000  #: episodes that are counted for a filter
+
+
+@router.get("/builds/new")
+def form_page(visit: OperatorReading, where: str = "", like: str = "") -> Response:
+    """The form; `like`: a build whose options it has."""
+    form = form_like(read_manifest(find_build(visit, like))["options"]) if like else BuildForm(where=storable(where)[0])
+    return _form(visit, form)
+
+
+@router.get("/builds/new/count")
+def count_part(visit: OperatorReading, where: str = "") -> Response:
+    """How many episodes a filter finds, up to a bound."""
+    database = visit.site.database
+    try:
+        wanted = read_build_where(database, storable(where)[0])
+        with reading(database) as connection:
+            found, wrong = count_up_to(connection, wanted, MAX_COUNT + 1), ""
+    except SpecError as error:
+        found, wrong, wanted = 0, str(error), ""
+    return HTMLResponse(render_part("build_count.html", found=found, most=MAX_COUNT, wrong=wrong, where=str(wanted)))
+
+
+@router.post("/builds/new")
+def preview(visit: Operating, form: Annotated[BuildForm, Depends(read_form)]) -> Response:
+    """Begin a preview."""
+    site = visit.site
+    try:
+        target = folder_of(site.settings, form.name)
+        options = form.read(site.database, site.settings, not site.door.asks_password)
+        draft = Draft(form.name, options, visit.person.name)
+
+        def work(tell: Tell):
+            return preview_of(site.database, draft.name, target, options, tell)
+
+        site.drafts.add(draft, work)
+    except SpecError as error:
+        return _form(visit, form, str(error))
+    return RedirectResponse(f"/builds/drafts/{draft.id}", 303)
+
+
+@router.get("/builds/drafts/{identifier}")
+def draft_page(visit: OperatorReading, identifier: str) -> Response:
+    """The page, or for one that is open its part that changes."""
+    draft = _find(visit, identifier)
+    part = _part(visit, draft)
+    if "hx-request" in visit.request.headers:
+        return HTMLResponse(part)
+    return render(visit, "draft.html", draft=draft, part=part)
+
+
+@router.post("/builds/drafts/{identifier}/build")
+def build(visit: Operating, identifier: str) -> Response:
+    """Make what was previewed, and nothing else."""
+    site, draft = visit.site, _find(visit, identifier)
+    target = folder_of(site.settings, draft.name)
+    expected = (draft.manifest or {}).get("digest", "")
+
+    def work(tell: Tell):
+        return make_build(site.database, draft.name, target, draft.options, tell, expected)
+
+    site.drafts.build(draft, work)
+    add_action(site.database, visit.person.name, "build", draft.name, f"{expected[:12]}, where {draft.options.where}")
+    return RedirectResponse(f"/builds/drafts/{draft.id}", 303)
+
+
+@router.post("/builds/drafts/{identifier}/stop")
+def stop(visit: Operating, identifier: str) -> Response:
+    draft = _find(visit, identifier)
+    visit.site.drafts.stop_draft(draft)
+    visit.session.tell(f"The draft of '{draft.name}' stops.")
+    return RedirectResponse("/builds", 303)
+
+
+def _find(visit: Visit, identifier: str) -> Draft:
+    draft = visit.site.drafts.find(identifier)
+    if draft is None:
+        raise NotFound("There is no such draft of a build: lumos web has been started again since, or many came after.")
+    return draft
+
+
+def _part(visit: Visit, draft: Draft) -> str:
+    manifest = draft.manifest if draft.state in (DraftState.PREVIEWED, DraftState.BUILT) else None
+    facts = facts_of(manifest) if manifest else {}
+    preview_card = cut_card(card(manifest)) if manifest else ("", 0)
+    return render_part(
+        "draft_part.html", draft=draft, is_moving=draft.state in MOVING, manifest=manifest, card=preview_card,
+        token=visit.session.token, address=address_of_build(draft.name), **facts,
+    )  # fmt: skip
+
+
+def _form(visit: Visit, form: BuildForm, wrong: str = "") -> Response:
+    fetched = fetched_tests(visit.site.settings)
+    return render(
+        visit, "build_form.html", 400 if wrong else 200, form=form, wrong=wrong, formats=FORMATS, levels=LEVELS,
+        selections=SELECTIONS, formulations=(*trainable_names(), *TOOL_AGENTS), fetched=fetched,
+        others=[one for one in form.against if one not in fetched],
+    )  # fmt: skip

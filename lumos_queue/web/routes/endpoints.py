@@ -1,0 +1,65 @@
+"""Endpoints: what they have to do, what jobs wait for, and the caps that people set."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form
+from sqlalchemy import Connection
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from db.connection import clock
+from db.reading import live_sessions
+from db.shares import list_caps, set_cap
+from db.web_actions import add_action
+from lumos_queue.endpoints.registry import check_url
+from lumos_queue.errors import SpecError
+from lumos_queue.live.loads import read_loads, read_open_work
+from lumos_queue.submission.ranges import MAX_INTEGER
+from lumos_queue.util.sanitize import storable
+from lumos_queue.web.rendering import render, render_part
+from lumos_queue.web.site import Site
+from lumos_queue.web.visits import Operating, Reading
+
+router = APIRouter()
+MAX_OPEN = 500  #: jobs whose endpoints are read
+
+
+@router.get("/endpoints")
+def endpoints_page(visit: Reading) -> Response:
+    """The page, or for one that is open its part that changes."""
+    with visit.site.reading() as connection:
+        values = _read(connection, visit.site)
+    if "hx-request" in visit.request.headers:
+        return HTMLResponse(render_part("live_endpoints.html", **values))
+    return render(visit, "endpoints.html", **values)
+
+
+@router.post("/endpoints/cap")
+def change_cap(
+    visit: Operating, url: Annotated[str, Form(max_length=2_000)], cap: Annotated[str, Form(max_length=40)] = ""
+) -> Response:
+    """Set a cap, or remove it: 0, or nothing."""
+    url, cap = storable(url.strip())[0], cap.strip()
+    if cap and not (cap.isascii() and cap.isdigit() and int(cap) <= MAX_INTEGER):
+        raise SpecError(f"'{cap}' is not a cap: expected a whole number from 0 to {MAX_INTEGER:,}; 0 removes it.")
+    requests = int(cap or 0)
+    with visit.site.reading() as connection:
+        known = {one[0] for one in list_caps(connection)}
+    if requests or url not in known:  # a cap that is there may go, whatever its address is
+        check_url(url)
+    set_cap(visit.site.database, url, requests or None)
+    add_action(visit.site.database, visit.person.name, "cap", url, f"{requests:,} requests" if requests else "removed")
+    visit.session.tell(f"{url} has a cap of {requests:,} requests now." if requests else f"{url} has no cap now.")
+    return RedirectResponse("/endpoints", 303)
+
+
+def _read(connection: Connection, site: Site) -> dict[str, Any]:
+    work = read_open_work(connection, MAX_OPEN)
+    caps = list_caps(connection)
+    sessions = live_sessions(connection, site.settings.lease_seconds)
+    loads = read_loads(connection, [*work.jobs, *(one[0] for one in caps)], sessions, site.settings)
+    return {
+        "loads": loads, "work": work, "caps": caps, "held": {url: held for url, _, held, _ in caps},
+        "moment": clock(connection), "max_open": MAX_OPEN,
+    }  # fmt: skip

@@ -1,0 +1,120 @@
+"""Workers, endpoints with their caps, and what people did."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from sqlalchemy import insert, update
+
+from db.fence import start_session
+from db.models import Heartbeat, JobRow, RefusedMessage
+from db.shares import list_caps
+from db.web_actions import add_action, list_actions
+from lumos_queue.web.routes.actions import PAGE
+from lumos_queue.web.routes.workers import MAX_JOBS
+from tests.claims import claim, holder
+from tests.scored_jobs import scored_job
+from tests.web.for_everybody import check_for_everybody
+
+URL = "tgi://one:1"
+HOSTILE = "<script>document.title='run'</script>\u202e"
+
+
+@pytest.fixture
+def job(database) -> str:
+    """Open, with one item that nobody has claimed."""
+    return scored_job(database, [[1], [0]], owed=1)
+
+
+def caps(database) -> dict[str, int]:
+    with database.engine.connect() as connection:
+        return {url: cap for url, cap, _, _ in list_caps(connection)}
+
+
+def test_workers_are_shown_with_what_they_hold_and_whether_they_are_silent(explorer, database, job):
+    client = explorer.client()
+    claim(database, holder(database, job))
+    idle = start_session(database, "<b>code</b>")
+    with database.writer.begin() as connection:
+        connection.execute(update(Heartbeat).where(Heartbeat.session == idle).values(at=Heartbeat.at - 8))
+        row = {"reason": "not ours", "messages": 7, "latest": HOSTILE, "latest_at": 0.0}
+        connection.execute(insert(RefusedMessage).values(**row))
+    text = client.get("/workers").text
+    assert f'href="/jobs/{job}"' in text and text.count(">silent<") == 1
+    assert "&lt;b&gt;code" in text and "<script>document" not in text and "\u202e" not in text
+    part = client.get("/workers", headers={"hx-request": "true"}).text
+    assert "<html" not in part and f'href="/jobs/{job}"' in part
+
+
+def test_without_workers_the_page_says_how_to_start_one(explorer, database):
+    assert "No worker is alive. Start one with: lumos worker" in explorer.client().get("/workers").text
+
+
+def test_a_worker_that_holds_many_jobs_names_some(explorer, database):
+    jobs = [scored_job(database, [[1], [0]], owed=1, digest=f"{number:064x}") for number in range(MAX_JOBS + 2)]
+    who = holder(database, jobs[0])
+    for one in jobs:
+        mine = holder(database, one)
+        claim(database, type(who)(who.session, who.code_version, mine.job))
+    text = explorer.client().get("/workers").text
+    assert "and 2 more" in text and sum(f'href="/jobs/{one}"' in text for one in jobs) == MAX_JOBS
+
+
+def test_endpoints_of_open_jobs_are_shown_and_what_jobs_wait_for(explorer, database, job):
+    with database.writer.begin() as connection:
+        waits = {"waiting": f"{URL} does not answer {HOSTILE}", "not_before_at": JobRow.created_at + 10_000}
+        connection.execute(update(JobRow).where(JobRow.id == job).values(**waits))
+    ended = scored_job(database, [[1]], digest="cd" * 32, endpoint="tgi://ended:1")
+    text = explorer.client().get("/endpoints").text
+    assert URL in text and "tgi://ended:1" not in text and ended not in text
+    assert "does not answer" in text and "tried again in 2 h" in text and "<script>document" not in text
+
+
+def test_an_operator_sets_and_removes_a_cap_and_it_is_noted(many, database, job):
+    client = many.client("otto")
+    assert client.submit("/endpoints/cap", {"url": URL, "cap": "3"}).status_code == 303
+    assert caps(database) == {URL: 3}
+    told = client.get("/endpoints").text
+    assert f"{URL} has a cap of 3 requests now." in told and "Remove" in told
+    for wrong in ("-1", "three", "٣", "1.5", "9" * 30):
+        answer = client.submit("/endpoints/cap", {"url": URL, "cap": wrong})
+        assert answer.status_code == 400 and "is not a cap" in answer.text, wrong
+    answer = client.submit("/endpoints/cap", {"url": "nowhere", "cap": "3"})
+    assert answer.status_code == 400 and "SCHEME:ADDRESS" in answer.text
+    assert client.submit("/endpoints/cap", {"url": URL, "cap": "0"}).status_code == 303
+    assert caps(database) == {}
+    with database.engine.connect() as connection:
+        noted = [(one.person, one.action, one.target, one.detail) for one in list_actions(connection, 9)]
+    assert noted == [("otto", "cap", URL, "removed"), ("otto", "cap", URL, "3 requests")]
+
+
+def test_a_reader_sets_no_cap_and_sees_no_form_for_it(many, database, job):
+    client = many.client("rita")
+    assert client.submit("/endpoints/cap", {"url": URL, "cap": "3"}).status_code == 403
+    assert caps(database) == {} and "/endpoints/cap" not in client.get("/endpoints").text
+
+
+def test_actions_are_for_operators_and_lead_to_what_was_changed(many, database, job):
+    for number in range(PAGE + 3):
+        add_action(database, "anna", "label", f"{job}-{number}", HOSTILE)
+    add_action(database, "otto", "pause", job)
+    client = many.client("otto")
+    first = client.get("/actions").text
+    assert f'href="/jobs/{job}"' in first and f'href="/episodes/{job}-{PAGE + 2}"' in first
+    assert first.count("<tr data-row>") == PAGE and "<script>document" not in first
+    (older,) = re.findall(r'href="(/actions\?before=\d+)"', first)
+    second = client.get(older).text
+    assert second.count("<tr data-row>") == 4 and "Earlier" not in second
+    assert client.get("/actions?before=99999999999999999999").status_code == 200
+    assert client.get("/actions?before=x").status_code == 400
+    for name in ("rita", "anna"):
+        assert many.client(name).get("/actions").status_code == 403
+
+
+@pytest.mark.parametrize("path", ["/workers", "/endpoints", "/actions"])
+def test_pages_are_for_everybody(explorer, chromium, database, job, path):
+    claim(database, holder(database, job))
+    add_action(database, "otto", "cap", "tgi://" + "long" * 60, "3 requests")
+    explorer.client().submit("/endpoints/cap", {"url": URL, "cap": "3"})
+    check_for_everybody(chromium, explorer, path)
