@@ -17,12 +17,12 @@ from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.web.access.guard import MAX_BODY, BodyTooLarge, Guard
 from lumos_queue.web.live import TooManyPages
 from lumos_queue.web.rendering import SCRIPTS, render, render_alone, static_path
-from lumos_queue.web.routes import jobs, login, static
+from lumos_queue.web.routes import annotate, audits, jobs, login, static
 from lumos_queue.web.site import Site
 from lumos_queue.web.visits import Forbidden, NeedsLogin, NotFound, find_visit
 
 _LOG = logging.getLogger(__name__)
-ROUTERS = (static.router, login.router, jobs.router)
+ROUTERS = (static.router, login.router, jobs.router, audits.router, annotate.router)
 
 
 def make_app(site: Site, origins: Collection[str]) -> FastAPI:

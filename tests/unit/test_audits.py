@@ -14,7 +14,7 @@ from lumos_queue.review.label_files import read_labels
 from lumos_queue.scoring.sampling import allocate, draw, stratum_of
 from lumos_queue.scoring.statistics import wilson
 
-AUDIT = SimpleNamespace(name="first", query="level>=format", seed=0, population=100)
+AUDIT = SimpleNamespace(name="first", query="level>=format", seed=0, population=100, kind="annotations", twice=0.0)
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,10 @@ def test_agreement_is_over_the_items_that_both_labelled():
     pairs = [("right", "right"), ("right", "right"), ("right", "wrong"), ("wrong", "wrong")]
     samples = sampled(*({"ann": a, "bob": b} for a, b in pairs), {"ann": "right"}, {"bob": "unsure"}, {"eve": "right"})
     first, second, third = make_audit_report(AUDIT, samples)["agreement"]
+    interval = first.pop("kappa_ci95")
     assert first == {"labellers": ["ann", "bob"], "items": 4, "agreed": 3, "share": 0.75, "kappa": 0.5,
                      "undefined": None}  # fmt: skip
+    assert interval[0] < 0.5 < interval[1]
     assert second["labellers"] == ["ann", "eve"]
     assert (second["kappa"], second["undefined"]) == (None, "no item was labelled by both")
     assert third["items"] == 0
