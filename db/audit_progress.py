@@ -13,6 +13,8 @@ from db.filter_sql import newest_score
 from db.models import Audit, AuditSample, EpisodeRow, Item, Label
 from db.reservations import SECONDS
 
+MIN_GAP = 0.2  #: seconds between two labels of a person: those of a file are stored at once
+
 
 @dataclass(frozen=True, slots=True)
 class ListedAudit:
@@ -112,7 +114,7 @@ def progress_by_person(connection: Connection, audit: str) -> list[PersonsProgre
         person: 3600 * count / seconds
         for person, count, seconds in connection.execute(
             select(gaps.c.labeller, func.count(), func.sum(gaps.c.gap))
-            .where(gaps.c.gap > 0, gaps.c.gap <= SECONDS)  # those of a file were stored at once
+            .where(gaps.c.gap >= MIN_GAP, gaps.c.gap <= SECONDS)
             .group_by(gaps.c.labeller)
         )
     }
