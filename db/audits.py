@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,8 +47,8 @@ def strata_of(connection: Connection, wanted: Filter, kind: AuditKind = AuditKin
         .where(SubgoalRow.episode == EpisodeRow.id, SubgoalRow.attempt == EpisodeRow.attempt)
         .scalar_subquery()
     )
-    judged = EpisodeRow.level if kind == AuditKind.ANNOTATIONS else newest_score(connection)
-    name = stratum_of if kind == AuditKind.ANNOTATIONS else stratum_of_run
+    judged: Any = newest_score(connection) if kind == AuditKind.RUNS else EpisodeRow.level
+    name: Callable[[str, Any, int], str] = stratum_of_run if kind == AuditKind.RUNS else stratum_of
     rows = connection.execute(
         select(EpisodeRow.id, JobRow.benchmark, judged, subgoals)
         .join(JobRow, JobRow.id == EpisodeRow.job)
