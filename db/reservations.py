@@ -9,7 +9,6 @@ are.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,15 +86,18 @@ def take_back_label(database: Database, audit: str, person: str) -> Turn:
         if gone is None:
             return Turn(_reserve_next(connection, audit, person), problem="There is no label of yours to take back.")
         count_labels_left(connection, audit, [gone.episode])
-        place = connection.execute(
-            select(AuditSample.place).where(AuditSample.audit == audit, AuditSample.episode == gone.episode)
-        ).scalar_one()
-        note_action(connection, person, "take back label", audit, f"place {place}: {gone.value}")
         _release(connection, audit, person)
-        again = None
-        if connection.execute(select(_has_room(audit, place, person))).scalar_one():
-            again = _reserve(connection, audit, place, gone.episode, person)
-        return Turn(again or _reserve_next(connection, audit, person), place, gone.episode, gone.value)
+        row: Any = connection.execute(
+            select(
+                AuditSample.place,
+                AuditSample.episode,
+                AuditSample.labels_left,
+                (AuditSample.labels_left > _held_by_others(person)).label("has_room"),
+            ).where(AuditSample.audit == audit, AuditSample.episode == gone.episode)
+        ).one()
+        note_action(connection, person, "take back label", audit, f"place {row.place}: {gone.value}")
+        again = _reserve(connection, audit, row, person) if row.has_room else _reserve_free(connection, audit, person)
+        return Turn(again, row.place, gone.episode, gone.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +133,13 @@ def _store(
     if labelling is None:
         connection.execute(update(Reservation).where(*own).values(token="", expires_at=0, skipped_at=now()))
         note_action(connection, person, "skip", audit, f"place {place}")
-        return Turn(_reserve_next(connection, audit, person), place, found.episode)
+        return Turn(_reserve_free(connection, audit, person), place, found.episode)
     value, note = labelling.value, labelling.note
     insert_labels(connection, [NewLabel(found.episode, value, person, note, audit=audit)])
     count_labels_left(connection, audit, [found.episode])
     connection.execute(delete(Reservation).where(*own))
     note_action(connection, person, "label", audit, f"place {place}: {value}" + (", with a note" if note else ""))
-    return Turn(_reserve_next(connection, audit, person), place, found.episode, value)
+    return Turn(_reserve_free(connection, audit, person), place, found.episode, value)
 
 
 def _why_stale(connection: Connection, audit: str, place: int, person: str) -> str:
@@ -157,6 +159,7 @@ def _why_stale(connection: Connection, audit: str, place: int, person: str) -> s
 
 
 def _reserve_next(connection: Connection, audit: str, person: str) -> Reserved | None:
+    """What the person holds already, or what is next."""
     held: Any = connection.execute(
         select(AuditSample.place, AuditSample.episode, Reservation.token, Reservation.skipped_at)
         .join_from(AuditSample, Reservation, (Reservation.audit == audit) & (Reservation.place == AuditSample.place))
@@ -170,9 +173,14 @@ def _reserve_next(connection: Connection, audit: str, person: str) -> Reserved |
         connection.execute(update(Reservation).where(*own).values(expires_at=now() + SECONDS))
         return Reserved(held.place, held.episode, held.token, held.skipped_at is not None)
     _release(connection, audit, person)
+    return _reserve_free(connection, audit, person)
+
+
+def _reserve_free(connection: Connection, audit: str, person: str) -> Reserved | None:
+    """The first place that is free, for who holds none; those that the person has skipped come last."""
     mine = (Reservation.audit == audit) & (Reservation.place == AuditSample.place) & (Reservation.person == person)
     free = (
-        select(AuditSample.place, AuditSample.episode)
+        select(AuditSample.place, AuditSample.episode, AuditSample.labels_left)
         .join(EpisodeRow, EpisodeRow.id == AuditSample.episode)
         .join(JobRow, JobRow.id == EpisodeRow.job)
         .where(AuditSample.audit == audit, AuditSample.labels_left > 0, JobRow.state.not_in(HIDDEN))
@@ -185,32 +193,27 @@ def _reserve_next(connection: Connection, audit: str, person: str) -> Reserved |
     for wanted in (free.where(~exists().where(mine)).order_by(AuditSample.place), skipped):
         found: Any = connection.execute(wanted).first()
         if found is not None:
-            return _reserve(connection, audit, found.place, found.episode, person)
+            return _reserve(connection, audit, found, person)
     return None
 
 
-def _reserve(connection: Connection, audit: str, place: int, episode: int, person: str) -> Reserved:
-    at_place = Reservation.audit == audit, Reservation.place == place
-    left = connection.execute(
-        select(AuditSample.labels_left).where(AuditSample.audit == audit, AuditSample.place == place)
-    ).scalar_one()
-    others: Sequence[str] = (
-        connection.execute(
-            select(Reservation.person)
-            .where(*at_place, Reservation.person != person, Reservation.token != "")
-            .order_by(Reservation.expires_at.desc())
-        )
-        .scalars()
-        .all()
-    )
-    for other in others[left - 1 :]:  # they have expired, or there would be no room
-        connection.execute(delete(Reservation).where(*at_place, Reservation.person == other))
-    own = (*at_place, Reservation.person == person)
-    skipped_at = connection.execute(delete(Reservation).where(*own).returning(Reservation.skipped_at)).scalar()
+def _reserve(connection: Connection, audit: str, free: Any, person: str) -> Reserved:
+    """`free`: place, episode and labels_left of a place that has room for the person."""
+    at_place = Reservation.audit == audit, Reservation.place == free.place
+    rows = connection.execute(
+        select(Reservation.person, Reservation.token, Reservation.skipped_at)
+        .where(*at_place)
+        .order_by(Reservation.expires_at.desc())
+    ).all()
+    others = [row.person for row in rows if row.person != person and row.token]
+    # Of others those that are too many have expired, or there would be no room.
+    for gone in [*others[free.labels_left - 1 :], *(row.person for row in rows if row.person == person)]:
+        connection.execute(delete(Reservation).where(*at_place, Reservation.person == gone))
+    skipped_at = next((row.skipped_at for row in rows if row.person == person), None)
     token = secrets.token_urlsafe(16)
-    row = {"audit": audit, "place": place, "person": person, "token": token, "skipped_at": skipped_at}
+    row = {"audit": audit, "place": free.place, "person": person, "token": token, "skipped_at": skipped_at}
     connection.execute(insert(Reservation).values(expires_at=now() + SECONDS, **row))
-    return Reserved(place, episode, token, skipped_at is not None)
+    return Reserved(free.place, free.episode, token, skipped_at is not None)
 
 
 def _release(connection: Connection, audit: str, person: str) -> None:
@@ -238,13 +241,5 @@ def _held_by_others(person: str) -> Any:
             Reservation.expires_at > now(),
         )
         .correlate(AuditSample)
-        .scalar_subquery()
-    )
-
-
-def _has_room(audit: str, place: int, person: str) -> Any:
-    return (
-        select(AuditSample.labels_left > _held_by_others(person))
-        .where(AuditSample.audit == audit, AuditSample.place == place)
         .scalar_subquery()
     )
