@@ -76,7 +76,7 @@ class Label(Base, table=True):
     """What a person says of an episode, or of one of its steps. The newest of a person counts."""
 
     __tablename__ = "label"
-    __table_args__ = (partial_index("label_audit_index", "audit", "labeller", "id", where="audit IS NOT NULL"),)
+    __table_args__ = (partial_index("label_audit_index", "audit", "episode", "labeller", where="audit IS NOT NULL"),)
     id: Mapped[int] = key()
     episode: Mapped[int] = refers("episode.id", index=True)
     position: Mapped[int | None] = Field(default=None)  # of a step; None: the whole episode

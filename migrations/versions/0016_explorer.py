@@ -39,7 +39,7 @@ def upgrade() -> None:
     left, of_audit = sa.text("labels_left > 0"), sa.text("audit IS NOT NULL")
     op.create_index("audit_sample_episode_index", "audit_sample", ["episode"])
     op.create_index(
-        "label_audit_index", "label", ["audit", "labeller", "id"], sqlite_where=of_audit, postgresql_where=of_audit
+        "label_audit_index", "label", ["audit", "episode", "labeller"], sqlite_where=of_audit, postgresql_where=of_audit
     )
     op.execute(COUNT_LEFT)
     op.create_index(
