@@ -1,4 +1,4 @@
-"""Labels: what people say of episodes and steps. Rows are only added; the newest of a person counts.
+"""Labels: what people say of episodes and steps. Rows are never changed; the newest of a person counts.
 
 A rating, from 1 to 10, is a label of a whole episode. It says something else than right or wrong, so that neither
 replaces the other.
@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, case, insert, select
 
 from db.connection import Database, now
+from db.labels_left import count_labels_left, lock_audit
 from db.models import Item, Label
 from db.recorded import RecordedStep, annotated_steps
 from lumos_queue.errors import SpecError, unknown
@@ -47,11 +48,24 @@ def add_labels(database: Database, labels: Sequence[NewLabel]) -> None:
     """Store all of them, or none. Raises SpecError for a value or a name that cannot be used."""
     for one in labels:
         check(one.value, one.labeller, VALUES if one.position is not None or one.audit else (*VALUES, *RATINGS))
-    rows = [asdict(one) | {"note": storable(one.note)[0], "labeller": storable(one.labeller)[0]} for one in labels]
-    if not rows:
+    if not labels:
         return
+    of_audits: dict[str, set[int]] = {}
+    for one in labels:
+        if one.audit:
+            of_audits.setdefault(one.audit, set()).add(one.episode)
     with database.writer.begin() as connection:
-        connection.execute(insert(Label).values(labelled_at=now()), rows)
+        for audit in sorted(of_audits):
+            lock_audit(connection, audit)
+        insert_labels(connection, labels)
+        for audit, episodes in of_audits.items():
+            count_labels_left(connection, audit, sorted(episodes))
+
+
+def insert_labels(connection: Connection, labels: Sequence[NewLabel]) -> None:
+    """Store labels that were checked, in a transaction that counts afterwards what their audits still need."""
+    rows = [asdict(one) | {"note": storable(one.note)[0], "labeller": storable(one.labeller)[0]} for one in labels]
+    connection.execute(insert(Label).values(labelled_at=now()), rows)
 
 
 def labels_of(connection: Connection, episode: int) -> list[Any]:
@@ -63,6 +77,32 @@ def labels_of(connection: Connection, episode: int) -> list[Any]:
     for row in connection.execute(select(Label.__table__).where(Label.episode == episode).order_by(Label.id)):
         newest[row.labeller, row.position, row.branch, row.value in RATINGS] = row
     return sorted(newest.values(), key=lambda row: (row.position is not None, row.position, row.branch, row.id))
+
+
+def newest_of_audit(connection: Connection, audit: str) -> dict[tuple[int, str], tuple[str, str]]:
+    """(value, note) of the newest label of each (episode, person) that was given in an audit."""
+    rows = connection.execute(
+        select(Label.episode, Label.labeller, Label.value, Label.note)
+        .where(Label.audit == audit, Label.position.is_(None))
+        .order_by(Label.id)
+    )
+    return {(episode, labeller): (value, note) for episode, labeller, value, note in rows}
+
+
+def new_labels(connection: Connection, labels: Sequence[NewLabel]) -> list[NewLabel]:
+    """Those of an audit that say something else than the person's newest one: a file may be stored twice."""
+    known: dict[str, dict[tuple[int, str], tuple[str, str]]] = {}
+    found = []
+    for one in labels:
+        audit = one.audit or ""
+        if audit not in known:
+            known[audit] = newest_of_audit(connection, audit)
+        said = one.value, storable(one.note)[0]
+        who = one.episode, storable(one.labeller)[0]
+        if known[audit].get(who) != said:
+            known[audit][who] = said
+            found.append(one)
+    return found
 
 
 def newest_ratings(connection: Connection, job: str) -> list[tuple[int, str, int]]:

@@ -15,10 +15,15 @@ MAX_DETAIL = 1_000  #: characters
 
 def add_action(database: Database, person: str, action: str, target: str, detail: str = "") -> None:
     """Note that a person did something."""
+    with database.writer.begin() as connection:
+        note_action(connection, person, action, target, detail)
+
+
+def note_action(connection: Connection, person: str, action: str, target: str, detail: str = "") -> None:
+    """The same, in the transaction that does it."""
     row = {"person": person, "action": action, "target": target, "detail": detail[:MAX_DETAIL]}
     row = {name: storable(value)[0] for name, value in row.items()}
-    with database.writer.begin() as connection:
-        connection.execute(insert(WebAction).values(at=now(), **row))
+    connection.execute(insert(WebAction).values(at=now(), **row))
 
 
 def list_actions(connection: Connection, limit: int, before: int = 0) -> list[Any]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from db.models.base import Base
     from db.models.episodes import Attempt, EndingHistory, EpisodeRow, ScoreRow, VerdictRow
     from db.models.jobs import Dataset, Item, JobEndpoint, JobRow, JobTag, TaskRow
-    from db.models.review import Audit, AuditSample, Label, Scoring, WebAction
+    from db.models.review import Audit, AuditSample, Label, Reservation, Scoring, WebAction
     from db.models.steps import (
         STEPS,
         Approval,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _TABLES = {
     "episodes": ("Attempt", "EndingHistory", "EpisodeRow", "ScoreRow", "VerdictRow"),
     "jobs": ("Dataset", "Item", "JobEndpoint", "JobRow", "JobTag", "TaskRow"),
-    "review": ("Audit", "AuditSample", "Label", "Scoring", "WebAction"),
+    "review": ("Audit", "AuditSample", "Label", "Reservation", "Scoring", "WebAction"),
     "steps": (
         "STEPS",
         "Approval",
@@ -96,6 +96,7 @@ __all__ = [
     "Label",
     "ModelRow",
     "RefusedMessage",
+    "Reservation",
     "ScoreRow",
     "ScoreSum",
     "Scoring",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Text
+from sqlalchemy import Column, ForeignKey, ForeignKeyConstraint, Text
 from sqlmodel import Field
 
-from db.models.base import Base, Mapped, instant, key, long_text, refers
+from db.models.base import Base, Mapped, instant, key, long_text, partial_index, refers
 
 
 class Audit(Base, table=True):
-    """A stratified sample of accepted annotations, drawn for people to judge."""
+    """A stratified sample of accepted annotations or of runs, drawn for people to judge."""
 
     __tablename__ = "audit"
     name: Mapped[str] = Field(primary_key=True)
@@ -17,6 +17,8 @@ class Audit(Base, table=True):
     seed: Mapped[int]
     population: Mapped[int]  # episodes that answered the query
     created_at: Mapped[float] = instant(nullable=False)
+    kind: Mapped[str] = Field(default="annotations")  # an AuditKind
+    twice: Mapped[float] = Field(default=0.0)  # share of its places that two people label
 
 
 class Scoring(Base, table=True):
@@ -38,19 +40,43 @@ class AuditSample(Base, table=True):
     """One drawn episode."""
 
     __tablename__ = "audit_sample"
+    __table_args__ = (partial_index("audit_sample_left_index", "audit", "place", where="labels_left > 0"),)
     audit: Mapped[str] = Field(
         sa_column=Column(Text, ForeignKey("audit.name", ondelete="CASCADE"), primary_key=True, nullable=False)
     )
     place: Mapped[int] = Field(primary_key=True)  # from 1, in the order they are shown
-    episode: Mapped[int] = refers("episode.id")
+    episode: Mapped[int] = refers("episode.id", index=True)
     stratum: Mapped[str]
     weight: Mapped[float]  # episodes of the population that this one stands for
+    labels_wanted: Mapped[int] = Field(default=1)  # 2: two people label it
+    labels_left: Mapped[int] = Field(default=1)  # of those wanted, without those given: the queue looks for them
+
+
+class Reservation(Base, table=True):
+    """A place of an audit that a person is looking at, or has skipped."""
+
+    __tablename__ = "reservation"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["audit", "place"],
+            ["audit_sample.audit", "audit_sample.place"],
+            name="reservation_audit_place_fkey",
+            ondelete="CASCADE",
+        ),
+    )
+    audit: Mapped[str] = Field(sa_column=Column(Text, primary_key=True, nullable=False))
+    place: Mapped[int] = Field(primary_key=True)
+    person: Mapped[str] = Field(primary_key=True)
+    token: Mapped[str]  # what the form brings back; empty: it is not held any more
+    expires_at: Mapped[float] = instant(nullable=False)
+    skipped_at: Mapped[float | None] = instant()  # these come last
 
 
 class Label(Base, table=True):
-    """What a person says of an episode, or of one of its steps. Never overwritten: the newest of a person counts."""
+    """What a person says of an episode, or of one of its steps. The newest of a person counts."""
 
     __tablename__ = "label"
+    __table_args__ = (partial_index("label_audit_index", "audit", "episode", "labeller", where="audit IS NOT NULL"),)
     id: Mapped[int] = key()
     episode: Mapped[int] = refers("episode.id", index=True)
     position: Mapped[int | None] = Field(default=None)  # of a step; None: the whole episode

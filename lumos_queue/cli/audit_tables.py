@@ -1,4 +1,4 @@
-"""Audits for people: the sample, the next annotation to judge, the report."""
+"""Audits for people: the sample, the next annotation or run to judge, the report."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from rich.table import Table
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.trajectory import print_trajectory
+from lumos_queue.scoring.sampling import AuditKind
+
+_MEMBERS = {AuditKind.ANNOTATIONS: "accepted annotations", AuditKind.RUNS: "runs"}
 
 
 def print_draw(found: dict[str, Any]) -> None:
@@ -19,8 +22,9 @@ def print_draw(found: dict[str, Any]) -> None:
         table.add_row(escape(one["stratum"]), f"{one['population']:,}", f"{one['drawn']:,}", f"{one['weight']:.2f}")
     console = output.console()
     console.print(table)
+    twice = f", {found['labelled_twice']:,} of them to be labelled twice" if found["labelled_twice"] else ""
     console.print(
-        f"drawn {found['drawn']:,} of {found['population']:,} accepted annotations. "
+        f"drawn {found['drawn']:,} of {found['population']:,} {_MEMBERS[found['kind']]}{twice}. "
         f"Begin with: lumos audit next {found['audit']}",
         markup=False,
         soft_wrap=True,
@@ -55,9 +59,10 @@ def print_report(found: dict[str, Any]) -> None:
     for one in found["strata"]:
         counts = (one[name] for name in ("population", "drawn", "right", "wrong", "unsure", "disputed", "unlabelled"))
         table.add_row(escape(one["stratum"]), *(f"{count:,}" for count in counts))
+    of_runs = found["kind"] == AuditKind.RUNS
+    drawn = "runs, drawn from {:,}" if of_runs else "annotations, drawn from {:,} that were accepted"
     console.print(
-        f"audit {found['audit']}: {found['drawn']:,} annotations, drawn from {found['population']:,} that "
-        "were accepted",
+        f"audit {found['audit']}: {found['drawn']:,} {drawn.format(found['population'])}",
         markup=False,
         soft_wrap=True,
     )
@@ -66,24 +71,43 @@ def print_report(found: dict[str, Any]) -> None:
     if not found["drawn"]:
         return
     console.print(table)
-    _print_share(console, "accepted annotations that are right", found, "precision", ("unsure", "disputed"))
+    measured = "share_right" if of_runs else "precision"
+    words = "runs that are right" if of_runs else "accepted annotations that are right"
+    _print_share(console, words, found, measured, ("unsure", "disputed"))
     _print_share(console, "unsure and disputed counted as wrong", found, "if_unsure_wrong", ())
-    if not found["precision"]:
+    if not found[measured]:
         console.print(f"nothing is labelled yet. Begin with: lumos audit next {found['audit']}", markup=False)
     elif found["covered"] < 1:
         console.print(
             f"the strata with labels hold {_percent(found['covered'])} of the population: "
-            "the precision is for these only",
+            f"the {'share' if of_runs else 'precision'} is for these only",
+            markup=False,
+            soft_wrap=True,
+        )
+    if metric := found.get("metric"):
+        low, high = metric["ci95"]
+        console.print(
+            f"the metric agrees with people on {metric['agreed']:,} of {metric['items']:,} runs: "
+            f"{_percent(metric['share'])} [95 %: {_percent(low)} to {_percent(high)}] of all; "
+            f"{metric['right_for_people_only']:,} are right for people only, {metric['right_for_metric_only']:,} for "
+            f"the metric only; {_kappa(metric)}",
             markup=False,
             soft_wrap=True,
         )
     for pair in found["agreement"]:
-        who, told = " and ".join(pair["labellers"]), "kappa is not defined"
-        told = f"{told}: {pair['undefined']}" if pair["undefined"] else f"kappa {pair['kappa']:.3f}"
+        who, told = " and ".join(pair["labellers"]), _kappa(pair)
+        told = f"{told}: {pair['undefined']}" if pair["undefined"] else told
         share = f" ({_percent(pair['share'])})" if pair["items"] else ""
         console.print(
             f"{escape(who)} agree on {pair['agreed']} of {pair['items']} items{share}; {told}", soft_wrap=True
         )
+
+
+def _kappa(found: dict[str, Any]) -> str:
+    if found["kappa"] is None:
+        return "kappa is not defined"
+    low, high = found["kappa_ci95"]
+    return f"kappa {found['kappa']:.3f} [95 %: {low:.3f} to {high:.3f}]"
 
 
 def _format_gone(found: dict[str, Any]) -> str:
@@ -94,7 +118,7 @@ def _format_gone(found: dict[str, Any]) -> str:
         return "all of its places were removed together with their jobs"
     return (
         f"at least {found['gone']:,} more of its places were removed together with their jobs; they represented about "
-        f"{found['removed']:,} annotations, which this report does not cover"
+        f"{found['removed']:,} {found['kind']}, which this report does not cover"
     )
 
 
@@ -105,10 +129,10 @@ def _print_share(console: Any, words: str, found: dict[str, Any], name: str, lef
     low, high = share["ci95"]
     others = [f"{found[said]:,} {said}" for said in left_out if found[said]]
     others += [f"{found['unlabelled']:,} not labelled"] if found["unlabelled"] else []
-    annotations = "annotation" if share["judged"] == 1 else "annotations"
+    members = found["kind"] if share["judged"] != 1 else found["kind"].removesuffix("s")
     console.print(
         f"{words}: {_percent(share['share'])} [95 %: {_percent(low)} to {_percent(high)}], of "
-        f"{share['judged']:,} {annotations}" + (f"; left out: {', '.join(others)}" if others else ""),
+        f"{share['judged']:,} {members}" + (f"; left out: {', '.join(others)}" if others else ""),
         markup=False,
         soft_wrap=True,
     )

@@ -1,4 +1,4 @@
-"""Commands of audits: draw a sample of accepted annotations, label it, and report the check's precision."""
+"""Commands of audits: draw a sample of accepted annotations or of runs, label it, and report what the labels say."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from lumos_queue.cli import output
 
 _FILE = (
     "Labels from a file: JSON lines, or .csv with a header. Columns: place (or episode: JOB-NUMBER), label, and "
-    "optionally note and as (the labeller)."
+    "optionally note and as (the labeller). Or the JSON that Label Studio or Argilla exports. A label that the person "
+    "gave already is not stored again."
 )
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The audit's name.")]
 As = Annotated[str, typer.Option("--as", help="The labeller; default: LUMOS_USER, or user@host.")]
@@ -21,26 +22,34 @@ As = Annotated[str, typer.Option("--as", help="The labeller; default: LUMOS_USER
 def draw(
     name: Name,
     where: Annotated[
-        str, typer.Option(metavar="FILTER", help="Which accepted annotations: as for lumos episodes (docs/queries.md).")
+        str, typer.Option(metavar="FILTER", help="Which of them: as for lumos episodes (docs/queries.md).")
     ] = "",
+    runs: Annotated[
+        bool, typer.Option("--runs", help="Draw from episodes of lumos evaluate and infer, not from annotations.")
+    ] = False,
     size: Annotated[int, typer.Option(min=1, max=100_000, help="How many to draw.")] = 100,
+    twice: Annotated[
+        float, typer.Option(min=0, max=1, help="The share that two people label in the explorer, as in 0.2.")
+    ] = 0.0,
     seed: opt.Seed = 0,
     json: opt.Json = False,
 ) -> None:
-    """Draw a sample of accepted annotations.
+    """Draw a sample of accepted annotations, or of runs.
 
-    Stratified by benchmark, check level and number of subgoals.
+    Stratified by benchmark, check level (of runs: score) and number of subgoals.
     """
     from collections import Counter
 
     from db.audits import draw_audit
     from lumos_queue.cli.audit_tables import print_draw
+    from lumos_queue.scoring.sampling import AuditKind
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
     from lumos_queue.submission.filters import read_where
 
     with database(read_settings()) as opened:
-        drawn = draw_audit(opened, name, read_where(opened, where), size, seed)
+        kind = AuditKind.RUNS if runs else AuditKind.ANNOTATIONS
+        drawn = draw_audit(opened, name, read_where(opened, where), size, seed, kind, twice)
     counts = Counter(one.stratum for one in drawn)
     weights = {one.stratum: one.weight for one in drawn}
     strata = [
@@ -49,8 +58,10 @@ def draw(
     ]
     found = {
         "audit": name,
+        "kind": kind,
         "population": sum(one["population"] for one in strata),
         "drawn": len(drawn),
+        "labelled_twice": sum(one.labels_wanted > 1 for one in drawn),
         "seed": seed,
         "strata": strata,
     }
@@ -58,11 +69,15 @@ def draw(
 
 
 def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
-    """Show the next annotation to label."""
+    """Show the next annotation or run to label.
+
+    Without its scores and verdicts, and without the labels of others. Those that need a label come first.
+    """
     from db.audits import get_audit, next_of, samples_of
     from db.named import trajectory_of
     from lumos_queue.cli.audit_tables import print_next
     from lumos_queue.reports.trajectory import trajectory_as_json
+    from lumos_queue.review.suggestions import without_suggestions
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
@@ -72,7 +87,7 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
         samples = samples_of(connection, get_audit(connection, name).name)
         one = next_of(samples, who)
         left = sum(who not in sampled.labels for sampled in samples)
-        shown = trajectory_as_json(trajectory_of(connection, one.episode)) if one else None
+        shown = without_suggestions(trajectory_as_json(trajectory_of(connection, one.episode))) if one else None
     found = {
         "audit": name,
         "labeller": who,
@@ -93,12 +108,12 @@ def label(
     file: Annotated[Path | None, typer.Option("--from", help=_FILE)] = None,
     json: opt.Json = False,
 ) -> None:
-    """Label the annotation at a place of the sample.
+    """Label the annotation or run at a place of the sample.
 
     The labels are right, wrong and unsure; a person's newest label counts.
     """
     from db.audits import get_audit, samples_of
-    from db.labels import NewLabel, add_labels, check
+    from db.labels import NewLabel, add_labels, check, new_labels
     from lumos_queue.cli.audit_tables import print_progress
     from lumos_queue.errors import SpecError
     from lumos_queue.review.label_files import places_text, read_labels
@@ -117,16 +132,18 @@ def label(
         with opened.engine.connect() as connection:
             samples = samples_of(connection, get_audit(connection, name).name)
         if file:
-            labels = read_labels(file, name, samples, who)
+            given = read_labels(file, name, samples, who)
         else:
             episodes = {one.place: one.episode for one in samples}
             if place not in episodes:
                 raise SpecError(f"The audit '{name}' has no place {place}: its places are {places_text(samples)}.")
-            labels = [NewLabel(episodes[place], value, who, note, audit=name)]
+            given = [NewLabel(episodes[place], value, who, note, audit=name)]
+        with opened.engine.connect() as connection:
+            labels = new_labels(connection, given) if file else given
         add_labels(opened, labels)
         with opened.engine.connect() as connection:
             samples = samples_of(connection, name)
-    people = sorted({one.labeller for one in labels})
+    people = sorted({one.labeller for one in given})
     left = {one: sum(one not in sampled.labels for sampled in samples) for one in people}
     output.result({"audit": name, "labelled": len(labels), "left": left}, print_progress)
 
@@ -136,9 +153,10 @@ def report(
     who: Annotated[str, typer.Option("--as", help="Use only this labeller's labels.")] = "",
     json: opt.Json = False,
 ) -> None:
-    """Show the precision of the acceptance check.
+    """Show what the labels say, with 95 % intervals.
 
-    With its 95 % interval, and how far the labellers agree.
+    Of annotations the precision of the acceptance check, of runs the share that is right and how far the metric agrees
+    with people; and how far the labellers agree.
     """
     from db.audits import get_audit, samples_of
     from lumos_queue.cli.audit_tables import print_report
@@ -154,3 +172,30 @@ def report(
     if who and who not in found["labellers"]:
         raise unknown("labeller", who, found["labellers"])
     output.result(found, print_report)
+
+
+def export(
+    name: Name,
+    form: Annotated[str, typer.Option("--format", help="label-studio or argilla: the JSON that each imports.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The new file.")],
+    json: opt.Json = False,
+) -> None:
+    """Write the places with their labels for another program.
+
+    What people label there, lumos audit label NAME --from FILE takes back.
+    """
+    from db.audits import get_audit, samples_of
+    from lumos_queue.errors import unknown
+    from lumos_queue.review.label_export import FORMATS, write_labels
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.database import database
+    from lumos_queue.util.new_file import require_new, write_new
+
+    if form not in FORMATS:
+        raise unknown("format", form, FORMATS)
+    require_new(out)
+    with database(read_settings()) as opened, opened.engine.connect() as connection:
+        samples = samples_of(connection, get_audit(connection, name).name)
+        size = write_new(out, write_labels(connection, name, samples, form))
+    found = {"audit": name, "format": form, "places": len(samples), "file": str(out), "bytes": size}
+    output.result(found, lambda _: output.show(f"{len(samples):,} places are in {out} ({size:,} bytes)"))

@@ -43,11 +43,12 @@ DATASET = Group("Make training sets from stored episodes.", {
     "unify": Command("compat:unify", "dataset unify maths.jsonl qa.jsonl --out unified.jsonl"),
     "export-compat": Command("compat:export_compat", "dataset export-compat raw.json --domain maths --out files"),
 })  # fmt: skip
-AUDIT = Group("Measure the precision of the check of annotations.", {
+AUDIT = Group("Have people label a sample of annotations or runs; say what it measures.", {
     "draw": Command("audits:draw", "audit draw first --where 'origin=converted' --size 50"),
     "next": Command("audits:next_", "audit next first"),
     "label": Command("audits:label", "audit label first 1 right --note 'as in the book'"),
     "report": Command("audits:report", "audit report first"),
+    "export": Command("audits:export", "audit export first --format label-studio --out first.json"),
 })  # fmt: skip
 TRAIN = Group("Train a planner and a grounder, or experts.", {
     "sft": Command("train:train_sft", "train sft --data first --from starter --folder fits/first"),

@@ -1,9 +1,10 @@
-"""Labels of an audit from a file: JSON lines, or CSV with a header.
+"""Labels of an audit from a file: JSON lines, CSV with a header, or what Label Studio or Argilla exports.
 
     {"place": 3, "label": "right", "note": "the text says 4 boxes", "as": "ann"}
     place,label,note
 
-Each row names a place of the audit (`place`) or its episode (`episode`); `note` and `as` are optional.
+Each row names a place of the audit (`place`) or its episode (`episode`); `note` and `as` are optional. A file that is
+one JSON list holds tasks of Label Studio (review.label_studio) or records of Argilla (review.argilla), by their shape.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 from db.audits import Sampled
 from db.labels import MAX_NAME, VALUES, NewLabel
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.review import argilla, label_studio
 from lumos_queue.util.untrusted_json import read_json
 
 FIELDS = ("place", "episode", "label", "note", "as")
@@ -23,13 +25,28 @@ MAX_BYTES = 64_000_000
 
 
 def read_labels(path: Path, audit: str, samples: Sequence[Sampled], labeller: str) -> list[NewLabel]:
-    """The labels in the file; rows without `as` are by `labeller`.
+    """The labels in the file; rows that name nobody are by `labeller`.
 
     Raises SpecError if the file cannot be read, BadRow naming the first invalid row and field.
     """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise SpecError(f"'{path}' has more than {MAX_BYTES:,} bytes: it is not a file of labels.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise SpecError(f"Cannot read '{path}': {error.strerror}.") from None
+    return parse_labels(data, str(path), audit, samples, labeller)
+
+
+def parse_labels(data: bytes, name: str, audit: str, samples: Sequence[Sampled], labeller: str) -> list[NewLabel]:
+    """The same of what a file holds; `name`: what it is called. Raises SpecError and BadRow as `read_labels`."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SpecError(f"'{name}' is not UTF-8 at byte {error.start}.") from None
     by_place = {one.place: one for one in samples}
     by_name = {one.name: one for one in samples}
-    return [_label(number, row, audit, by_place, by_name, labeller) for number, row in _rows(path)]
+    return [_label(number, row, audit, by_place, by_name, labeller) for number, row in _rows(text, name, audit)]
 
 
 def places_text(samples: Sequence[Sampled]) -> str:
@@ -41,17 +58,13 @@ def places_text(samples: Sequence[Sampled]) -> str:
     return f"{min(places)} to {max(places)}" + (", without those removed together with their jobs" if gone else "")
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise SpecError(f"'{path}' has more than {MAX_BYTES:,} bytes: it is not a file of labels.")
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise SpecError(f"'{path}' is not UTF-8 at byte {error.start}.") from None
-    except OSError as error:
-        raise SpecError(f"Cannot read '{path}': {error.strerror}.") from None
-    if path.suffix.lower() == ".csv":
-        yield from _csv_rows(path, text)
+def _rows(text: str, name: str, audit: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    if name.lower().endswith(".csv"):
+        yield from _csv_rows(name, text)
+        return
+    if text.lstrip()[:1] == "[" and (found := _read_list(text)) is not None:
+        for number, row in enumerate(found, start=1):
+            yield from ((number, one) for one in _labels_of(number, row, audit))
         return
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -67,18 +80,39 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, row
 
 
-def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_list(text: str) -> list[Any] | None:
+    """A file that is one JSON list; None for anything else: lines may begin so, too."""
+    try:
+        found = read_json(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, list) else None
+
+
+def _labels_of(number: int, row: Any, audit: str) -> Iterator[dict[str, Any]]:
+    """The labels of a task or a record, as rows of labels. Raises BadRow."""
+    if not isinstance(row, dict):
+        raise BadRow(number, "", "is not a JSON object")
+    if label_studio.is_task(row):
+        yield from label_studio.read_task(number, row, audit)
+    elif argilla.is_record(row):
+        yield from argilla.read_record(number, row, audit)
+    else:
+        raise BadRow(number, "", "is neither a task of Label Studio (data) nor a record of Argilla (fields, responses)")
+
+
+def _csv_rows(name: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Rows count from 1 after the header. An empty cell counts as absent."""
     reader = csv.DictReader(text.splitlines(keepends=True), strict=True)
     try:
         if others := set(reader.fieldnames or ()) - set(FIELDS):
-            raise SpecError(f"'{path}' has a column '{min(others)}': expected {', '.join(FIELDS)}.")
+            raise SpecError(f"'{name}' has a column '{min(others)}': expected {', '.join(FIELDS)}.")
         for number, row in enumerate(reader, start=1):
             if None in row:
                 raise BadRow(number, "", "more cells than the header has columns")
-            yield number, {name: value for name, value in row.items() if value}
+            yield number, {field: value for field, value in row.items() if value}
     except csv.Error as error:
-        raise SpecError(f"'{path}' is not CSV: {error}.") from None
+        raise SpecError(f"'{name}' is not CSV: {error}.") from None
 
 
 def _label(

@@ -1,7 +1,8 @@
-"""Drawing a stratified sample of annotations for people to judge.
+"""Drawing a stratified sample of annotations, or of runs, for people to judge.
 
-Strata are benchmark × check level × number of subgoals (1-2, 3-4, 5 or more): what the acceptance check depends on.
-Each gets a share of the sample that is proportional to its share of the population, and at least one.
+Strata of annotations are benchmark × check level × number of subgoals (1-2, 3-4, 5 or more): what the acceptance check
+depends on. Strata of runs are benchmark × score (right, wrong, none) × number of subgoals. Each gets a share of the
+sample that is proportional to its share of the population, and at least one.
 """
 
 from __future__ import annotations
@@ -9,9 +10,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
 
 from lumos_queue.errors import SpecError
+
+
+class AuditKind(StrEnum):
+    """What the members of an audit are, and so what its labels measure."""
+
+    ANNOTATIONS = "annotations"  #: accepted annotations: the precision of the acceptance check
+    RUNS = "runs"  #: episodes of evaluations and inferences: the share that is right, and whether the metric says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +31,24 @@ class SampledEpisode:
     episode: int
     stratum: str
     weight: float  #: members of the population that this one represents
+    labels_wanted: int = 1  #: 2: two people label it
 
 
 def stratum_of(benchmark: str, level: str, subgoals: int) -> str:
     """The stratum's name, for example `gsm8k · executed · 3-4 subgoals`."""
     band = "1-2" if subgoals <= 2 else "3-4" if subgoals <= 4 else "5+"
     return f"{benchmark} · {level} · {band} subgoals"
+
+
+def judged_by(score: float | None) -> str:
+    """What a score says of an episode, in the words of labels: `right` or `wrong`; empty where there is none."""
+    return "" if score is None else "right" if score >= 1 else "wrong"
+
+
+def stratum_of_run(benchmark: str, score: float | None, subgoals: int) -> str:
+    """The stratum's name, for example `gsm8k · wrong · 3-4 subgoals`."""
+    band = "no" if not subgoals else "1-2" if subgoals <= 2 else "3-4" if subgoals <= 4 else "5+"
+    return f"{benchmark} · {judged_by(score) or 'no score'} · {band} subgoals"
 
 
 def allocate(sizes: Mapping[str, int], size: int) -> dict[str, int]:
@@ -55,18 +76,26 @@ def allocate(sizes: Mapping[str, int], size: int) -> dict[str, int]:
     return drawn
 
 
-def draw(strata: Mapping[str, Sequence[int]], size: int, seed: int) -> list[SampledEpisode]:
+def draw(strata: Mapping[str, Sequence[int]], size: int, seed: int, twice: float = 0.0) -> list[SampledEpisode]:
     """A sample of the episodes in `strata`, the same for the same seed whatever the version of Python.
 
-    The order mixes the strata, so that those judged first are of all of them. Raises SpecError as `allocate` does.
+    The order mixes the strata, so that those judged first are of all of them. `twice` is the share of the sample that
+    two people label; unless it is 0, at least one. Raises SpecError as `allocate` does, and for a share that is none.
     """
+    if not 0 <= twice <= 1:
+        raise SpecError(f"The share of items that are labelled twice is {twice}: expected 0 to 1, as in 0.2.")
     counts = allocate({name: len(members) for name, members in strata.items()}, size)
     chosen = []
     for name, count in counts.items():
         members = sorted(strata[name], key=lambda episode: _chance("member", seed, episode))
         chosen += [(episode, name, len(members) / count) for episode in members[:count]]
     chosen.sort(key=lambda one: _chance("place", seed, one[0]))
-    return [SampledEpisode(place, *one) for place, one in enumerate(chosen, start=1)]
+    count = max(1, round(twice * len(chosen))) if twice else 0
+    shared = set(sorted((one[0] for one in chosen), key=lambda episode: _chance("twice", seed, episode))[:count])
+    return [
+        SampledEpisode(place, *one, labels_wanted=2 if one[0] in shared else 1)
+        for place, one in enumerate(chosen, start=1)
+    ]
 
 
 def _chance(of: str, seed: int, episode: int) -> bytes:

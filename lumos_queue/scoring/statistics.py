@@ -155,3 +155,31 @@ def cohen_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
         return None
     agreed = sum(one == other for one, other in pairs)
     return (agreed * n - by_chance) / (n * n - by_chance)
+
+
+def kappa_interval(pairs: Sequence[tuple[str, str]], z: float = Z_95) -> tuple[float, float] | None:
+    """The interval of `cohen_kappa`, within -1 to 1; None where that is not defined.
+
+    By the standard error of J. L. Fleiss, J. Cohen and B. S. Everitt, Large sample standard errors of kappa and
+    weighted kappa, Psychol. Bull. 72 (1969) 323-327. That is 0 where two labellers agree on every item, however few:
+    then the lower end is kappa at the lower end of the Wilson interval of the share on which they agree, with the
+    agreement by chance as it was.
+    """
+    kappa = cohen_kappa(pairs)
+    if kappa is None:
+        return None
+    n = len(pairs)
+    first, second = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    by_chance = math.fsum(first[label] * second[label] for label in first) / (n * n)
+    if all(one == other for one, other in pairs):
+        return (wilson(n, n, z)[0] - by_chance) / (1 - by_chance), 1.0
+    missed = 1 - kappa
+    same, other_than = 0.0, 0.0
+    for (one, other), count in Counter(pairs).items():
+        if one == other:
+            same += count / n * (1 - (first[one] + second[one]) / n * missed) ** 2
+        else:  # of the first's marginal share of the second's label, and the other way round
+            other_than += count / n * ((first[other] + second[one]) / n) ** 2
+    variance = same + missed**2 * other_than - (kappa - by_chance * missed) ** 2
+    half = z * math.sqrt(max(0.0, variance) / n) / (1 - by_chance)
+    return max(-1.0, kappa - half), min(1.0, kappa + half)

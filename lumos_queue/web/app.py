@@ -19,7 +19,9 @@ from lumos_queue.web.live import TooManyPages
 from lumos_queue.web.rendering import SCRIPTS, render, render_alone, static_path
 from lumos_queue.web.routes import (
     actions,
+    annotate,
     artifacts,
+    audits,
     builds,
     comparison,
     corrections,
@@ -36,24 +38,25 @@ from lumos_queue.web.site import Site
 from lumos_queue.web.visits import Forbidden, NeedsLogin, NotFound, find_visit
 
 _LOG = logging.getLogger(__name__)
-ROUTERS = tuple(
-    room.router
-    for room in (
-        static,
-        login,
-        jobs,
-        episodes,
-        episode,
-        corrections,
-        comparison,
-        artifacts,
-        workers,
-        endpoints,
-        actions,
-        drafts,
-        builds,
-    )
+#: In the order in which an address is looked for.
+_PAGES = (
+    static,
+    login,
+    jobs,
+    episodes,
+    episode,
+    corrections,
+    comparison,
+    artifacts,
+    audits,
+    annotate,
+    workers,
+    endpoints,
+    actions,
+    drafts,
+    builds,
 )
+ROUTERS = tuple(page.router for page in _PAGES)
 
 
 def make_app(site: Site, origins: Collection[str]) -> FastAPI:

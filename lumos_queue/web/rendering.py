@@ -16,7 +16,7 @@ from lumos_queue.pages.limits import cut, shorten
 from lumos_queue.pages.wording import tell_interval, tell_metric, tell_seconds, tell_share, tell_time
 from lumos_queue.web.visits import Visit
 
-SCRIPTS = ("htmx.min.js", "sse.min.js", "keys.js")
+SCRIPTS = ("htmx.min.js", "sse.min.js", "keys.js", "problems.js")
 TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",

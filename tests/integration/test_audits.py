@@ -12,6 +12,7 @@ from db.audits import draw_audit, get_audit, next_of, samples_of
 from db.filters import parse_where
 from db.jobs import remove
 from db.labels import NewLabel, add_labels
+from db.migrate import downgrade, upgrade
 from db.models import Audit, AuditSample, EpisodeRow, Label, VerdictRow
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli import output
@@ -21,6 +22,7 @@ from lumos_queue.jobs.convert import Convert
 from lumos_queue.reports.audit import make_audit_report
 from lumos_queue.scoring.statistics import wilson
 from lumos_queue.submission.store import read_rows
+from tests.scored_jobs import scored_job
 from tests.stored import run_embedded
 
 
@@ -116,7 +118,7 @@ def test_the_newest_label_of_each_person_counts_and_others_labels_do_not(stored)
     with database.engine.connect() as connection:
         samples = samples_of(connection, "first")
     assert [one.labels for one in samples[:2]] == [{"ann": "right", "bob": "right"}, {}]
-    assert (next_of(samples, "ann"), next_of(samples, "eve")) == (samples[1], samples[0])
+    assert next_of(samples, "ann") == next_of(samples, "eve") == samples[1]  # the first needs no label any more
     labelled = [NewLabel(one.episode, "right", "ann", audit="first") for one in drawn]
     add_labels(database, labelled)
     with database.engine.connect() as connection:
@@ -258,7 +260,7 @@ def test_the_commands_draw_show_label_and_report(lumos, stored, tmp_path):
     assert pair["kappa"] == pytest.approx((0.8 - 0.66) / (1 - 0.66))
     told = lumos("audit", "report", "first", "--text")
     assert f"accepted annotations that are right: {100 * report['precision']['share']:.1f} %" in told
-    assert "ann and bob agree on 8 of 10 items (80.0 %); kappa 0.412" in told
+    assert "ann and bob agree on 8 of 10 items (80.0 %); kappa 0.412 [95 %: " in told
 
 
 #: Arguments, and what the error says.
@@ -330,3 +332,48 @@ def test_the_commands_correct_and_label_an_episode(lumos, stored, tmp_path):
         "episode": made["episode"], "position": 1, "branch": 0, "label": "wrong", "labeller": "ann",
     }  # fmt: skip
     assert lumos("label", made["episode"], "right", "--as", "bob")["position"] is None
+
+
+def test_the_commands_draw_runs_hide_what_the_metric_says_and_export(lumos, stored, tmp_path):
+    database, _ = stored
+    scored_job(database, [[1], [0], [1], [0], [None]])
+    drawn = lumos("audit", "draw", "runs", "--runs", "--size", "10", "--twice", "0.5")
+    assert (drawn["kind"], drawn["population"], drawn["labelled_twice"]) == ("runs", 4, 2)
+    assert {one["stratum"].split(" · ")[1] for one in drawn["strata"]} == {"right", "wrong"}
+    shown = lumos("audit", "next", "runs")["episode"]
+    assert shown["question"] and (shown["scores"], shown["verdicts"]) == ([], [])
+    assert "accuracy" not in lumos("audit", "next", "runs", "--text")
+    for place in range(1, 5):
+        lumos("audit", "label", "runs", str(place), "right")
+    told = lumos("audit", "report", "runs", "--text")
+    assert "audit runs: 4 runs, drawn from 4\n" in told
+    assert "runs that are right: 100.0 % [95 %: 51.0 % to 100.0 %], of 4 runs" in told
+    assert "the metric agrees with people on 2 of 4 runs: 50.0 %" in told
+    for form in ("label-studio", "argilla"):
+        file = tmp_path / f"{form}.json"
+        assert lumos("audit", "export", "runs", "--format", form, "--out", str(file))["places"] == 4
+        assert lumos("audit", "label", "runs", "--from", str(file)) == {
+            "audit": "runs", "labelled": 0, "left": {"ann": 0},
+        }  # fmt: skip
+        with pytest.raises(SpecError, match="exists already"):
+            lumos("audit", "export", "runs", "--format", form, "--out", str(file))
+    assert count(database, Label) == 4
+    with pytest.raises(SpecError, match="No format called 'excel'"):
+        lumos("audit", "export", "runs", "--format", "excel", "--out", str(tmp_path / "a"))
+    with pytest.raises(SpecError, match="No run answers 'job=nope'"):
+        lumos("audit", "draw", "none", "--runs", "--where", "job=nope")
+    with pytest.raises(SpecError, match="without a slash"):
+        lumos("audit", "draw", "a/b", "--runs")
+
+
+def test_audits_of_before_are_upgraded_with_what_they_still_need(stored):
+    database, _ = stored
+    drawn = draw_audit(database, "first", parse_where(""), 5, 0)
+    add_labels(database, [NewLabel(one.episode, "right", "ann", audit="first") for one in drawn[:2]])
+    downgrade(database, "0015")
+    upgrade(database)
+    with database.engine.connect() as connection:
+        audit, samples = get_audit(connection, "first"), samples_of(connection, "first")
+    assert (audit.kind, audit.twice) == ("annotations", 0)
+    assert [one.labels_left for one in samples] == [0, 0, 1, 1, 1]
+    assert [one.labels for one in samples[:3]] == [{"ann": "right"}, {"ann": "right"}, {}]

@@ -161,7 +161,7 @@ def test_an_sqlite_copy_is_restored_and_its_job_goes_on(models, tmp_path):
 
 def test_the_messages_of_the_page_are_those_of_the_program(database):
     with database.writer.begin() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '0014'"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '0015'"))
     with pytest.raises(SpecError) as older:
         require_current(database)
     with database.writer.begin() as connection:
@@ -173,8 +173,8 @@ def test_the_messages_of_the_page_are_those_of_the_program(database):
     with pytest.raises(SpecError) as none:
         require_current(database)
     said = [str(one.value) for one in (older, newer, none)]
-    said[0] = said[0].replace(f"needs {head()}", "needs 0015")
-    said[1] = said[1].replace("0999", "0016").replace(f"at {head()}", "at 0015")
+    said[0] = said[0].replace(f"needs {head()}", "needs 0016")
+    said[1] = said[1].replace("0999", "0017").replace(f"at {head()}", "at 0016")
     for line in said:
         assert f"`{line}`" in PAGE
 

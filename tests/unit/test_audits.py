@@ -11,10 +11,10 @@ from db.audits import Sampled
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.reports.audit import make_audit_report, opinion
 from lumos_queue.review.label_files import read_labels
-from lumos_queue.scoring.sampling import allocate, draw, stratum_of
+from lumos_queue.scoring.sampling import allocate, draw, stratum_of, stratum_of_run
 from lumos_queue.scoring.statistics import wilson
 
-AUDIT = SimpleNamespace(name="first", query="level>=format", seed=0, population=100)
+AUDIT = SimpleNamespace(name="first", query="level>=format", seed=0, population=100, kind="annotations", twice=0.0)
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,10 @@ def test_agreement_is_over_the_items_that_both_labelled():
     pairs = [("right", "right"), ("right", "right"), ("right", "wrong"), ("wrong", "wrong")]
     samples = sampled(*({"ann": a, "bob": b} for a, b in pairs), {"ann": "right"}, {"bob": "unsure"}, {"eve": "right"})
     first, second, third = make_audit_report(AUDIT, samples)["agreement"]
+    interval = first.pop("kappa_ci95")
     assert first == {"labellers": ["ann", "bob"], "items": 4, "agreed": 3, "share": 0.75, "kappa": 0.5,
                      "undefined": None}  # fmt: skip
+    assert interval[0] < 0.5 < interval[1]
     assert second["labellers"] == ["ann", "eve"]
     assert (second["kappa"], second["undefined"]) == (None, "no item was labelled by both")
     assert third["items"] == 0
@@ -226,3 +228,60 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "latin.jsonl").write_bytes(b'{"note": "\xe9"}')
     with pytest.raises(SpecError, match="is not UTF-8 at byte 10"):
         read_labels(tmp_path / "latin.jsonl", "first", PLACES, "ann")
+
+
+def test_a_share_of_the_places_is_drawn_to_be_labelled_twice_by_the_seed():
+    strata = {"a": range(30), "b": range(30, 50)}
+    drawn = draw(strata, 25, 3, twice=0.2)
+    assert [one.labels_wanted for one in drawn].count(2) == 5
+    assert drawn == draw(strata, 25, 3, twice=0.2)
+    assert [(one.place, one.episode) for one in drawn] == [(one.place, one.episode) for one in draw(strata, 25, 3)]
+    assert {one.labels_wanted for one in draw(strata, 25, 3)} == {1}
+    assert [one.labels_wanted for one in draw(strata, 25, 3, twice=0.001)].count(2) == 1
+    other = draw(strata, 50, 4, twice=0.2), draw(strata, 50, 3, twice=0.2)
+    assert len({frozenset(one.episode for one in drawn if one.labels_wanted == 2) for drawn in other}) == 2
+    for twice in (-0.1, 1.1, float("nan")):
+        with pytest.raises(SpecError, match="share of items that are labelled twice"):
+            draw(strata, 25, 3, twice=twice)
+
+
+@pytest.mark.parametrize(
+    ("score", "subgoals", "name"),
+    [
+        (1.0, 2, "gsm8k · right · 1-2 subgoals"), (0.0, 3, "gsm8k · wrong · 3-4 subgoals"),
+        (0.99, 5, "gsm8k · wrong · 5+ subgoals"), (None, 0, "gsm8k · no score · no subgoals"),
+    ],
+)  # fmt: skip
+def test_strata_of_runs(score, subgoals, name):
+    assert stratum_of_run("gsm8k", score, subgoals) == name
+
+
+def test_an_audit_of_runs_reports_how_far_the_metric_agrees_with_people():
+    """In the large stratum it agrees on 3 of 4, in the small one on 0 of 1: 0.9 * 0.75 = 0.675. It says right of 3."""
+    runs = SimpleNamespace(name="first", query="", seed=0, population=100, kind="runs", twice=0.0)
+
+    def run(label: str, score: float | None, stratum: str = "large", weight: float = 18.0) -> Sampled:
+        return Sampled(0, 0, "", stratum, weight, {"ann": label} if label else {}, score)
+
+    samples = [run("right", 1.0), run("right", 1.0), run("wrong", 0.0), run("right", 0.5), run("unsure", 1.0)]
+    samples += [run("wrong", 1.0, "small", 5.0), run("right", None, "small", 5.0)]
+    report = make_audit_report(runs, samples)
+    assert "precision" not in report
+    assert report["share_right"]["share"] == pytest.approx(0.9 * 0.75 + 0.1 * 0.5)
+    metric = report["metric"]
+    assert (metric["items"], metric["agreed"], metric["share"]) == (5, 3, pytest.approx(0.675))
+    assert (metric["right_for_people_only"], metric["right_for_metric_only"]) == (1, 1)
+    assert metric["kappa"] == pytest.approx((3 / 5 - 13 / 25) / (1 - 13 / 25))
+    assert make_audit_report(runs, [run("", 1.0), run("right", None)])["metric"] is None
+
+
+def test_a_list_in_one_file_is_of_another_program_and_lines_are_as_before(tmp_path):
+    file = tmp_path / "labels.json"
+    file.write_text(json.dumps([{"data": {"place": 1}, "annotations": []}]))
+    assert read_labels(file, "first", PLACES, "ann") == []
+    file.write_text('[{"place": 1, "label": "right"}]')
+    with pytest.raises(BadRow, match="row 1: is neither a task of Label Studio"):
+        read_labels(file, "first", PLACES, "ann")
+    file.write_text("[1]\n[2]\n")
+    with pytest.raises(BadRow, match="row 1: is not a JSON object"):
+        read_labels(file, "first", PLACES, "ann")

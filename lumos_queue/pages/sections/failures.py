@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from db.artifacts import load_artifact
 from db.outcomes import FailedEpisode, find_failures, find_right
-from db.reading import get_trajectory
+from db.reading import Trajectory, get_trajectory
 from lumos_queue.pages.blocks import Block, Episodes, Text
 from lumos_queue.pages.choice import Choice, choose, tell_how
 from lumos_queue.pages.limits import PageLimits
@@ -60,12 +60,13 @@ def _metric(job: JobMaterial) -> str:
 
 
 def _read(connection: Connection, choice: Choice) -> ReadFailure:
-    other = None if choice.right is None else _read_episode(connection, *choice.right)
-    return ReadFailure(choice, _read_episode(connection, choice.job, choice.failed.ordinal), other)
+    other = None if choice.right is None else read_episode(connection, get_trajectory(connection, *choice.right))
+    failed = get_trajectory(connection, choice.job, choice.failed.ordinal)
+    return ReadFailure(choice, read_episode(connection, failed), other)
 
 
-def _read_episode(connection: Connection, job: Any, ordinal: int) -> ReadEpisode:
-    trajectory = get_trajectory(connection, job, ordinal)
+def read_episode(connection: Connection, trajectory: Trajectory) -> ReadEpisode:
+    """The episode with those of its pictures that a page can hold."""
     pictures = []
     for one in list_pictures(connection, trajectory, shown_to_models=True):
         label = f"{one['of']}: {one['media_type'] or 'file'} {one['sha256'][:12]}…"
@@ -81,7 +82,7 @@ def failures(material: Material, read: Sequence[ReadFailure], limits: PageLimits
     several = sum(job.row.kind == "evaluate" for job in material.jobs) > 1
     shown, room = [], limits.pictures
     for one in read:
-        pictures, room = _show_pictures(one.episode, room)
+        pictures, room = show_pictures(one.episode, room)
         shown.append(show_episode(one.episode.found, _title(one.choice), limits, pictures, _show_other(one, limits)))
     yield Text(f"{plural(len(shown), 'failure')}. {tell_how(several)}")
     yield Episodes(shown)
@@ -96,11 +97,11 @@ def _title(choice: Choice) -> str:
 def _show_other(one: ReadFailure, limits: PageLimits) -> ShownEpisode | None:
     if one.other is None or not limits.others:
         return None
-    pictures, _ = _show_pictures(one.other, 0)
+    pictures, _ = show_pictures(one.other, 0)
     return show_episode(one.other.found, "the same task, right", limits, pictures)
 
 
-def _show_pictures(episode: ReadEpisode, room: int) -> tuple[list[ShownPicture], int]:
+def show_pictures(episode: ReadEpisode, room: int) -> tuple[list[ShownPicture], int]:
     """The pictures of an episode, those for which there is no room named only; and how many bytes are left."""
     shown = []
     for label, media_type, data in episode.pictures[:40]:

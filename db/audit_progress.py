@@ -1,0 +1,150 @@
+"""How far audits are: the list of them, what each person has done of one, and the labels that were given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, case, func, select
+
+from db.conditions import is_among, is_one_of
+from db.filter_sql import newest_score
+from db.models import Audit, AuditSample, EpisodeRow, Item, Label
+from db.reservations import SECONDS
+
+MIN_GAP = 0.2  #: seconds between two labels of a person: those of a file are stored at once
+
+
+@dataclass(frozen=True, slots=True)
+class ListedAudit:
+    """An audit, and how much of it is done."""
+
+    row: Any
+    places: int
+    labelled: int  #: places that have all labels they want
+    people: int
+
+
+@dataclass(frozen=True, slots=True)
+class PersonsProgress:
+    """What one person has done of an audit."""
+
+    person: str
+    labelled: int  #: places
+    left: int  #: places that this person can still label
+    per_hour: float | None  #: while at work, that is between two labels no further apart than a reservation lasts
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPlace:
+    """A place with the newest label of each person."""
+
+    place: int
+    name: str  #: JOB-NUMBER
+    stratum: str
+    score: float | None
+    labels_left: int
+    labels: Sequence[Any]  #: rows of Label
+
+
+def list_audits(connection: Connection, limit: int, before: str = "") -> list[ListedAudit]:
+    """The newest first; `before`: an audit's name, only older ones."""
+    wanted = select(Audit.__table__).order_by(Audit.created_at.desc(), Audit.name.desc()).limit(limit)
+    last: Any = connection.execute(select(Audit.created_at, Audit.name).where(Audit.name == before)).first()
+    if last is not None:
+        is_older = Audit.created_at < last.created_at
+        wanted = wanted.where(is_older | ((Audit.created_at == last.created_at) & (Audit.name < last.name)))
+    rows = list(connection.execute(wanted))
+    names = [row.name for row in rows]
+    places = {
+        audit: (count, done)
+        for audit, count, done in connection.execute(
+            select(AuditSample.audit, func.count(), func.sum(case((AuditSample.labels_left == 0, 1), else_=0)))
+            .where(is_one_of(AuditSample.audit, names))
+            .group_by(AuditSample.audit)
+        )
+    }
+    people = {
+        audit: count
+        for audit, count in connection.execute(
+            select(Label.audit, func.count(Label.labeller.distinct()))
+            .where(Label.audit.is_not(None), is_one_of(Label.audit, names))
+            .group_by(Label.audit)
+        )
+    }
+    return [ListedAudit(row, *places.get(row.name, (0, 0)), people.get(row.name, 0)) for row in rows]
+
+
+def count_left(connection: Connection, audit: str) -> int:
+    """How many labels the audit still needs."""
+    left = select(func.coalesce(func.sum(AuditSample.labels_left), 0))
+    return connection.execute(left.where(AuditSample.audit == audit, AuditSample.labels_left > 0)).scalar_one()
+
+
+def count_own(connection: Connection, audit: str, person: str) -> int:
+    """How many places of the audit the person has labelled."""
+    own = Label.audit == audit, Label.labeller == person, Label.position.is_(None)
+    return connection.execute(select(func.count(Label.episode.distinct())).where(*own)).scalar_one()
+
+
+def progress_by_person(connection: Connection, audit: str) -> list[PersonsProgress]:
+    """Of everybody who has labelled in it, by name."""
+    of_audit = Label.audit == audit, Label.position.is_(None)
+    done = connection.execute(
+        select(Label.labeller, func.count(Label.episode.distinct()))
+        .where(*of_audit)
+        .group_by(Label.labeller)
+        .order_by(Label.labeller)
+    ).all()
+    is_open = AuditSample.audit == audit, AuditSample.labels_left > 0
+    whole = connection.execute(select(func.count()).select_from(AuditSample).where(*is_open)).scalar_one()
+    own = {
+        person: count
+        for person, count in connection.execute(
+            select(Label.labeller, func.count(Label.episode.distinct()))
+            .join(AuditSample, AuditSample.episode == Label.episode)
+            .where(*of_audit, *is_open)
+            .group_by(Label.labeller)
+        )
+    }
+    before = func.lag(Label.labelled_at).over(partition_by=Label.labeller, order_by=Label.id)
+    gaps = select(Label.labeller, (Label.labelled_at - before).label("gap")).where(*of_audit).subquery()
+    pace = {
+        person: 3600 * count / seconds
+        for person, count, seconds in connection.execute(
+            select(gaps.c.labeller, func.count(), func.sum(gaps.c.gap))
+            .where(gaps.c.gap >= MIN_GAP, gaps.c.gap <= SECONDS)
+            .group_by(gaps.c.labeller)
+        )
+    }
+    return [PersonsProgress(person, count, whole - own.get(person, 0), pace.get(person)) for person, count in done]
+
+
+def labelled_places(connection: Connection, audit: str, limit: int, after: int = 0) -> list[LabelledPlace]:
+    """Places that have a label, in order; `after`: a place, only later ones."""
+    of_audit = Label.audit == audit, Label.position.is_(None)
+    has_label = select(Label.id).where(*of_audit, Label.episode == AuditSample.episode).exists()
+    rows = connection.execute(
+        select(AuditSample.__table__, Item.job, Item.ordinal, newest_score(connection).label("score"))
+        .join(Item, Item.id == AuditSample.episode)
+        .join(EpisodeRow, EpisodeRow.id == AuditSample.episode)
+        .where(AuditSample.audit == audit, AuditSample.place > after, has_label)
+        .order_by(AuditSample.place)
+        .limit(limit)
+    ).all()
+    newest: dict[int, dict[str, Any]] = {}
+    given = select(Label.__table__).where(*of_audit, is_among(Label.episode, [row.episode for row in rows]))
+    for label in connection.execute(given.order_by(Label.id)):
+        newest.setdefault(label.episode, {})[label.labeller] = label
+    return [
+        LabelledPlace(
+            row.place,
+            f"{row.job}-{row.ordinal}",
+            row.stratum,
+            row.score,
+            row.labels_left,
+            list(newest.get(row.episode, {}).values()),
+        )
+        for row in rows
+    ]

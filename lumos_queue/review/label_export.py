@@ -1,0 +1,44 @@
+"""The places of an audit with their labels, as a file for a program in which people label."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.audits import Sampled
+from db.labels import newest_of_audit
+from db.named import trajectory_of
+from lumos_queue.reports.trajectory import trajectory_as_json
+from lumos_queue.review.argilla import write_record
+from lumos_queue.review.exported import ExportedPlace, GivenLabel, texts_of
+from lumos_queue.review.label_studio import write_task
+from lumos_queue.scoring.sampling import judged_by
+
+FORMATS: Mapping[str, Callable[[ExportedPlace], dict[str, Any]]] = {"label-studio": write_task, "argilla": write_record}
+
+
+def write_labels(connection: Connection, audit: str, samples: Sequence[Sampled], form: str) -> bytes:
+    """All places in one of FORMATS. A suggestion is in it only where nobody will label any more."""
+    write = FORMATS[form]
+    parts = [json.dumps(write(one), ensure_ascii=False) for one in _export(connection, audit, samples)]
+    return ("[\n" + ",\n".join(parts) + "\n]\n").encode()
+
+
+def _export(connection: Connection, audit: str, samples: Sequence[Sampled]) -> Iterator[ExportedPlace]:
+    labels: dict[int, list[GivenLabel]] = {}
+    for (episode, labeller), (value, note) in newest_of_audit(connection, audit).items():
+        labels.setdefault(episode, []).append(GivenLabel(labeller, value, note))
+    for one in samples:
+        trajectory = trajectory_of(connection, one.episode)
+        yield ExportedPlace(
+            audit=audit,
+            place=one.place,
+            episode=one.name,
+            texts=texts_of(trajectory_as_json(trajectory)),
+            labels=labels.get(one.episode, []),
+            suggestion="" if one.labels_left else judged_by(one.score),
+            metric=trajectory.job.main_metric,
+        )

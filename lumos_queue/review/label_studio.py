@@ -1,0 +1,110 @@
+"""Labels as Label Studio's JSON has them: https://labelstud.io/guide/task_format
+
+A file is a list of tasks. Written and read of each:
+
+    data.episode, data.place, data.audit     which place it is; beside them the texts that a labeller reads
+    annotations[]                            one for each person; those with was_cancelled are left out
+    annotations[].result[]                   from_name `label`, type `choices`: value.choices, one text
+                                             from_name `note`, type `textarea`: value.text, a list of lines
+                                             from_name `labeller`, type `textarea`: who, where that is not the account
+    annotations[].completed_by               read only: an account's email, or its number
+    predictions[]                            written only: the metric's suggestion, once a place has all its labels
+
+completed_by is not written: Label Studio refuses accounts that it does not know. The interface of a project for such a
+file is CONFIG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from lumos_queue.errors import BadRow
+from lumos_queue.review.exported import ExportedPlace
+
+CONFIG = """\
+<View>
+  <Text name="question" value="$question"/>
+  <Text name="steps" value="$steps"/>
+  <Text name="answer" value="$answer"/>
+  <Text name="gold" value="$gold"/>
+  <Choices name="label" toName="question" choice="single" required="true">
+    <Choice value="right"/><Choice value="wrong"/><Choice value="unsure"/>
+  </Choices>
+  <TextArea name="note" toName="question"/>
+  <TextArea name="labeller" toName="question"/>
+</View>
+"""
+
+
+def write_task(one: ExportedPlace) -> dict[str, Any]:
+    """A place as a task."""
+    data = {"audit": one.audit, "place": one.place, "episode": one.episode, **one.texts}
+    annotations = []
+    for label in one.labels:
+        result = [_result("label", "choices", [label.value]), _result("labeller", "textarea", [label.labeller])]
+        if label.note:
+            result.append(_result("note", "textarea", label.note.split("\n")))
+        annotations.append({"result": result, "was_cancelled": False, "ground_truth": False})
+    told = _result("label", "choices", [one.suggestion])
+    predictions = [{"model_version": one.metric, "result": [told]}] if one.suggestion else []
+    return {"id": one.place, "data": data, "annotations": annotations, "predictions": predictions}
+
+
+def is_task(row: Mapping[str, Any]) -> bool:
+    return isinstance(row.get("data"), dict)
+
+
+def read_task(number: int, row: Mapping[str, Any], audit: str) -> Iterator[dict[str, Any]]:
+    """The labels of a task as rows of labels (review.label_files). Raises BadRow."""
+    data = row["data"]
+    if data.get("audit", audit) != audit:
+        raise BadRow(number, "data.audit", f"'{str(data['audit'])[:40]}' is another audit than '{audit}'")
+    where = {name: data[name] for name in ("episode", "place") if name in data}
+    where.pop("place", None) if "episode" in where else None
+    annotations = row.get("annotations", [])
+    if not isinstance(annotations, list) or not all(isinstance(one, dict) for one in annotations):
+        raise BadRow(number, "annotations", "is not a list of objects")
+    for one in annotations:
+        result = one.get("result", [])
+        if not isinstance(result, list) or not all(isinstance(part, dict) for part in result):
+            raise BadRow(number, "annotations.result", "is not a list of objects")
+        choices = _values(number, result, "label", "choices")
+        if one.get("was_cancelled") or not choices:  # skipped, or submitted empty
+            continue
+        if len(choices) > 1:
+            raise BadRow(number, "annotations.result", f"has {len(choices)} choices for 'label': expected one")
+        note = "\n".join(_values(number, result, "note", "text"))
+        yield where | {"label": choices[0], "note": note} | _who(number, one, result)
+
+
+def _who(number: int, annotation: Mapping[str, Any], result: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The labeller, who may be in the result, or the account; nobody where neither is there."""
+    if named := _values(number, result, "labeller", "text"):
+        return {"as": " ".join(named)}
+    account = annotation.get("completed_by")
+    if isinstance(account, dict):
+        account = account.get("email") or account.get("id")
+    if isinstance(account, int) and not isinstance(account, bool):
+        return {"as": f"label-studio user {account}"}
+    return {"as": account} if isinstance(account, str) and account else {}
+
+
+def _values(number: int, result: Sequence[Mapping[str, Any]], name: str, key: str) -> list[str]:
+    """The texts of the parts of a result that have this name."""
+    found: list[str] = []
+    for part in result:
+        if part.get("from_name") != name:
+            continue
+        value = part.get("value")
+        texts = value.get(key) if isinstance(value, dict) else None
+        texts = [texts] if isinstance(texts, str) else texts
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise BadRow(number, f"annotations.result.{name}", f"has no list of texts in value.{key}")
+        found += texts
+    return found
+
+
+def _result(name: str, kind: str, values: Sequence[str]) -> dict[str, Any]:
+    key = "choices" if kind == "choices" else "text"
+    return {"from_name": name, "to_name": "question", "type": kind, "value": {key: list(values)}}

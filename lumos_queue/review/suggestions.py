@@ -1,0 +1,45 @@
+"""What models and metrics say of an episode: a suggestion, which a labeller sees only after the own label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from db.models import EpisodeRow, JobRow, ScoreRow
+from lumos_queue.scoring.sampling import AuditKind, judged_by
+
+MAX_METRICS = 3  #: that are told
+HIDDEN_FIELDS = ("scores", "verdicts", "earlier_endings")  #: of a trajectory: lists of what was judged
+
+
+def without_suggestions(found: Mapping[str, Any]) -> dict[str, Any]:
+    """A trajectory (reports.trajectory.trajectory_as_json) without what anything judged of it."""
+    return {name: [] if name in HIDDEN_FIELDS else value for name, value in found.items()}
+
+
+def read_suggestions(connection: Connection, episode: int, kind: str) -> list[str]:
+    """In words, the main metric's first: `accuracy says wrong`; of an annotation what the acceptance check says."""
+    row: Any = connection.execute(
+        select(EpisodeRow.level, JobRow.main_metric)
+        .join(JobRow, JobRow.id == EpisodeRow.job)
+        .where(EpisodeRow.id == episode)
+    ).first()
+    if row is None:
+        return []
+    scores = connection.execute(
+        select(ScoreRow.metric, ScoreRow.version, ScoreRow.value).where(ScoreRow.episode == episode)
+    )
+    newest: dict[str, float] = {}
+    for metric, _, value in sorted(scores, key=lambda one: one.version.encode()):
+        newest[metric] = value
+    if kind == AuditKind.ANNOTATIONS:
+        return [f"the check accepts it ({row.level})"]
+    names = sorted(newest, key=lambda metric: (metric != row.main_metric, metric))
+    return [_tell(metric, newest[metric]) for metric in names[:MAX_METRICS]]
+
+
+def _tell(metric: str, value: float) -> str:
+    exact = "" if value in (0, 1) else f" ({value:g})"
+    return f"{metric.replace('_', ' ')} says {judged_by(value)}{exact}"

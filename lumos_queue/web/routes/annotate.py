@@ -1,0 +1,123 @@
+"""Labelling the places of an audit one after the other, by keyboard alone."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form
+from sqlalchemy import Connection
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from db.audit_progress import count_left, count_own
+from db.audits import get_audit
+from db.labels import VALUES
+from db.named import trajectory_of
+from db.reservations import Reserved, Turn, reserve_next, skip_place, store_label, take_back_label
+from lumos_queue.errors import SpecError
+from lumos_queue.pages.limits import PageLimits
+from lumos_queue.pages.sections.failures import read_episode, show_pictures
+from lumos_queue.pages.trajectories import ShownEpisode, show_episode
+from lumos_queue.review.suggestions import read_suggestions, without_suggestions
+from lumos_queue.util.sanitize import storable
+from lumos_queue.web.addresses import address_of_audit
+from lumos_queue.web.rendering import render, render_part
+from lumos_queue.web.visits import Annotating, AnnotatorReading, NotFound, Visit
+
+router = APIRouter()
+#: Of an episode that is judged: prompts are left out, so that the next one is there at once.
+LIMITS = PageLimits(text=6_000, prompt=0, steps=200, pictures=1_000_000, others=False, rows=0, points=0)
+MAX_NOTE = 4_000  #: characters
+KEYS = dict(zip(("1", "2", "3"), VALUES, strict=True))
+Place = Annotated[int, Form(ge=1, le=2**31 - 1)]
+Token = Annotated[str, Form(max_length=100)]
+
+
+@router.get("/annotate/{name}")
+def annotate_page(visit: AnnotatorReading, name: str) -> Response:
+    """The next place, which is reserved for whoever asks."""
+    audit = _find(visit, name)
+    turn = reserve_next(visit.site.database, audit.name, visit.person.name)
+    return render(visit, "annotate.html", **_values(visit, audit, turn))
+
+
+@router.post("/annotate/{name}/label")
+def label_place(
+    visit: Annotating,
+    name: str,
+    place: Place,
+    reservation: Token,
+    value: Annotated[str, Form(max_length=100)] = "",
+    note: Annotated[str, Form(max_length=2 * MAX_NOTE)] = "",
+) -> Response:
+    """Store a label; then the next place."""
+    note = note.strip()
+    if len(note) > MAX_NOTE:
+        raise SpecError(f"A note has at most {MAX_NOTE:,} characters: this one has {len(note):,}.")
+    audit, person = _find(visit, name), visit.person.name
+    turn = store_label(visit.site.database, audit.name, person, place, reservation, value, note)
+    return _answer(visit, audit, turn, f"Place {turn.place}: {turn.value}", suggests=True)
+
+
+@router.post("/annotate/{name}/skip")
+def skip(visit: Annotating, name: str, place: Place, reservation: Token) -> Response:
+    """Put a place off; then the next one."""
+    audit = _find(visit, name)
+    turn = skip_place(visit.site.database, audit.name, visit.person.name, place, reservation)
+    return _answer(visit, audit, turn, f"Place {turn.place} comes again at the end")
+
+
+@router.post("/annotate/{name}/undo")
+def undo(visit: Annotating, name: str) -> Response:
+    """Take back the newest own label, and show its place again."""
+    audit = _find(visit, name)
+    turn = take_back_label(visit.site.database, audit.name, visit.person.name)
+    return _answer(visit, audit, turn, f"Place {turn.place}: the label '{turn.value}' is taken back")
+
+
+def find_audit(connection: Connection, name: str) -> Any:
+    """The audit of that name. Raises NotFound."""
+    try:
+        return get_audit(connection, storable(name)[0])
+    except SpecError as error:
+        raise NotFound(str(error)) from None
+
+
+def _find(visit: Visit, name: str) -> Any:
+    with visit.site.reading() as connection:
+        return find_audit(connection, name)
+
+
+def _answer(visit: Visit, audit: Any, turn: Turn, told: str, suggests: bool = False) -> Response:
+    """What became of a form and the next place: as a part for the page that is open, else as the page again."""
+    if turn.problem:
+        told = turn.problem
+    elif suggests and turn.episode is not None:
+        with visit.site.reading() as connection:
+            told = "; ".join([told, *read_suggestions(connection, turn.episode, audit.kind)])
+    told = told if told.endswith(".") else told + "."
+    if "hx-request" in visit.request.headers:
+        values = _values(visit, audit, turn) | {"told": told, "wrong": bool(turn.problem)}
+        return HTMLResponse(render_part("annotate_answer.html", visit=visit, token=visit.session.token, **values))
+    visit.session.tell(told, bool(turn.problem))
+    return RedirectResponse(address_of_audit(audit.name), 303)
+
+
+def _values(visit: Visit, audit: Any, turn: Turn) -> dict[str, Any]:
+    """What the templates of a place show."""
+    with visit.site.reading() as connection:
+        return {
+            "audit": audit,
+            "reserved": turn.next,
+            "shown": _show(connection, turn.next) if turn.next else None,
+            "own": count_own(connection, audit.name, visit.person.name),
+            "left": count_left(connection, audit.name),
+            "keys": KEYS,
+            "max_note": MAX_NOTE,
+        }
+
+
+def _show(connection: Connection, reserved: Reserved) -> ShownEpisode:
+    """The episode without what metrics, checks and other people say of it."""
+    read = read_episode(connection, trajectory_of(connection, reserved.episode))
+    pictures, _ = show_pictures(read, LIMITS.pictures)
+    return show_episode(without_suggestions(read.found), "", LIMITS, pictures)

@@ -1,0 +1,178 @@
+"""Audits: the list of them, a new one, and what the labels of one say."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, File, Form, UploadFile
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from db.audit_progress import labelled_places, list_audits, progress_by_person
+from db.audits import count_members, draw_audit, samples_of
+from db.labels import add_labels, new_labels
+from db.web_actions import add_action
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.reports.audit import make_audit_report
+from lumos_queue.review.label_export import FORMATS, write_labels
+from lumos_queue.review.label_files import parse_labels
+from lumos_queue.scoring.sampling import AuditKind
+from lumos_queue.submission.filters import read_where
+from lumos_queue.util.sanitize import storable
+from lumos_queue.web.addresses import address_of_audit
+from lumos_queue.web.rendering import render, render_part
+from lumos_queue.web.routes.annotate import find_audit
+from lumos_queue.web.visits import Operating, OperatorReading, Reading, Visit
+
+router = APIRouter()
+PAGE = 50  #: audits, or places
+MAX_POPULATION = 200_000  #: of an audit that is drawn here: more take long, and are drawn by the command line
+MAX_EXPORT = 2_000  #: places, each with its episode
+MAX_UPLOAD = 16_000_000  #: bytes of a file of labels: below what a request may have
+MAX_SIZE, MAX_SEED = 100_000, 2**31 - 1
+
+
+@router.get("/annotate")
+def audits_page(visit: Reading, before: str = "") -> Response:
+    """The newest audits, and how far they are."""
+    with visit.site.reading() as connection:
+        found = list_audits(connection, PAGE + 1, storable(before)[0])
+    return render(visit, "audits.html", audits=found[:PAGE], more=len(found) > PAGE, address=address_of_audit)
+
+
+@router.get("/annotate/new")
+def new_page(visit: OperatorReading, where: str = "", kind: str = "") -> Response:
+    """The form of a new audit: first what it is drawn from, then the rest."""
+    return _new(visit, storable(where)[0], storable(kind)[0])
+
+
+@router.get("/annotate/new/count")
+def count_part(visit: OperatorReading, where: str = "", kind: str = AuditKind.ANNOTATIONS) -> Response:
+    """How many episodes an audit would be drawn from, up to a bound."""
+    try:
+        wanted, of = read_where(visit.site.database, storable(where)[0]), _read_kind(kind)
+        with visit.site.reading() as connection:
+            count = count_members(connection, wanted, of, MAX_POPULATION)
+    except SpecError as error:
+        return HTMLResponse(render_part("audit_count.html", count=0, most=MAX_POPULATION, wrong=str(error)))
+    return HTMLResponse(render_part("audit_count.html", count=count, most=MAX_POPULATION, wrong=""))
+
+
+@router.post("/annotate/new")
+def draw_new(
+    visit: Operating,
+    name: Annotated[str, Form(max_length=1_000)] = "",
+    where: Annotated[str, Form(max_length=10_000)] = "",
+    kind: Annotated[str, Form(max_length=100)] = AuditKind.ANNOTATIONS,
+    size: Annotated[int, Form(ge=1, le=MAX_SIZE)] = 100,
+    twice: Annotated[float, Form(ge=0, le=1)] = 0.0,
+    seed: Annotated[int, Form(ge=0, le=MAX_SEED)] = 0,
+) -> Response:
+    """Draw it."""
+    site, name, where = visit.site, name.strip(), storable(where)[0]
+    try:
+        of, wanted = _read_kind(kind), read_where(site.database, where)
+        with site.reading() as connection:
+            if count_members(connection, wanted, of, MAX_POPULATION) > MAX_POPULATION:
+                raise SpecError(
+                    f"More than {MAX_POPULATION:,} episodes answer this filter: give a narrower one, or draw the audit "
+                    "with: lumos audit draw"
+                )
+        drawn = draw_audit(site.database, name, wanted, size, seed, of, twice)
+    except SpecError as error:
+        given = {"name": storable(name)[0], "size": size, "twice": twice, "seed": seed}
+        return _new(visit, where, storable(kind)[0], str(error), **given)
+    detail = f"{len(drawn):,} of {of} where '{where}', seed {seed}, {twice:g} of them twice"
+    add_action(site.database, visit.person.name, "draw audit", name, detail)
+    visit.session.tell(f"The audit has {len(drawn):,} places.")
+    return RedirectResponse(address_of_audit(name), 303)
+
+
+@router.get("/annotate/{name}/labels")
+def labels_page(visit: Reading, name: str, after: int = 0) -> Response:
+    """All labels with their notes, and what they say together."""
+    after = min(max(after, 0), MAX_SEED)
+    with visit.site.reading() as connection:
+        audit = find_audit(connection, name)
+        found = labelled_places(connection, audit.name, PAGE + 1, after)
+    places = [(one, _is_hidden(visit, one)) for one in found[:PAGE]]
+    return render(
+        visit, "audit_labels.html", audit=audit, places=places, more=len(found) > PAGE, formats=tuple(FORMATS),
+        address=address_of_audit(audit.name), max_bytes=MAX_UPLOAD,
+    )  # fmt: skip
+
+
+@router.get("/annotate/{name}/report")
+def audit_report(visit: Reading, name: str) -> Response:
+    """What the labels measure, who gave them and how far labellers agree: a part of that page, or a page of its own."""
+    with visit.site.reading() as connection:
+        audit = find_audit(connection, name)
+        report = make_audit_report(audit, samples_of(connection, audit.name))
+        people = progress_by_person(connection, audit.name)
+    values = {"audit": audit, "report": report, "people": people}
+    if "hx-request" in visit.request.headers:
+        return HTMLResponse(render_part("audit_report_part.html", **values))
+    return render(visit, "audit_report.html", address=address_of_audit(audit.name), **values)
+
+
+@router.post("/annotate/{name}/labels")
+def store_file(visit: Operating, name: str, file: Annotated[UploadFile, File()]) -> Response:
+    """Store the labels of a file: all of them, or none."""
+    data = file.file.read(MAX_UPLOAD + 1)
+    shown = storable(file.filename or "the file")[0][:100]
+    if len(data) > MAX_UPLOAD:
+        raise SpecError(f"'{shown}' has more than {MAX_UPLOAD:,} bytes: store it with lumos audit label --from.")
+    with visit.site.reading() as connection:
+        audit = find_audit(connection, name)
+        samples = samples_of(connection, audit.name)
+        labels = new_labels(connection, parse_labels(data, shown, audit.name, samples, visit.person.name))
+    add_labels(visit.site.database, labels)
+    add_action(visit.site.database, visit.person.name, "store labels", audit.name, f"{len(labels):,} from '{shown}'")
+    visit.session.tell(f"{len(labels):,} labels are stored." if labels else "The file has no label that is new.")
+    return RedirectResponse(address_of_audit(audit.name, "labels"), 303)
+
+
+@router.get("/annotate/{name}/export")
+def export_labels(visit: OperatorReading, name: str, format: str = "label-studio") -> Response:
+    """The places with their labels, as a file for another program."""
+    if format not in FORMATS:
+        raise unknown("format", format[:40], FORMATS)
+    with visit.site.reading() as connection:
+        audit = find_audit(connection, name)
+        samples = samples_of(connection, audit.name)
+        if len(samples) > MAX_EXPORT:
+            raise SpecError(
+                f"The audit has {len(samples):,} places, and a page writes up to {MAX_EXPORT:,}: write them with "
+                "lumos audit export."
+            )
+        data = write_labels(connection, audit.name, samples, format)
+    file = f"{audit.name}.{format}.json"
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(file, safe='')}"}
+    return Response(data, media_type="application/json", headers=headers)
+
+
+def _new(visit: Visit, where: str, kind: str, wrong: str = "", **given: Any) -> Response:
+    if kind and not wrong:
+        try:
+            _read_kind(kind)
+            read_where(visit.site.database, where)
+        except SpecError as error:
+            wrong = str(error)
+    values = {"name": "", "size": 100, "twice": 0.2, "seed": 0} | given
+    is_ready = bool(kind) and (not wrong or bool(given))
+    return render(
+        visit, "audit_new.html", 400 if wrong else 200, where=where, kind=kind or AuditKind.ANNOTATIONS, wrong=wrong,
+        is_ready=is_ready, kinds=tuple(AuditKind), max_size=MAX_SIZE, max_seed=MAX_SEED, **values,
+    )  # fmt: skip
+
+
+def _read_kind(kind: str) -> AuditKind:
+    if kind not in tuple(AuditKind):
+        raise unknown("kind of audit", kind[:40], AuditKind)
+    return AuditKind(kind)
+
+
+def _is_hidden(visit: Visit, one: Any) -> bool:
+    """Whether the labels of others must not be shown yet: the person can still label the place."""
+    own = any(label.labeller == visit.person.name for label in one.labels)
+    return visit.may("annotator") and one.labels_left > 0 and not own
