@@ -82,6 +82,7 @@ def serving(database: Database, door: Door | None = None, **settings: Any) -> It
     own = Settings(database_url=database.url, user="ann@here", **settings)
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
+    listening.listen(128)  # at once: who connects before it serves waits
     port = listening.getsockname()[1]
     site = Site(own, database, door or TokenDoor("ann@here"), LiveJobs(database, own), f"lumos-{port}", False)
     url = f"http://127.0.0.1:{port}"

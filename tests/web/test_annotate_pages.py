@@ -320,6 +320,7 @@ PATHS = ["/annotate", "/annotate/new", "/annotate/new?kind=runs&where=nonsense",
          "/annotate/first", "/annotate/first/labels", "/annotate/first/report"]  # fmt: skip
 
 
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("path", PATHS)
 def test_pages_are_for_everybody(explorer, database, chromium, path):
     rows = tasks_of(6)

@@ -274,6 +274,7 @@ def test_a_person_makes_a_build_by_keyboard(explorer, page):
     assert Path(explorer.site.settings.home / "builds" / "typed" / MANIFEST).is_file()
 
 
+@pytest.mark.parametrize("stored", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     ("path", "last"),
     [

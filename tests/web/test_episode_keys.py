@@ -66,6 +66,7 @@ def test_episodes_are_gone_through_and_labelled_by_single_keys(explorer, databas
     assert labelled(database, job) == [(0, "wrong"), (1, "unsure")]
 
 
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("path", PATHS)
 def test_pages_are_for_everybody(explorer, chromium, database, jobs, path):
     with database.engine.connect() as connection:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from sqlalchemy import update
 
 from db.models import JobRow
 from db.web_actions import list_actions
 from tests.scored_jobs import scored_job
 from tests.stored import state
+from tests.web.for_everybody import check_for_everybody
 
 HOSTILE = "<script>document.title='run'</script>\u202e \x1b[31m"
 
@@ -88,17 +88,7 @@ def test_an_open_page_follows_the_job_until_it_ends(explorer, database, page):
     page.get_by_text("failed: no GPU <b>here</b>").wait_for()
 
 
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("path", ["/jobs", "/jobs/{job}", "/jobs?where=nonsense", "/jobs/{job}/report", "/jobs/zzzz"])
 def test_pages_are_for_everybody(explorer, chromium, job, path):
-    for scheme, width in (("light", 1280), ("dark", 390)):
-        context = chromium.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
-        page = context.new_page()
-        page.goto(explorer.login_url)
-        page.goto(explorer.url + path.format(job=job))
-        page.wait_for_load_state("networkidle") if path.endswith("report") else page.wait_for_timeout(300)
-        assert page.title() != "run"
-        found = Axe().run(page)
-        assert found.violations_count == 0, found.generate_report()
-        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert wide <= 0, "the page is wider than its window"
-        context.close()
+    check_for_everybody(chromium, explorer, path.format(job=job))

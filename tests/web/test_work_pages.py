@@ -112,6 +112,7 @@ def test_actions_are_for_operators_and_lead_to_what_was_changed(many, database, 
         assert many.client(name).get("/actions").status_code == 403
 
 
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("path", ["/workers", "/endpoints", "/actions"])
 def test_pages_are_for_everybody(explorer, chromium, database, job, path):
     claim(database, holder(database, job))
