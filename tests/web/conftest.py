@@ -28,8 +28,9 @@ def many(database) -> Iterator[Explorer]:
         yield served
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    """A browser for one file: as long as there is one, this thread's event loop runs, and asyncio.run cannot."""
     if not CHROMIUM.exists():
         message = f"needs {CHROMIUM}: apt install chromium"
         if os.environ.get("CI"):
