@@ -14,8 +14,8 @@ from tests.command_tree import all_commands
 
 #: Commands that store no job. Any other must take --name and --tag.
 STORES_NO_JOB = {
-    "approve", "audit draw", "audit label", "audit next", "audit report", "blame report", "budget", "cancel",
-    "compare", "data captions", "data get", "data list", "dataset build", "dataset diff", "dataset list",
+    "approve", "audit draw", "audit export", "audit label", "audit next", "audit report", "blame report", "budget",
+    "cancel", "compare", "data captions", "data get", "data list", "dataset build", "dataset diff", "dataset list",
     "data export-toolbench", "dataset export-compat", "dataset show", "dataset unify", "db backup", "db upgrade",
     "doctor", "endpoints", "episodes", "job", "jobs", "label", "models get", "models list", "models rm", "models show",
     "pause", "plugins", "rate", "report", "resume", "rm", "rollouts report", "score",
