@@ -53,13 +53,15 @@ class TopGroup(TableGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         aside = max(map(len, HEADINGS)) + 2
         first = aside + max(map(len, COMMANDS)) + 2
-        lines = ["Usage: lumos COMMAND [ARGS]...      What a command does: lumos COMMAND --help"]
+        lines = [
+            "Usage: lumos COMMAND [ARGS]...      What a command does: lumos COMMAND --help",
+            "Options: --version, --json (one JSON object as the last line), -h or --help",
+        ]
         for heading, commands in HEADINGS.items():
             lines.append("")
             for row, (name, one) in enumerate(commands.items()):
                 begin = f"{'' if row else heading:<{aside}}{name:<{first - aside}}"
                 lines += textwrap.wrap(begin + summarize(one), formatter.width, subsequent_indent=" " * first)
-        lines += ["", "Options: --version, --json (one JSON object as the last line), -h or --help"]
         formatter.write("\n".join(lines) + "\n")
 
 

@@ -13,6 +13,7 @@ from lumos_queue.cli.serving import Host
 
 
 def web(
+    context: typer.Context,
     host: Host = "127.0.0.1",
     port: Annotated[
         int | None,
@@ -68,6 +69,8 @@ def add_person(
     """
     import sys
 
+    if context.invoked_subcommand:
+        return
     from lumos_queue.models.folders import require_libraries
     from lumos_queue.util.launch_folder import from_launch
 

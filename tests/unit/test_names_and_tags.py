@@ -21,6 +21,7 @@ STORES_NO_JOB = {
     "pause", "plugins", "rate", "report", "resume", "rm", "rollouts report", "score",
     "serve experts", "serve model", "serve tools", "show",
     "tag", "up", "watch", "worker", "workers",
+    "web", "web add-person",
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import io
 import os
 import socket
 import subprocess
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from db.web_actions import list_actions
+from lumos_queue.cli.main import main
 from lumos_queue.errors import SpecError
 from lumos_queue.web.access.attempts import MAX_FAILURES, WINDOW_SECONDS, LoginAttempts
 from lumos_queue.web.access.doors import PasswordDoor
@@ -272,6 +274,12 @@ def test_a_person_that_cannot_be_written_is_told_of(tmp_path, name, role, passwo
 
 
 # The command
+
+
+def test_a_person_is_written_by_the_command(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("correct horse\n"))
+    assert main(["web", "add-person", str(tmp_path / "people.txt"), "anna", "--role", "reader"]) == 0
+    assert PasswordFile(tmp_path / "people.txt").check("anna", "correct horse").role == Role.READER
 
 
 def start(*arguments, home, **environment):

@@ -47,12 +47,16 @@ class Model:
 def submit(up: Up, endpoint: str, *further: str) -> str:
     """The id of an evaluation that the workers of the deployment begin with at once."""
     settings = up.settings()
+    addresses = {"LUMOS_DATABASE_URL": settings.database_url, "LUMOS_BROKER_URL": settings.broker_url}
     asked = ["evaluate", "wordmath", "--formulation", "one-pass", "--limit", str(TASKS), "--planner", endpoint]
     ran = subprocess.run(
         [sys.executable, "-m", "lumos_queue.cli.main", *asked, "--grounder", endpoint, *further],
-        env=os.environ | {"LUMOS_HOME": str(up.home), "LUMOS_DATABASE_URL": settings.database_url, "LUMOS_BROKER_URL": settings.broker_url},
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        env=os.environ | {"LUMOS_HOME": str(up.home)} | addresses,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return ran.stdout.split()[0]
 
 
