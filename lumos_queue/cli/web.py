@@ -40,6 +40,8 @@ def web(
     Jobs, episodes, labels and training sets in a browser. On this machine alone the printed address has a token; for
     other machines give --passwords.
     """
+    if context.invoked_subcommand:
+        return
     from lumos_queue.models.folders import WEB_LIBRARIES, require_libraries
     from lumos_queue.settings import check_page_address, read_settings
     from lumos_queue.util.launch_folder import from_launch
@@ -69,8 +71,6 @@ def add_person(
     """
     import sys
 
-    if context.invoked_subcommand:
-        return
     from lumos_queue.models.folders import require_libraries
     from lumos_queue.util.launch_folder import from_launch
 

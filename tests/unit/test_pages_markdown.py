@@ -68,7 +68,8 @@ def test_no_text_ends_a_code_block(text):
 def test_a_page_of_hostile_texts_holds_only_what_pages_are_made_of(text):
     shown = ShownEpisode(
         name=text, title=text, facts=[(text, text)], question=text, heads=(text, text, text),
-        rows=[[[(text, "dim")], [(text, "")], [(text, "bold"), (" ", "")]]], calls=[ShownCall("0", text, text, text, text)],
+        rows=[[[(text, "dim")], [(text, "")], [(text, "bold"), (" ", "")]]],
+        calls=[ShownCall("0", text, text, text, text)],
         pictures=[ShownPicture(text, "")], notes=[text],
     )  # fmt: skip
     blocks = [Text(text, warns=True), Table(text, [text, text], [[text, text]], text), Episodes([shown])]
