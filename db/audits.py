@@ -196,7 +196,11 @@ def samples_of(connection: Connection, audit: str) -> list[Sampled]:
     ]
 
 
-def next_of(samples: Sequence[Sampled], labeller: str) -> Sampled | None:
-    """The first place that the labeller has not labelled, and before all others one that needs a label."""
+def next_of(samples: Sequence[Sampled], labeller: str, divided: bool = False) -> Sampled | None:
+    """The first place that the labeller has not labelled.
+
+    `divided`: people divide the places among them, so one that needs a label comes before all others.
+    """
     own = [one for one in samples if labeller not in one.labels]
-    return next((one for one in own if one.labels_left), own[0] if own else None)
+    needed = (one for one in own if one.labels_left) if divided else iter(())
+    return next(needed, own[0] if own else None)

@@ -71,23 +71,28 @@ def draw(
 def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     """Show the next annotation or run to label.
 
-    Without its scores and verdicts, and without the labels of others. Those that need a label come first.
+    Without the labels of others; of runs, also without scores and verdicts. Where some places are labelled twice, those
+    that need a label come first.
     """
     from db.audits import get_audit, next_of, samples_of
     from db.named import trajectory_of
     from lumos_queue.cli.audit_tables import print_next
     from lumos_queue.reports.trajectory import trajectory_as_json
     from lumos_queue.review.suggestions import without_suggestions
+    from lumos_queue.scoring.sampling import AuditKind
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
     settings = read_settings()
     who = who or settings.user
     with database(settings) as opened, opened.engine.connect() as connection:
-        samples = samples_of(connection, get_audit(connection, name).name)
-        one = next_of(samples, who)
+        audit = get_audit(connection, name)
+        samples = samples_of(connection, audit.name)
+        one = next_of(samples, who, audit.twice > 0)
         left = sum(who not in sampled.labels for sampled in samples)
-        shown = without_suggestions(trajectory_as_json(trajectory_of(connection, one.episode))) if one else None
+        shown = trajectory_as_json(trajectory_of(connection, one.episode)) if one else None
+    if shown and audit.kind == AuditKind.RUNS:
+        shown = without_suggestions(shown)
     found = {
         "audit": name,
         "labeller": who,
