@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-long check structure faults kills campaign up performance mutants wheel docs docs-reference
+.PHONY: demo test test-long check structure faults kills campaign up performance mutants wheel docs docs-reference screenshots
 
 ## Install, migrate, and evaluate the starter agent with both formulations.
 demo: .venv/local
@@ -55,6 +55,10 @@ docs: .venv/docs
 ## Write the pages that are made from the code: docs/commands.md, docs/settings.md.
 docs-reference: .venv/dev
 	$(BIN)/python -m tests.reference_pages
+
+## Evaluate 2,000 tasks, and take a picture of every page of the explorer (six minutes): docs/pictures/explorer.
+screenshots: .venv/dev
+	$(BIN)/python -m tests.screenshots $(OPTIONS)
 
 ## Build the wheel that machines install from, dist/lumos_queue-VERSION-py3-none-any.whl.
 wheel:

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 MODELS = Path(__file__).resolve().parents[2] / "models" / "webshop"
 LIMIT = 30
 FIRST = "buys the first result"
@@ -17,6 +19,7 @@ def test_the_folder_is_as_small_as_a_starter():
     assert sum(path.stat().st_size for path in MODELS.rglob("*") if path.is_file()) < 6_000_000
 
 
+@pytest.mark.long
 def test_the_model_earns_more_than_buying_the_first_result(tmp_path):
     model = f"local:{MODELS / 'iterative'}"
     done = subprocess.run(

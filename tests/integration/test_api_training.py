@@ -47,6 +47,7 @@ def home(tmp_path, monkeypatch) -> Path:
     return tmp_path / "home"
 
 
+@pytest.mark.long
 def test_a_small_model_is_trained_and_the_same_request_is_the_same_job(build, model, tmp_path):  # noqa: F811
     asked = {"data": str(build), "start": str(model), "folder": tmp_path / "fit", "preset": "scratch", "steps": 2}
     job = lq.train("sft", **asked, batch=0, name="small", tags={"team": "maths"}).wait(timeout=300)

@@ -61,7 +61,7 @@ def home() -> Iterator[Path]:
         yield Path(folder).resolve()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def database(request, home, servers, monkeypatch) -> Iterator[Database]:
     """The old database, opened by the code of today, with the settings that the command line needs for it."""
     lines = write_files(home, read(MADE, places(home, *servers)))

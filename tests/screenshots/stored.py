@@ -9,9 +9,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from sqlalchemy import select
+
 from db.audits import samples_of
 from db.connection import open_database
 from db.labels import NewLabel, add_labels
+from db.models import Item
 from lumos_queue.settings import Settings
 from tests.conftest import ROOT
 
@@ -25,7 +28,7 @@ class Stored:
 
     jobs: tuple[str, str]
     wrong: str  #: an episode with a wrong answer
-    task: str  #: a task's row
+    task: int  #: key of its task
     audit: str = AUDIT
     build: str = BUILD
 
@@ -38,12 +41,21 @@ def store(home: Path, tasks: int) -> Stored:
     _lumos(home, "convert", "wordmath", "--deterministic", "--split", "train", "--limit", "300")
     if not (home / "builds" / BUILD).exists():
         where = "origin=converted level>=executed"
-        _lumos(home, "dataset", "build", BUILD, "--where", where)
         _lumos(home, "audit", "draw", AUDIT, "--where", where, "--size", "60")
         _label(home)
+        _lumos(home, "dataset", "build", BUILD, "--where", where)
     found = _lumos(home, "episodes", first, "--where", "score<1", "--limit", "1")["episodes"][0]["episode"]
-    row = _lumos(home, "show", found)["row"]
-    return Stored((first, second), found, row)
+    return Stored((first, second), found, _task_of(home, found))
+
+
+def _task_of(home: Path, episode: str) -> int:
+    database = open_database(Settings(home=home).database)
+    job, _, ordinal = episode.rpartition("-")
+    with database.engine.connect() as connection:
+        wanted = select(Item.task).where(Item.job == job, Item.ordinal == int(ordinal))
+        task = connection.execute(wanted).scalar_one()
+    database.close()
+    return task
 
 
 def _label(home: Path) -> None:

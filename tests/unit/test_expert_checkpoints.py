@@ -29,6 +29,7 @@ GIVEN: dict[str, list[bytes]] = {
     "Text to Image Generation": [b"a film in Paris"],
     "Image Editing": [PICTURE, b"the film is dull"],
 }
+SLOW = ("Text to Image Generation", "Image Editing")  #: half a minute each: they draw
 
 
 def run(expert: str, folder: Path) -> bytes:
@@ -45,7 +46,9 @@ def run(expert: str, folder: Path) -> bytes:
     return asyncio.run(main())
 
 
-@pytest.mark.parametrize("expert", tiny_experts.KINDS)
+@pytest.mark.parametrize(
+    "expert", [pytest.param(one, marks=pytest.mark.long) if one in SLOW else one for one in tiny_experts.KINDS]
+)
 def test_a_model_of_this_kind_runs_from_its_folder(expert, tmp_path):
     made = run(expert, tiny_experts.make(expert, tmp_path))
     if expert == "Image Super Resolution":

@@ -76,7 +76,7 @@ def test_four_windows_give_the_weights_and_the_curve_of_one_bit_for_bit(case, fo
     assert [step[0] for step in curve(whole)] == list(range(1, 16))
 
 
-@pytest.mark.parametrize("checkpointing", [False, True])
+@pytest.mark.parametrize("checkpointing", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_adapters_too_are_the_same_however_they_are_cut(llama, checkpointing, tmp_path):
     spec = replace(llama, gradient_checkpointing=checkpointing, precision=BF16, micro_batch=2)
     whole = run_window(spec, tmp_path / "whole", 0, 15)

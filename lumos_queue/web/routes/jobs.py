@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 import db.jobs
 from db.failures import FailureClass, count_failures
 from db.requeue import requeue
-from db.states import OPEN
+from db.states import OPEN, JobState
 from db.tags import tags_of
 from db.web_actions import add_action
 from lumos_queue.errors import SpecError
@@ -21,6 +21,7 @@ from lumos_queue.live.watched import ENDED, Watched, WatchedJob
 from lumos_queue.pages.compose import compose, read_page
 from lumos_queue.pages.limits import LEVELS
 from lumos_queue.reports.job_list import describe_jobs, list_jobs
+from lumos_queue.reports.real_state import RealState
 from lumos_queue.submission.filters import read_job_where
 from lumos_queue.submission.resume import check_resume
 from lumos_queue.util.sanitize import storable
@@ -58,7 +59,7 @@ def job_page(visit: Reading, name: str) -> Response:
         tags = tags_of(connection, [row.id]).get(row.id, {})
     if name != row.id:
         return RedirectResponse(f"/jobs/{row.id}", 303)
-    return render(visit, "job.html", job=row, facts=facts, tags=tags, deeds=_deeds_of(row.state))
+    return render(visit, "job.html", job=row, facts=facts, tags=tags, deeds=_deeds_of(facts))
 
 
 @router.get("/jobs/{name}/live")
@@ -140,9 +141,11 @@ def find_job(connection: Connection, name: str) -> Any:
         raise NotFound(str(error)) from None
 
 
-def _deeds_of(state: str) -> list[str]:
-    """What can be done to a job in that state."""
-    return ["pause", "cancel"] if state in OPEN else [] if state == "cancelling" else ["resume"]
+def _deeds_of(facts: Mapping[str, Any]) -> list[str]:
+    """What can be done to a job (reports.job_list.describe_jobs)."""
+    if facts["state"] in OPEN:
+        return ["pause", "cancel"]
+    return [] if facts["state"] == JobState.CANCELLING or facts["real_state"] == RealState.DONE else ["resume"]
 
 
 def _who_goes_on(visit: Visit, state: str, job: str) -> str:
