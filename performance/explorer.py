@@ -42,7 +42,7 @@ PAGES = (
     "/actions",
     "/compare?jobs={job}&jobs={other}",
     "/jobs/{job}/report+",
-    "/jobs/{job}/facets?where=score%3C1+",
+    "/episodes/facets?where=job={job}%20score%3C1+",
 )
 
 
