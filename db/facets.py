@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection, Text, case, cast, func, literal, select
 
 from db.connection import numbers
-from db.failures import classify
+from db.failure_classes import classify
 from db.filter_sql import conditions, newest_score
 from db.filters import Filter
 from db.models import EpisodeRow, SubgoalRow

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Float, and_, collate, exists, false, func, li
 from sqlalchemy.orm import aliased
 
 from db.conditions import Condition, contains, is_one_of
-from db.failures import classify
+from db.failure_classes import classify
 from db.filters import CHOICES, Filter, Term
 from db.job_filters import COMPARE, compare, job_condition, jobs_of_model
 from db.labels import RATING, RATINGS, VALUES

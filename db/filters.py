@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from db.failures import FailureClass
+from db.failure_classes import FailureClass
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.records import LEVELS, Ending
 from lumos_queue.util.sanitize import storable

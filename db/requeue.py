@@ -6,7 +6,8 @@ from sqlalchemy import and_, update
 
 from db.connection import Database
 from db.endings import take_back
-from db.failures import FailureClass, count_failures, failed_items
+from db.failure_classes import FailureClass
+from db.failures import count_failures, failed_items
 from db.jobs import lock_job
 from db.models import Item, JobRow
 from db.states import ItemState, JobState

@@ -29,7 +29,7 @@ def _change(job: str, change: str) -> tuple[Any, Any]:
 
 def _requeue(job: str, only: str) -> tuple[Any, Any]:
     """Owe again what failures of one class ended; returns the settings and the job's row afterwards."""
-    from db.failures import FailureClass
+    from db.failure_classes import FailureClass
     from db.jobs import get_job
     from db.requeue import requeue
     from lumos_queue.errors import unknown

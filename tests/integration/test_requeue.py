@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import select, update
 
 from db.commit import Batch, Finished, commit
-from db.failures import FailureClass, classify, count_failures
+from db.failure_classes import FailureClass, classify
+from db.failures import count_failures
 from db.figures import count_endings, progress
 from db.jobs import cancel, finish_if_idle, get_job, resume
 from db.models import EndingHistory, EpisodeRow, Item, JobRow

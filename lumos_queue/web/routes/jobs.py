@@ -10,7 +10,8 @@ from sqlalchemy import Connection
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 import db.jobs
-from db.failures import FailureClass, count_failures
+from db.failure_classes import FailureClass
+from db.failures import count_failures
 from db.requeue import requeue
 from db.states import OPEN, JobState
 from db.tags import tags_of

@@ -1,0 +1,39 @@
+"""Kinds of infrastructure failures, told from the message that is stored with an episode's ending."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import lru_cache
+
+
+class FailureClass(StrEnum):
+    """Kinds of failures beside models and tasks. Each has another remedy."""
+
+    REFUSED = "refused"  #: a model server kept refusing this request and answered others (endpoints/evidence.py)
+    UNFIT = "unfit"  #: the endpoint of a role cannot do what is asked, or there is none: images, candidates, beams
+    SCRIPT = "script"  #: a script of replies (scripted:FILE) has none for the prompt
+    IMAGE = "image"  #: the database has an image no more that the task or a step names
+    DATABASE = "database"  #: the database refuses the episode's rows
+    FAULT = "fault"  #: an error in Lumos, or in an extension, with the name of the exception
+    DIED = "died"  #: quarantined: too many processes died while this item was all they worked on
+    OTHER = "other"  #: none of these: messages of earlier versions, and of code that is not ours
+
+
+#: The first that fits counts. What a server or a row said may be anything: patterns begin where the message does.
+_PATTERNS = (
+    (FailureClass.DATABASE, r"the database refuses its rows: "),
+    (FailureClass.IMAGE, r"the database holds no image "),
+    (FailureClass.SCRIPT, r"no rule of the script fits |the script of \d+ replies is used up"),
+    (FailureClass.UNFIT, r"no endpoint for the role |images belong to a turn "),
+    (FailureClass.UNFIT, r"\S+ (?:gives no candidates with log-probabilities|takes no images): "),
+    (FailureClass.REFUSED, r"\S*[^\s:] answered \d{3}\b"),
+    (FailureClass.FAULT, r"[A-Za-z_][A-Za-z0-9_]*: "),
+)
+_KNOWN = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
+
+
+@lru_cache(maxsize=1024)
+def classify(message: str) -> FailureClass:
+    """The class of an `infra_error` by its message."""
+    return next((kind for kind, pattern in _KNOWN if pattern.match(message)), FailureClass.OTHER)
