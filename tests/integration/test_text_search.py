@@ -101,7 +101,7 @@ def test_the_command_offers_to_go_on(database, few_at_once, monkeypatch, capsys,
     job = finished(database)
     monkeypatch.setenv("LUMOS_DATABASE_URL", database.url.replace("+psycopg", ""))
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
-    monkeypatch.setattr(module.find_page, "__defaults__", (20,))
+    monkeypatch.setattr(module.find_page, "__defaults__", (20, None))
     app(args=["episodes", job, "--where", "text~heron"], standalone_mode=False)
     said = capsys.readouterr().out
     assert "20 episodes" in said and "1 matched" in said
