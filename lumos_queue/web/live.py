@@ -76,14 +76,19 @@ class LiveJobs:
             last = False
             while not last:
                 text, last = await page.receive()
+                if self._stopped:
+                    return
                 yield text, last
         finally:
             with self._changed:
                 self._pages.discard(page)
 
     def stop(self) -> None:
+        """End what pages follow: the server ends."""
         with self._changed:
             self._stopped = True
+            for page in self._pages:
+                page.send("", True)
             self._changed.notify()
 
     def _read_on(self) -> None:

@@ -71,6 +71,18 @@ def serve(settings: Settings, wanted: Serving, say: Callable[[str], None]) -> No
         server.run(sockets=[listening])
 
 
+class _Server(uvicorn.Server):
+    """Ends what live pages follow, before it waits for answers to end."""
+
+    def __init__(self, config: uvicorn.Config, live: LiveJobs):
+        super().__init__(config)
+        self._live = live
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._live.stop()
+        await super().shutdown(sockets)
+
+
 def make_server(app: FastAPI, certificate: Path | None = None, key: Path | None = None) -> uvicorn.Server:
     """A server that says nothing of itself, believes no proxy, and ends a second after it was told to."""
     config = uvicorn.Config(
@@ -84,7 +96,7 @@ def make_server(app: FastAPI, certificate: Path | None = None, key: Path | None 
         ssl_certfile=certificate,
         ssl_keyfile=key,
     )
-    return uvicorn.Server(config)
+    return _Server(config, app.state.site.live)
 
 
 def _entrance(door: Door, settings: Settings) -> str:
