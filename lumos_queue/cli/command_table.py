@@ -43,7 +43,7 @@ DATASET = Group("Make training sets from stored episodes.", {
     "unify": Command("compat:unify", "dataset unify maths.jsonl qa.jsonl --out unified.jsonl"),
     "export-compat": Command("compat:export_compat", "dataset export-compat raw.json --domain maths --out files"),
 })  # fmt: skip
-AUDIT = Group("Have people label a sample of annotations or runs; say what it measures.", {
+AUDIT = Group("Draw samples for people to label, and report on them.", {
     "draw": Command("audits:draw", "audit draw first --where 'origin=converted' --size 50"),
     "next": Command("audits:next_", "audit next first"),
     "label": Command("audits:label", "audit label first 1 right --note 'as in the book'"),
