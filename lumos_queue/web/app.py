@@ -135,6 +135,6 @@ def _answer(request: Request, status: int, text: str) -> Response:
         return PlainTextResponse(text + "\n", status)
     try:
         visit = find_visit(request)
-    except Exception:  # nobody has logged in, or the file of passwords is gone: the line is all there is to say
+    except (NeedsLogin, SpecError):  # without a login, or a password file that can be read: on a page without a person
         return render_alone("error.html", status, title="Not possible", text=text)
     return render(visit, "error.html", status, title="Not possible", text=text)

@@ -53,7 +53,7 @@ class Guard:
                 found["content-security-policy"] = policy
             await send(message)
 
-        await self._app(scope, _bounded(receive), send_with_headers)
+        await self._app(scope, _limit_body(receive), send_with_headers)
 
     def _problem(self, method: str, headers: Headers) -> str:
         """Why a request of a browser must not be answered; empty where it may."""
@@ -88,11 +88,11 @@ def _refuse(status: int, text: str) -> PlainTextResponse:
     return PlainTextResponse(text + "\n", status, headers={**_HEADERS, "content-security-policy": "default-src 'none'"})
 
 
-def _bounded(receive: Receive) -> Receive:
-    """The same, of a body whose length nobody said."""
+def _limit_body(receive: Receive) -> Receive:
+    """Raise BodyTooLarge while a body is read that did not say its length."""
     taken = 0
 
-    async def receive_bounded() -> Message:
+    async def receive_part() -> Message:
         nonlocal taken
         message = await receive()
         taken += len(message.get("body", b""))
@@ -100,4 +100,4 @@ def _bounded(receive: Receive) -> Receive:
             raise BodyTooLarge
         return message
 
-    return receive_bounded
+    return receive_part

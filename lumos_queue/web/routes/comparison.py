@@ -65,7 +65,9 @@ def figures(visit: Reading, jobs: Names, metric: str = "", common: bool = False)
 
 
 @router.get("/compare/changed")
-def changed(visit: Reading, jobs: Names, other: str, metric: str = "", better: bool = True, after: Key = 0) -> Response:
+def changed_tasks(
+    visit: Reading, jobs: Names, other: str, metric: str = "", better: bool = True, after: Key = 0
+) -> Response:
     """Tasks on which another job is better, or worse, than the first: a part of the page, or of its list."""
     with reading(visit.site.database) as connection:
         rows = _find_jobs(connection, jobs)
