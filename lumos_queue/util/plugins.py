@@ -112,9 +112,10 @@ class TrustedModules:
     def given_as_setting(self) -> list[str]:
         """What LUMOS_PLUGINS has to list for another process to go on: the folders of modules that were named here.
 
-        Of an installed one it is the module: its folder has all others that are installed, too.
+        Of an installed one it is the module: its folder has all others that are installed, too. A module that cannot be
+        found, a mistyped name of an earlier call, is left out.
         """
-        return sorted(map(_list_module, self._given))
+        return sorted(filter(None, map(_list_module, self._given)))
 
     def has(self, module: str) -> bool:
         parts = module.split(".")
@@ -231,8 +232,11 @@ def _files_of(module: str) -> Iterable[tuple[str, str]]:
     return files
 
 
-def _list_module(module: str) -> str:
-    found = _find_top(module)
+def _list_module(module: str) -> str | None:
+    try:
+        found = _find_top(module)
+    except ModuleNotFoundError:
+        return None
     path = os.path.abspath(found.origin or next(iter(found.submodule_search_locations or ())))
     folder = os.path.dirname(path.removesuffix(os.path.sep + "__init__.py"))
     return module if os.path.basename(folder) == "site-packages" else folder

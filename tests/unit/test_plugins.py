@@ -170,6 +170,14 @@ def test_the_function_of_an_address_that_a_person_gives_is_trusted():
     assert trusted.has("mylab.models") and not trusted.has("mylab") and trusted.as_setting() == "mylab.models"
 
 
+def test_a_mistyped_module_is_left_out_of_what_to_list(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "mylab_here.py").write_text("")
+    trusted = TrustedModules()
+    trusted.add_named("mylab_nowhere:reply", "mylab_here.inner:reply", "mylab_here:reply")
+    assert trusted.given_as_setting() == [str(tmp_path)] * 2
+
+
 def test_what_one_process_trusts_is_told_to_another(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "own").mkdir()

@@ -389,5 +389,6 @@ def test_where_the_time_went():
 def test_the_servers_own_queue_is_recorded():
     with fake(latency=0.1, slots=1) as server:
         replies = run(lambda endpoint: many(endpoint, 3), server)
-    assert sorted(round(reply.queued, 1) for reply in replies) == [0.0, 0.1, 0.2]
+    waits = sorted(reply.queued for reply in replies)
+    assert all(wait >= 0.09 * place for place, wait in enumerate(waits))  # each waits for those before it
     assert all(reply.queued <= reply.seconds for reply in replies)
