@@ -1,13 +1,14 @@
 """Many rows at once, without an ORM instance for each. JSON columns take text (`as_json`), None is SQL's NULL.
 
-PostgreSQL gets them in one statement, as one JSON parameter that the database takes apart. SQLite, which is
-written to from the event loop (docs/decisions/0008), gets one prepared statement for all of them.
+PostgreSQL gets them in one statement, as one JSON parameter for each table that the database takes apart. SQLite,
+which is written to from the event loop (docs/decisions/0008), gets one prepared statement for each table.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -31,67 +32,118 @@ def insert_into(connection: Connection, table: type) -> Any:
     return dialect.insert(table)
 
 
-def insert_rows(
-    connection: Connection,
-    table: Table,
-    columns: tuple[str, ...],
-    rows: Sequence[tuple[Any, ...]],
-    compare: tuple[str, ...] = (),
-    stamp: str = "",
-) -> int:
-    """Insert `rows`; one whose key is stored already is left alone. Returns how many were new.
+class Writes:
+    """Rows for several tables. Use it as a context manager: what has not been sent by its end is sent then.
 
-    With `compare`, rows left alone must equal what is stored in these columns, or RowsDiffer is raised. `stamp` names
-    one more column, which gets the time by the database's clock.
+    SQLite writes at once. PostgreSQL gets all of them in one statement, whose parts see the database as it was before:
+    no row may be written twice.
     """
-    if not rows:
-        return 0
-    dialect = connection.dialect.name
-    if dialect == "sqlite":
-        new = connection.exec_driver_sql(_insert_each(table, columns, stamp), rows).rowcount
-    else:
-        new = connection.execute(_insert(table, columns, stamp), {"rows": _write_rows(rows)}).rowcount
-    if compare and new < len(rows):
-        differing = connection.execute(_differing(dialect, table, columns, compare), {"rows": _write_rows(rows)})
-        if first := differing.first():
-            raise RowsDiffer(f"{table.name} {tuple(first)} is stored with other content than what arrives again")
-    return new
+
+    def __init__(self, connection: Connection):
+        self._connection = connection
+        self._dialect = connection.dialect.name
+        self._parts: list[_Part] = []
+
+    def __enter__(self) -> Writes:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.send()
+
+    def insert(
+        self,
+        table: Table,
+        columns: tuple[str, ...],
+        rows: Sequence[tuple[Any, ...]],
+        compare: tuple[str, ...] = (),
+        stamp: str = "",
+    ) -> None:
+        """Insert `rows`; one whose key is stored already is left alone.
+
+        With `compare`, rows left alone must equal what is stored in these columns, or RowsDiffer is raised when they
+        are sent. `stamp` names one more column, which gets the time by the database's clock.
+        """
+        if not rows:
+            return
+        if self._dialect == "sqlite":
+            new = self._connection.exec_driver_sql(_insert_each(table, columns, stamp), rows).rowcount
+            self._compare(table, columns, rows, compare, new)
+        else:
+            self._parts.append(_Part(_insert(table, columns, stamp), table, columns, rows, compare))
+
+    def update(
+        self, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], only: str, stamp: str = ""
+    ) -> None:
+        """Set `columns` of the rows whose key is the first of them, where the stored row satisfies `only` (SQL).
+
+        `stamp` as for `insert`.
+        """
+        if not rows:
+            return
+        if self._dialect == "sqlite":
+            key_last = [(*others, key) for key, *others in rows]
+            self._connection.exec_driver_sql(_update_each(table, columns, only, stamp), key_last)
+        else:
+            self._parts.append(_Part(_update(table, columns, only, stamp), table, columns, rows))
+
+    def add(self, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
+        """Insert rows of sums, or add to those that are there: columns beside the primary key are numbers."""
+        if not rows:
+            return
+        if self._dialect == "sqlite":
+            self._connection.exec_driver_sql(_add_each(table, columns), list(rows))
+        else:
+            self._parts.append(_Part(_add(table, columns), table, columns, rows))
+
+    def send(self) -> None:
+        """Write what has not been written yet. Raises RowsDiffer."""
+        if not self._parts:
+            return
+        parts, self._parts = self._parts, []
+        statement = _in_one(tuple((part.statement, bool(part.compare)) for part in parts))
+        values = {f"rows{number}": _write_rows(part.rows) for number, part in enumerate(parts)}
+        counts = iter(self._connection.execute(statement, values).one())
+        for part in parts:
+            if part.compare:
+                self._compare(part.table, part.columns, part.rows, part.compare, next(counts))
+
+    def _compare(
+        self, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], compare: tuple[str, ...], new: int
+    ) -> None:  # fmt: skip
+        if compare and new < len(rows):
+            statement = _differing(self._dialect, table, columns, compare)
+            if first := self._connection.execute(statement, {"rows": _write_rows(rows)}).first():
+                raise RowsDiffer(f"{table.name} {tuple(first)} is stored with other content than what arrives again")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What is written to one table."""
+
+    statement: str  #: SQL of PostgreSQL, with `:rows`
+    table: Table
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[Any, ...]]
+    compare: tuple[str, ...] = ()
+
+
+def insert_rows(
+    connection: Connection, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]],
+    compare: tuple[str, ...] = (), stamp: str = "",
+) -> None:  # fmt: skip
+    """Insert rows into one table, as `Writes.insert`."""
+    with Writes(connection) as writes:
+        writes.insert(table, columns, rows, compare, stamp)
 
 
 def update_rows(
-    connection: Connection,
-    table: Table,
-    columns: tuple[str, ...],
-    rows: Sequence[tuple[Any, ...]],
-    only: str,
+    connection: Connection, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], only: str,
     stamp: str = "",
-) -> None:
-    """Set `columns` of the rows whose key is the first of them, where the stored row satisfies `only` (SQL).
-
-    `stamp` as for `insert_rows`.
-    """
-    if not rows:
-        return
-    if connection.dialect.name == "sqlite":
-        key_last = [(*others, key) for key, *others in rows]
-        connection.exec_driver_sql(_update_each(table, columns, only, stamp), key_last)
-    else:
-        connection.execute(_update(table, columns, only, stamp), {"rows": _write_rows(rows)})
-
-
-def add_rows(
-    connection: Connection,
-    table: Table,
-    columns: tuple[str, ...],
-    rows: Sequence[tuple[Any, ...]],
-) -> None:
-    """Insert rows of sums, or add to those that are there: columns beside the primary key are numbers."""
-    if not rows:
-        return
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql(_add_each(table, columns), list(rows))
-    else:
-        connection.execute(_add(table, columns), {"rows": _write_rows(rows)})
+) -> None:  # fmt: skip
+    """Update rows of one table, as `Writes.update`."""
+    with Writes(connection) as writes:
+        writes.update(table, columns, rows, only, stamp)
 
 
 def adding(table: Table) -> str:
@@ -153,12 +205,10 @@ def _update_each(table: Table, columns: tuple[str, ...], only: str, stamp: str) 
 
 
 @cache
-def _insert(table: Table, columns: tuple[str, ...], stamp: str) -> TextClause:
+def _insert(table: Table, columns: tuple[str, ...], stamp: str) -> str:
     names = ", ".join(f'"{name}"' for name in (*columns, *([stamp] if stamp else [])))
     values = _select("postgresql", table, columns) + (f", {clock('postgresql')}" if stamp else "")
-    return text(
-        f'INSERT INTO "{table.name}" ({names}) SELECT {values} FROM {_unnest("postgresql")} ON CONFLICT DO NOTHING'
-    )
+    return f'INSERT INTO "{table.name}" ({names}) SELECT {values} FROM {_unnest("postgresql")} ON CONFLICT DO NOTHING'
 
 
 @cache
@@ -168,21 +218,30 @@ def _add_each(table: Table, columns: tuple[str, ...]) -> str:
 
 
 @cache
-def _add(table: Table, columns: tuple[str, ...]) -> TextClause:
+def _add(table: Table, columns: tuple[str, ...]) -> str:
     names = ", ".join(f'"{name}"' for name in columns)
     arriving = f"SELECT {_select('postgresql', table, columns)} FROM {_unnest('postgresql')}"
-    return text(f'INSERT INTO "{table.name}" ({names}) {arriving} {adding(table)}')
+    return f'INSERT INTO "{table.name}" ({names}) {arriving} {adding(table)}'
 
 
 @cache
-def _update(table: Table, columns: tuple[str, ...], only: str, stamp: str) -> TextClause:
+def _update(table: Table, columns: tuple[str, ...], only: str, stamp: str) -> str:
     key, *others = columns
     changes = ", ".join(f'"{name}" = a."{name}"' for name in others)
     changes += f', "{stamp}" = {clock("postgresql")}' if stamp else ""
     arriving = f"SELECT {_select('postgresql', table, columns)} FROM {_unnest('postgresql')}"
-    return text(
-        f'UPDATE "{table.name}" AS s SET {changes} FROM ({arriving}) AS a WHERE s."{key}" = a."{key}" AND {only}'
-    )
+    return f'UPDATE "{table.name}" AS s SET {changes} FROM ({arriving}) AS a WHERE s."{key}" = a."{key}" AND {only}'
+
+
+@cache
+def _in_one(parts: tuple[tuple[str, bool], ...]) -> TextClause:
+    """One statement for those of several tables; its row has for each that is to be counted how many rows it wrote."""
+    named = [
+        f"w{number} AS ({statement.replace(':rows', f':rows{number}')}{' RETURNING 1' if counted else ''})"
+        for number, (statement, counted) in enumerate(parts)
+    ]
+    counts = [f"(SELECT count(*) FROM w{number})" for number, (_, counted) in enumerate(parts) if counted]
+    return text(f"WITH {', '.join(named)} SELECT {', '.join(counts or ['0'])}")
 
 
 @cache

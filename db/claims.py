@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, TextClause, bindparam, exists, func, select, text
 from sqlalchemy.orm import aliased
 
-from db.bulk import clock, insert_rows
+from db.bulk import Writes, clock
 from db.connection import now, numbers
 from db.journal import COLUMNS
 from db.models import Attempt, EpisodeRow, Item, TaskRow
@@ -178,9 +178,10 @@ def _open_episodes(connection: Connection, holder: LeaseHolder, first: list[Row]
         )
         for row in first
     ]
-    insert_rows(connection, EpisodeRow.__table__, _EPISODE_COLUMNS, episodes, stamp="started_at")
     attempts = [(row.id, 1, holder.code_version) for row in first]
-    insert_rows(connection, Attempt.__table__, COLUMNS[Attempt], attempts, stamp="started_at")
+    with Writes(connection) as writes:
+        writes.insert(EpisodeRow.__table__, _EPISODE_COLUMNS, episodes, stamp="started_at")
+        writes.insert(Attempt.__table__, COLUMNS[Attempt], attempts, stamp="started_at")
 
 
 def _newest_attempts(connection: Connection, episodes: list[int]) -> dict[int, tuple[int, str]]:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, func, select, update
 
 from db.artifacts import insert_artifacts
 from db.awaiting import is_unanswered
-from db.bulk import as_json, insert_rows, update_rows
+from db.bulk import Writes, as_json
 from db.claims import NO_CLAIM, Claimed, ClaimRequest, LeaseHolder, claim_items
 from db.connection import Database, now, numbers
 from db.fence import hold_fence
@@ -118,8 +118,9 @@ def commit(database: Database, holder: LeaseHolder, batch: Batch, request: Claim
         if stops:
             lock_job(connection, holder.job.id)  # before its items
         held = _held(connection, batch)
-        _write_steps(connection, batch, held)
-        _finish(connection, holder, [done for done in batch.finished if done.item in held], held)
+        with Writes(connection) as writes:
+            _write_steps(connection, writes, batch, held)
+            _finish(connection, writes, holder, [done for done in batch.finished if done.item in held], held)
         for back in batch.given_back:
             if back.item in held:
                 _give_back(connection, back)
@@ -178,24 +179,28 @@ def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, 
         )  # fmt: skip
         calls, asked, written = connection.execute(stored).one()
         outcome = Outcome(None, Ending.INFRA_ERROR, problem)
-        _finish(connection, holder, [Finished(item, outcome, (), attempt, calls, int(asked), int(written))], held)
+        done = Finished(item, outcome, (), attempt, calls, int(asked), int(written))
+        with Writes(connection) as writes:
+            _finish(connection, writes, holder, [done], held)
 
 
-def _write_steps(connection: Connection, batch: Batch, held: Collection[int]) -> None:
+def _write_steps(connection: Connection, writes: Writes, batch: Batch, held: Collection[int]) -> None:
     insert_texts(connection, batch.contents.texts)
     names = [row for row in batch.rows.get(EpisodeArtifact, ()) if row[0] in held]
     named = {digest for _, digest in names}
     insert_artifacts(connection, {key: one for key, one in batch.contents.artifacts.items() if key in named})
-    insert_rows(connection, EpisodeArtifact.__table__, COLUMNS[EpisodeArtifact], names)
+    writes.insert(EpisodeArtifact.__table__, COLUMNS[EpisodeArtifact], names)
     attempts = [row for row in batch.rows.get(Attempt, ()) if row[0] in held]
-    insert_rows(connection, Attempt.__table__, COLUMNS[Attempt], attempts, stamp="started_at")
+    writes.insert(Attempt.__table__, COLUMNS[Attempt], attempts, stamp="started_at")
     for table, compared in COMPARED.items():
         kept = [row for row in batch.rows.get(table, ()) if row[0] in held]
         stamp = "asked_at" if table is Approval else ""
-        insert_rows(connection, table.__table__, COLUMNS[table], kept, compared, stamp)
+        writes.insert(table.__table__, COLUMNS[table], kept, compared, stamp)
 
 
-def _finish(connection: Connection, holder: LeaseHolder, finished: list[Finished], held: Mapping[int, str]) -> None:
+def _finish(
+    connection: Connection, writes: Writes, holder: LeaseHolder, finished: list[Finished], held: Mapping[int, str]
+) -> None:  # fmt: skip
     """`held`: the state that each item had before this transaction; one that is done already is in the sums."""
     if not finished:
         return
@@ -206,29 +211,30 @@ def _finish(connection: Connection, holder: LeaseHolder, finished: list[Finished
         for done in finished if done.outcome
     ]  # fmt: skip
     # An empty ending is the only one that may be replaced: one accepted result.
-    update_rows(connection, EpisodeRow.__table__, _EPISODE_COLUMNS, episodes, "s.ending = ''", stamp="finished_at")
+    writes.update(EpisodeRow.__table__, _EPISODE_COLUMNS, episodes, "s.ending = ''", stamp="finished_at")
     scores = [
         (done.item, score.metric, score.version, score.value, score.detail, score.of)
         for done in finished
         for score in done.scores
     ]
-    insert_rows(connection, ScoreRow.__table__, _SCORE_COLUMNS, scores)
+    writes.insert(ScoreRow.__table__, _SCORE_COLUMNS, scores)
     verdicts = [
         (done.item, verdict.module, verdict.name, verdict.rejects, verdict.detail)
         for done in finished
         for verdict in done.verdicts
     ]
-    insert_rows(connection, VerdictRow.__table__, _VERDICT_COLUMNS, verdicts)
+    writes.insert(VerdictRow.__table__, _VERDICT_COLUMNS, verdicts)
     for done in finished:
         insert_steps(connection, job, done.item, done.training_steps)
         insert_feedback(connection, job, done.item, done.feedback_steps)
         insert_models(connection, job, done.item, done.models)
     items = [(done.item, _DONE, None, "", None if done.output is None else as_json(done.output)) for done in finished]
     columns = ("id", "state", "session", "problem", "output")
-    update_rows(connection, Item.__table__, columns, items, f"s.state = '{ItemState.CLAIMED}'")
+    writes.update(Item.__table__, columns, items, f"s.state = '{ItemState.CLAIMED}'")
     ended = [done for done in finished if held[done.item] == ItemState.CLAIMED]
-    add_sums(connection, job, holder.session, [done for done in ended if done.figures])
+    add_sums(writes, job, holder.session, [done for done in ended if done.figures])
     if uncounted := [done.item for done in ended if not done.figures]:
+        writes.send()  # it counts the rows
         add_counted(connection, holder.session, Item.id.in_(uncounted))
 
 

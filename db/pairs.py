@@ -78,7 +78,7 @@ class Pairs:
         rows: Any = self._connection.execute(self._joined(a.task, a.value, a.trials, b.value, b.trials).order_by(a.id))
         return [tuple(row) for row in rows]
 
-    def changed(self, better: bool, limit: int, shown: int = 200, after: int = 0) -> list[Pair]:
+    def list_changed(self, better: bool, limit: int, shown: int = 200, after: int = 0) -> list[Pair]:
         """The first pairs of which B's score is better, or else worse, with so many characters of the question.
 
         `after`: an episode of A (its key), only pairs of later ones.

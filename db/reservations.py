@@ -84,7 +84,7 @@ def take_back_label(database: Database, audit: str, person: str) -> Turn:
             delete(Label).where(Label.id == newest, *own).returning(Label.episode, Label.value)
         ).first()
         if gone is None:
-            return Turn(_reserve_next(connection, audit, person), problem="There is no label of yours to take back.")
+            return Turn(_reserve_next(connection, audit, person), problem="You have no label here to take back.")
         count_labels_left(connection, audit, [gone.episode])
         _release(connection, audit, person)
         row: Any = connection.execute(

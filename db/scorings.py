@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, exists, select, update
 
-from db.bulk import add_rows, insert_into, insert_rows
+from db.bulk import Writes, insert_into
 from db.connection import Database, now, numbers
 from db.jobs import lock_job
 from db.models import EpisodeRow, JobRow, ScoreRow, ScoreSum, Scoring
@@ -119,11 +119,10 @@ def store_scores(
             if attempts.get(episode) == attempt and (episode, one.metric, one.version) not in there
         ]
         rows = [(episode, one.metric, one.version, float(one.value), one.of, one.detail) for episode, one in new]
-        insert_rows(connection, ScoreRow.__table__, _SCORE, rows)
         counts = _count_changes(kept, new)
-        add_rows(
-            connection, ScoreSum.__table__, _SUM, [(job, _BY_PEOPLE, *key, count) for key, count in counts.items()]
-        )
+        with Writes(connection) as writes:
+            writes.insert(ScoreRow.__table__, _SCORE, rows)
+            writes.add(ScoreSum.__table__, _SUM, [(job, _BY_PEOPLE, *key, count) for key, count in counts.items()])
         if new:
             unjudged = (JobRow.id == job, JobRow.main_metric == "")
             connection.execute(update(JobRow).where(*unjudged).values(main_metric=main_metric))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, Connection, Select, and_, distinct, func, literal, select, union_all, update
 from sqlalchemy.orm import aliased
 
-from db.bulk import add_rows, insert_into
+from db.bulk import Writes, insert_into
 from db.models import (
     Attempt,
     CallSum,
@@ -40,7 +40,7 @@ _COLUMNS = {table: tuple(column.name for column in table.__table__.columns) for 
 _DONE = ItemState.DONE.value  # plain text: a driver takes longer for a subclass
 
 
-def add_sums(connection: Connection, job: str, session: int, finished: Sequence[Finished]) -> None:
+def add_sums(writes: Writes, job: str, session: int, finished: Sequence[Finished]) -> None:
     """Add items of one job that this transaction has finished, with what their worker has counted of them."""
     if not finished:
         return
@@ -68,13 +68,14 @@ def add_sums(connection: Connection, job: str, session: int, finished: Sequence[
             add(ScoreSum, (score.metric, score.version, float(score.value), score.of), 1)
     for table in TABLES:
         rows = [(job, session, *key, *values) for key, values in sums[table].items()]
-        add_rows(connection, table.__table__, _COLUMNS[table], rows)
+        writes.add(table.__table__, _COLUMNS[table], rows)
 
 
 def add_ended(connection: Connection, job: str, session: int, items: Mapping[str, int]) -> None:
     """Add items without a result by their state, cancelled or quarantined; negative numbers take them back."""
     rows = [(job, session, str(state), "", 0, 0, count, 0, 0, 0, 0.0) for state, count in items.items() if count]
-    add_rows(connection, ItemSum.__table__, _COLUMNS[ItemSum], rows)
+    with Writes(connection) as writes:
+        writes.add(ItemSum.__table__, _COLUMNS[ItemSum], rows)
 
 
 def change_states(

@@ -96,7 +96,7 @@ def _compare_pair(connection: Connection, first: Any, other: Any, metric: str, o
                 "a": f"{first.id}-{one.number_a}", "b": f"{other.id}-{one.number_b}", "sample": one.sample,
                 "value_a": one.value_a, "value_b": one.value_b, "question": one.question,
             }
-            for one in pairs.changed(better, options.shown)
+            for one in pairs.list_changed(better, options.shown)
         ]  # fmt: skip
     return found
 

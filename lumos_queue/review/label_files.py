@@ -25,7 +25,7 @@ MAX_BYTES = 64_000_000
 
 
 def read_labels(path: Path, audit: str, samples: Sequence[Sampled], labeller: str) -> list[NewLabel]:
-    """The labels in the file; rows that name nobody are by `labeller`.
+    """The labels in the file; a row without a name is by `labeller`.
 
     Raises SpecError if the file cannot be read, BadRow naming the first invalid row and field.
     """

@@ -13,9 +13,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from db.connection import open_database
+from db.migrate import upgrade
 from db.web_actions import list_actions
 from lumos_queue.cli.main import main
 from lumos_queue.errors import SpecError
+from lumos_queue.settings import Settings
 from lumos_queue.web.access.attempts import MAX_FAILURES, WINDOW_SECONDS, LoginAttempts
 from lumos_queue.web.access.doors import PasswordDoor
 from lumos_queue.web.access.passwords import PasswordFile, add_person
@@ -300,6 +303,30 @@ def test_the_command_prints_an_address_that_lets_in_and_ends_by_term(tmp_path):
         client.close()
         process.terminate()
         assert process.wait(30) == 0
+    finally:
+        killer.cancel()
+        process.kill()
+
+
+def test_a_page_that_follows_a_job_ends_with_the_server(tmp_path):
+    database = open_database(Settings(home=tmp_path).database)
+    upgrade(database)
+    job = scored_job(database, [[1], [0]], owed=1)
+    database.close()
+    process = start(home=tmp_path)
+    killer = threading.Timer(90, process.kill)
+    killer.start()
+    try:
+        address = next(word for word in process.stderr.readline().split() if word.startswith("http"))
+        client = Client(address.partition("/login")[0])
+        client.get(address)
+        with client.stream("GET", f"/jobs/{job}/live") as answer:
+            lines = answer.iter_lines()
+            assert "event: live" in lines
+            process.terminate()
+            assert not any(line == "event: ended" for line in lines)  # the page asks again once there is a server
+        client.close()
+        assert process.wait(30) == 0 and process.stderr.read() == ""
     finally:
         killer.cancel()
         process.kill()

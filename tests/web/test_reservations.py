@@ -164,7 +164,7 @@ def test_there_is_nothing_to_take_back_for_who_gave_no_label_here(database):
     one = next_for(database, "ann")
     add_labels(database, [NewLabel(one.episode, "right", "ann"), NewLabel(one.episode, "right", "bob", audit=AUDIT)])
     turn = take_back_label(database, AUDIT, "ann")
-    assert turn.problem == "There is no label of yours to take back."
+    assert turn.problem == "You have no label here to take back."
     assert len(labels_of(database)) == 2
 
 

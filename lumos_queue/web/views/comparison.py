@@ -26,7 +26,7 @@ def list_changed(
     """
     metric = choose_metric(connection, [first, other], metric)
     pairs = Pairs(connection, first, other, metric, by_content=first.dataset != other.dataset)
-    found = pairs.changed(better, LISTED + 1, after=after)
+    found = pairs.list_changed(better, LISTED + 1, after=after)
     return found[:LISTED], len(found) > LISTED
 
 
