@@ -46,6 +46,7 @@ def running_servers() -> Iterator[Servers]:
             postgres = stack.enter_context(running_postgres())
         except (pytest.skip.Exception, pytest.fail.Exception) as reason:
             raise Unavailable(str(reason)) from None
-        postgres.execute("ALTER SYSTEM SET fsync = on")  # the tests' server goes without
+        for name in ("fsync", "autovacuum"):  # the tests' server goes without
+            postgres.execute(f"ALTER SYSTEM SET {name} = on")
         postgres.execute("SELECT pg_reload_conf()")
         yield Servers(redis, postgres)

@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from lumos_queue.benchmarks.wordmath import grammar
 from lumos_queue.records import Task
+from lumos_queue.util.plugins import TRUSTED
 from tests.services import Postgres, RabbitMQ, Redis, running_postgres, running_rabbitmq, running_redis
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,6 +51,14 @@ def clean_environment(monkeypatch):
     for name in list(os.environ):
         if name.startswith("LUMOS_"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def trust_nothing_of_other_tests(monkeypatch):
+    """Modules and folders that a test names are not those of this process for the tests after it."""
+    for kept in ("_modules", "_given"):
+        monkeypatch.setattr(TRUSTED, kept, set(getattr(TRUSTED, kept)))
+    monkeypatch.setattr(TRUSTED, "_folders", list(TRUSTED._folders))
 
 
 @pytest.fixture(scope="session", autouse=True)
