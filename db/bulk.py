@@ -109,8 +109,13 @@ class Writes:
                 self._compare(part.table, part.columns, part.rows, part.compare, next(counts))
 
     def _compare(
-        self, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], compare: tuple[str, ...], new: int
-    ) -> None:  # fmt: skip
+        self,
+        table: Table,
+        columns: tuple[str, ...],
+        rows: Sequence[tuple[Any, ...]],
+        compare: tuple[str, ...],
+        new: int,
+    ) -> None:
         if compare and new < len(rows):
             statement = _differing(self._dialect, table, columns, compare)
             if first := self._connection.execute(statement, {"rows": _write_rows(rows)}).first():

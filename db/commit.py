@@ -228,6 +228,7 @@ def _finish(
         insert_steps(connection, job, done.item, done.training_steps)
         insert_feedback(connection, job, done.item, done.feedback_steps)
         insert_models(connection, job, done.item, done.models)
+    writes.send()  # all of an item is written while it is claimed
     items = [(done.item, _DONE, None, "", None if done.output is None else as_json(done.output)) for done in finished]
     columns = ("id", "state", "session", "problem", "output")
     writes.update(Item.__table__, columns, items, f"s.state = '{ItemState.CLAIMED}'")
