@@ -212,7 +212,7 @@ def _update_each(table: Table, columns: tuple[str, ...], only: str, stamp: str) 
 @cache
 def _insert(table: Table, columns: tuple[str, ...], stamp: str) -> str:
     names = ", ".join(f'"{name}"' for name in (*columns, *([stamp] if stamp else [])))
-    values = _select("postgresql", table, columns) + (f", {clock('postgresql')}" if stamp else "")
+    values = ", ".join(_values("postgresql", table, columns)) + (f", {clock('postgresql')}" if stamp else "")
     return f'INSERT INTO "{table.name}" ({names}) SELECT {values} FROM {_unnest("postgresql")} ON CONFLICT DO NOTHING'
 
 
@@ -225,7 +225,7 @@ def _add_each(table: Table, columns: tuple[str, ...]) -> str:
 @cache
 def _add(table: Table, columns: tuple[str, ...]) -> str:
     names = ", ".join(f'"{name}"' for name in columns)
-    arriving = f"SELECT {_select('postgresql', table, columns)} FROM {_unnest('postgresql')}"
+    arriving = f"SELECT {', '.join(_values('postgresql', table, columns))} FROM {_unnest('postgresql')}"
     return f'INSERT INTO "{table.name}" ({names}) {arriving} {adding(table)}'
 
 
@@ -274,15 +274,16 @@ def _unnest(dialect: str) -> str:
 
 
 def _select(dialect: str, table: Table, columns: tuple[str, ...]) -> str:
-    parts = []
-    for index, name in enumerate(columns):
-        if dialect == "postgresql":
-            kind = table.columns[name].type.compile(dialect=_postgresql())
-            part = f"CAST(r.value ->> {index} AS {kind})"
-        else:
-            part = f"r.value ->> '$[{index}]'"
-        parts.append(f'{part} AS "{name}"')
-    return ", ".join(parts)
+    values = _values(dialect, table, columns)
+    return ", ".join(f'{value} AS "{name}"' for value, name in zip(values, columns, strict=True))
+
+
+def _values(dialect: str, table: Table, columns: tuple[str, ...]) -> list[str]:
+    """What a row of the JSON has for each column."""
+    if dialect == "sqlite":
+        return [f"r.value ->> '$[{index}]'" for index in range(len(columns))]
+    types = (table.columns[name].type.compile(dialect=_postgresql()) for name in columns)
+    return [f"CAST(r.value ->> {index} AS {kind})" for index, kind in enumerate(types)]
 
 
 def clock(dialect: str) -> str:
