@@ -58,7 +58,7 @@ def test_a_reader_that_goes_away_is_no_fault(environment):
     assert process.wait(timeout=30) in (0, 1)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGTERM])
 def test_an_interrupted_evaluation_is_resumed_without_repeating_an_episode(environment, slow_agent, number):
     arguments = ["evaluate", "wordmath", "--limit", "120", "--json", *slow_agent]
     process = subprocess.Popen([*COMMAND, *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

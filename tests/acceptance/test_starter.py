@@ -30,7 +30,7 @@ def evaluate(data: Path, formulation: str, *more: str, **settings: str) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("formulation", ["iterative", "one-pass"])
+@pytest.mark.parametrize("formulation", ["iterative", pytest.param("one-pass", marks=pytest.mark.long)])
 def test_the_starter_evaluates_svamp_and_a_deployment_stores_the_same_steps(
     formulation, shared_data, tmp_path, redis_url, postgres_url
 ):

@@ -69,7 +69,7 @@ def test_everything_comes_from_the_wheel_which_is_the_same_code(venv, elsewhere)
     assert found["version"] == code_version()
 
 
-@pytest.mark.parametrize("formulation", ["iterative", "one-pass"])
+@pytest.mark.parametrize("formulation", ["iterative", pytest.param("one-pass", marks=pytest.mark.long)])
 def test_the_starter_is_evaluated_as_in_the_demo(venv, elsewhere, formulation):
     options = ["--split", "familiar", "--agent", "starter", "--formulation", formulation, "--limit", "12", "--json"]
     report = json.loads(run(venv / "bin" / "lumos", "evaluate", "wordmath", *options, **elsewhere).splitlines()[-1])

@@ -101,7 +101,7 @@ def kill_and_resume(folder: Path, reply: Callable[[str], str | None], after: int
     assert actions(folder / "killed") == actions(folder / "whole")
 
 
-@pytest.mark.parametrize("after", [3, 5, 7])
+@pytest.mark.parametrize("after", [pytest.param(3, marks=pytest.mark.long), 5, pytest.param(7, marks=pytest.mark.long)])
 def test_a_shop_is_rebuilt_after_kill_9(tmp_path, after):
     benchmark = open_benchmark("webshop")
     rows = read_rows(benchmark, None, "dev", False)
@@ -123,7 +123,7 @@ def scripted_writer(prompt: str) -> str:
     return subgoal if prompt.startswith("<|user|>\nPlease provide a reasonable subgoal-based plan") else action
 
 
-@pytest.mark.parametrize("after", [4, 5, 6])
+@pytest.mark.parametrize("after", [pytest.param(4, marks=pytest.mark.long), 5, pytest.param(6, marks=pytest.mark.long)])
 def test_a_changed_database_is_rebuilt_after_kill_9(tmp_path, after):
     file = tmp_path / "databases" / "hats" / "hats.sqlite"
     file.parent.mkdir(parents=True)

@@ -68,7 +68,10 @@ def count(database, table, *which) -> int:
         return connection.execute(select(func.count()).select_from(table).where(*which)).scalar_one()
 
 
-@pytest.mark.parametrize("limit, samples, asked", [(7, 1, 4), (3, 2, 3), (2, 1, 0), (5, 2, 7)])
+@pytest.mark.parametrize(
+    "limit, samples, asked",
+    [(5, 2, 7), *(pytest.param(*one, marks=pytest.mark.long) for one in ((7, 1, 4), (3, 2, 3), (2, 1, 0)))],
+)
 def test_an_extended_job_has_the_rows_of_one_run_and_asks_only_for_what_is_new(
     home, server, capsys, limit, samples, asked
 ):

@@ -71,7 +71,9 @@ def ask(url: str) -> str:
     return asyncio.run(call())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, *(pytest.param(one, marks=pytest.mark.long) for one in (signal.SIGINT, signal.SIGKILL))]
+)
 def test_it_answers_and_leaves_no_process(home, number):
     process, told = start(home, "tiny")
     try:

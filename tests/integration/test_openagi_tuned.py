@@ -49,6 +49,7 @@ def evaluate(home, planner: str, schema: str = "fine-tuning") -> str:
                "--setting", f"schema={schema}")["job"]  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_planner_counts_as_what_wrote_its_weights(tmp_path, weights):
     job = fit(tmp_path, "small", "scratch", "--preset", "planner")
     (tmp_path / "rules.json").write_text(json.dumps([{"contains": "", "reply": "Image Denoising,"}]))

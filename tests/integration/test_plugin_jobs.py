@@ -26,6 +26,10 @@ from tests.services import free_port, wait_until
 EVALUATE = ("evaluate", "roman", "--formulation", "one-action", "--solver", "abacus:20")
 
 
+#: Not of the training split, which takes seconds to generate.
+CONVERT = ("convert", "wordmath", "--split", "dev", "--deterministic", "--limit")
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     return install_example(tmp_path_factory.mktemp("site"))
@@ -157,7 +161,7 @@ def test_a_worker_without_it_refuses_the_job_which_waits_and_does_others(lumos, 
     broker = {"LUMOS_BROKER_URL": f"redis://127.0.0.1:{free_port()}/0", "LUMOS_POLL_SECONDS": "0.3"}
     with open_new(lumos.settings) as opened:
         job = lumos(*EVALUATE, "--limit", "10", "--json", **broker).value["job"]
-        other = lumos("convert", "wordmath", "--deterministic", "--limit", "5", "--json", **broker).value["job"]
+        other = lumos(*CONVERT, "5", "--json", **broker).value["job"]
 
         def work(with_plugin):
             return subprocess.Popen(
@@ -260,15 +264,15 @@ def test_a_plug_in_that_is_broken_harms_no_other_job(lumos, site):
     (site / "lumos_roman" / "formulation.py").write_text("raise ValueError('half done')\n")
     refused = lumos(*EVALUATE, "--limit", "3")
     assert refused.code == 2 and refused.err.count("\n") == 1 and "ValueError: half done" in refused.err
-    assert lumos("convert", "wordmath", "--deterministic", "--limit", "5", "--json").value["finished"] == 5
+    assert lumos(*CONVERT, "5", "--json").value["finished"] == 5
     listed = lumos("plugins", "--json")
     assert listed.code == 1 and [one["name"] for one in listed.value["plugins"] if one["problem"]] == ["one-action"]
 
 
 def test_built_in_jobs_have_no_plug_ins_and_the_digest_they_always_had(lumos):
-    report = lumos("convert", "wordmath", "--deterministic", "--limit", "2", "--json", with_plugin=False).value
+    report = lumos(*CONVERT, "2", "--json", with_plugin=False).value
     assert report["plugins"] == []
-    other = lumos("convert", "wordmath", "--deterministic", "--limit", "2", "--json").value
+    other = lumos(*CONVERT, "2", "--json").value
     assert other["job"] == report["job"]
 
 

@@ -92,7 +92,9 @@ def soon(monkeypatch):
     monkeypatch.setattr("workers.slice.UNDECIDED_SECONDS", 0.3)
 
 
-@pytest.mark.parametrize("status", REFUSALS)
+@pytest.mark.parametrize(
+    "status", [one if one in (301, 401, 404) else pytest.param(one, marks=pytest.mark.long) for one in REFUSALS]
+)
 def test_a_second_of_refusals_costs_no_item_anything(tmp_path, rows, status, soon):
     with FakeEndpoint(from_mapping(known(rows, 300)), latency=0.05) as server:
         run = Run(tmp_path, rows, server.tgi, 300)

@@ -109,6 +109,7 @@ def test_a_job_that_failed_says_why_and_goes_on_by_a_resume(lumos, build, model,
     assert result(lumos("job", job, "--json"))["state"] == "done"
 
 
+@pytest.mark.long
 def test_a_crash_that_repeats_fails_the_job(lumos, build, model, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setenv("LUMOS_POLL_SECONDS", "0.2")
     file = tmp_path / "file"

@@ -28,6 +28,11 @@ FILES = {
     "strategyqa/train.json": (1860, {"unwritable": 1}),  # a car in its question is called R8
 }
 WITH_PLANS = [file for file, (n, _) in FILES.items() if n]
+LARGE = "strategyqa/train.json"  #: a minute for each test
+
+
+def _slow(file: str, *more: str):
+    return pytest.param(file, *more, marks=[pytest.mark.long] if file == LARGE else [])
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +49,7 @@ def records(shared_data):
     return read
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", [_slow(file) for file in FILES])
 def test_the_rows_without_a_gold_plan_are_named(records, file):
     plans, exceptions = plans_of(*records(file))
     assert (len(plans), dict(exceptions)) == FILES[file]
@@ -54,7 +59,7 @@ def test_the_rows_without_a_gold_plan_are_named(records, file):
 TRIED = [(file, "iterative") for file in WITH_PLANS] + [(file, "one-pass") for file in WITH_PLANS[:-1]]
 
 
-@pytest.mark.parametrize(("file", "formulation"), TRIED)
+@pytest.mark.parametrize(("file", "formulation"), [_slow(*one) for one in TRIED])
 def test_gold_plans_with_an_oracle_score_1(records, file, formulation):
     """No question but those of the plan is asked, so what earlier steps found is put into it to the letter."""
     found = trial(*records(file), formulation=formulation)
@@ -79,7 +84,7 @@ def test_the_plans_that_rules_make_score_1_too(records, file, formulation):
     assert all(result.scores[0].value == 1 for result in results) and qa.unknown == []
 
 
-@pytest.mark.parametrize("file", WITH_PLANS)
+@pytest.mark.parametrize("file", [_slow(file) for file in WITH_PLANS])
 def test_the_same_plans_with_wrong_answers_score_0(records, file):
     found = trial(*records(file), wrong=True)
     assert found.endings == {"answered": found.n} and found.n == FILES[file][0]

@@ -75,6 +75,7 @@ def test_what_cannot_be_said_shortly_is_counted_by_its_reason(made, reason):
         to_low_level(made)
 
 
+@pytest.mark.long
 def test_every_source_is_worded_alike_and_gives_its_answer(shared_data):
     sources = StarterData(shared_data, generated=300, variants=1)
     counts: Counter[str] = Counter()

@@ -48,6 +48,7 @@ def copied(trained, tmp_path) -> Path:
     return shutil.copytree(trained, tmp_path / "experts")
 
 
+@pytest.mark.long
 def test_the_command_trains_what_it_is_asked_for_and_says_how(trained):
     assert sorted(path.name for path in trained.iterdir()) == sorted(OPTIONS), "and leaves nothing else behind"
     config = json.loads((trained / "image-denoising" / CONFIG).read_bytes())

@@ -45,7 +45,7 @@ QA = [(name, file) for name, file, *_ in FILES if name in ("strategyqa", "musiqu
 MATHS = [
     pytest.param("gsm8k", "gsm8k/train.jsonl", 7473, 7113, marks=pytest.mark.long, id="gsm8k/train.jsonl"),
     ("gsm8k", "gsm8k/test.jsonl", 1019, 963),
-    ("gsm8k", "gsm8k/test_socratic.jsonl", 1019, 963),
+    pytest.param("gsm8k", "gsm8k/test_socratic.jsonl", 1019, 963, marks=pytest.mark.long),
     ("svamp", "svamp/SVAMP.json", 700, 699),
     ("svamp", "svamp/mawps-asdiv-a_svamp/dev.csv", 667, 666),
     ("mawps", "mawps/cv_mawps/fold0/train.csv", 1314, 1302),

@@ -65,7 +65,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [one if one == "bfloat16" else pytest.param(one, marks=pytest.mark.long) for one in CASES]
+)
 def test_four_windows_give_the_weights_and_the_curve_of_one_bit_for_bit(case, folder, tmp_path):
     spec = small_spec(folder, **CASES[case])
     whole = run_window(spec, tmp_path / "whole", 0, 15)

@@ -85,7 +85,9 @@ def test_the_loss_of_a_step_is_the_mean_over_the_tokens_of_the_replies(build, ba
     assert done.steps[0].tokens == sum(EncodedConversations(Path(spec.data) / "train.safetensors").lengths)
 
 
-@pytest.mark.parametrize("case", ["adamw", "muon", "bf16", "adapters", "dropout"])
+@pytest.mark.parametrize(
+    "case", ["adamw", *(pytest.param(one, marks=pytest.mark.long) for one in ("muon", "bf16", "adapters", "dropout"))]
+)
 def test_windows_give_the_weights_and_the_curve_of_one_bit_for_bit(case, build, base, tmp_path):
     spec = prepared(recipe(build, base, tmp_path / "fit", steps=10))
     changes = {

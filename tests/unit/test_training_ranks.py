@@ -37,6 +37,7 @@ def test_two_ranks_give_the_losses_of_one(spec, tmp_path):
     assert two[-1].ranks == 2
 
 
+@pytest.mark.long
 def test_what_a_rank_raises_is_raised_here(spec, tmp_path):
     with pytest.raises(DivergedFit, match="norm nan"):
         run_window(replace(spec, rate=1e30), tmp_path / "diverged", 0, 10, ranks=2)

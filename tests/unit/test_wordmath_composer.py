@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lumos_queue.benchmarks.wordmath import grammar
 from lumos_queue.benchmarks.wordmath.composer.choose import MAX_STEPS
 from lumos_queue.benchmarks.wordmath.composer.compose import QUESTIONS, ComposedProblem, _tell_story, compose
 from lumos_queue.benchmarks.wordmath.composer.plots import PLOTS
@@ -163,7 +164,7 @@ def test_many_problems_tell_a_number_that_plays_no_role(problems):
 
 
 def test_twenty_thousand_problems_have_many_texts():
-    composed = [task for task in generate("train", 20_000) if task.inputs["family"] == "composed"]
+    composed = [task for task in grammar.generate("train", 20_000) if task.inputs["family"] == "composed"]
     assert len(composed) == 15_000
     assert len({mask(task.question) for task in composed}) >= 12_000
 

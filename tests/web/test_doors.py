@@ -341,7 +341,8 @@ def test_a_page_that_follows_a_job_ends_with_the_server(tmp_path):
         (["--host", "no.such.host.invalid"], "Cannot serve on no.such.host.invalid"),
     ],
 )
-def test_what_cannot_be_served_is_one_line(tmp_path, arguments, told):
-    process = start(*arguments, home=tmp_path)
-    _, err = process.communicate(timeout=90)
-    assert process.returncode == 2 and told in err and len(err.strip().splitlines()) == 1, err
+def test_what_cannot_be_served_is_one_line(tmp_path, arguments, told, monkeypatch, capsys):
+    monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
+    code = main(["web", "--port", "0", *arguments])
+    err = capsys.readouterr().err
+    assert code == 2 and told in err and len(err.strip().splitlines()) == 1, err
