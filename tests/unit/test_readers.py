@@ -16,7 +16,7 @@ from lumos_queue.readers import rows as reading
 from lumos_queue.records import Task
 
 GSM8K, SVAMP, ASDIV, MAWPS = (open_benchmark(name) for name in ("gsm8k", "svamp", "asdiv", "mawps"))
-WITHOUT_DATA = ("open_ended", "openagi", "sum2act_visual", "tooleval", "webshop", "wordmath")
+WITHOUT_DATA = ("open_ended", "openagi", "sum2act_visual", "tooleval", "toolworld", "webshop", "wordmath")
 HEADER = "Question,Numbers,Equation,Answer\n"
 PROBLEM = "<Problem ID='{id}'><Body>{body}</Body><Question>Q?</Question><Answer>8 (cats)</Answer>"
 PROBLEM += "<Formula>6+2=8</Formula></Problem>"
