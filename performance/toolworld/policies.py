@@ -19,7 +19,7 @@ from lumos_queue.actions.tools.functions import FINISH
 from lumos_queue.actions.tools.world import ANSWERS
 from lumos_queue.benchmarks.toolworld.catalogue import read_description
 from lumos_queue.prompts.three_lines import Reply, write_reply
-from lumos_queue.prompts.tool_agent import ROUTER, SYSTEM
+from lumos_queue.prompts.tool_agent import ROUTER, STATE_MANAGER, SYSTEM
 from performance.tool_agents.reading import value_in
 from performance.toolworld.reading import LIMITED, LOCKED, MADE_BEFORE, Listed, Missing, WorldView, right_name
 
@@ -168,6 +168,11 @@ def _mistaken(right: Decision, view: WorldView, draw: random.Random) -> Decision
     return finish(view) if one is None else Decision(right.thought, one.name, {one.parameter: argument})
 
 
+def oracle(prompt: str) -> str:
+    """The oracle in any role, as an endpoint: function:performance.toolworld.policies:oracle."""
+    return (record_reply if prompt.startswith(SYSTEM + STATE_MANAGER) else _ORACLE.of("policy"))(prompt)
+
+
 def record_reply(prompt: str) -> str:
     """What the oracle's state manager records: a success, where the value is there that the function is for."""
     called = prompt.rpartition("\nCall: ")[2].split("\n", 1)[0]
@@ -182,3 +187,6 @@ def record_reply(prompt: str) -> str:
     error = re.search(r'^\{"error": "(.+?)", "response"', returned)
     reason = error[1] if error else "it says nothing of what was asked for"
     return json.dumps({"status": "failure", "aim": aim, "reason": reason})
+
+
+_ORACLE = Policies(0, 0.0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from lumos_queue.actions.tools.interface import WORLD, ToolActions
-from lumos_queue.actions.tools.world import ANSWERS, GONE
+from lumos_queue.actions.tools.world import GONE
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.toolworld.benchmark import benchmark
 from lumos_queue.benchmarks.toolworld.checking import holds_value
@@ -107,8 +107,7 @@ def break_all(task: Task) -> Task:
     """The task with every API gone."""
     world: Any = task.inputs[WORLD]
     parts = [
-        [{**link, "apis": [{**one, "fault": GONE, "kind": ANSWERS} for one in link["apis"]]} for link in part]
-        for part in world["parts"]
+        [{**link, "apis": [{**one, "fault": GONE} for one in link["apis"]]} for link in part] for part in world["parts"]
     ]
     return replace(task, inputs={**task.inputs, WORLD: {**world, "parts": parts}})
 
