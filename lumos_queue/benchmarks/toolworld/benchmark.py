@@ -20,7 +20,7 @@ from lumos_queue.benchmarks.toolworld.generate import NAME, make_tasks
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import Score, Task
 
-SOLVABLE, UNSOLVABLE = "verified_pass", "right_refusal"
+PASS, SOLVABLE, UNSOLVABLE = "pass", "verified_pass", "right_refusal"
 
 
 def _is_solvable(task: Task) -> bool:
@@ -36,9 +36,10 @@ GROUPS: Mapping[str, Callable[[Task], str]] = {
 class ToolWorld(Benchmark):
     """What its metrics mean.
 
-    `verified_pass`, of tasks that can be solved: every part has its value. `right_refusal`, of the others: every part
-    without an answer is said to be unknown, and no value is claimed for it. `partial`: the share of parts that are
-    right. `false_finish`: the answer claims a wrong value, or leaves a part out.
+    `pass`: every part is right; it has its value, or is said to be unknown where it has none. `verified_pass` is the
+    same of the tasks that can be solved. `right_refusal`, of the others: every part without an answer is said to be
+    unknown, and no value is claimed for it. `partial`: the share of parts that are right. `false_finish`: the answer
+    claims a wrong value, or leaves a part out.
     """
 
     name = NAME
@@ -47,7 +48,7 @@ class ToolWorld(Benchmark):
     splits = tuple(SIZES)
     test_splits = tuple(one for one in SIZES if one != TRAIN)
     needs_data = False
-    metrics = (SOLVABLE, "partial", "false_finish", UNSOLVABLE)
+    metrics = (PASS, SOLVABLE, UNSOLVABLE, "partial", "false_finish")
     options = OPTIONS
     groups = GROUPS
 
@@ -77,6 +78,7 @@ class ToolWorld(Benchmark):
         false = answered and any(one in (PartCheck.WRONG, PartCheck.MISSING) for one in found)
         refused = all(one for one, part in zip(right, parts, strict=True) if part["answer"] is None)
         values = {
+            PASS: Score(PASS, float(all(right)), detail=detail),
             SOLVABLE: Score(SOLVABLE, float(all(right)), detail=detail),
             "partial": Score("partial", sum(right) / len(right), detail=detail, of=len(right)),
             "false_finish": Score("false_finish", float(false), detail=detail),
