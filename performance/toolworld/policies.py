@@ -1,9 +1,9 @@
 """Scripted policies, one function of the prompt: the oracle, the oracle with noise, and a policy that draws at random.
 
 The oracle reads documents, follows each part with the next API that was not tried, corrects a misspelt argument, tries
-again what was refused for its rate, says unknown where everything was tried, and gives up a branch that is locked. Its
-decisions are values with a thought, so that they can be written as a teacher's replies. The same prompt has the same
-reply.
+again what was refused for its rate where nothing else is left, says unknown where everything was tried, and gives up a
+branch that is locked. Its decisions are values with a thought, so that they can be written as a teacher's replies. The
+same prompt has the same reply.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lumos_queue.actions.tools.finishing import GIVE_ANSWER, GIVE_UP
@@ -20,7 +20,7 @@ from lumos_queue.actions.tools.world import ANSWERS
 from lumos_queue.benchmarks.toolworld.catalogue import read_description
 from lumos_queue.prompts.three_lines import Reply, write_reply
 from lumos_queue.prompts.tool_agent import ROUTER, STATE_MANAGER, SYSTEM
-from performance.tool_agents.reading import value_in
+from performance.tool_agents.reading import Seen, value_in
 from performance.toolworld.reading import LIMITED, LOCKED, MADE_BEFORE, Listed, Missing, WorldView, right_name
 
 UNKNOWN = "unknown"
@@ -81,25 +81,30 @@ def by_names_alone(function: Listed, missing: Missing) -> bool:
 
 
 def _next_call(view: WorldView, missing: Missing, reads: Callable[[Listed, Missing], bool]) -> Decision | None:
-    """A function that was not tried; else a corrected argument; else once more what was refused for its rate."""
+    """A corrected argument; else a function that was not tried; else once more what was refused for its rate."""
     said = f"The {missing.gives} of {missing.argument} is missing."
-    corrected = again = None
+    fresh = again = None
     for one in view.functions:
         if not reads(one, missing):
             continue
         calls = view.calls(one, missing.argument)
         if not calls:
-            return Decision(said, one.name, {one.parameter: missing.argument})
-        if any(LOCKED in call.told for call in calls):
+            fresh = fresh or Decision(said, one.name, {one.parameter: missing.argument})
+        elif any(LOCKED in call.told for call in calls):
             return None
-        if name := right_name(calls):
-            corrected = corrected or Decision(f"{said} The argument is {name}.", one.name, {name: missing.argument})
-        off = any((call.function, call.argument) == (one.name, missing.argument) for call in view.told_off)
-        limited = [LIMITED in call.told for call in calls]
-        if any(limited) and sum(limited) < MAX_CALLS and not off and not any(MADE_BEFORE in c.told for c in calls):
+        elif name := right_name(calls):
+            return Decision(f"{said} The argument is called {name}.", one.name, {name: missing.argument})
+        elif _may_repeat(view, one, calls):
             why = f"{said} It was refused for its rate alone."
             again = again or Decision(why, one.name, {one.parameter: missing.argument})
-    return corrected or again
+    return fresh or again
+
+
+def _may_repeat(view: WorldView, function: Listed, calls: Sequence[Seen]) -> bool:
+    """Whether a call that a rate limit refused may be made once more, and nobody has said to do otherwise."""
+    limited = sum(LIMITED in one.told for one in calls)
+    off = any((one.function, one.argument) == (function.name, calls[0].argument) for one in view.told_off)
+    return 0 < limited < MAX_CALLS and not off and not any(MADE_BEFORE in one.told for one in calls)
 
 
 class Policies:

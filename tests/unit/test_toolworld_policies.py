@@ -69,17 +69,30 @@ def test_the_oracle_meets_and_overcomes_every_fault():
     assert met == set(FAULTS)
 
 
-def test_a_rate_limit_is_met_again_where_nothing_else_is_left():
-    """Both APIs of a link are limited: ReAct repeats one of them, Sum2Act's guard against equal calls forbids it."""
+def with_fault(fault: str) -> Task:
+    """A task with one link, both of whose APIs have the same fault."""
     task = tasks(1, parts="1", links="1", unsolvable="0")[0]
-    world = json.loads(json.dumps(task.inputs["world"]))
-    for one in world["parts"][0][0]["apis"]:
-        one["fault"] = "rate_limited"
-    limited = replace(task, inputs={**task.inputs, "world": world})
-    models = Policies(0, 0.0)
+    world, documents = json.loads(json.dumps([task.inputs["world"], task.inputs["functions"]]))
+    link = world["parts"][0][0]
+    for one in link["apis"]:
+        one |= {"fault": fault, "parameter": f"{link['of']}_id"}
+    for one in documents if fault == "misspelt" else ():
+        one["required_parameters"][0]["name"] = "idd"
+    return replace(task, inputs={"world": world, "functions": documents})
+
+
+def test_a_rate_limit_is_met_again_where_nothing_else_is_left():
+    """ReAct repeats one of the two calls; Sum2Act's guard against equal calls forbids it."""
+    limited, models = with_fault("rate_limited"), Policies(0, 0.0)
     assert [play(limited, name, models, EQUAL).scores["pass"] for name in NAMES] == [1, 1, 0]
     free = {"repeat_guard": "no"}
     assert play(limited, "sum2act", models, EQUAL, settings=free).scores["pass"] == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_misspelt_argument_is_corrected_by_what_the_error_tells(name):
+    found = play(with_fault("misspelt"), name, Policies(0, 0.0), EQUAL)
+    assert found.scores["pass"] == 1 and found.actions == 3, "the wrong name, the right name, Finish"
 
 
 def test_where_a_part_is_locked_a_search_goes_back_and_nothing_else_passes():
