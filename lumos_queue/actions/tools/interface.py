@@ -103,7 +103,7 @@ class ToolSession(FunctionSession):
     def find(self, name: str) -> Function:
         """The function as its server checks requests, which may differ from its document in a generated world."""
         function, world = super().find(name), self._open_world()
-        return function if world is None else world.served(function)
+        return function if world is None else world.serve(function)
 
     def _open_world(self) -> World | None:
         """The generated APIs that the task brings along, if it does. Raises ActionError where they cannot be read."""

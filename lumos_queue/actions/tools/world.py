@@ -65,7 +65,7 @@ class World:
     def __init__(self, seed: str, filler: int, apis: Mapping[Api, WorldApi]):
         self._seed, self._filler, self._apis = seed, filler, apis
 
-    def served(self, function: Function) -> Function:
+    def serve(self, function: Function) -> Function:
         """The function as its server checks requests: with the right name of a parameter that is misspelt."""
         api = self._apis.get((function.tool, function.api))
         if api is None or not api.parameter or not function.parameters:

@@ -43,7 +43,7 @@ Offered = tuple[ApiName, dict[str, Any]]  #: an API, and what the task's world s
 
 
 @dataclass(slots=True)
-class _Link:
+class _NewLink:
     """A link as it is made."""
 
     of: str
@@ -54,7 +54,7 @@ class _Link:
     other: tuple[str, str]
     offered: list[Offered] = field(default_factory=list)
 
-    def answering(self) -> list[Offered]:
+    def answer_apis(self) -> list[Offered]:
         return [one for one in self.offered if one[0].kind == ANSWERS]
 
     def as_json(self) -> dict[str, Any]:
@@ -74,10 +74,10 @@ def make_task(split: str, dials: Dials, number: int) -> Task:
     """The task of that number, counted from 0."""
     shape = SHAPES[number % len(SHAPES)] if split == TRAIN else split[:2]
     draw = random.Random(f"toolworld {dials.seed} {number}")
-    pool = _Pool(split, shape, draw)
-    parts = _draw_parts(pool, dials, draw)
+    scope = _Scope(split, shape, draw)
+    parts = _draw_parts(scope, dials, draw)
     for link in (link for part in parts for link in part):
-        _offer(link, pool, dials, draw)
+        _offer(link, scope, dials, draw)
     broken = _break(parts, dials, random.Random(f"toolworld faults {dials.seed} {number}"))
     _set_traps(parts, dials, random.Random(f"toolworld traps {dials.seed} {number}"))
     asked = [_phrase(part) for part in parts]
@@ -95,7 +95,7 @@ def make_task(split: str, dials: Dials, number: int) -> Task:
     return task
 
 
-class _Pool:
+class _Scope:
     """The kinds, attributes and tools that a task may use."""
 
     def __init__(self, split: str, shape: str, draw: random.Random):
@@ -124,7 +124,7 @@ class _Pool:
         return [own[0], *others, *own[1:]]
 
 
-def _draw_parts(pool: _Pool, dials: Dials, draw: random.Random) -> list[list[_Link]]:
+def _draw_parts(scope: _Scope, dials: Dials, draw: random.Random) -> list[list[_NewLink]]:
     """Chains of links; no two links of a task lead from the same kind to the same."""
     numbers = iter(draw.sample(range(10_000, 100_000), 64))  # no two are equal: a number tells what it is of
     used: set[tuple[str, str]] = set()
@@ -132,29 +132,29 @@ def _draw_parts(pool: _Pool, dials: Dials, draw: random.Random) -> list[list[_Li
     for _ in range(draw.randint(*dials.parts)):
         size = draw.randint(*dials.links)
         while True:
-            kinds = draw.sample(pool.kinds, size)
-            steps = [*pairwise(kinds), (kinds[-1], draw.choice(pool.attributes(kinds[-1])))]
+            kinds = draw.sample(scope.kinds, size)
+            steps = [*pairwise(kinds), (kinds[-1], draw.choice(scope.attributes(kinds[-1])))]
             if not used & set(steps):
                 break
         used |= set(steps)
-        part: list[_Link] = []
-        argument = _name(kinds[0], next(numbers), pool)
+        part: list[_NewLink] = []
+        argument = _name(kinds[0], next(numbers), scope)
         for of, gives in steps:
-            value, former, other = (_name(gives, next(numbers), pool) for _ in range(3))
-            part.append(_Link(of, gives, argument, value, former, (_name(of, next(numbers), pool), other)))
+            value, former, other = (_name(gives, next(numbers), scope) for _ in range(3))
+            part.append(_NewLink(of, gives, argument, value, former, (_name(of, next(numbers), scope), other)))
             argument = value
         found.append(part)
     return found
 
 
-def _name(kind: str, number: int, pool: _Pool) -> str:
+def _name(kind: str, number: int, scope: _Scope) -> str:
     """An id of a kind of thing, `SH-48213`; a value of an attribute is the number alone."""
-    return f"{kind[:2].upper()}-{number}" if kind in pool.kinds else str(number)
+    return f"{kind[:2].upper()}-{number}" if kind in scope.kinds else str(number)
 
 
-def _offer(link: _Link, pool: _Pool, dials: Dials, draw: random.Random) -> None:
+def _offer(link: _NewLink, scope: _Scope, dials: Dials, draw: random.Random) -> None:
     """Choose the link's APIs, each with another tool or another style of name, and its look-alikes."""
-    order, styles = pool.order(link.of, draw), set[int]()
+    order, styles = scope.order(link.of, draw), set[int]()
     for place, kind in enumerate((*[ANSWERS] * dials.apis, *LOOKALIKES[: dials.lookalikes])):
         tool = order[place % len(order)]
         style = next(one for one in tool.styles if one not in styles)  # there are more styles than APIs of a link
@@ -163,16 +163,16 @@ def _offer(link: _Link, pool: _Pool, dials: Dials, draw: random.Random) -> None:
         link.offered.append((api, {"tool": tool.name, "api": api.name, "kind": kind}))
 
 
-def _break(parts: Sequence[Sequence[_Link]], dials: Dials, draw: random.Random) -> list[int | None]:
+def _break(parts: Sequence[Sequence[_NewLink]], dials: Dials, draw: random.Random) -> list[int | None]:
     """Give APIs their faults; returns for each part the place of the link that cannot be followed, None without one."""
     found: list[int | None] = []
     for part in parts:
         for link in part:
             hit, place, fault = draw.random(), draw.randrange(dials.apis), draw.choice(FAULTS)
             if hit < dials.faults:
-                link.answering()[place][1]["fault"] = fault
+                link.answer_apis()[place][1]["fault"] = fault
         unsolvable, place = draw.random() < dials.unsolvable, draw.randrange(len(part))
-        for _, facts in part[place].answering():
+        for _, facts in part[place].answer_apis():
             lasting = draw.choice(LASTING)
             if unsolvable:
                 facts["fault"] = lasting
@@ -180,7 +180,7 @@ def _break(parts: Sequence[Sequence[_Link]], dials: Dials, draw: random.Random) 
     return found
 
 
-def _set_traps(parts: Sequence[Sequence[_Link]], dials: Dials, draw: random.Random) -> None:
+def _set_traps(parts: Sequence[Sequence[_NewLink]], dials: Dials, draw: random.Random) -> None:
     for api, facts in (one for part in parts for link in part for one in link.offered):
         if api.kind != ANSWERS and draw.random() < dials.traps:
             facts["locks"] = True
@@ -194,23 +194,23 @@ def _entry(api: ApiName, facts: dict[str, Any]) -> dict[str, Any]:
     return entry
 
 
-def _phrase(part: Sequence[_Link]) -> str:
+def _phrase(part: Sequence[_NewLink]) -> str:
     names = "".join(f"the {link.gives} of " for link in reversed(part))
     return f"{names}the {part[0].of} {part[0].argument}"
 
 
-def _gold(asked: str, part: Sequence[_Link], broken: int | None) -> dict[str, Any]:
+def _gold(asked: str, part: Sequence[_NewLink], broken: int | None) -> dict[str, Any]:
     """What is right of a part: its answer, None where there is none, and the calls that lead to it, in order."""
     calls = [
-        {"apis": [[api.tool.name, api.name] for api, _ in link.answering()], "argument": link.argument,
+        {"apis": [[api.tool.name, api.name] for api, _ in link.answer_apis()], "argument": link.argument,
          "value": link.value}
         for link in part[:broken]
     ]  # fmt: skip
     return {"asked": asked, "answer": part[-1].value if broken is None else None, "calls": calls}
 
 
-def _relevant(parts: Sequence[Sequence[_Link]]) -> list[list[str]]:
-    return [[api.tool.name, api.name] for part in parts for link in part for api, _ in link.answering()]
+def _relevant(parts: Sequence[Sequence[_NewLink]]) -> list[list[str]]:
+    return [[api.tool.name, api.name] for part in parts for link in part for api, _ in link.answer_apis()]
 
 
 def _filler(task: Task, dials: Dials) -> int:
