@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, product
 from statistics import fmean
 
 import pytest
@@ -14,16 +14,14 @@ from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.limits import Limits
-from lumos_queue.prompts.judged_run import JudgedRun, JudgedStep
 from lumos_queue.prompts.three_lines import read_reply
 from lumos_queue.records import Ending, Task
-from lumos_queue.scoring.tooleval import AnswerLabel
 from performance.toolworld import grid
 from performance.toolworld.grid import EQUAL, Cell, Run, all_cells, measure, read_lines, work
+from performance.toolworld.judges import JUDGES, METRICS, compare
 from performance.toolworld.policies import Policies, RandomPolicy, oracle, record_reply
 from performance.toolworld.reading import WorldView
 from performance.toolworld.running import NAMES, Models, break_all, play, run_once
-from tests.tool_judges import ScriptedJudge, judged, task_of
 
 BENCHMARK = open_benchmark("toolworld")
 HARDEST = {"faults": "1", "traps": "1"}
@@ -154,15 +152,22 @@ def test_a_state_managers_verdicts_are_compared_with_what_calls_held():
     assert sum(said != true for said, true in verdicts) / len(verdicts) < 0.05
 
 
-def test_a_judge_that_believes_every_answer_agrees_with_the_checker_where_answers_are_right():
-    task = tasks(1, unsolvable="0")[0]
-    for models, passed in ((Policies(0, 0.0), 1), (RandomPolicy(0), 0)):
-        run, _ = run_once(task, "react", models, EQUAL)
-        steps = tuple(JudgedStep(one.name, one.arguments, done.status, done.result) for one, done in run.actions)
-        own = JudgedRun(str(run.outcome.ending), run.outcome.answer or "", steps)
-        verdict = judged(ScriptedJudge(answer="Solved"), task_of(own, query=task.question))
-        assert all(one.answer == AnswerLabel.SOLVED for one in verdict.own.votes)
-        assert play(task, "react", models, EQUAL).scores["pass"] == passed
+def test_judges_are_compared_with_the_checker_on_the_same_episodes():
+    found = {
+        (one.judge, one.metric): one
+        for one in compare(tasks(20, "I2-inst", parts="1", unsolvable="0"), (Policies(0, 0.0), RandomPolicy(0)))
+    }
+    assert list(found) == list(product(JUDGES, METRICS))
+    trusting, comparing = found["trusting", "pass"], found["comparing", "pass"]
+    for one in (trusting, comparing):
+        assert len(one.pairs) == 40 and one.count(True, True) >= 20 and one.count(True, False) == 0
+        assert one.kappa() is not None and one.share == 1 - one.count(False, True) / 40
+    assert 0 < comparing.count(False, True) < trusting.count(False, True)
+
+
+def test_toolevals_judge_fails_a_right_refusal_where_it_holds_the_task_for_solvable():
+    found = compare(tasks(10, "I1-inst", parts="1", unsolvable="1"), (Policies(0, 0.0),))
+    assert all(one.count(True, False) == 10 and one.kappa() == pytest.approx((0, 0, 0)) for one in found)
 
 
 # --- the grid
