@@ -75,6 +75,11 @@ def test_no_tool_and_no_category_that_is_held_out_is_in_training():
     assert len(everything) == 9 * 6 and len(known) == 6 * 4
 
 
+def test_a_word_of_the_catalogue_names_one_kind_or_one_attribute():
+    words = [word for found in COLLECTIONS.values() for one in found for word in (*one.kinds, *one.attributes)]
+    assert len(set(words)) == len(words) == 9 * (4 + 6)
+
+
 def test_subsets_offer_the_tools_of_one_tool_one_category_or_one_collection():
     collection_of = {one.name: name for name, found in COLLECTIONS.items() for one in found}
     for split in TESTS:
