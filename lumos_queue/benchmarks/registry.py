@@ -32,6 +32,7 @@ _USES = {
     "svamp": (TEST, TEACH),
     "toolbench": (TEST,),
     "tooleval": (TEST,),
+    "toolworld": (TEST,),
     "webshop": (TEST, TEACH),
     "wordmath": (TEST, TEACH),
 }

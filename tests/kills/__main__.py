@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.kills.experts import kill_experts
 from tests.kills.many import kill_often
-from tests.kills.search import ROW, kill_at, prepare
+from tests.kills.search import ROW, kill_at, prepare, recorded_search
 from tests.recorded_search import answer_files
 
 
@@ -24,7 +24,7 @@ def every_step(data: Path, folder: Path) -> bool:
     if content is None:
         print(f"no search of query {ROW} in {data}/toolbench/answer: give --data", file=sys.stderr)
         return False
-    search = prepare(content, folder)
+    search = prepare(*recorded_search(content), "I3-inst", folder)
     began, failures = time.monotonic(), 0
     for step in range(search.steps):
         try:

@@ -1,11 +1,14 @@
-"""ToolBench's longest recorded search as a job: its replies are given, its observations are recorded answers."""
+"""A search as a job whose process is killed: ToolBench's longest recorded one, or one in a generated world.
+
+Its replies are given, so that no model is asked. Observations are recorded answers, or follow from the task.
+"""
 
 from __future__ import annotations
 
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,25 +29,28 @@ from tests.recorded_search import reply_of
 ROW = "8"
 
 
-def job_of(content: Mapping[str, Any], home: Path) -> str:
-    """Submit the search that an answer file holds, in a new folder; returns the job's id."""
+def recorded_search(content: Mapping[str, Any]) -> tuple[Task, Agent]:
+    """The search that an answer file holds."""
     decisions = read_decisions(content["tree"]["tree"])
     functions = [_entry(one) for one in content["answer_generation"]["function"] if one["name"] != "Finish"]
     given = {"policy": [reply_of(one) for one in decisions]}
     answers = [_answer(one) for one in decisions if one.name and one.name != "Finish"]
     inputs = {"functions": functions, "answers": answers, "given": given}
     task = Task("toolbench", "", ROW, content["answer_generation"]["query"], inputs)
+    return task, Agent({}, "tools", limits=Limits(calls=200, depth=12), settings={"back_off": "2"})
+
+
+def job_of(task: Task, agent: Agent, split: str, home: Path) -> str:
+    """Submit the search of a task whose replies are given, in a new folder; returns the job's id."""
     home.mkdir()
     rules = home / "rules.json"
     rules.write_text("[]")  # a model that is asked anything fails: all is given
-    benchmark = open_benchmark("toolbench")
-    rows = rows_of(benchmark, [task], "I3-inst")
-    agent = Agent({"policy": f"scripted:{rules}"}, "tools", limits=Limits(calls=200, depth=12),
-                  settings={"back_off": "2"})  # fmt: skip
+    rows = rows_of(open_benchmark(task.benchmark), [task], split)
+    agent = replace(agent, roles={"policy": f"scripted:{rules}"})
     settings = settings_of(home)
     database = open_database(settings.database)
     upgrade(database)
-    job, _ = submit(database, settings, Infer("toolbench", rows.digest, "I3-inst", "dfsdt", agent), rows)
+    job, _ = submit(database, settings, Infer(task.benchmark, rows.digest, split, "dfsdt", agent), rows)
     database.close()
     return job
 
@@ -76,18 +82,19 @@ class Search:
 
     folder: Path
     job: str
+    row: str
     expected: dict[str, Any]
     steps: int
 
 
-def prepare(content: Mapping[str, Any], folder: Path) -> Search:
+def prepare(task: Task, agent: Agent, split: str, folder: Path) -> Search:
     """Raises AssertionError where the search does not come to its end."""
-    job = job_of(content, folder / "new")
+    job = job_of(task, agent, split, folder / "new")
     shutil.copytree(folder / "new", folder / "whole")
     settings, log = settings_of(folder / "whole"), folder / "whole.log"
     assert work_and_die(settings, job, log, None) == 0
     expected, _ = read(settings.home, job)
-    return Search(folder, job, expected, len(log.read_text().splitlines()))
+    return Search(folder, job, task.row, expected, len(log.read_text().splitlines()))
 
 
 def read(home: Path, job: str) -> tuple[dict[str, Any], Places]:
@@ -114,7 +121,7 @@ def kill_at(search: Search, step: int) -> tuple[int, int, int]:
     assert work_and_die(settings, search.job, log, None) == 0, f"step {step}: it could not be gone on with"
     after, _ = read(home, search.job)
     assert after == search.expected, f"step {step}: it has stored something else"
-    kept = {(position, branch) for _, position, branch in before.get(ROW, ())}
+    kept = {(position, branch) for _, position, branch in before.get(search.row, ())}
     again = [tuple(map(int, line.split())) for line in log.read_text().splitlines()]
     shutil.rmtree(home)
-    return sum(before.get(ROW, {}).values()), len(again), sum(place in kept for place in again)
+    return sum(before.get(search.row, {}).values()), len(again), sum(place in kept for place in again)

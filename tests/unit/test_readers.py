@@ -16,7 +16,7 @@ from lumos_queue.readers import rows as reading
 from lumos_queue.records import Task
 
 GSM8K, SVAMP, ASDIV, MAWPS = (open_benchmark(name) for name in ("gsm8k", "svamp", "asdiv", "mawps"))
-WITHOUT_DATA = ("open_ended", "openagi", "sum2act_visual", "tooleval", "webshop", "wordmath")
+WITHOUT_DATA = ("open_ended", "openagi", "sum2act_visual", "tooleval", "toolworld", "webshop", "wordmath")
 HEADER = "Question,Numbers,Equation,Answer\n"
 PROBLEM = "<Problem ID='{id}'><Body>{body}</Body><Question>Q?</Question><Answer>8 (cats)</Answer>"
 PROBLEM += "<Formula>6+2=8</Formula></Problem>"
@@ -287,10 +287,11 @@ def test_each_benchmark_says_what_it_is(name):
 
 
 MIGRATED = import_module("migrations.versions.0015_plugins").OTHERS
+AFTER_MIGRATION = ("toolworld",)  #: benchmarks that no job of before that migration can name
 
 
 @pytest.mark.parametrize("name", TESTABLE)
 def test_each_benchmark_names_its_metrics_once_and_the_migration_knew_its_main_one(name):
     metrics = open_benchmark(name).metrics
     assert len(set(metrics)) == len(metrics)
-    assert metrics[0] == MIGRATED.get(name, "accuracy")
+    assert name in AFTER_MIGRATION or metrics[0] == MIGRATED.get(name, "accuracy")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from lumos_queue.actions.tools.answers import Answer
 from lumos_queue.actions.tools.functions import Function
-from lumos_queue.actions.tools.records import Record, Records
+from lumos_queue.actions.tools.records import Record
 from lumos_queue.actions.tools.simulator import MAX_EXAMPLES, simulate
 from lumos_queue.actions.tools.statuses import NOT_RECORDED
 from lumos_queue.actions.tools.synthetic import synthesize
@@ -23,28 +23,44 @@ MODES = {
 }
 
 
+class AnswerSource(Protocol):
+    """Where answers are looked up: records, or the generated APIs that a task brings along."""
+
+    def find(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
+        """The answer to the nth equal request, counted from 0; None where there is none."""
+        ...
+
+    def nearest(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
+        """The answer to the request of the same API that is most like this one; None where there is none."""
+        ...
+
+    def examples(self, function: Function, most: int) -> list[Record]:
+        """Up to so many calls of the API."""
+        ...
+
+
 async def find_answer(
     mode: str,
     function: Function,
     arguments: Mapping[str, Any],
     nth: int,
-    records: Sequence[Records],
+    sources: Sequence[AnswerSource],
     context: StepContext,
 ) -> Answer:
-    """The answer to the nth equal request. `records`: where to look, the first first."""
-    for one in records:
+    """The answer to the nth equal request. `sources`: where to look, the first first."""
+    for one in sources:
         if (found := one.find(function, arguments, nth)) is not None:
             return found
     if mode == SYNTHETIC:
         return synthesize(function, arguments)
     if mode == SIMULATED:
-        return await simulate(function, arguments, _examples(function, records), context)
-    for one in records if mode == NEAREST else ():
+        return await simulate(function, arguments, _examples(function, sources), context)
+    for one in sources if mode == NEAREST else ():
         if (found := one.nearest(function, arguments, nth)) is not None:
             return found
     error = "no answer to this request is available"
     return Answer(error, status=NOT_RECORDED, message=f"nothing is recorded of {function.name} with these arguments")
 
 
-def _examples(function: Function, records: Sequence[Records]) -> list[Record]:
-    return [one for several in records for one in several.examples(function, MAX_EXAMPLES)][:MAX_EXAMPLES]
+def _examples(function: Function, sources: Sequence[AnswerSource]) -> list[Record]:
+    return [one for several in sources for one in several.examples(function, MAX_EXAMPLES)][:MAX_EXAMPLES]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
 from lumos_queue.actions.base import LocalTool
-from lumos_queue.actions.tools.answering import LIVE, STRICT, find_answer
+from lumos_queue.actions.tools.answering import LIVE, STRICT, AnswerSource, find_answer
 from lumos_queue.actions.tools.answers import SHOWN, Answer, body_of, observe
 from lumos_queue.actions.tools.arguments import read_arguments
 from lumos_queue.actions.tools.functions import Function
@@ -15,6 +15,7 @@ from lumos_queue.actions.tools.options import open_records, prepare_tools, read_
 from lumos_queue.actions.tools.records import Records, records_of
 from lumos_queue.actions.tools.session import FunctionSession, referable_values
 from lumos_queue.actions.tools.statuses import status_of_call
+from lumos_queue.actions.tools.world import World, WorldAnswers, read_world
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action, Execution, Task
@@ -22,6 +23,7 @@ from lumos_queue.settings import Settings
 
 API = "api"  #: the tool that a call of a function names
 ANSWERS = "answers"  #: the task's input that lists recorded answers, which it brings along
+WORLD = "world"  #: the task's input that says what its generated APIs answer (world.py)
 
 
 class ToolActions:
@@ -50,16 +52,17 @@ class ToolActions:
 
     async def _answer(self, arguments: Mapping[str, Any], nth: int, context: StepContext) -> Execution:
         """Answer a call of API from records, or as the option `answers` says."""
-        function, own = _ASKED.get() or (_bare_function(arguments), Records())
+        function, own = _ASKED.get() or (_bare_function(arguments), ())
         try:
-            found = await find_answer(self.mode, function, arguments["arguments"], nth, (own, self.records), context)
+            found = await find_answer(self.mode, function, arguments["arguments"], nth, (*own, self.records), context)
         except RecursionError:
             found = Answer("the document of this function is nested too deeply", status="tool_error")
         return found.execution()
 
 
-#: The function that is called, and its task's records: the session's to its interface, as a call names the API alone.
-_ASKED: ContextVar[tuple[Function, Records] | None] = ContextVar("function that is called", default=None)
+#: The function that is called, and what its task brings along to answer it: the session's to its interface, as a call
+#: names the API alone.
+_ASKED: ContextVar[tuple[Function, Sequence[AnswerSource]] | None] = ContextVar("function that is called", default=None)
 
 
 class ToolSession(FunctionSession):
@@ -69,6 +72,7 @@ class ToolSession(FunctionSession):
         super().__init__(task, actions.limit)
         self._actions = actions
         self._records: Records | None = None
+        self._world: World | None = None
         self._bad = 0  #: of the task's answers, those that are none
 
     async def call(self, action: Action, context: StepContext) -> Execution:
@@ -77,8 +81,14 @@ class ToolSession(FunctionSession):
         asked: dict[str, Any] = {"category": function.category, "tool": function.tool, "api": function.api}
         if self._actions.server:
             asked["server"] = self._actions.server
+        own: tuple[AnswerSource, ...] = (self._open_records(),)
+        if (world := self._open_world()) is not None:
+            locked = world.is_locked(function, self._called(context))
+            if locked:
+                asked["locked"] = True  # the answer is another one: so is the call that is recorded
+            own = (*own, WorldAnswers(world, locked))
         nth = self._count_earlier(action.name, arguments, context)
-        token = _ASKED.set((function, self._open_records()))
+        token = _ASKED.set((function, own))
         try:
             called = await context.call(API, nth=nth, **asked, arguments=arguments)
         finally:
@@ -89,6 +99,24 @@ class ToolSession(FunctionSession):
         if self._bad and not called.ok:
             message = f"{message}; {self._bad:,} of the answers that the task brings along cannot be read"
         return Execution(status_of_call(called.status), shown, (value,), message, provenance=called.provenance)
+
+    def find(self, name: str) -> Function:
+        """The function as its server checks requests, which may differ from its document in a generated world."""
+        function, world = super().find(name), self._open_world()
+        return function if world is None else world.serve(function)
+
+    def _open_world(self) -> World | None:
+        """The generated APIs that the task brings along, if it does. Raises ActionError where they cannot be read."""
+        if self._world is None and WORLD in self._task.inputs:
+            try:
+                self._world = read_world(self._task.inputs[WORLD])
+            except ValueError as error:
+                raise ActionError("tool_error", f"the generated APIs of this task cannot be read: {error}") from None
+        return self._world
+
+    def _called(self, context: StepContext) -> list[Function]:
+        """What was called with success on the path to this step."""
+        return [self.find(action.name) for action, done in context.done if done.ok and not done.ends]
 
     def _open_records(self) -> Records:
         """The answers that the task brings along."""

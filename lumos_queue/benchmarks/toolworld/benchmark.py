@@ -1,0 +1,100 @@
+"""ToolWorld: generated questions that are answered by calling generated APIs, with dials for what goes wrong.
+
+    Find (1) the weight of the depot of the shipment SH-48213; (2) the fee of the driver DR-70118. Answer with …
+
+A question has one to three parts, each a chain of one to three calls: what one returns is the argument of the next. Two
+APIs of other names answer each link; look-alikes do not. Splits are named as ToolBench's subsets: `-inst` has other
+tasks with the tools of training, `-tool` and `-cat` have tools and categories that no training task has. Tasks are in
+ToolBench's form, so that everything that reads or plays those works here: what the APIs answer comes with the task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.benchmarks.toolworld.checking import PartCheck, check_answer
+from lumos_queue.benchmarks.toolworld.dials import OPTIONS, SIZES, TRAIN, Dials, read_dials
+from lumos_queue.benchmarks.toolworld.generate import NAME, make_tasks
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.records import Score, Task
+
+PASS, SOLVABLE, UNSOLVABLE = "pass", "verified_pass", "right_refusal"
+
+
+def _is_solvable(task: Task) -> bool:
+    return all(part["answer"] is not None for part in task.gold["parts"])
+
+
+GROUPS: Mapping[str, Callable[[Task], str]] = {
+    "parts": lambda task: str(len(task.gold["parts"])),
+    "solvable": lambda task: "yes" if _is_solvable(task) else "no",
+}
+
+
+class ToolWorld(Benchmark):
+    """What its metrics mean.
+
+    `pass`: every part is right; it has its value, or is said to be unknown where it has none. `verified_pass` is the
+    same of the tasks that can be solved. `right_refusal`, of the others: every part without an answer is said to be
+    unknown, and no value is claimed for it. `partial`: the share of parts that are right. `false_finish`: the answer
+    claims a wrong value, or leaves a part out.
+    """
+
+    name = NAME
+    domain = "tools"
+    licence = "MIT"
+    splits = tuple(SIZES)
+    test_splits = tuple(one for one in SIZES if one != TRAIN)
+    needs_data = False
+    metrics = (PASS, SOLVABLE, UNSOLVABLE, "partial", "false_finish")
+    options = OPTIONS
+    groups = GROUPS
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        """The tasks of a split, always the same for the same dials. Raises SpecError."""
+        if path is not None:
+            raise SpecError(f"The tasks of '{NAME}' are generated: leave out --data.")
+        dials = read_dials(split, options)
+        self.notes = [_describe(dials)]
+        return make_tasks(split, dials)
+
+    def gold_answer(self, task: Task) -> str:
+        return "; ".join(
+            f"{place}: {part['answer'] or 'unknown'}" for place, part in enumerate(task.gold["parts"], start=1)
+        )
+
+    def metrics_of(self, task: Task) -> tuple[str, ...]:
+        return tuple(one for one in self.metrics if one != (UNSOLVABLE if _is_solvable(task) else SOLVABLE))
+
+    def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
+        """The metrics that apply to the task (`metrics_of`), with what was found of each part as the detail."""
+        parts = task.gold["parts"]
+        found = check_answer(parts, result.answer)
+        right = [one == PartCheck.RIGHT for one in found]
+        detail = "; ".join(f"{place}: {one}" for place, one in enumerate(found, start=1))
+        answered = bool(result.answer and result.answer.strip())
+        false = answered and any(one in (PartCheck.WRONG, PartCheck.MISSING) for one in found)
+        refused = all(one for one, part in zip(right, parts, strict=True) if part["answer"] is None)
+        values = {
+            PASS: Score(PASS, float(all(right)), detail=detail),
+            SOLVABLE: Score(SOLVABLE, float(all(right)), detail=detail),
+            "partial": Score("partial", sum(right) / len(right), detail=detail, of=len(right)),
+            "false_finish": Score("false_finish", float(false), detail=detail),
+            UNSOLVABLE: Score(UNSOLVABLE, float(refused), detail=detail),
+        }
+        return [values[name] for name in self.metrics_of(task)]
+
+
+def _describe(dials: Dials) -> str:
+    """What the job's tasks were made with."""
+    told = f"generated with seed {dials.seed}, faults {dials.faults:g}, traps {dials.traps:g}, "
+    told += f"unsolvable parts {dials.unsolvable:g}"
+    if not dials.context:
+        return told
+    longer = "whole answers count: models are shown as much of each as --tool observation=N says"
+    return f"{told}; gold transcripts of {dials.ratio:g} x {dials.context:,} characters ({longer})"
+
+
+benchmark = ToolWorld()

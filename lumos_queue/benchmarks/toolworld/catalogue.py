@@ -1,0 +1,159 @@
+"""The catalogue: tools of nine categories, and the documents of their APIs as ToolBench writes them.
+
+A category has four kinds of things and six attributes; a tool tells what belongs to a thing, `find_depot_of_shipment`,
+and an attribute of it, `find_weight_of_shipment`. Collections join three categories each. It is the same for every
+seed: seeds draw the tasks. All words were chosen for this project; no tool and no thing of it exists.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+from lumos_queue.actions.tools.world import ANSWERS, FORMER, NOTES, TYPES
+
+TRAINING_TOOLS, HELD_OUT_TOOLS = 4, 2  #: of each category that is trained on; of a held-out category all are held out
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """What the tools of a category know."""
+
+    name: str
+    kinds: tuple[str, ...]
+    attributes: tuple[str, ...]
+
+
+def _category(name: str, kinds: str, attributes: str) -> Category:
+    return Category(name, tuple(kinds.split()), tuple(attributes.split()))
+
+
+#: Collection to its categories. The last collection is in no training task.
+COLLECTIONS: Mapping[str, tuple[Category, ...]] = {
+    "Trade": (
+        _category("Logistics", "shipment depot driver container", "weight mileage tariff volume delay fee"),
+        _category("Commerce", "order product supplier warehouse", "price stock discount margin turnover quota"),
+        _category("Finance", "account branch loan broker", "balance limit premium surcharge yield deposit"),
+    ),
+    "Culture": (
+        _category("Museums", "exhibit gallery curator donor", "height attendance loancode age shelfmark insurance"),
+        _category("Events", "concert venue band promoter", "capacity ticketcount rent guarantee rehearsals setlength"),
+        _category("Media", "podcast studio host sponsor", "duration downloads budget frequency ranking bitrate"),
+    ),
+    "Science": (
+        _category("Weather", "station region sensor forecast", "rainfall pressure humidity visibility altitude drift"),
+        _category("Space", "mission probe observatory launcher", "payload orbit thrust distance crew bandwidth"),
+        _category(
+            "Chemistry", "compound laboratory reagent chemist", "density solubility purity acidity charge halflife"
+        ),
+    ),
+}
+HELD_OUT_COLLECTION = "Science"
+_FIRST = ("Amber", "Brisk", "Cedar", "Delta", "Early", "Fair", "Green", "Hollow", "Inner", "Jade", "Keen", "Lunar")
+_SECOND = ("Desk", "Index", "Ledger", "Finder", "Bridge", "Board", "Guide", "Register")
+#: Names of APIs: {b} of an {a}. A tool uses them in an order of its own.
+STYLES = ("get_{b}_by_{a}", "{a}_{b}_lookup", "find_{b}_of_{a}", "{a}_to_{b}", "read_{a}_{b}", "query_{b}_from_{a}",
+          "{b}_under_{a}", "resolve_{a}_{b}")  # fmt: skip
+#: What documents say, by kind of API. The first group is the kind of the argument, the second that of the value.
+DESCRIPTIONS: Mapping[str, tuple[str, ...]] = {
+    ANSWERS: ("Takes the id of the {a} and returns its {b}.", "Tells the {b} that belongs to the {a} with this id."),
+    FORMER: ("Takes the id of the {a} and returns the {b} that it had before.",),
+    TYPES: ("Takes the id of the {a} and returns which types of {b} there are.",),
+    NOTES: ("Takes the id of the {a} and returns notes on its {b}.",),
+}
+_NAMES = {ANSWERS: "{b}", FORMER: "former_{b}", TYPES: "{b}_types", NOTES: "{b}_notes"}  #: of what an API returns
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A provider of APIs."""
+
+    name: str
+    category: str
+    styles: tuple[int, ...]  #: the order in which it uses STYLES
+
+
+@dataclass(frozen=True, slots=True)
+class ApiName:
+    """An API: what names its document."""
+
+    tool: Tool
+    kind: str
+    of: str
+    gives: str
+    style: int
+
+    @property
+    def name(self) -> str:
+        return STYLES[self.style].format(a=self.of, b=_NAMES[self.kind].format(b=self.gives))
+
+
+@cache
+def tools() -> Mapping[str, tuple[Tool, ...]]:
+    """All tools by category, those for training first."""
+    draw = random.Random("toolworld tools")
+    names = [f"{first} {second}" for first in _FIRST for second in _SECOND]
+    draw.shuffle(names)
+    found: dict[str, tuple[Tool, ...]] = {}
+    for categories in COLLECTIONS.values():
+        for category in categories:
+            own = [names.pop() for _ in range(TRAINING_TOOLS + HELD_OUT_TOOLS)]
+            found[category.name] = tuple(Tool(one, category.name, _order(draw)) for one in own)
+    return found
+
+
+def _order(draw: random.Random) -> tuple[int, ...]:
+    order = list(range(len(STYLES)))
+    draw.shuffle(order)
+    return tuple(order)
+
+
+@lru_cache(maxsize=100_000)
+def document(api: ApiName) -> Mapping[str, Any]:
+    """An API's entry in an `api_list`: to be copied before it is changed."""
+    texts = DESCRIPTIONS[api.kind]
+    gives = _NAMES[api.kind].format(b=api.gives)
+    return {
+        "category_name": api.tool.category,
+        "tool_name": api.tool.name,
+        "api_name": api.name,
+        "api_description": texts[api.style % len(texts)].format(a=api.of, b=api.gives),
+        "required_parameters": [_parameter(api.of, f"{api.of}_id")],
+        "optional_parameters": [],
+        "method": "GET",
+        "template_response": {api.of: "str", gives: "str"},
+    }
+
+
+def misspell(entry: Mapping[str, Any], of: str, place: int) -> tuple[dict[str, Any], str]:
+    """The entry with its parameter misspelt, two letters exchanged at about that place; and the right name of it."""
+    right = f"{of}_id"
+    places = [at for at in range(1, len(of) - 1) if right[at] != right[at + 1]]
+    at = places[place % len(places)]
+    wrong = right[:at] + right[at + 1] + right[at] + right[at + 2 :]
+    return {**entry, "required_parameters": [_parameter(of, wrong)]}, right
+
+
+def _parameter(of: str, name: str) -> dict[str, str]:
+    return {"name": name, "type": "STRING", "description": f"Id of the {of}.", "default": ""}
+
+
+def read_description(text: str) -> tuple[str, str, str] | None:
+    """(kind of API, kind of the argument, kind of the value) of a description; None where it is no such one."""
+    for kind, pattern in _patterns():
+        if found := pattern.search(text):
+            return kind, found["a"], found["b"]
+    return None
+
+
+@cache
+def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+    return [
+        (kind, re.compile(re.escape(text).replace(r"\{a\}", r"(?P<a>\w+)").replace(r"\{b\}", r"(?P<b>\w+)")))
+        for kind, texts in DESCRIPTIONS.items()
+        for text in texts
+    ]

@@ -1,0 +1,126 @@
+"""The dials of ToolWorld: what `--option NAME=VALUE` sets, and which seeds are of which split."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lumos_queue.actions.tools.world import LOOKALIKES
+from lumos_queue.errors import SpecError, unknown
+
+TRAIN = "train"
+#: Split to the number of its tasks. The order decides which seeds are whose: never change it.
+SIZES = {"train": 20_000, "I1-inst": 500, "I1-tool": 500, "I1-cat": 500, "I2-inst": 500, "I2-cat": 500, "I3-inst": 500}
+SEEDS = 1_000  #: of each split; a seed makes the same tasks whatever split asks for it, so that each has its own
+MAX_PARTS, MAX_LINKS, MAX_APIS = 3, 3, 4
+MAX_RATIO, MAX_CONTEXT = 10.0, 1_000_000
+OPTIONS = {
+    "parts": f"parts of a task: N or LOW-HIGH, from 1 to {MAX_PARTS} (default 1-{MAX_PARTS})",
+    "links": f"calls that each part needs: N or LOW-HIGH, from 1 to {MAX_LINKS} (default 1-{MAX_LINKS})",
+    "apis": f"APIs that answer a link, from 1 to {MAX_APIS} (default 2)",
+    "lookalikes": f"look-alikes of a link, which do not answer it, from 0 to {len(LOOKALIKES)} (default 2)",
+    "faults": "share of the links one of whose APIs is faulty, from 0 to 1 (default 0)",
+    "traps": "share of the look-alikes after which their part is locked, from 0 to 1 (default 0)",
+    "unsolvable": "share of the parts that cannot be answered, from 0 to 1 (default 0.1)",
+    "ratio": f"characters of the gold transcript, as a multiple of `context`, to {MAX_RATIO:g}: answers become longer",
+    "context": "with ratio: characters that a model's prompt may have",
+    "seed": f"which tasks: {SEEDS:,} seeds of each split, by default its first",
+}
+_RANGE = re.compile(r"([0-9]{1,3})(?:-([0-9]{1,3}))?")
+_SHARE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,6})?|\.[0-9]{1,6}")
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Dials:
+    """What is the same for all tasks of a reading. Ranges include both ends."""
+
+    seed: int
+    parts: Range = (1, MAX_PARTS)
+    links: Range = (1, MAX_LINKS)
+    apis: int = 2
+    lookalikes: int = 2
+    faults: float = 0.0
+    traps: float = 0.0
+    unsolvable: float = 0.1
+    ratio: float = 0.0  #: 0: answers have nothing but their facts
+    context: int = 0  #: characters
+
+
+def read_dials(split: str, options: Mapping[str, str]) -> Dials:
+    """The dials that the options set. Raises SpecError for a split or an option that is unknown, or out of range."""
+    if split not in SIZES:
+        raise unknown("split of toolworld", split, SIZES)
+    for name in options:
+        if name not in OPTIONS:
+            raise unknown("option of toolworld", name, OPTIONS)
+    dials = Dials(
+        seed=_read_seed(split, options),
+        parts=_read_range(options, "parts", MAX_PARTS),
+        links=_read_range(options, "links", MAX_LINKS),
+        apis=_read_whole(options, "apis", 2, 1, MAX_APIS, "without an API no link can be followed"),
+        lookalikes=_read_whole(options, "lookalikes", 2, 0, len(LOOKALIKES)),
+        faults=_read_share(options, "faults", 0.0),
+        traps=_read_share(options, "traps", 0.0),
+        unsolvable=_read_share(options, "unsolvable", 0.1),
+        ratio=_read_share(options, "ratio", 0.0, MAX_RATIO),
+        context=_read_whole(options, "context", 0, 1, MAX_CONTEXT),
+    )
+    if bool(dials.ratio) != bool(dials.context):
+        given, other = ("ratio", "context") if dials.ratio else ("context", "ratio")
+        raise SpecError(f"--option {given}=… goes with --option {other}=…: give both, or leave it out.")
+    if dials.faults and dials.apis == 1:
+        raise SpecError("--option faults=… needs links with a second API that works: give --option apis=2 or more.")
+    if dials.traps and not dials.lookalikes:
+        raise SpecError("--option traps=… makes look-alikes traps, and lookalikes=0 leaves none: give one of the two.")
+    return dials
+
+
+def seeds_of(split: str) -> range:
+    """The seeds that are this split's alone."""
+    first = list(SIZES).index(split) * SEEDS
+    return range(first, first + SEEDS)
+
+
+def _read_seed(split: str, options: Mapping[str, str]) -> int:
+    own = seeds_of(split)
+    said = options.get("seed", str(own[0]))
+    if not (said.isascii() and said.isdecimal() and len(said) < 10):
+        raise _bad("seed", said, f"a whole number from {own[0]:,} to {own[-1]:,} for '{split}'")
+    if int(said) not in own:
+        owner = next((one for one in SIZES if int(said) in seeds_of(one)), "")
+        reason = f"is a seed of '{owner}', and no two splits may have the same tasks" if owner else "is no split's seed"
+        raise SpecError(f"--option seed={said} {reason}: '{split}' has the seeds {own[0]} to {own[-1]}.")
+    return int(said)
+
+
+def _read_whole(options: Mapping[str, str], name: str, default: int, low: int, high: int, why: str = "") -> int:
+    said = options.get(name)
+    if said is None:
+        return default
+    if not (said.isascii() and said.isdecimal() and len(said) < 10 and low <= int(said) <= high):
+        raise _bad(name, said, f"a whole number from {low} to {high:,}{f': {why}' if why else ''}")
+    return int(said)
+
+
+def _read_share(options: Mapping[str, str], name: str, default: float, high: float = 1.0) -> float:
+    said = options.get(name)
+    if said is None:
+        return default
+    if not (_SHARE.fullmatch(said) and float(said) <= high):
+        raise _bad(name, said, f"a number from 0 to {high:g}")
+    return float(said)
+
+
+def _read_range(options: Mapping[str, str], name: str, high: int) -> Range:
+    said = options.get(name, f"1-{high}")
+    found = _RANGE.fullmatch(said)
+    low, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not 1 <= low <= last <= high:
+        raise _bad(name, said, f"a whole number from 1 to {high}, or a range such as 1-{high}")
+    return low, last
+
+
+def _bad(name: str, said: str, expected: str) -> SpecError:
+    return SpecError(f"--option {name}={said[:40]} cannot be read: expected {expected}.")

@@ -1,0 +1,236 @@
+"""From a seed and a number to a task: its parts, the APIs that are offered, their faults and its gold calls.
+
+What is asked for, faults and traps are drawn from streams of their own: the tasks of a seed ask for the same with
+other dials, as far as these leave the number of parts and links alone.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from lumos_queue.actions.tools.answers import envelope
+from lumos_queue.actions.tools.task_functions import functions_of_task
+from lumos_queue.actions.tools.world import ANSWERS, FAULTS, LASTING, LOOKALIKES, MAX_FILLER, MISSPELT
+from lumos_queue.benchmarks.toolworld.catalogue import (
+    COLLECTIONS,
+    HELD_OUT_COLLECTION,
+    TRAINING_TOOLS,
+    ApiName,
+    Category,
+    Tool,
+    document,
+    misspell,
+    tools,
+)
+from lumos_queue.benchmarks.toolworld.dials import SIZES, TRAIN, Dials
+from lumos_queue.errors import SpecError
+from lumos_queue.prompts.three_lines import Reply, write_reply
+from lumos_queue.prompts.tool_agent import open_functions, request, tell_observation
+from lumos_queue.records import Task
+
+NAME = "toolworld"
+FORMAT = (
+    'Answer with the number of each part and its value, as in "1: VALUE; 2: unknown", where unknown stands for what '
+    "cannot be found."
+)
+SHAPES = ("I1", "I2", "I3")  #: of ToolBench's subsets: tools of one tool, of one category, of one collection
+Offered = tuple[ApiName, dict[str, Any]]  #: an API, and what the task's world says of it
+
+
+@dataclass(slots=True)
+class _NewLink:
+    """A link as it is made."""
+
+    of: str
+    gives: str
+    argument: str
+    value: str
+    former: str
+    other: tuple[str, str]
+    offered: list[Offered] = field(default_factory=list)
+
+    def answer_apis(self) -> list[Offered]:
+        return [one for one in self.offered if one[0].kind == ANSWERS]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "of": self.of, "gives": self.gives, "argument": self.argument, "value": self.value, "former": self.former,
+            "other": list(self.other), "apis": [facts for _, facts in self.offered],
+        }  # fmt: skip
+
+
+def make_tasks(split: str, dials: Dials) -> Iterator[Task]:
+    """The tasks of a split, always the same. Raises SpecError at the first that does not fit into the context."""
+    for number in range(SIZES[split]):
+        yield make_task(split, dials, number)
+
+
+def make_task(split: str, dials: Dials, number: int) -> Task:
+    """The task of that number, counted from 0."""
+    shape = SHAPES[number % len(SHAPES)] if split == TRAIN else split[:2]
+    draw = random.Random(f"toolworld {dials.seed} {number}")
+    scope = _Scope(split, shape, draw)
+    parts = _draw_parts(scope, dials, draw)
+    for link in (link for part in parts for link in part):
+        _offer(link, scope, dials, draw)
+    broken = _break(parts, dials, random.Random(f"toolworld faults {dials.seed} {number}"))
+    _set_traps(parts, dials, random.Random(f"toolworld traps {dials.seed} {number}"))
+    asked = [_phrase(part) for part in parts]
+    question = f"Find {'; '.join(f'({place}) {one}' for place, one in enumerate(asked, start=1))}. {FORMAT}"
+    offered = [one for part in parts for link in part for one in link.offered]
+    draw.shuffle(offered)
+    world: dict[str, Any] = {
+        "seed": f"{dials.seed} {number}", "filler": 0, "parts": [[link.as_json() for link in part] for part in parts]
+    }  # fmt: skip
+    gold = {"parts": [_gold(*one) for one in zip(asked, parts, broken, strict=True)], "relevant": _relevant(parts)}
+    inputs = {"functions": [_entry(*one) for one in offered], "world": world}
+    task = Task(NAME, "", f"{split}-{dials.seed}-{number + 1}", question, inputs, gold)
+    if dials.context:
+        world["filler"] = _filler(task, dials)
+    return task
+
+
+class _Scope:
+    """The kinds, attributes and tools that a task may use."""
+
+    def __init__(self, split: str, shape: str, draw: random.Random):
+        held_out = split.endswith("-cat")
+        collections = [one for name, one in COLLECTIONS.items() if (name == HELD_OUT_COLLECTION) == held_out]
+        collection = draw.choice(collections)
+        category = draw.choice(collection)
+        self.categories: Sequence[Category] = collection if shape == "I3" else (category,)
+        first, last = (TRAINING_TOOLS, None) if split.endswith("-tool") else (0, TRAINING_TOOLS)
+        by_category = {one.name: tools()[one.name][first:last] for one in self.categories}
+        if shape == "I1":
+            by_category = {category.name: (draw.choice(by_category[category.name]),)}
+        self._tools = by_category
+        self.kinds = [kind for one in self.categories for kind in one.kinds]
+        self._of = {kind: one for one in self.categories for kind in one.kinds}
+
+    def attributes(self, kind: str) -> tuple[str, ...]:
+        return self._of[kind].attributes
+
+    def order(self, kind: str, draw: random.Random) -> list[Tool]:
+        """Tools in the order in which they offer APIs of this kind: one of its own category, then those of others."""
+        own = [*self._tools[self._of[kind].name]]
+        draw.shuffle(own)
+        others = [one for name, found in self._tools.items() if name != self._of[kind].name for one in found]
+        draw.shuffle(others)
+        return [own[0], *others, *own[1:]]
+
+
+def _draw_parts(scope: _Scope, dials: Dials, draw: random.Random) -> list[list[_NewLink]]:
+    """Chains of links; no two links of a task lead from the same kind to the same."""
+    numbers = iter(draw.sample(range(10_000, 100_000), 64))  # no two are equal: a number tells what it is of
+    used: set[tuple[str, str]] = set()
+    found = []
+    for _ in range(draw.randint(*dials.parts)):
+        size = draw.randint(*dials.links)
+        while True:
+            kinds = draw.sample(scope.kinds, size)
+            steps = [*pairwise(kinds), (kinds[-1], draw.choice(scope.attributes(kinds[-1])))]
+            if not used & set(steps):
+                break
+        used |= set(steps)
+        part: list[_NewLink] = []
+        argument = _name(kinds[0], next(numbers), scope)
+        for of, gives in steps:
+            value, former, other = (_name(gives, next(numbers), scope) for _ in range(3))
+            part.append(_NewLink(of, gives, argument, value, former, (_name(of, next(numbers), scope), other)))
+            argument = value
+        found.append(part)
+    return found
+
+
+def _name(kind: str, number: int, scope: _Scope) -> str:
+    """An id of a kind of thing, `SH-48213`; a value of an attribute is the number alone."""
+    return f"{kind[:2].upper()}-{number}" if kind in scope.kinds else str(number)
+
+
+def _offer(link: _NewLink, scope: _Scope, dials: Dials, draw: random.Random) -> None:
+    """Choose the link's APIs, each with another tool or another style of name, and its look-alikes."""
+    order, styles = scope.order(link.of, draw), set[int]()
+    for place, kind in enumerate((*[ANSWERS] * dials.apis, *LOOKALIKES[: dials.lookalikes])):
+        tool = order[place % len(order)]
+        style = next(one for one in tool.styles if one not in styles)  # there are more styles than APIs of a link
+        styles.add(style)
+        api = ApiName(tool, kind, link.of, link.gives, style)
+        link.offered.append((api, {"tool": tool.name, "api": api.name, "kind": kind}))
+
+
+def _break(parts: Sequence[Sequence[_NewLink]], dials: Dials, draw: random.Random) -> list[int | None]:
+    """Give APIs their faults; returns for each part the place of the link that cannot be followed, None without one."""
+    found: list[int | None] = []
+    for part in parts:
+        for link in part:
+            hit, place, fault = draw.random(), draw.randrange(dials.apis), draw.choice(FAULTS)
+            if hit < dials.faults:
+                link.answer_apis()[place][1]["fault"] = fault
+        unsolvable, place = draw.random() < dials.unsolvable, draw.randrange(len(part))
+        for _, facts in part[place].answer_apis():
+            lasting = draw.choice(LASTING)
+            if unsolvable:
+                facts["fault"] = lasting
+        found.append(place if unsolvable else None)
+    return found
+
+
+def _set_traps(parts: Sequence[Sequence[_NewLink]], dials: Dials, draw: random.Random) -> None:
+    for api, facts in (one for part in parts for link in part for one in link.offered):
+        if api.kind != ANSWERS and draw.random() < dials.traps:
+            facts["locks"] = True
+
+
+def _entry(api: ApiName, facts: dict[str, Any]) -> dict[str, Any]:
+    """The API's document. Where its parameter is misspelt, the world learns the right name."""
+    if facts.get("fault") != MISSPELT:
+        return dict(document(api))
+    entry, facts["parameter"] = misspell(document(api), api.of, api.style)
+    return entry
+
+
+def _phrase(part: Sequence[_NewLink]) -> str:
+    names = "".join(f"the {link.gives} of " for link in reversed(part))
+    return f"{names}the {part[0].of} {part[0].argument}"
+
+
+def _gold(asked: str, part: Sequence[_NewLink], broken: int | None) -> dict[str, Any]:
+    """What is right of a part: its answer, None where there is none, and the calls that lead to it, in order."""
+    calls = [
+        {"apis": [[api.tool.name, api.name] for api, _ in link.answer_apis()], "argument": link.argument,
+         "value": link.value}
+        for link in part[:broken]
+    ]  # fmt: skip
+    return {"asked": asked, "answer": part[-1].value if broken is None else None, "calls": calls}
+
+
+def _relevant(parts: Sequence[Sequence[_NewLink]]) -> list[list[str]]:
+    return [[api.tool.name, api.name] for part in parts for link in part for api, _ in link.answer_apis()]
+
+
+def _filler(task: Task, dials: Dials) -> int:
+    """Characters in each answer that make the gold transcript `ratio` contexts long: the request with its functions,
+    the gold calls, and what they return."""
+    asked = request(task, open_functions(task))
+    if len(asked) > dials.context:
+        raise SpecError(
+            f"--option context={dials.context} is smaller than the tool list of task {task.row}, which has with the "
+            f"request {len(asked):,} characters: expected a larger context, or fewer parts, links and APIs."
+        )
+    names = {(one.tool, one.api): one.name for one in functions_of_task(task).values()}
+    links = {link["argument"]: link for part in task.inputs["world"]["parts"] for link in part}
+    calls = [call for part in task.gold["parts"] for call in part["calls"]]
+    size = len(asked)
+    for call in calls:
+        link = links[call["argument"]]
+        arguments = json.dumps({f"{link['of']}_id": link["argument"]})
+        written = write_reply(Reply("", names[tuple(call["apis"][0])], arguments))
+        body = envelope("", {link["of"]: link["argument"], link["gives"]: link["value"], "remarks": ""})
+        size += len(written) + len(tell_observation(body))
+    missing = int(dials.ratio * dials.context) - size
+    return min(MAX_FILLER, max(0, missing // max(1, len(calls))))

@@ -1,0 +1,75 @@
+"""The grid of ToolWorld's dials with scripted policies: see docs/toolworld.md.
+
+python -m performance.toolworld [--tasks 200] [--seed 0] [--noise 0.1] [--cells TEXT] [--out build/toolworld.jsonl]
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from lumos_queue.errors import SpecError
+from performance.toolworld.grid import CONTEXT, Cell, Run, all_cells, work
+
+console = Console(width=150)
+
+
+def main(
+    tasks: Annotated[int, typer.Option(min=1, max=500, help="Of each cell.")] = 200,
+    seed: Annotated[int, typer.Option(help="Of the policies' errors.")] = 0,
+    noise: Annotated[float, typer.Option(min=0, max=1, help="Share of decisions that are errors.")] = 0.1,
+    unsolvable: Annotated[float, typer.Option(min=0, max=1, help="Share of parts without an answer.")] = 0.1,
+    cells: Annotated[str, typer.Option(help="Only cells whose label has this text, e.g. '6 links'.")] = "",
+    out: Annotated[Path, typer.Option(help="A line for each cell; cells that it has are not worked out again.")] = Path(
+        "build/toolworld.jsonl"
+    ),
+) -> None:
+    """Scripted policies on generated tools: what is compared is how the formulations lead them."""
+    chosen = [one for one in all_cells() if cells in one.label]
+    if not chosen:
+        raise typer.BadParameter(f"no cell has '{cells}' in its label, as '{all_cells()[0].label}' has '6 links'")
+    began = time.monotonic()
+    try:
+        lines = work(Run(tasks, seed, noise, unsolvable), chosen, out, lambda label: console.print(f"[dim]{label}"))
+    except SpecError as error:
+        console.print(str(error))
+        raise typer.Exit(2) from None
+    console.print(as_table(chosen, lines))
+    console.print(pairs_table(chosen, lines))
+    console.print(f"{time.monotonic() - began:.0f} s; everything that was measured: {out}")
+
+
+def as_table(cells: list[Cell], lines: list[dict[str, Any]]) -> Table:
+    columns = ("cell", "limits", "method", "verified pass [95 %]", "refusal", "partial", "false", "calls", "longest")
+    shown = Table(*columns, title=f"Scripted policies; with a ratio, prompts have at most {CONTEXT:,} characters")
+    for cell, line in zip(cells, lines, strict=True):
+        shown.add_section()
+        for place, row in enumerate(line["rows"]):
+            refusal = f"{100 * row['refusal']['share']:.0f} %" if row["refusal"]["n"] else ""
+            shares = (f"{100 * row[name]:.0f} %" for name in ("partial", "false_finish"))
+            figures = (_interval(row["pass"], "share"), refusal, *shares, f"{row['calls']:.1f}", f"{row['longest']:,}")
+            shown.add_row(cell.label if not place else "", row["limits"], row["method"], *figures)
+    return shown
+
+
+def pairs_table(cells: list[Cell], lines: list[dict[str, Any]]) -> Table:
+    shown = Table("cell", "limits", "from", "to", "difference of verified pass [95 %]", title="On the same tasks")
+    for cell, line in zip(cells, lines, strict=True):
+        shown.add_section()
+        for place, row in enumerate(line["pairs"]):
+            first = cell.label if not place else ""
+            shown.add_row(first, row["limits"], row["from"], row["to"], _interval(row, "difference"))
+    return shown
+
+
+def _interval(row: dict[str, Any], name: str) -> str:
+    return f"{100 * row[name]:.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}] of {row['n']}"
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,114 @@
+"""What a scripted policy can know of a ToolWorld task: only what it reads in its prompt.
+
+A prompt is a transcript (policy) or a state (router). Of a prompt that was cut, what is left is read.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from lumos_queue.actions.tools.world import ANSWERS
+from lumos_queue.benchmarks.toolworld.catalogue import read_description
+from performance.tool_agents.reading import Seen, View, value_in
+
+LIMITED, LOCKED, MADE_BEFORE = "too many requests", "is locked", "was made before"
+_FUNCTION = re.compile(r"^(\w+)\((\w+): string\): (.*)$", re.MULTILINE)
+_REQUEST = re.compile(r"^Request: Find (.*)$", re.MULTILINE)
+_PART = re.compile(r"\([1-9]\) ((?:the \w+ of )+)the (\w+) ([A-Z]{2}-[0-9]{5})")
+_RIGHT_NAME = re.compile(r"has no argument '\w+'; its arguments: '(\w+)'")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A function as the prompt lists it."""
+
+    name: str
+    parameter: str
+    kind: str  #: of API: ANSWERS, or a look-alike's
+    of: str
+    gives: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that is asked for: what is followed from an id, the first step first."""
+
+    kind: str
+    start: str
+    gives: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The first step of a part that is not known yet."""
+
+    of: str
+    argument: str
+    gives: str
+
+
+class WorldView:
+    """A prompt, read."""
+
+    def __init__(self, prompt: str):
+        self._prompt, self._view = prompt, View(prompt)
+
+    @cached_property
+    def functions(self) -> list[Listed]:
+        found = []
+        for name, parameter, said in _FUNCTION.findall(self._prompt):
+            if (read := read_description(said)) is not None:
+                found.append(Listed(name, parameter, *read))
+        return found
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """What is asked for; nothing where the request is not in sight."""
+        match = _REQUEST.search(self._prompt)
+        return [
+            Part(kind, start, tuple(reversed(re.findall(r"the (\w+) of ", names))))
+            for names, kind, start in _PART.findall(match[1] if match else "")
+        ]
+
+    @cached_property
+    def seen(self) -> list[Seen]:
+        """The calls that the prompt tells of, in a tree those that were tried from here as well."""
+        return self._view.seen
+
+    @cached_property
+    def told_off(self) -> list[Seen]:
+        """Calls that were made from here before, in a tree: something else is to be done."""
+        return self._view.told_off
+
+    @cached_property
+    def facts(self) -> dict[tuple[str, str], str]:
+        """(argument, what is asked for) to the value that an API told of it."""
+        by_name = {one.name: one for one in self.functions}
+        found = {}
+        for one in self.seen:
+            function = by_name.get(one.function)
+            if function is None or function.kind != ANSWERS or value_in(one.told, function.of) != one.argument:
+                continue
+            if value := value_in(one.told, function.gives):
+                found[one.argument, function.gives] = value
+        return found
+
+    def follow(self, part: Part) -> tuple[str, Missing | None]:
+        """As far as a part is known: where it has come, and what is missing; None at its end."""
+        kind, thing = part.kind, part.start
+        for gives in part.gives:
+            if (thing, gives) not in self.facts:
+                return thing, Missing(kind, thing, gives)
+            kind, thing = gives, self.facts[thing, gives]
+        return thing, None
+
+    def calls(self, function: Listed, argument: str) -> list[Seen]:
+        return [one for one in self.seen if (one.function, one.argument) == (function.name, argument)]
+
+
+def right_name(calls: list[Seen]) -> str:
+    """The name of the argument that the API asked for instead, where only its error is known; '' else."""
+    names = [found[1] if (found := _RIGHT_NAME.search(one.told)) else "" for one in calls]
+    return names[-1] if names and all(names) else ""

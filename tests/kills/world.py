@@ -1,0 +1,33 @@
+"""A search in a generated world: it runs into a trap and a rate limit, goes back and answers. Its replies are given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lumos_queue.benchmarks.toolworld.benchmark import benchmark
+from lumos_queue.commands import Ask
+from lumos_queue.limits import Limits
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Completion, Ending, Task
+from performance.toolworld.policies import Policies
+from performance.toolworld.running import run_once
+
+SPLIT = "I2-inst"
+LIMITS = Limits(calls=60)
+DIALS = {"parts": "2", "links": "2", "faults": "1", "traps": "1", "unsolvable": "0"}
+SIGNS = ("is locked", "too many requests")
+
+
+def world_search() -> tuple[Task, Agent]:
+    """The first of the split's tasks on which an erring policy meets both. Raises StopIteration where none does."""
+    models = Policies(0, 0.3)
+    for task in benchmark.read(None, SPLIT, **DIALS):
+        assert isinstance(task, Task)
+        run, journal = run_once(task, "dfsdt", models, LIMITS)
+        shown = [done.result for _, done in run.actions]
+        if run.outcome.ending == Ending.ANSWERED and all(any(sign in one for one in shown) for sign in SIGNS):
+            steps = [one for one in journal.steps if isinstance(one.command, Ask)]
+            replies = [one.result.text for one in steps if isinstance(one.result, Completion)]
+            given = replace(task, inputs={**task.inputs, "given": {"policy": replies}})
+            return given, Agent({}, "tools", limits=LIMITS)
+    raise StopIteration(f"no task of {SPLIT} has both")
