@@ -183,9 +183,10 @@ class Deployment:
         """
         silent = (
             "SELECT count(*) FROM worker_session w JOIN heartbeat h ON h.session = w.id WHERE w.ended_at IS NULL "
-            "AND h.at < (SELECT max(at) FROM heartbeat) - :lease"
+            "AND h.at < (SELECT max(at) FROM heartbeat) - :seconds"
         )
-        self.wait(lambda: self.ask(silent, lease=LEASE) == 0, "the dead are buried", 30)
+        # Half a lease: else a lease could run out between this look and the next.
+        self.wait(lambda: self.ask(silent, seconds=LEASE / 2) == 0, "the dead are buried", 30)
         if bound is None:
             bound = self.wasted_by(self.deaths)
         return reckon(self, None if bound < 0 else bound, repeats)

