@@ -98,7 +98,7 @@ def _stop_while_it_waits(deployment: Deployment, groups: list[Group]) -> bool:
             with deployment.database.engine.connect() as other:
                 if other.execute(text(
                     "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = :pid "
-                    "AND query LIKE 'UPDATE \"item\"%'"
+                    "AND query LIKE '%UPDATE \"item\"%'"
                 ), {"pid": str(found)}).scalar():  # fmt: skip
                     by_pid[found].signal(signal.SIGSTOP)
                     deployment.deaths += 1
