@@ -115,6 +115,10 @@ class ToolWorldSweep(_Table):
             for play in (*model.rollouts, *model.plays.values()):
                 if unknown := set(play.cells) - set(self.cells):
                     raise ValueError(f"models.{name}: there is no cell '{min(unknown)}'")
+        names = [played for model in self.models.values() for played in model.plays]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"models: '{name}' is what two models play: expected another name in one of them")
         taught = {name: {one.cell for one in self.rollouts() if one.model == name} for name in self.models}
         first, *others = taught
         for name in others:

@@ -53,9 +53,9 @@ def print_results(plan: ToolWorldSweep, jobs: Mapping[str, str], folder: Path) -
 
 
 def summary_row(episodes: Mapping[int, Sequence[StoredEpisode]]) -> list[str]:
-    """The cells of a table's row, from each seed's episodes of the same tasks: the seeds' tries at a task are a cluster.
+    """The cells of a table's row, from each seed's episodes of the same tasks.
 
-    An episode that was not judged is left out.
+    The seeds' tries at a task are a cluster of the interval. An episode that was not judged is left out.
     """
     values = [
         (one.ordinal, one.scores[SOLVABLE], 1.0)

@@ -29,7 +29,7 @@ from lumos_queue.prompts.tool_agent import SYSTEM
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows
 from lumos_queue.util.plugins import TRUSTED
-from performance.toolworld import policies, rows
+from performance.toolworld import rows
 from performance.toolworld.policies import Policies, noisy, teach
 from performance.toolworld.rows import TaughtRows, label_rollouts, read_rollouts, write_rows
 from tests.stored import run_embedded, submit
@@ -120,7 +120,9 @@ go_on(Path(sys.argv[1]))
 
 def go_on(folder: Path, stop: Callable[[], bool] = lambda: False) -> tuple[Database, str]:
     """The rollouts of Sum2Act in the folder's database, a few at a time, from where they are."""
-    values = Settings(home=folder, concurrency=4, heartbeat_seconds=0.1, fence_seconds=0.4, lease_seconds=0.8)
+    values = Settings(
+        home=folder, concurrency=4, heartbeat_seconds=0.1, fence_seconds=0.4, lease_seconds=0.8, poll_seconds=0.1
+    )
     database = open_database(values.database)
     upgrade(database)
     job, _ = submit(database, values, *rollouts("sum2act"))
@@ -163,13 +165,22 @@ def test_written_rows_are_read_as_single_replies_and_the_same_rows_are_the_same_
         assert read == list(taught["rewrite"].by_role[role]) and len(read) == counts["rows"][role]
 
 
-def test_jobs_that_are_not_done_or_of_another_benchmark_are_refused(tmp_path, monkeypatch):
+def test_a_job_that_is_not_done_or_is_of_another_benchmark_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
-    _, job = go_on(tmp_path, lambda: True)
+    database, job = go_on(tmp_path, lambda: True)
     with pytest.raises(SpecError, match=f"The job {job} is .*: go on with lumos resume {job}"):
         list(read_rollouts([job]))
+    infer, tasks = rollouts("react", many=1)
+    other = replace(tasks, benchmark=open_benchmark("toolbench"), digest="e")
+    job, _ = submit(database, Settings(home=tmp_path), replace(infer, benchmark="toolbench", dataset="e"), other)
+    with pytest.raises(SpecError, match=f"The job {job} is of 'toolbench': the teacher knows 'toolworld' alone"):
+        list(read_rollouts([job]))
+
+
+def test_nothing_is_written_where_there_is_no_row(tmp_path):
     with pytest.raises(SpecError, match="no prompt at which the teacher knows"):
-        write_rows(TaughtRows(), tmp_path, "react")
+        write_rows(TaughtRows(), tmp_path / "rows", "react")
+    assert not (tmp_path / "rows").exists()
 
 
 def test_what_the_teacher_does_not_know_is_counted_and_left_out():
