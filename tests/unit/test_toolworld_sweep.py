@@ -10,13 +10,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from lumos_queue.actions.tools.functions import FINISH
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask
 from lumos_queue.errors import SpecError
+from lumos_queue.prompts.conversations import SingleReply
 from lumos_queue.prompts.task_state import read_record
 from lumos_queue.prompts.three_lines import read_reply
-from lumos_queue.prompts.tool_agent import DECOMPOSER, STATE_REWRITER, SYSTEM
+from lumos_queue.prompts.tool_agent import DECOMPOSER, ROUTER, STATE_MANAGER, STATE_REWRITER, SYSTEM
 from lumos_queue.records import Completion, Task
+from lumos_queue.training.scratch import learn_tokenizer
 from performance.toolworld.grid import EQUAL
 from performance.toolworld.managing import divide_request, rewrite_state
 from performance.toolworld.plan import ToolWorldSweep, read_sweep
@@ -112,6 +115,17 @@ def test_the_teacher_leaves_a_summary_and_what_it_cannot_read_to_others():
     head = command.prompt.partition("<|user|>")[0]
     assert teach(f"{head}<|user|>\nShorten this to at most 400 characters: text\n<|assistant|>\n") is None
     assert teach("nothing that can be read") is None
+
+
+def test_what_all_prompts_of_a_role_have_in_common_is_one_token_each():
+    asked = [SingleReply.of(one.prompt, reply, 1) for task in tasks(2) for one, reply in asked_of(task)]
+    tokenizer = learn_tokenizer(lambda: (one.text() for one in asked))
+    for head in (ROUTER, STATE_MANAGER):
+        assert len(tokenizer.tokenize(f"{SYSTEM}{head}")) == 1
+    prompt = asked[0].turns[0].content
+    finish = f"\n{FINISH.describe()}\n"
+    assert prompt.startswith(SYSTEM + ROUTER) and tokenizer.tokenize(prompt).count(finish) == 1
+    assert tokenizer.decode(tokenizer(prompt)["input_ids"][1:]) == prompt
 
 
 # --- the sweep
