@@ -16,6 +16,7 @@ from db.filters import parse_where
 from db.jobs import get_job
 from db.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.benchmarks.toolworld.benchmark import SOLVABLE, UNSOLVABLE
+from lumos_queue.notation import REPEATED
 from lumos_queue.records import Action, Completion
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.scoring.statistics import weighted_interval
@@ -82,9 +83,10 @@ def share_of(episodes: Sequence[StoredEpisode], metric: str) -> str:
 
 
 def count_repeated(episode: StoredEpisode) -> int:
-    """Calls that the episode had made before, by name and arguments."""
+    """Calls that the episode had made before, by name and arguments, those that were refused for it included."""
     calls = [(one.detail.name, one.detail.arguments) for one in episode.steps if isinstance(one.detail, Action)]
-    return len(calls) - len(set(calls))
+    made = [call for call in calls if call[0] != REPEATED]
+    return len(calls) - len(set(made))
 
 
 def prompt_lengths(episodes: Sequence[StoredEpisode]) -> list[float]:

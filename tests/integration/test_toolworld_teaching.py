@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
@@ -20,17 +21,22 @@ from db.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.limits import Limits
+from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import read_conversations
 from lumos_queue.prompts.three_lines import read_reply
 from lumos_queue.prompts.tool_agent import SYSTEM
+from lumos_queue.records import Action
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows
 from lumos_queue.util.plugins import TRUSTED
 from performance.toolworld import rows
+from performance.toolworld.plan import read_sweep
 from performance.toolworld.policies import Policies, noisy, teach
+from performance.toolworld.results import count_repeated, print_results, prompt_lengths
 from performance.toolworld.rows import TaughtRows, label_rollouts, read_rollouts, write_rows
 from tests.stored import run_embedded, submit
 from workers.context import WorkerContext
@@ -188,3 +194,47 @@ def test_what_the_teacher_does_not_know_is_counted_and_left_out():
     found = TaughtRows()
     found.add("policy", "a prompt", "said", None)
     assert found.unanswered == 1 and not found.by_role
+
+
+SWEEP = """
+title = "Two models"
+seeds = [0]
+tasks = 12
+cells = { plain = {}, faults = { faults = 0.5 } }
+fit = { steps = 2 }
+[models.react]
+rollouts = [{ formulation = "react" }]
+plays = { react = { formulation = "react" } }
+[models.sum2act]
+rollouts = [{ formulation = "sum2act" }]
+plays = { sum2act = { formulation = "sum2act" } }
+"""
+
+
+def test_the_tables_tell_what_was_reached_and_the_differences_on_the_same_tasks(tmp_path, capsys):
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    plan, jobs, stored = read_sweep(tmp_path / "sweep.toml"), {}, {}
+    for name in ("react", "sum2act"):
+        infer, tasks = rollouts(name, "I2-inst", 12)
+        database, jobs[f"plain, {name}, seed 0"] = run_embedded(tmp_path / "home", Evaluate(infer), tasks)
+        stored[name] = episodes(database, jobs[f"plain, {name}, seed 0"])
+        database.close()
+    print_results(plan, jobs, tmp_path)
+    lines = capsys.readouterr().out.splitlines()
+    share = 100 * fmean(one.scores["verified_pass"] for one in stored["react"] if "verified_pass" in one.scores)
+    (react,) = [line for line in lines if "react" in line and "[" in line and "sum2act" not in line]
+    (pair,) = [line for line in lines if "react" in line and "sum2act" in line]
+    assert f" {share:.1f} [" in react and f"{fmean(one.calls for one in stored['react']):.1f}" in react
+    judged = sum("verified_pass" in one.scores for one in stored["react"])
+    assert f"of {judged}" in pair and "plain" in pair and not any("faults" in line for line in lines)
+    lengths = prompt_lengths(stored["react"])
+    assert lengths[0] < lengths[1] < lengths[2] and len(lengths) == max(one.calls for one in stored["react"])
+
+
+def test_calls_that_were_made_before_are_counted_refused_ones_too(tmp_path):
+    one, *_ = episodes(*run_embedded(tmp_path, *rollouts("react", many=1)))
+    calls = [step for step in one.steps if isinstance(step.detail, Action)]
+    refused = [replace(step, detail=replace(step.detail, name=REPEATED)) for step in calls]
+    assert len(calls) > 1 and count_repeated(one) == 0
+    assert count_repeated(replace(one, steps=[*one.steps, *one.steps])) == len(calls)
+    assert count_repeated(replace(one, steps=[*one.steps, *refused, *refused])) == 2 * len(calls)
