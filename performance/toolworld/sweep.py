@@ -14,13 +14,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from lumos_queue.errors import SpecError
+from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.registry import FORMULATIONS
 from performance.toolworld.plan import Evaluation, Fit, Play, Rollouts, ToolWorldSweep, as_texts, read_sweep
 from performance.toolworld.results import print_results
@@ -124,10 +125,21 @@ def read_jobs(folder: Path) -> dict[str, Any]:
         raise SpecError(f"'{path}' is not what the sweep wrote: {error}. Remove it: jobs are found again.") from None
 
 
+@contextmanager
+def tell_problems() -> Iterator[None]:
+    """What a person can change is told in one line, with the exit code 2."""
+    try:
+        yield
+    except SpecError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+
+
 @app.command("list")
+@tell_problems()
 def list_work(file: SweepFile) -> None:
     """Say what the sweep would do."""
-    plan = _read(file)
+    plan = read_sweep(file)
     typer.echo(plan.title)
     rollouts, evaluations = list(plan.rollouts()), list(plan.evaluations())
     typer.echo(f"{len(rollouts)} jobs of rollouts, of {plan.rollout_tasks:,} tasks each")
@@ -138,6 +150,7 @@ def list_work(file: SweepFile) -> None:
 
 
 @app.command()
+@tell_problems()
 def run(
     file: SweepFile,
     folder: Folder,
@@ -145,26 +158,19 @@ def run(
     device: Annotated[str, typer.Option(help="As of lumos train sft.")] = "cpu",
 ) -> None:
     """Do all of it. The same command goes on where the last one ended."""
-    plan = _read(file)
+    plan = read_sweep(file)
     if only and only not in plan.models:
-        raise typer.BadParameter(f"there is no model '{only}': expected one of {', '.join(plan.models)}")
+        raise unknown("model", only, plan.models)
     SweepRun(plan, folder, device=device).carry_out(only)
 
 
 @app.command()
+@tell_problems()
 def show(file: SweepFile, folder: Folder) -> None:
     """Print the tables of what is done."""
-    plan = _read(file)
+    plan = read_sweep(file)
     jobs = {label: one["job"] for label, one in read_jobs(folder).items()}
     print_results(plan, jobs, folder.resolve())
-
-
-def _read(file: Path) -> ToolWorldSweep:
-    try:
-        return read_sweep(file)
-    except SpecError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
 
 
 if __name__ == "__main__":

@@ -251,5 +251,10 @@ def test_a_missing_file_and_a_changed_list_of_jobs_are_told(tmp_path):
     (tmp_path / JOBS).write_text("{")
     with pytest.raises(SpecError, match="is not what the sweep wrote"):
         read_jobs(tmp_path)
+    for command in (["show"], ["run", "--only", "raect"], ["list"]):
+        path = FILE if command[0] != "list" else tmp_path / "none.toml"
+        folder = ["--folder", str(tmp_path)] if command[0] != "list" else []
+        done = CliRunner().invoke(app, [*command, str(path), *folder])
+        assert done.exit_code == 2 and done.output.count("\n") == 1
     done = CliRunner().invoke(app, ["show", str(FILE), "--folder", str(tmp_path / "empty")])
     assert done.exit_code == 0 and "No evaluation of this sweep is done" in done.output
