@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -51,6 +51,7 @@ class FitPlan(_Table):
     batch: Count = 16
     max_length: Count = 1024
     preset: str = "scratch"
+    precision: Literal["", "bf16", "fp32"] = ""  #: of matrix products; empty: the preset's
 
 
 @dataclass(frozen=True, slots=True)

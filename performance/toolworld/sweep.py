@@ -81,6 +81,7 @@ class SweepRun:
             "--preset", chosen.preset, "--steps", str(chosen.steps), "--batch", str(chosen.batch),
             "--max-length", str(chosen.max_length), "--seed", str(fit.seed), "--device", self._device,
             "--folder", str(self._folder / "fits" / fit.name),
+            *(("--precision", chosen.precision) if chosen.precision else ()),
         ])  # fmt: skip
 
     def _evaluate(self, one: Evaluation, trained: str) -> None:
