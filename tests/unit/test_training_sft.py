@@ -159,7 +159,7 @@ def test_fewer_conversations_than_were_submitted_leave_windows_with_nothing_to_d
 
 def test_a_bad_row_is_named_with_its_file(build, model, tmp_path):
     with (build / "grounder_iterative.jsonl").open("a") as file:
-        file.write('{"prompt": "a", "completion": "b"}\n')
+        file.write('{"prompt": "a", "chosen": "b"}\n')
     with pytest.raises(SpecError, match=r"grounder_iterative\.jsonl: row 21, field 'messages'"):
         run_item(recipe(build, model, tmp_path / "fit"), {"do": "prepare"})
 
