@@ -1,7 +1,8 @@
 """Gold solutions as the very conversations an agent has at inference.
 
 The formulation's own generator is driven with the gold results, so training text equals inference text byte for byte.
-One row is `{"dataset", "id", "messages": [{"role", "content"}]}`, the format of the released LUMOS training files.
+One row is `{"dataset", "id", "messages": [{"role", "content"}]}`, the format of the released LUMOS training files. Rows
+`{"prompt", "completion"}`, the builds' format `trl-sft`, are single replies to prompts as they are sent.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from lumos_queue.commands import Ask, Command, Commands, Do, Result
 from lumos_queue.domains.registry import DOMAINS
@@ -48,9 +49,41 @@ class Conversation:
             yield TRAIN.write(turn), turn.role == "assistant"
         yield TRAIN.write(self.turns[-1]).rstrip("\n"), True
 
+    def said(self) -> Iterator[str]:
+        """What is said in it, turn by turn, without the marks of turns."""
+        return (turn.content for turn in self.turns)
+
     def as_json(self) -> str:
         messages = [{"role": turn.role, "content": turn.content} for turn in self.turns]
         return json.dumps({"dataset": self.dataset, "id": self.id, "messages": messages}, ensure_ascii=False)
+
+
+class SingleReply(Conversation):
+    """A reply to a prompt as it is sent, in `train` framing: a system's turn and earlier replies are part of the
+    prompt, and only the reply is learnt. Its turns are the prompt and the reply."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, prompt: str, completion: str, number: int) -> SingleReply:
+        return cls("", str(number), (Turn("user", prompt), Turn("assistant", completion)))
+
+    def text(self) -> str:
+        return "".join(piece for piece, _ in self.pieces())
+
+    def pieces(self) -> Iterator[tuple[str, bool]]:
+        prompt, reply = self.turns
+        yield prompt.content, False
+        yield TRAIN.write(reply).rstrip("\n"), True
+
+    def said(self) -> Iterator[str]:
+        prompt, reply = self.turns
+        yield prompt.content.replace(f"{TRAIN.after_reply}{USER}", f"\n{USER}")
+        yield reply.content
+
+    def as_json(self) -> str:
+        prompt, reply = self.turns
+        return json.dumps({"prompt": prompt.content, "completion": reply.content}, ensure_ascii=False)
 
 
 class Trainable(Protocol):
@@ -141,21 +174,37 @@ def write_conversations(conversations: Iterable[Conversation], path: Path) -> in
 
 
 def read_conversations(path: Path) -> Iterator[Conversation]:
-    """The rows of a LUMOS training file. Raises BadRow naming row and field, SpecError when the file does not exist."""
+    """The rows of a training file. Raises BadRow naming row and field, SpecError when the file does not exist."""
     if not path.is_file():
-        raise SpecError(f"No file '{path}'. Expected JSON lines with 'messages'.")
+        raise SpecError(f"No file '{path}'. Expected JSON lines with 'messages', or 'prompt' and 'completion'.")
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
-                yield read_conversation(line, number)
+                row = _read_row(line, number)
+                single = isinstance(row, Mapping) and "completion" in row
+                yield _read_reply(row, number) if single else _read_messages(row, number)
 
 
 def read_conversation(line: str, number: int) -> Conversation:
-    """One row. Raises BadRow."""
+    """One row with messages. Raises BadRow."""
+    return _read_messages(_read_row(line, number), number)
+
+
+def _read_row(line: str, number: int) -> Any:
     try:
-        row = read_json(line)
+        return read_json(line)
     except ValueError as error:
         raise BadRow(number, "", f"is not JSON: {error}") from None
+
+
+def _read_reply(row: Mapping[str, Any], number: int) -> SingleReply:
+    for name in ("prompt", "completion"):
+        if not isinstance(row.get(name), str) or not row[name].strip():
+            raise BadRow(number, name, "expected a text")
+    return SingleReply.of(row["prompt"], row["completion"], number)
+
+
+def _read_messages(row: Any, number: int) -> Conversation:
     messages = row.get("messages") if isinstance(row, Mapping) else None
     if not isinstance(messages, list) or not messages or len(messages) % 2:
         raise BadRow(

@@ -74,6 +74,8 @@ DECOMPOSER = """\
 You divide a person's request into the parts that can be solved one after the other with the functions listed. Write \
 the parts as a numbered list, one line each, and nothing else.
 """
+#: What the prompts of a role begin with, the same for all tasks.
+HEADS = (POLICY, PLANNER, SOLVER, ROUTER, STATE_MANAGER, STATE_REWRITER, DECOMPOSER)
 NO_ACTION = "No action was named. Name one function as the Action, and give its Action Input."
 
 

@@ -6,14 +6,18 @@ from collections.abc import Callable, Iterable, Sequence
 
 from transformers import PreTrainedTokenizerFast
 
+from lumos_queue.actions.tools.functions import FINISH
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.experts.catalogue import PLANNABLE
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import KEEP_PLANNING, STOP_PLANNING
 from lumos_queue.prompts.dialogue import ASSISTANT, PLAN_HEAD, USER
+from lumos_queue.prompts.tool_agent import HEADS, SYSTEM
 from lumos_queue.training.tokenizer import train_tokenizer
 
 VOCABULARY = 2900  #: tokens at most, besides the phrases
+#: The fixed texts in the prompts of tool agents.
+TOOL_AGENT_PHRASES = (*(f"{SYSTEM}{head}" for head in HEADS), f"\n{FINISH.describe()}\n")
 
 
 def phrases(*domains: str) -> tuple[str, ...]:
@@ -45,12 +49,13 @@ def learn_tokenizer(texts: Callable[[], Iterable[str]], symbols: Sequence[str] =
 
     Only phrases that occur in them become tokens, and each of `symbols`.
     """
-    longest_first = sorted(phrases(*DOMAINS), key=len, reverse=True)
+    known = (*phrases(*DOMAINS), *TOOL_AGENT_PHRASES)
+    longest_first = sorted(known, key=len, reverse=True)
     found: set[str] = set()
     for text in texts():
         for phrase in longest_first:
             if phrase in text:
                 found.add(phrase)
                 text = text.replace(phrase, "\x00")
-    kept = [phrase for phrase in phrases(*DOMAINS) if phrase in found]
+    kept = [phrase for phrase in known if phrase in found]
     return train_tokenizer(texts(), VOCABULARY, [*kept, *symbols])

@@ -17,17 +17,16 @@ from dataclasses import dataclass
 from lumos_queue.actions.tools.finishing import GIVE_ANSWER, GIVE_UP
 from lumos_queue.actions.tools.functions import FINISH
 from lumos_queue.actions.tools.world import ANSWERS
-from lumos_queue.benchmarks.toolworld.catalogue import read_description
 from lumos_queue.prompts.three_lines import Reply, write_reply
-from lumos_queue.prompts.tool_agent import ROUTER, STATE_MANAGER, SYSTEM
-from performance.tool_agents.reading import Seen, value_in
+from lumos_queue.prompts.tool_agent import ROUTER, SYSTEM
+from performance.tool_agents.reading import Seen
+from performance.toolworld.managing import ENTITY, MANAGES, can_manage, manage
 from performance.toolworld.reading import LIMITED, LOCKED, MADE_BEFORE, Listed, Missing, WorldView, right_name
 
 UNKNOWN = "unknown"
 MAX_CALLS = 2  #: of a call that a rate limit refuses
 FINISHING = 0.1  #: how often the random policy finishes
-ENTITY = re.compile(r"\b[A-Z]{2}-[0-9]{5}\b")
-_RETURNED = re.compile(r"\nFunction: (.*)\n\nReturned: (.*?)(?=\n<\||\Z)", re.DOTALL)
+NOISE = 0.1  #: how often the noisy policy errs
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ class Policies:
 
     def of(self, role: str) -> Callable[[str], str]:
         """The reply to a prompt of that role."""
-        return record_reply if role == "state_manager" else self._reply
+        return manage if role == "state_manager" else self._reply
 
     def _reply(self, prompt: str) -> str:
         view, draw = WorldView(prompt), random.Random(f"{self._seed} {prompt}")
@@ -139,7 +138,7 @@ class RandomPolicy:
         self._seed = seed
 
     def of(self, role: str) -> Callable[[str], str]:
-        return record_reply if role == "state_manager" else self._reply
+        return manage if role == "state_manager" else self._reply
 
     def _reply(self, prompt: str) -> str:
         view, draw = WorldView(prompt), random.Random(f"random {self._seed} {prompt}")
@@ -175,23 +174,24 @@ def _mistaken(right: Decision, view: WorldView, draw: random.Random) -> Decision
 
 def oracle(prompt: str) -> str:
     """The oracle in any role, as an endpoint: function:performance.toolworld.policies:oracle."""
-    return (record_reply if prompt.startswith(SYSTEM + STATE_MANAGER) else _ORACLE.of("policy"))(prompt)
+    return _as_any_role(_ORACLE, prompt)
 
 
-def record_reply(prompt: str) -> str:
-    """What the oracle's state manager records: a success, where the value is there that the function is for."""
-    called = prompt.rpartition("\nCall: ")[2].split("\n", 1)[0]
-    match = _RETURNED.search(prompt)
-    read = read_description(match[1]) if match else None
-    returned = match[2] if match else ""
-    kind, of, gives = read or ("", "", "")
-    value, argument = value_in(returned, gives) if gives else None, ENTITY.search(called)
-    aim = f"find the {gives} of {argument[0] if argument else 'an id'}"
-    if kind == ANSWERS and value and argument and value_in(returned, of) == argument[0]:
-        return json.dumps({"status": "success", "aim": aim, "answer": f"{of}: {argument[0]}, {gives}: {value}"})
-    error = re.search(r'^\{"error": "(.+?)", "response"', returned)
-    reason = error[1] if error else "it says nothing of what was asked for"
-    return json.dumps({"status": "failure", "aim": aim, "reason": reason})
+def noisy(prompt: str) -> str:
+    """The policy that errs in NOISE of its decisions, in any role, whose state manager does not err: an endpoint."""
+    return _as_any_role(_NOISY, prompt)
 
 
-_ORACLE = Policies(0, 0.0)
+def teach(prompt: str) -> str | None:
+    """The oracle's reply to a prompt of any role, always with a thought; None where it does not know what to say."""
+    if prompt.startswith(MANAGES):
+        return manage(prompt) if can_manage(prompt) else None
+    view = WorldView(prompt)
+    return _TEACHER.of("policy")(prompt) if view.parts and view.functions else None
+
+
+def _as_any_role(models: Policies, prompt: str) -> str:
+    return models.of("state_manager" if prompt.startswith(MANAGES) else "policy")(prompt)
+
+
+_ORACLE, _NOISY, _TEACHER = Policies(0, 0.0), Policies(0, NOISE, thinks=1.0), Policies(0, 0.0, thinks=1.0)

@@ -8,6 +8,7 @@ from db.filters import Filter, Term
 from db.trajectories import stream_episodes
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.errors import SpecError
+from lumos_queue.prompts.conversations import read_conversations
 from lumos_queue.records import Completion, Task
 from tests import tool_apis
 from tests.answer_files import tree_file
@@ -42,6 +43,8 @@ def test_every_role_has_a_row_for_each_call(formulation, tmp_path):
         rows = rows_in(tmp_path / "build" / file["file"])
         counts[file["file"].removeprefix("train/").removesuffix(".jsonl")] = len(rows)
         assert {(row["prompt"], row["completion"]) for row in rows} <= stored
+        learnt = [list(one.pieces()) for one in read_conversations(tmp_path / "build" / file["file"])]
+        assert learnt == [[(row["prompt"], False), (f"{row['completion']}</s>", True)] for row in rows]
     assert counts == FILES[formulation] and len(CALLS[formulation]) >= 2
 
 

@@ -19,7 +19,8 @@ from lumos_queue.records import Ending, Task
 from performance.toolworld import grid
 from performance.toolworld.grid import EQUAL, Cell, Run, all_cells, measure, read_lines, work
 from performance.toolworld.judges import JUDGES, METRICS, compare
-from performance.toolworld.policies import Policies, RandomPolicy, oracle, record_reply
+from performance.toolworld.managing import manage
+from performance.toolworld.policies import Policies, RandomPolicy, oracle
 from performance.toolworld.reading import WorldView
 from performance.toolworld.running import NAMES, Models, break_all, play, run_once
 
@@ -133,7 +134,7 @@ def test_the_oracle_answers_every_role_as_an_endpoint():
     assert read_reply(oracle(asked["router"])).action
     assert json.loads(oracle(asked["state_manager"]))["status"] in ("success", "failure")
     assert "not in sight" in oracle("nothing that can be read")
-    assert json.loads(record_reply("nothing that can be read"))["status"] == "failure"
+    assert json.loads(manage("nothing that can be read"))["status"] == "failure"
 
 
 def test_a_prompt_that_was_cut_is_read_as_far_as_it_goes():

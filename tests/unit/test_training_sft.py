@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 from safetensors.torch import load_file
+from transformers import AutoTokenizer
 
 from lumos_queue.endpoints.model_folder import check_folder, identity
-from lumos_queue.errors import SpecError
+from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.jobs.train import Train
 from lumos_queue.models.merge import merge_adapter
-from lumos_queue.prompts.conversations import Conversation, write_conversations
+from lumos_queue.prompts.conversations import Conversation, read_conversations, write_conversations
 from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.settings import Settings
 from lumos_queue.training.engine.export import save_model
+from lumos_queue.training.engine.masks import encode
 from lumos_queue.training.engine.model import make_model
 from lumos_queue.training.engine.spec import LoraShape, ModelShape
 from lumos_queue.training.recipes.registry import run_item
@@ -113,6 +115,36 @@ def test_conversations_that_are_cut_off_or_left_out_are_counted(build, model, tm
     assert counts["train: conversations"] == 22
 
 
+def test_single_replies_are_learnt_alone_and_an_end_token_within_them_leaves_them_out(model, tmp_path):
+    """As a tool agent's builds have them: a system's turn and earlier replies are of the prompt."""
+    prompt = (
+        "<|system|>\nAdd numbers.\n<|user|>\nAdd 1 and 2.\n<|assistant|>\nIt is 4.</s>\n<|user|>\nNo.\n<|assistant|>\n"
+    )
+    replies = ("It is 3. ", "It is 3.</s> Or 4.")
+    rows = [{"prompt": prompt, "completion": one} for one in replies]
+    build = tmp_path / "build"
+    build.mkdir()
+    (build / "policy_react.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
+    one = sft([build], str(model), tmp_path / "fit", "react", preset="scratch", steps=2)
+    counts = counts_of(one)
+    assert counts["train: conversations"] == 1 and counts["train: left out, </s> in its text"] == 1
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "fit" / "tokenizer")
+    (first, second) = read_conversations(build / "policy_react.jsonl")
+    assert first.text() == f"{prompt}It is 3.</s>" and json.loads(second.as_json()) == rows[1]
+    example, _ = encode(first, tokenizer, 64)
+    assert example is not None and tokenizer.decode(example.ids[example.learnt]) == "It is 3.</s>"
+    assert example.ids[~example.learnt].tolist() == tokenizer(prompt)["input_ids"]
+
+
+@pytest.mark.parametrize(
+    "row", [{"completion": "a"}, {"prompt": " ", "completion": "a"}, {"prompt": "a", "completion": 1}]
+)
+def test_a_single_reply_without_a_prompt_or_a_text_is_refused(row, tmp_path):
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+    with pytest.raises(BadRow, match="expected a text"):
+        list(read_conversations(tmp_path / "rows.jsonl"))
+
+
 def test_fewer_conversations_than_were_submitted_leave_windows_with_nothing_to_do(build, model, tmp_path):
     rows = [conversation(1)] * 3 + [conversation(3, "An answer ends in </s> here.")] * 97
     write_conversations(rows, build / "planner_iterative.jsonl")
@@ -127,7 +159,7 @@ def test_fewer_conversations_than_were_submitted_leave_windows_with_nothing_to_d
 
 def test_a_bad_row_is_named_with_its_file(build, model, tmp_path):
     with (build / "grounder_iterative.jsonl").open("a") as file:
-        file.write('{"prompt": "a", "completion": "b"}\n')
+        file.write('{"prompt": "a", "chosen": "b"}\n')
     with pytest.raises(SpecError, match=r"grounder_iterative\.jsonl: row 21, field 'messages'"):
         run_item(recipe(build, model, tmp_path / "fit"), {"do": "prepare"})
 

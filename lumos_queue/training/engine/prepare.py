@@ -48,8 +48,8 @@ def encode_all(
 
 def special_token_in(conversation: Conversation, tokenizer: PreTrainedTokenizerBase) -> str:
     """A special token that is written in a turn, which could then end a reply early; '' when there is none."""
-    for turn in conversation.turns:
+    for text in conversation.said():
         for token in tokenizer.all_special_tokens:
-            if token in turn.content:
+            if token in text:
                 return token
     return ""

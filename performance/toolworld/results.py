@@ -1,0 +1,121 @@
+"""What the models of a sweep reached: verified pass with intervals, what it cost, and paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from sqlalchemy import Connection
+
+from db.connection import open_database
+from db.filters import parse_where
+from db.jobs import get_job
+from db.trajectories import StoredEpisode, stream_episodes
+from lumos_queue.benchmarks.toolworld.benchmark import SOLVABLE, UNSOLVABLE
+from lumos_queue.notation import REPEATED
+from lumos_queue.records import Action, Completion
+from lumos_queue.reports.comparison import Options, compare_jobs
+from lumos_queue.scoring.statistics import weighted_interval
+from performance.toolworld.plan import ToolWorldSweep
+
+DECIDING = ("policy", "router")
+Jobs = Mapping[tuple[str, str, int], str]  #: (cell, name in the table, seed) to the job of an evaluation
+
+
+def print_results(plan: ToolWorldSweep, jobs: Mapping[str, str], folder: Path) -> None:
+    """`jobs`: label to id, of what is done (sweep.py)."""
+    found = {(one.cell, one.name, one.fit.seed): jobs[one.label] for one in plan.evaluations() if one.label in jobs}
+    console = Console(width=150)
+    if not found:
+        console.print(f"No evaluation of this sweep is done in '{folder}'.")
+        return
+    database = open_database(f"sqlite:///{folder}/home/lumos.db")
+    try:
+        names = dict.fromkeys(one.name for one in plan.evaluations())
+        shown = Table("cell", "played", "verified pass [95 %]", "by seed", "refusals", "calls", "repeated", "tokens",
+                      "characters of the 1st, 2nd, … deciding prompt", title=plan.title)  # fmt: skip
+        for cell in plan.cells:
+            shown.add_section()
+            for name in names:
+                mine = {seed: found[cell, name, seed] for seed in plan.seeds if (cell, name, seed) in found}
+                if mine:
+                    episodes = {seed: list(stream_episodes(database, parse_where(f"job={job}")))
+                                for seed, job in mine.items()}  # fmt: skip
+                    shown.add_row(cell, name, *summary_row(episodes))
+        console.print(shown)
+        with database.engine.connect() as connection:
+            console.print(_differences(plan, connection, found, list(names)))
+    finally:
+        database.close()
+
+
+def summary_row(episodes: Mapping[int, Sequence[StoredEpisode]]) -> list[str]:
+    """The cells of a table's row, from each seed's episodes of the same tasks.
+
+    The seeds' tries at a task are a cluster of the interval. An episode that was not judged is left out.
+    """
+    values = [
+        (one.ordinal, one.scores[SOLVABLE], 1.0)
+        for several in episodes.values() for one in several if SOLVABLE in one.scores
+    ]  # fmt: skip
+    interval = weighted_interval(values)
+    told = "{:.1f} [{:.1f}, {:.1f}]".format(*(100 * one for one in interval)) if interval else "–"
+    by_seed = (share_of(several, SOLVABLE) for several in episodes.values())
+    every = [one for several in episodes.values() for one in several]
+    return [
+        told,
+        " ".join(by_seed),
+        share_of(every, UNSOLVABLE),
+        f"{mean(one.calls for one in every):.1f}",
+        f"{mean(map(count_repeated, every)):.2f}",
+        f"{mean(one.prompt_tokens + one.completion_tokens for one in every):,.0f}",
+        " ".join(f"{one:,.0f}" for one in prompt_lengths(every)[:6]),
+    ]
+
+
+def share_of(episodes: Sequence[StoredEpisode], metric: str) -> str:
+    values = [one.scores[metric] for one in episodes if metric in one.scores]
+    return f"{100 * mean(values):.0f}" if values else "–"
+
+
+def count_repeated(episode: StoredEpisode) -> int:
+    """Calls that the episode had made before, by name and arguments, those that were refused for it included."""
+    calls = [(one.detail.name, one.detail.arguments) for one in episode.steps if isinstance(one.detail, Action)]
+    made = [call for call in calls if call[0] != REPEATED]
+    return len(calls) - len(set(made))
+
+
+def prompt_lengths(episodes: Sequence[StoredEpisode]) -> list[float]:
+    """Mean characters of the first, second, … prompt for a decision, of the episodes that have so many."""
+    lengths = [
+        [len(one.prompt) for one in episode.steps if isinstance(one.result, Completion) and one.role in DECIDING]
+        for episode in episodes
+    ]
+    most = max(map(len, lengths), default=0)
+    return [mean(one[place] for one in lengths if len(one) > place) for place in range(most)]
+
+
+def _differences(plan: ToolWorldSweep, connection: Connection, found: Jobs, names: list[str]) -> Table:
+    """As `lumos compare` has them, of each seed: from the first that is played to each other one."""
+    shown = Table(
+        "cell", "seed", "from", "to", "difference of verified pass [95 %]", "p, Holm", title="On the same tasks"
+    )
+    for cell in plan.cells:
+        for seed in plan.seeds:
+            there = [name for name in names if (cell, name, seed) in found]
+            if len(there) < 2:
+                continue
+            jobs = [get_job(connection, found[cell, name, seed]) for name in there]
+            compared = compare_jobs(connection, jobs, Options(metric=SOLVABLE, common=True))["comparisons"]
+            for name, one in zip(there[1:], compared, strict=True):
+                shown.add_row(cell, str(seed), there[0], name, _told(one), f"{one['p_holm']:.3f}")
+    return shown
+
+
+def _told(one: Mapping[str, Any]) -> str:
+    low, high = one["ci95"]
+    return f"{100 * one['difference']:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}] of {one['pairs']}"

@@ -1,0 +1,178 @@
+"""Models trained for each formulation, on ToolWorld: rollouts, rows, fits and evaluations, as a sweep file names them.
+
+python -m performance.toolworld.sweep list FILE                              what it would do
+python -m performance.toolworld.sweep run FILE --folder FOLDER [--only react]    all of it; goes on where it was
+python -m performance.toolworld.sweep show FILE --folder FOLDER              the tables of what is done
+
+Rollouts, fits and evaluations are jobs of the commands that a person would type, in a database of the folder's own: one
+that was killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.formulations.registry import FORMULATIONS
+from performance.toolworld.plan import Evaluation, Fit, Play, Rollouts, ToolWorldSweep, as_texts, read_sweep
+from performance.toolworld.results import print_results
+
+app = typer.Typer(rich_markup_mode=None)
+NOISY = "function:performance.toolworld.policies:noisy"
+JOBS = "jobs.json"  #: in the folder: what ran to its end, with its job
+LUMOS = (sys.executable, "-m", "lumos_queue.cli.main")
+ROWS = (sys.executable, "-m", "performance.toolworld.rows")
+Run = Callable[[list[str], Mapping[str, str]], str]  #: a command with further variables; gives its standard output
+SweepFile = Annotated[Path, typer.Argument(metavar="FILE", help="The sweep as TOML: performance/toolworld/sweep.toml.")]
+Folder = Annotated[Path, typer.Option(help="For the database, the rows and the models.")]
+
+
+def run_command(command: list[str], variables: Mapping[str, str]) -> str:
+    """Raises SystemExit, with what the command said, where it fails."""
+    done = subprocess.run(command, env=os.environ | variables, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command[2:])}: exit code {done.returncode}\n{done.stdout[-2000:]}")
+    return done.stdout
+
+
+class SweepRun:
+    """The work of a sweep in its folder. What is done already, by the same command, is not done again."""
+
+    def __init__(self, plan: ToolWorldSweep, folder: Path, run: Run = run_command, device: str = "cpu"):
+        self._plan, self._folder, self._run, self._device = plan, folder.resolve(), run, device
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._variables = {"LUMOS_HOME": str(self._folder / "home")}
+
+    def carry_out(self, only: str = "") -> None:
+        """Everything of the models, or of one of them."""
+        for name in self._plan.models:
+            if only in ("", name):
+                rollouts = [self._roll_out(one) for one in self._plan.rollouts() if one.model == name]
+                self._write_rows(name, rollouts)
+        for fit in self._plan.fits():
+            if only in ("", fit.model):
+                job = self._train(fit)
+                for one in self._plan.evaluations():
+                    if one.fit == fit:
+                        self._evaluate(one, job)
+
+    def _roll_out(self, one: Rollouts) -> str:
+        settings = " ".join(f"{name}={value}" for name, value in as_texts(one.play.settings).items())
+        label = f"rollouts, {one.model}, {one.cell}, {one.play.formulation} {settings}".strip()
+        limit = ("--split", "train", "--limit", str(self._plan.rollout_tasks))
+        return self._job(label, ["infer", "toolworld", *limit, *self._options(one.cell, one.play, NOISY)])
+
+    def _write_rows(self, name: str, jobs: list[str]) -> None:
+        self._run([*ROWS, *jobs, "--out", str(self._rows(name)), "--name", name], self._variables)
+
+    def _train(self, fit: Fit) -> str:
+        chosen = self._plan.fit
+        return self._job(fit.name, [
+            "train", "sft", "--data", str(self._rows(fit.model)), "--formulation", fit.model, "--from", "scratch",
+            "--preset", chosen.preset, "--steps", str(chosen.steps), "--batch", str(chosen.batch),
+            "--max-length", str(chosen.max_length), "--seed", str(fit.seed), "--device", self._device,
+            "--folder", str(self._folder / "fits" / fit.name),
+            *(("--precision", chosen.precision) if chosen.precision else ()),
+        ])  # fmt: skip
+
+    def _evaluate(self, one: Evaluation, trained: str) -> None:
+        limit = ("--split", self._plan.split, "--limit", str(self._plan.tasks))
+        options = self._options(one.cell, one.play, f"run:{trained}")
+        self._job(one.label, ["evaluate", "toolworld", *limit, *options])
+
+    def _options(self, cell: str, play: Play, endpoint: str) -> list[str]:
+        """What rollouts and evaluations have in common."""
+        roles = FORMULATIONS.load(play.formulation).roles
+        given = [("--role", f"{role}={endpoint}") for role in roles]
+        given += [("--sampling", f"{role}.max_tokens={self._plan.max_tokens}") for role in roles]
+        given += [("--option", f"{name}={value}") for name, value in self._plan.options(cell).items()]
+        settings = as_texts({**self._plan.settings, **play.settings})
+        given += [("--setting", f"{name}={value}") for name, value in settings.items()]
+        given += [("--tool", f"observation={self._plan.observation}")]
+        return ["--formulation", play.formulation, *(text for pair in given for text in pair)]
+
+    def _job(self, label: str, arguments: list[str]) -> str:
+        """The id of the job of that command, which is done."""
+        done = read_jobs(self._folder)
+        if label in done and done[label]["arguments"] == arguments:
+            return done[label]["job"]
+        typer.echo(label, err=True)
+        job = json.loads(self._run([*LUMOS, *arguments, "--json"], self._variables).splitlines()[-1])["job"]
+        done[label] = {"job": job, "arguments": arguments}
+        part = self._folder / f"{JOBS}.part"
+        part.write_text(json.dumps(done, indent=1), encoding="utf-8")
+        os.replace(part, self._folder / JOBS)
+        return job
+
+    def _rows(self, name: str) -> Path:
+        return self._folder / "rows" / name
+
+
+def read_jobs(folder: Path) -> dict[str, Any]:
+    """Label to job and arguments of what is done. Raises SpecError for a file that was changed."""
+    path = folder / JOBS
+    try:
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError as error:
+        raise SpecError(f"'{path}' is not what the sweep wrote: {error}. Remove it: jobs are found again.") from None
+
+
+@contextmanager
+def tell_problems() -> Iterator[None]:
+    """What a person can change is told in one line, with the exit code 2."""
+    try:
+        yield
+    except SpecError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+
+
+@app.command("list")
+@tell_problems()
+def list_work(file: SweepFile) -> None:
+    """Say what the sweep would do."""
+    plan = read_sweep(file)
+    typer.echo(plan.title)
+    rollouts, evaluations = list(plan.rollouts()), list(plan.evaluations())
+    typer.echo(f"{len(rollouts)} jobs of rollouts, of {plan.rollout_tasks:,} tasks each")
+    for fit in plan.fits():
+        played = sum(one.fit == fit for one in evaluations)
+        typer.echo(f"fit {fit.name}: at most {plan.token_budget:,} tokens; plays {played} cells")
+    typer.echo(f"{len(evaluations)} evaluations, of {plan.tasks:,} tasks of '{plan.split}' each")
+
+
+@app.command()
+@tell_problems()
+def run(
+    file: SweepFile,
+    folder: Folder,
+    only: Annotated[str, typer.Option(help="The rollouts, fits and evaluations of this model alone.")] = "",
+    device: Annotated[str, typer.Option(help="As of lumos train sft.")] = "cpu",
+) -> None:
+    """Do all of it. The same command goes on where the last one ended."""
+    plan = read_sweep(file)
+    if only and only not in plan.models:
+        raise unknown("model", only, plan.models)
+    SweepRun(plan, folder, device=device).carry_out(only)
+
+
+@app.command()
+@tell_problems()
+def show(file: SweepFile, folder: Folder) -> None:
+    """Print the tables of what is done."""
+    plan = read_sweep(file)
+    jobs = {label: one["job"] for label, one in read_jobs(folder).items()}
+    print_results(plan, jobs, folder.resolve())
+
+
+if __name__ == "__main__":
+    app()
