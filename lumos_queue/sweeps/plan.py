@@ -116,10 +116,11 @@ def read_plan(path: Path) -> SweepPlan:
     except OSError as error:
         raise SpecError(f"'{path}' cannot be read: {error.strerror}.") from None
     except ValueError as error:
-        raise SpecError(f"'{path}' is no sweep: {_first(error)}. See examples/sweeps.") from None
+        raise SpecError(f"'{path}' is no sweep: {first_problem(error)}. See examples/sweeps.") from None
 
 
-def _first(error: ValueError) -> str:
+def first_problem(error: ValueError) -> str:
+    """What is wrong with a file that was read into a model of pydantic, or could not be read at all."""
     if not isinstance(error, ValidationError):  # no TOML, or no UTF-8
         return str(error)
     first: Any = error.errors()[0]

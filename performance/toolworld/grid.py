@@ -148,7 +148,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
             if number == len(lines):
                 return
             raise SpecError(
-                f"'{path}', line {number}, is no cell of this grid: give another file with --out."
+                f"'{path}', line {number}, is not a cell of this grid: give another file with --out."
             ) from None
         if found is not None:
             yield found

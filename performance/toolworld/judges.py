@@ -44,7 +44,7 @@ _RETURNED = re.compile(r"^- .*? \(ok\) returned (.*)$", re.MULTILINE)
 _NUMBER = re.compile(r"\b[0-9]{5}\b")
 
 
-def trusting(prompt: str) -> str:
+def believe_values(prompt: str) -> str:
     """Believes every answer that gives a value, and holds every request for solvable."""
     if _TASK in prompt:
         return "Label: Solvable"
@@ -52,7 +52,7 @@ def trusting(prompt: str) -> str:
     return "Label: Solved" if found and UNKNOWN not in found[1] and _NUMBER.search(found[1]) else "Label: Unsolved"
 
 
-def comparing(prompt: str) -> str:
+def look_values_up(prompt: str) -> str:
     """Looks each value of the answer up in what calls returned; it knows neither documents nor which call was right."""
     if _TASK in prompt:
         return "Label: Unsure"
@@ -66,7 +66,7 @@ def comparing(prompt: str) -> str:
     return "Label: Solved" if values and returned.issuperset(values) else "Label: Unsolved"
 
 
-JUDGES: Mapping[str, Callable[[str], str]] = {"trusting": trusting, "comparing": comparing}
+JUDGES: Mapping[str, Callable[[str], str]] = {"trusting": believe_values, "comparing": look_values_up}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lumos_queue.benchmarks.toolworld.dials import TRAIN, read_dials
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.sweeps.plan import first_problem
 
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,40}$")]
@@ -163,16 +164,8 @@ def read_sweep(path: Path) -> ToolWorldSweep:
     except OSError as error:
         raise SpecError(f"'{path}' cannot be read: {error.strerror}.") from None
     except SpecError as error:
-        raise SpecError(f"'{path}' is no sweep of ToolWorld: {error}") from None
+        raise SpecError(f"'{path}' is not a sweep of ToolWorld: {error}") from None
     except ValueError as error:
         raise SpecError(
-            f"'{path}' is no sweep of ToolWorld: {_first(error)}. See performance/toolworld/sweep.toml."
+            f"'{path}' is not a sweep of ToolWorld: {first_problem(error)}. See performance/toolworld/sweep.toml."
         ) from None
-
-
-def _first(error: ValueError) -> str:
-    if not isinstance(error, ValidationError):  # no TOML, or no UTF-8
-        return str(error)
-    first: Any = error.errors()[0]
-    place = ".".join(map(str, first["loc"]))
-    return f"{place}: {first['msg']}" if place else first["msg"]

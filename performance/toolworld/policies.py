@@ -100,7 +100,7 @@ def _next_call(view: WorldView, missing: Missing, reads: Callable[[Listed, Missi
 
 
 def _may_repeat(view: WorldView, function: Listed, calls: Sequence[Seen]) -> bool:
-    """Whether a call that a rate limit refused may be made once more, and nobody has said to do otherwise."""
+    """Whether a call that a rate limit refused may be made once more: not where the prompt asks for another one."""
     limited = sum(LIMITED in one.told for one in calls)
     off = any((one.function, one.argument) == (function.name, calls[0].argument) for one in view.told_off)
     return 0 < limited < MAX_CALLS and not off and not any(MADE_BEFORE in one.told for one in calls)

@@ -16,11 +16,12 @@ from db.filters import parse_where
 from db.jobs import get_job
 from db.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.benchmarks.toolworld.benchmark import SOLVABLE, UNSOLVABLE
-from lumos_queue.notation import REPEATED
 from lumos_queue.records import Action, Completion
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.scoring.statistics import weighted_interval
+from lumos_queue.settings import Settings
 from performance.toolworld.plan import ToolWorldSweep
+from performance.toolworld.running import count_repeated
 
 DECIDING = ("policy", "router")
 Jobs = Mapping[tuple[str, str, int], str]  #: (cell, name in the table, seed) to the job of an evaluation
@@ -33,7 +34,7 @@ def print_results(plan: ToolWorldSweep, jobs: Mapping[str, str], folder: Path) -
     if not found:
         console.print(f"No evaluation of this sweep is done in '{folder}'.")
         return
-    database = open_database(f"sqlite:///{folder}/home/lumos.db")
+    database = open_database(Settings(home=folder / "home").database)
     try:
         names = dict.fromkeys(one.name for one in plan.evaluations())
         shown = Table("cell", "played", "verified pass [95 %]", "by seed", "refusals", "calls", "repeated", "tokens",
@@ -71,7 +72,7 @@ def summary_row(episodes: Mapping[int, Sequence[StoredEpisode]]) -> list[str]:
         " ".join(by_seed),
         share_of(every, UNSOLVABLE),
         f"{mean(one.calls for one in every):.1f}",
-        f"{mean(map(count_repeated, every)):.2f}",
+        f"{mean(map(repeated_calls, every)):.2f}",
         f"{mean(one.prompt_tokens + one.completion_tokens for one in every):,.0f}",
         " ".join(f"{one:,.0f}" for one in prompt_lengths(every)[:6]),
     ]
@@ -82,11 +83,9 @@ def share_of(episodes: Sequence[StoredEpisode], metric: str) -> str:
     return f"{100 * mean(values):.0f}" if values else "–"
 
 
-def count_repeated(episode: StoredEpisode) -> int:
-    """Calls that the episode had made before, by name and arguments, those that were refused for it included."""
-    calls = [(one.detail.name, one.detail.arguments) for one in episode.steps if isinstance(one.detail, Action)]
-    made = [call for call in calls if call[0] != REPEATED]
-    return len(calls) - len(set(made))
+def repeated_calls(episode: StoredEpisode) -> int:
+    """How many calls the episode had made before."""
+    return count_repeated(one.detail for one in episode.steps if isinstance(one.detail, Action))
 
 
 def prompt_lengths(episodes: Sequence[StoredEpisode]) -> list[float]:

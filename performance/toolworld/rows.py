@@ -113,7 +113,7 @@ def write_rows(found: TaughtRows, folder: Path, name: str) -> dict[str, object]:
     folder.mkdir(parents=True, exist_ok=True)
     for role, rows in found.by_role.items():
         path = folder / f"{role}_{name}.jsonl"
-        part = path.with_suffix(".part")  # what a killed command leaves behind is no file of rows
+        part = path.with_suffix(".part")  # what a killed command leaves behind is not read as rows
         write_conversations((SingleReply.of(*row, number) for number, row in enumerate(rows, start=1)), part)
         os.replace(part, path)
     counts = found.as_json()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -23,7 +23,7 @@ from lumos_queue.limits import Limits, limit_formulation
 from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.task_state import read_record
-from lumos_queue.records import Completion, Ending, Execution, Task
+from lumos_queue.records import Action, Completion, Ending, Execution, Task
 
 NAMES = ("react", "dfsdt", "sum2act")
 OBSERVATION = 200_000  #: characters of an answer that a policy is shown: all, so that the ratio is what it says
@@ -64,14 +64,12 @@ def play(
     deciding = [len(command.prompt) for command, _ in asked if command.role in ("policy", "router")] or [0]
     written = sum(len(ask.prompt) + len(done.text) for ask, done in asked if isinstance(done, Completion))
     result = EpisodeResult(run.outcome.answer, str(run.outcome.ending), run.actions)
-    calls = [(one.name, one.arguments) for one, _ in run.actions]
-    refused = sum(one.name == REPEATED for one, _ in run.actions)
     return Result(
         {one.metric: one.value for one in benchmark.score(task, result)},
         str(run.outcome.ending),
         len(asked),
         len(run.actions),
-        len(calls) - len(set(calls)) + refused,
+        count_repeated(one for one, _ in run.actions),
         written,
         max(deciding),
         tuple(_verdicts(task, journal)),
@@ -91,7 +89,7 @@ def run_once(
     formulation = FORMULATIONS.load(name)
     limits = formulation.limits if limits is None else limits
     agent = Agent({}, "tools", limits=limits, settings=settings or {}, samplings=formulation.samplings)
-    endpoints = {role: Scripted(_bounded(models.of(role), context)) for role in formulation.roles}
+    endpoints = {role: Scripted(_limit_prompt(models.of(role), context)) for role in formulation.roles}
     actions = ToolActions({"observation": str(OBSERVATION)})
     executor = Executor(endpoints, actions, agent.sampling, 0, samplings=agent.samplings)
     journal = journal or MemoryJournal()
@@ -103,6 +101,12 @@ def run_once(
     return asyncio.run(go()), journal
 
 
+def count_repeated(actions: Iterable[Action]) -> int:
+    """Calls that were made before, by name and arguments, those that were refused for it included."""
+    calls = [(one.name, one.arguments) for one in actions]
+    return len(calls) - len({call for call in calls if call[0] != REPEATED})
+
+
 def break_all(task: Task) -> Task:
     """The task with every API gone."""
     world: Any = task.inputs[WORLD]
@@ -112,13 +116,13 @@ def break_all(task: Task) -> Task:
     return replace(task, inputs={**task.inputs, WORLD: {**world, "parts": parts}})
 
 
-def _bounded(reply: Callable[[str], str], context: int) -> Callable[[str], str]:
-    def bounded(prompt: str) -> str:
+def _limit_prompt(reply: Callable[[str], str], context: int) -> Callable[[str], str]:
+    def limited(prompt: str) -> str:
         if context and len(prompt) > context:
             raise EpisodeError(Ending.LIMIT, f"the prompt has {len(prompt):,} characters, the context {context:,}")
         return reply(prompt)
 
-    return bounded
+    return limited
 
 
 def _verdicts(task: Task, journal: MemoryJournal) -> list[tuple[bool, bool]]:

@@ -121,9 +121,10 @@ def read_jobs(folder: Path) -> dict[str, Any]:
     """Label to job and arguments of what is done. Raises SpecError for a file that was changed."""
     path = folder / JOBS
     try:
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except ValueError as error:
-        raise SpecError(f"'{path}' is not what the sweep wrote: {error}. Remove it: jobs are found again.") from None
+        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        return {label: {"job": one["job"], "arguments": one["arguments"]} for label, one in found.items()}
+    except (ValueError, AttributeError, TypeError, KeyError):
+        raise SpecError(f"'{path}' is not what the sweep wrote. Remove it: jobs are found again.") from None
 
 
 @contextmanager

@@ -242,7 +242,7 @@ def test_a_sweep_whose_file_was_changed_makes_the_changed_jobs_again(tmp_path):
 def test_a_file_that_is_wrong_is_refused_in_one_line(change, problem, tmp_path):
     with pytest.raises(SpecError, match=problem) as found:
         small(tmp_path, change)
-    assert "\n" not in str(found.value) and "sweep.toml' is no sweep of ToolWorld" in str(found.value)
+    assert "\n" not in str(found.value) and "sweep.toml' is not a sweep of ToolWorld" in str(found.value)
 
 
 def test_a_missing_file_and_a_changed_list_of_jobs_are_told(tmp_path):

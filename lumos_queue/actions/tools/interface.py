@@ -83,7 +83,7 @@ class ToolSession(FunctionSession):
             asked["server"] = self._actions.server
         own: tuple[AnswerSource, ...] = (self._open_records(),)
         if (world := self._open_world()) is not None:
-            locked = world.is_locked(function, self._called(context))
+            locked = world.is_locked(function, self._find_earlier(context))
             if locked:
                 asked["locked"] = True  # the answer is another one: so is the call that is recorded
             own = (*own, WorldAnswers(world, locked))
@@ -114,7 +114,7 @@ class ToolSession(FunctionSession):
                 raise ActionError("tool_error", f"the generated APIs of this task cannot be read: {error}") from None
         return self._world
 
-    def _called(self, context: StepContext) -> list[Function]:
+    def _find_earlier(self, context: StepContext) -> list[Function]:
         """What was called with success on the path to this step."""
         return [self.find(action.name) for action, done in context.done if done.ok and not done.ends]
 
