@@ -32,8 +32,8 @@ def train_sft(
         "--from", help="The model folder to start from, starter, or scratch.")] = "starter",
     preset: Annotated[str, typer.Option(
         help="paper (all weights, as LUMOS), lora (adapters), scratch (a small model), planner (a smaller one, of "
-             "plans of experts), flan-t5-large, vicuna-7b or llama-2-13b (as OpenAGI). Default: scratch from scratch "
-             "or starter, else paper.")] = "",
+             "plans of experts), tools (another, of tool agents), flan-t5-large, vicuna-7b or llama-2-13b (as "
+             "OpenAGI). Default: scratch from scratch or starter, else paper.")] = "",
     formulation: Annotated[str, typer.Option(help="Which of a build's formulations to train on.")] = "iterative",
     module: Annotated[str, typer.Option(
         help="Whose conversations: planner, grounder, or joint for both.")] = "joint",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lumos_queue.training.engine.spec import FP32, MUON, FitSpec, LoraShape, ModelShape
 
-PAPER, LORA, SCRATCH, PLANNER = "paper", "lora", "scratch", "planner"
+PAPER, LORA, SCRATCH, PLANNER, TOOLS = "paper", "lora", "scratch", "planner", "tools"
 FLAN_T5, VICUNA, LLAMA_2 = "flan-t5-large", "vicuna-7b", "llama-2-13b"
 
 PRESETS: dict[str, FitSpec] = {
@@ -43,6 +43,23 @@ PRESETS: dict[str, FitSpec] = {
         dropout=0.1,
         precision=FP32,  # of so small matrices, products of bfloat16 take three times as long on a CPU
     ),
+    #: A Llama of 1.1 million parameters for the decisions of tool agents, which are for the most part copied from the
+    #: prompt: it learns so from prompts as well, whose documents repeat their names.
+    TOOLS: FitSpec(
+        shape=ModelShape(hidden=128, layers=4, heads=4, feed_forward=384, positions=512),
+        epochs=2.0,
+        batch=16,
+        micro_batch=16,
+        max_length=512,
+        optimizer=MUON,
+        rate=0.02,
+        other_rate=0.004,
+        weight_decay=0.05,
+        warm_up=0.02,
+        decay=0.6,
+        prompt_weight=0.1,
+        precision=FP32,
+    ),
 }
 #: OpenAGI's fine-tuning of its three planners (arXiv:2304.04370, table A.5). Of T5 the paper names no projections:
 #: those that peft takes by default, which are the same as of LLaMA.
@@ -62,8 +79,8 @@ PRESETS |= {
         (LLAMA_2, 1, 1e-5, 0.0, ("q_proj", "v_proj")),
     )
 }
-SMALL = (SCRATCH, PLANNER)  #: for models whose matrices do not gain from a second core
+SMALL = (SCRATCH, PLANNER, TOOLS)  #: for models whose matrices do not gain from a second core
 #: Optimizer steps between checkpoints.
-WINDOWS = {PAPER: 100, LORA: 100, SCRATCH: 250, PLANNER: 200, FLAN_T5: 200, VICUNA: 500, LLAMA_2: 500}
+WINDOWS = {PAPER: 100, LORA: 100, SCRATCH: 250, PLANNER: 200, TOOLS: 250, FLAN_T5: 200, VICUNA: 500, LLAMA_2: 500}
 #: Learning rate of the small models where the weights are those of such a model already.
 CONTINUED_RATE = 0.005

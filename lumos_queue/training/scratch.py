@@ -13,11 +13,12 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import KEEP_PLANNING, STOP_PLANNING
 from lumos_queue.prompts.dialogue import ASSISTANT, PLAN_HEAD, USER
 from lumos_queue.prompts.tool_agent import HEADS, SYSTEM
+from lumos_queue.training.phrases import find_phrases
 from lumos_queue.training.tokenizer import train_tokenizer
 
 VOCABULARY = 2900  #: tokens at most, besides the phrases
 #: The fixed texts in the prompts of tool agents.
-TOOL_AGENT_PHRASES = (*(f"{SYSTEM}{head}" for head in HEADS), f"\n{FINISH.describe()}\n")
+TOOL_AGENT_PHRASES = (*(f"{SYSTEM}{head}" for head in HEADS), FINISH.describe())
 
 
 def phrases(*domains: str) -> tuple[str, ...]:
@@ -44,10 +45,19 @@ def symbols(formulation: str) -> tuple[str, ...]:
     return (*PLANNABLE, "(", ")", ",") if experts else ()
 
 
-def learn_tokenizer(texts: Callable[[], Iterable[str]], symbols: Sequence[str] = ()) -> PreTrainedTokenizerFast:
-    """Learn a tokenizer from the texts, which are read twice.
+def has_templates(formulation: str) -> bool:
+    """Whether its prompts are filled-in templates, such as the documents of functions, with phrases to be found."""
+    found = FORMULATIONS.find(formulation)
+    return found is not None and found.functions
 
-    Only phrases that occur in them become tokens, and each of `symbols`.
+
+def learn_tokenizer(
+    texts: Callable[[], Iterable[str]], symbols: Sequence[str] = (), finds_phrases: bool = False
+) -> PreTrainedTokenizerFast:
+    """Learn a tokenizer from the texts, which are read several times.
+
+    Only phrases that occur in them become tokens, and each of `symbols`; `finds_phrases`: further ones as well, by how
+    often they occur.
     """
     known = (*phrases(*DOMAINS), *TOOL_AGENT_PHRASES)
     longest_first = sorted(known, key=len, reverse=True)
@@ -58,4 +68,6 @@ def learn_tokenizer(texts: Callable[[], Iterable[str]], symbols: Sequence[str] =
                 found.add(phrase)
                 text = text.replace(phrase, "\x00")
     kept = [phrase for phrase in known if phrase in found]
+    if finds_phrases:
+        kept += find_phrases(texts, longest_first)
     return train_tokenizer(texts(), VOCABULARY, [*kept, *symbols])

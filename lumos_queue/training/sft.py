@@ -21,7 +21,7 @@ from lumos_queue.training.engine.window import available_ranks, run_window
 from lumos_queue.training.recipes.base import Window, WindowResult
 from lumos_queue.training.recipes.sft import REQUEST, SCRATCH, Sft, files_of
 from lumos_queue.training.report import pause_reason, window_report
-from lumos_queue.training.scratch import learn_tokenizer, symbols
+from lumos_queue.training.scratch import has_templates, learn_tokenizer, symbols
 from lumos_queue.util.launch_folder import from_launch
 
 TOKENIZER, ENCODED, FIT, EXPORT = "tokenizer", "encoded", "fit", "export"
@@ -50,7 +50,7 @@ def prepare(recipe: Sft) -> dict[str, int]:
         tokenizer = prepare_tokenizer(from_launch(recipe.start)).tokenizer
     else:
         texts = lambda: (one.text() for _, one in _conversations(recipe, "."))  # noqa: E731
-        tokenizer = learn_tokenizer(texts, symbols(recipe.formulation))
+        tokenizer = learn_tokenizer(texts, symbols(recipe.formulation), has_templates(recipe.formulation))
     tokenizer.save_pretrained(folder / TOKENIZER)
     pairs = bool(recipe.start) and encodes_prompts(from_launch(recipe.start))
     counts: Counter[str] = Counter()

@@ -50,8 +50,8 @@ class FitPlan(_Table):
 
     steps: Count
     batch: Count = 16
-    max_length: Count = 1024
-    preset: str = "scratch"
+    max_length: Count = 512
+    preset: str = "tools"
     precision: Literal["", "bf16", "fp32"] = ""  #: of matrix products; empty: the preset's
 
 

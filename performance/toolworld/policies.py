@@ -27,6 +27,7 @@ UNKNOWN = "unknown"
 MAX_CALLS = 2  #: of a call that a rate limit refuses
 FINISHING = 0.1  #: how often the random policy finishes
 NOISE = 0.1  #: how often the noisy policy errs
+STRONG_NOISE = 0.3  #: how often the policy of the rollouts errs: what to do after an error is to be learnt as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +183,11 @@ def noisy(prompt: str) -> str:
     return _as_any_role(_NOISY, prompt)
 
 
+def very_noisy(prompt: str) -> str:
+    """As `noisy`, but it errs in STRONG_NOISE of its decisions."""
+    return _as_any_role(_VERY_NOISY, prompt)
+
+
 def teach(prompt: str) -> str | None:
     """The oracle's reply to a prompt of any role, always with a thought; None where it does not know what to say."""
     if prompt.startswith(MANAGES):
@@ -194,4 +200,5 @@ def _as_any_role(models: Policies, prompt: str) -> str:
     return models.of("state_manager" if prompt.startswith(MANAGES) else "policy")(prompt)
 
 
-_ORACLE, _NOISY, _TEACHER = Policies(0, 0.0), Policies(0, NOISE, thinks=1.0), Policies(0, 0.0, thinks=1.0)
+_ORACLE, _TEACHER = Policies(0, 0.0), Policies(0, 0.0, thinks=1.0)
+_NOISY, _VERY_NOISY = (Policies(0, noise, thinks=1.0) for noise in (NOISE, STRONG_NOISE))

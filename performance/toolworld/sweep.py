@@ -27,7 +27,7 @@ from performance.toolworld.plan import Evaluation, Fit, Play, Rollouts, ToolWorl
 from performance.toolworld.results import print_results
 
 app = typer.Typer(rich_markup_mode=None)
-NOISY = "function:performance.toolworld.policies:noisy"
+ROLLS_OUT = "function:performance.toolworld.policies:very_noisy"
 JOBS = "jobs.json"  #: in the folder: what ran to its end, with its job
 LUMOS = (sys.executable, "-m", "lumos_queue.cli.main")
 ROWS = (sys.executable, "-m", "performance.toolworld.rows")
@@ -69,7 +69,7 @@ class SweepRun:
         settings = " ".join(f"{name}={value}" for name, value in as_texts(one.play.settings).items())
         label = f"rollouts, {one.model}, {one.cell}, {one.play.formulation} {settings}".strip()
         limit = ("--split", "train", "--limit", str(self._plan.rollout_tasks))
-        return self._job(label, ["infer", "toolworld", *limit, *self._options(one.cell, one.play, NOISY)])
+        return self._job(label, ["infer", "toolworld", *limit, *self._options(one.cell, one.play, ROLLS_OUT)])
 
     def _write_rows(self, name: str, jobs: list[str]) -> None:
         self._run([*ROWS, *jobs, "--out", str(self._rows(name)), "--name", name], self._variables)
@@ -107,8 +107,9 @@ class SweepRun:
             return done[label]["job"]
         typer.echo(label, err=True)
         job = json.loads(self._run([*LUMOS, *arguments, "--json"], self._variables).splitlines()[-1])["job"]
+        done = read_jobs(self._folder)  # another process may have done another model's part meanwhile
         done[label] = {"job": job, "arguments": arguments}
-        part = self._folder / f"{JOBS}.part"
+        part = self._folder / f"{JOBS}.{os.getpid()}.part"
         part.write_text(json.dumps(done, indent=1), encoding="utf-8")
         os.replace(part, self._folder / JOBS)
         return job
@@ -168,11 +169,15 @@ def run(
 
 @app.command()
 @tell_problems()
-def show(file: SweepFile, folder: Folder) -> None:
+def show(
+    file: SweepFile,
+    folder: Folder,
+    picture: Annotated[Path | None, typer.Option(help="Also draw the scores: a file for SVG.")] = None,
+) -> None:
     """Print the tables of what is done."""
     plan = read_sweep(file)
     jobs = {label: one["job"] for label, one in read_jobs(folder).items()}
-    print_results(plan, jobs, folder.resolve())
+    print_results(plan, jobs, folder.resolve(), picture)
 
 
 if __name__ == "__main__":

@@ -208,8 +208,6 @@ def test_the_grid_goes_on_cell_by_cell_and_works_out_none_twice(tmp_path, monkey
 def test_a_file_that_is_no_grid_is_refused(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("notes\nmore notes\n")
-    with pytest.raises(
-        SpecError, match=r"txt', line 1, is not a cell of this grid: give another file with --out"
-    ):
+    with pytest.raises(SpecError, match=r"txt', line 1, is not a cell of this grid: give another file with --out"):
         work(RUN, all_cells()[:1], path, print)
     assert path.read_text() == "notes\nmore notes\n"

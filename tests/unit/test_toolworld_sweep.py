@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 from lumos_queue.actions.tools.functions import FINISH
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.benchmarks.toolworld.benchmark import SOLVABLE
 from lumos_queue.commands import Ask
 from lumos_queue.errors import SpecError
 from lumos_queue.prompts.conversations import SingleReply
@@ -24,6 +26,7 @@ from performance.toolworld.grid import EQUAL
 from performance.toolworld.managing import divide_request, rewrite_state
 from performance.toolworld.plan import ToolWorldSweep, read_sweep
 from performance.toolworld.policies import teach
+from performance.toolworld.results import pooled_rows, score_of
 from performance.toolworld.running import play, run_once
 from performance.toolworld.sweep import JOBS, SweepRun, app, read_jobs
 
@@ -123,8 +126,7 @@ def test_what_all_prompts_of_a_role_have_in_common_is_one_token_each():
     for head in (ROUTER, STATE_MANAGER):
         assert len(tokenizer.tokenize(f"{SYSTEM}{head}")) == 1
     prompt = asked[0].turns[0].content
-    finish = f"\n{FINISH.describe()}\n"
-    assert prompt.startswith(SYSTEM + ROUTER) and tokenizer.tokenize(prompt).count(finish) == 1
+    assert prompt.startswith(SYSTEM + ROUTER) and tokenizer.tokenize(prompt).count(FINISH.describe()) == 1
     assert tokenizer.decode(tokenizer(prompt)["input_ids"][1:]) == prompt
 
 
@@ -136,7 +138,7 @@ def test_the_sweep_file_gives_every_model_the_same_tasks_steps_and_cells():
     assert [fit.name for fit in plan.fits()] == [f"{name}-{seed}" for name in ("react", "sum2act") for seed in range(3)]
     assert {one.cell for one in plan.evaluations() if one.name == "dfsdt"} == set(plan.cells)
     assert all(one.fit.model == "react" for one in plan.evaluations() if one.name == "dfsdt")
-    assert plan.tasks >= 100 and plan.token_budget == 3000 * 16 * 1024
+    assert plan.tasks >= 100 and plan.token_budget == 2400 * 16 * 512
     for cell in plan.cells:
         labels = [one.label for one in plan.evaluations() if one.cell == cell]
         assert len(labels) == len(set(labels)) >= 9
@@ -145,7 +147,7 @@ def test_the_sweep_file_gives_every_model_the_same_tasks_steps_and_cells():
 def test_the_command_lists_the_fits_of_a_file():
     done = CliRunner().invoke(app, ["list", str(FILE)])
     assert done.exit_code == 0
-    assert "fit react-2: at most 49,152,000 tokens; plays 8 cells" in done.output and "45 evaluations" in done.output
+    assert "fit react-2: at most 19,660,800 tokens; plays 8 cells" in done.output and "45 evaluations" in done.output
 
 
 SMALL = """
@@ -258,3 +260,34 @@ def test_a_missing_file_and_a_changed_list_of_jobs_are_told(tmp_path):
         assert done.exit_code == 2 and done.output.count("\n") == 1
     done = CliRunner().invoke(app, ["show", str(FILE), "--folder", str(tmp_path / "empty")])
     assert done.exit_code == 0 and "No evaluation of this sweep is done" in done.output
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the tables read of an episode's score."""
+
+    ordinal: int
+    scores: dict[str, float]
+
+
+def by_seed(*passed: str) -> dict[int, list[Judged]]:
+    """For each seed a mark for each task: 1, 0, or - for one that was not judged."""
+    return {
+        seed: [Judged(task, {SOLVABLE: float(one)} if one != "-" else {}) for task, one in enumerate(marks)]
+        for seed, marks in enumerate(passed)
+    }
+
+
+def test_the_seeds_of_a_task_are_one_cluster_of_the_pooled_difference():
+    once = pooled_rows({"react": by_seed("0" * 20), "sum2act": by_seed("1" * 10 + "0" * 10)})
+    thrice = pooled_rows({"react": by_seed(*["0" * 20] * 3), "sum2act": by_seed(*["1" * 10 + "0" * 10] * 3)})
+    assert once == thrice and once[0][:2] == ["react", "sum2act"] and once[0][2].startswith("+50.0 [")
+    assert once[0][3] == "20" and float(once[0][4]) < 0.01
+
+
+def test_tasks_that_one_of_two_has_not_judged_are_in_no_difference():
+    assert pooled_rows({"react": by_seed("01-", "01-"), "sum2act": by_seed("0-1", "0-1")})[0][3] == "1"
+    assert pooled_rows({"react": by_seed("-"), "sum2act": by_seed("1")}) == []
+    assert score_of(by_seed("-", "-")) is None
+    score = score_of(by_seed("01-", "11-"))
+    assert score is not None and score["value"] == 0.75 and score["by_seed"] == {0: 0.5, 1: 1.0}

@@ -1,0 +1,51 @@
+"""The fixed phrases of texts that were written from templates, found by how often they occur.
+
+A document says `: string): A function of the tool '` once for each function. Read as one token it costs a small model
+one position instead of ten, and what differs between the documents stands close together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+
+from tokenizers import Tokenizer, models, trainers
+
+READ = 2_000  #: texts that are looked at
+SHARE = 0.1  #: how often a phrase is there, for each text
+MERGES = 200
+_PIECES = re.compile(r"[^\W\d_]+|[^\w\s]+|_|\s|\d")
+_FIRST = 0xF0000  #: of a private plane of Unicode: a character for each piece
+
+
+def find_phrases(texts: Callable[[], Iterable[str]], known: Sequence[str]) -> list[str]:
+    """The phrases of two pieces or more that some 2,000 of the texts have `SHARE` times each or oftener.
+
+    Pieces are words, marks and spaces; they are joined as byte-pair encoding joins characters (Sennrich et al., 2016).
+    No phrase has a digit or a part of one of `known`.
+    """
+    characters: dict[str, str] = {}
+    lines: list[str] = []
+    size, step = 0, 1 + sum(1 for _ in texts()) // READ
+    for text in islice(texts(), 0, None, step):
+        size += 1
+        for phrase in known:
+            text = text.replace(phrase, "0")  # a digit: no phrase has one
+        line = ""
+        for piece in _PIECES.findall(text):
+            if piece.isdigit():
+                lines.append(line)
+                line = ""
+            else:
+                line += characters.setdefault(piece, chr(_FIRST + len(characters)))
+        lines.append(line)
+    least = max(2, round(SHARE * size))
+    joined = Tokenizer(models.BPE())
+    options = {"vocab_size": len(characters) + MERGES, "min_frequency": least, "show_progress": False}
+    joined.train_from_iterator(lines, trainers.BpeTrainer(**options))
+    counts = Counter(token for line in joined.encode_batch(lines) for token in line.tokens)
+    pieces = {character: piece for piece, character in characters.items()}
+    found = (token for token, count in counts.items() if len(token) > 1 and count >= least)
+    return sorted("".join(pieces[character] for character in token) for token in found)
