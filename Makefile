@@ -12,7 +12,7 @@ demo: .venv/local
 test: .venv/dev
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
-## Run the tests that take half a minute or more each: whole files of benchmarks, and jobs of earlier versions.
+## Run the tests that take long: whole files of benchmarks, jobs of earlier versions, and further cases of what `make test` has.
 test-long: .venv/dev
 	$(BIN)/python -m pytest -m long -n auto --dist loadfile
 

@@ -16,7 +16,7 @@ from lumos_queue.prompts.tool_agent import DECOMPOSER, STATE_MANAGER, STATE_REWR
 from performance.tool_agents.reading import value_in
 from performance.toolworld.reading import WorldView
 
-ENTITY = re.compile(r"\b[A-Z]{2}[0-9]{5}\b")
+ENTITY = re.compile(r"\b[A-Z]{2}-[0-9]{5}\b")
 MANAGES = tuple(f"{SYSTEM}{head}" for head in (STATE_MANAGER, STATE_REWRITER, DECOMPOSER))
 _RETURNED = re.compile(r"\nFunction: (.*)\n\nReturned: (.*?)(?=\n<\||\Z)", re.DOTALL)
 _CALL = re.compile(r"\n(?:Call|Newest call): (.*)")
@@ -67,7 +67,7 @@ def rewrite_state(prompt: str) -> str:
 
 
 def divide_request(prompt: str) -> str:
-    """A line for each call that a part of the request needs: `1. Find the depot of the shipment SH48213.`"""
+    """A line for each call that a part of the request needs: `1. Find the depot of the shipment SH-48213.`"""
     lines = []
     for part in WorldView(prompt).parts:
         thing = f"the {part.kind} {part.start}"

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from lumos_queue.benchmarks.toolworld.dials import TRAIN, read_dials
+from lumos_queue.benchmarks.toolworld.dials import TRAIN, read_dials, seeds_of
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.sweeps.plan import first_problem
@@ -133,6 +133,11 @@ class ToolWorldSweep(_Table):
     def options(self, cell: str) -> dict[str, str]:
         """The benchmark's options in a cell."""
         return as_texts({**self.dials, **self.cells[cell]})
+
+    def rollout_options(self, cell: str) -> dict[str, str]:
+        """Those of its rollouts: each cell has a seed of its own, so that its tasks are others than another cell's."""
+        seed = seeds_of(TRAIN)[list(self.cells).index(cell)]
+        return self.options(cell) | {"seed": str(seed)}
 
     def rollouts(self) -> Iterator[Rollouts]:
         for name, model in self.models.items():

@@ -16,7 +16,7 @@ from performance.tool_agents.reading import Seen, View, value_in
 LIMITED, LOCKED, MADE_BEFORE = "too many requests", "is locked", "was made before"
 _FUNCTION = re.compile(r"^(\w+)\((\w+): string\): (.*)$", re.MULTILINE)
 _REQUEST = re.compile(r"^Request: Find (.*)$", re.MULTILINE)
-_PART = re.compile(r"\([1-9]\) ((?:the \w+ of )+)the (\w+) ([A-Z]{2}[0-9]{5})")
+_PART = re.compile(r"\([1-9]\) ((?:the \w+ of )+)the (\w+) ([A-Z]{2}-[0-9]{5})")
 _RIGHT_NAME = re.compile(r"has no argument '\w+'; its arguments: '(\w+)'")
 
 

@@ -69,7 +69,8 @@ class SweepRun:
         settings = " ".join(f"{name}={value}" for name, value in as_texts(one.play.settings).items())
         label = f"rollouts, {one.model}, {one.cell}, {one.play.formulation} {settings}".strip()
         limit = ("--split", "train", "--limit", str(self._plan.rollout_tasks))
-        return self._job(label, ["infer", "toolworld", *limit, *self._options(one.cell, one.play, ROLLS_OUT)])
+        options = self._options(self._plan.rollout_options(one.cell), one.play, ROLLS_OUT)
+        return self._job(label, ["infer", "toolworld", *limit, *options])
 
     def _write_rows(self, name: str, jobs: list[str]) -> None:
         self._run([*ROWS, *jobs, "--out", str(self._rows(name)), "--name", name], self._variables)
@@ -86,15 +87,15 @@ class SweepRun:
 
     def _evaluate(self, one: Evaluation, trained: str) -> None:
         limit = ("--split", self._plan.split, "--limit", str(self._plan.tasks))
-        options = self._options(one.cell, one.play, f"run:{trained}")
+        options = self._options(self._plan.options(one.cell), one.play, f"run:{trained}")
         self._job(one.label, ["evaluate", "toolworld", *limit, *options])
 
-    def _options(self, cell: str, play: Play, endpoint: str) -> list[str]:
+    def _options(self, dials: Mapping[str, str], play: Play, endpoint: str) -> list[str]:
         """What rollouts and evaluations have in common."""
         roles = FORMULATIONS.load(play.formulation).roles
         given = [("--role", f"{role}={endpoint}") for role in roles]
         given += [("--sampling", f"{role}.max_tokens={self._plan.max_tokens}") for role in roles]
-        given += [("--option", f"{name}={value}") for name, value in self._plan.options(cell).items()]
+        given += [("--option", f"{name}={value}") for name, value in dials.items()]
         settings = as_texts({**self._plan.settings, **play.settings})
         given += [("--setting", f"{name}={value}") for name, value in settings.items()]
         given += [("--tool", f"observation={self._plan.observation}")]

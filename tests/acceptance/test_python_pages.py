@@ -43,6 +43,7 @@ def test_the_snippets_of_the_page_run(tmp_path):
     assert "limit is -1: expected a whole number from 0 to 2,147,483,647." in said
 
 
+@pytest.mark.long
 def test_the_notebook_runs_and_is_stored_without_outputs(tmp_path):
     pytest.importorskip("torch")
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")

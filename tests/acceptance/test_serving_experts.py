@@ -169,6 +169,7 @@ def test_a_job_whose_experts_run_elsewhere_scores_as_one_whose_experts_run_here(
     assert LABELLED and counts.get("refused", 0) == 0
 
 
+@pytest.mark.long
 def test_a_job_goes_on_when_its_server_was_killed_and_is_back(serve, tmp_path):
     """Without a failure charged, and without a wrong answer: its figures are those of an undisturbed job."""
     (tmp_path / "here").mkdir()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.faults.commits import backend_killed, killed_on_sqlite, quit_on_postgresql
 
 
+@pytest.mark.long
 def test_the_backend_is_killed_in_commit(lab):
     assert backend_killed(lab, faults=20).problems == []
 
 
+@pytest.mark.long
 def test_quit_in_the_commit_path_on_postgresql(lab):
     assert quit_on_postgresql(lab, faults=30).problems == []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.faults.conditions import clocks_off_on_sqlite, two_versions
 from tests.faults.items import blocked, poison
 from tests.faults.kills import kills_on_postgresql
@@ -12,6 +14,7 @@ def test_killed_on_postgresql_and_redis(lab):
     assert kills_on_postgresql(lab, kills=3, episodes=60).problems == []
 
 
+@pytest.mark.long
 def test_stopped_inside_a_transaction_on_postgresql(lab):
     assert stopped_in_transaction_on_postgresql(lab, stops=1, episodes=150).problems == []
 
@@ -20,10 +23,12 @@ def test_stopped_inside_a_transaction_on_sqlite(lab):
     assert stopped_in_transaction_on_sqlite(lab, stops=1, episodes=100).problems == []
 
 
+@pytest.mark.long
 def test_one_poisonous_item(lab):
     assert poison(lab, episodes=12, database="sqlite", broker="", concurrency=2).problems == []
 
 
+@pytest.mark.long
 def test_a_blocked_event_loop(lab):
     assert blocked(lab, episodes=100).problems == []
 
@@ -32,5 +37,6 @@ def test_wrong_clocks(lab):
     assert clocks_off_on_sqlite(lab, episodes=60).problems == []
 
 
+@pytest.mark.long
 def test_two_versions_of_the_code(lab):
     assert two_versions(lab, episodes=80).problems == []

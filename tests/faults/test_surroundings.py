@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.faults.brokers import flushed, forged, notifications_repeated, redis_gone
 from tests.faults.conditions import long_query
 from tests.faults.disks import full_disk_on_sqlite
@@ -27,6 +29,7 @@ def test_messages_are_forged(lab):
     assert forged(lab, episodes=40).problems == []
 
 
+@pytest.mark.long
 def test_postgresql_crashes(lab):
     assert crashed(lab, restarts=1, episodes=60).problems == []
 
@@ -39,10 +42,12 @@ def test_the_endpoint_fails(lab):
     assert endpoint_fails(lab, "500", seconds=2.0, episodes=60, database="sqlite", broker="").problems == []
 
 
+@pytest.mark.long
 def test_a_job_is_cancelled(lab):
     assert cancelled(lab, episodes=300, database="sqlite", broker="").problems == []
 
 
+@pytest.mark.long
 def test_a_job_is_paused_and_resumed(lab):
     assert paused(lab, episodes=120, seconds=1.0).problems == []
 
@@ -51,5 +56,6 @@ def test_somebody_reads_an_old_snapshot(lab):
     assert long_query(lab, episodes=60).problems == []
 
 
+@pytest.mark.long
 def test_the_endpoint_refuses_for_good(lab):
     assert refused_for_good(lab, episodes=40).problems == []

@@ -141,6 +141,7 @@ def test_a_paused_job_is_gone_on_with_and_asks_nothing_twice(gate):
     assert job.episodes().count() == len(set(gate.prompts)) == 100
 
 
+@pytest.mark.long
 def test_a_job_that_is_resumed_as_its_thread_ends_is_worked_on():
     for seed in range(15):
         opened = threading.Event()

@@ -85,6 +85,7 @@ def told(different: dict[str, str]) -> str:
     return "\n\n".join(f"{name}\n{how}" for name, how in list(different.items())[:5])
 
 
+@pytest.mark.long
 def test_every_report_episode_query_and_build_is_as_it_was(database, home, servers):
     found = jobs(database)
     before = {HEADINGS.get(name, name): shown for name, shown in shown_before("now").items()}

@@ -86,6 +86,7 @@ def test_a_slow_statement_is_not_cut_while_the_server_answers_others(behind):
     database.close()
 
 
+@pytest.mark.long
 def test_TERM_ends_an_embedded_run_whose_database_is_silent(postgres_url, behind, tmp_path):
     proxy, url = behind
     rows = read_rows(open_benchmark("wordmath"), None, "dev", False)

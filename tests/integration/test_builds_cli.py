@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.cli.main import main
 from lumos_queue.jobs.convert import Convert
-from lumos_queue.submission.store import read_rows
 from tests.stored import run_embedded
+from tests.wordmath_rows import training_rows
 
 ROWS, AGAIN = 30, 5
 
@@ -20,7 +19,7 @@ ROWS, AGAIN = 30, 5
 def converted(tmp_path_factory) -> Path:
     """A home with a conversion, and some of its rows converted a second time."""
     folder = tmp_path_factory.mktemp("home")
-    rows = read_rows(benchmark, None, "train", False)
+    rows = training_rows()
     for limit in (ROWS, AGAIN):
         run_embedded(folder, Convert("wordmath", rows.digest, "train", limit=limit), rows)[0].close()
     return folder

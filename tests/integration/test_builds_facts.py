@@ -21,6 +21,7 @@ from lumos_queue.submission.store import read_rows, submit
 from tests.integration.going_on import rows_of
 from tests.integration.made_builds import make, rows_in
 from tests.stored import run_embedded
+from tests.wordmath_rows import training_rows
 
 
 def test_episodes_of_a_test_split_are_refused_unless_allowed(tmp_path):
@@ -34,7 +35,7 @@ def test_episodes_of_a_test_split_are_refused_unless_allowed(tmp_path):
 
 def test_what_the_same_database_holds_as_a_test_split_is_no_training_row(tmp_path):
     """The rows were converted as 'train'; three of them are evaluated as 'test', by a job that has not even run."""
-    rows = read_rows(benchmark, None, "train", False)
+    rows = training_rows()
     database, _ = run_embedded(tmp_path, Convert("wordmath", rows.digest, "train", limit=6), rows)
     tests = rows_of(benchmark, rows.tasks[:3], "test")
     agent = Agent(roles={"planner": "tgi://127.0.0.1:1", "grounder": "tgi://127.0.0.1:1"}, domain="maths")
@@ -52,7 +53,7 @@ def test_what_the_same_database_holds_as_a_test_split_is_no_training_row(tmp_pat
 
 
 def test_people_decide_by_labels_and_corrections(tmp_path):
-    rows = read_rows(benchmark, None, "train", False)
+    rows = training_rows()
     database, _ = run_embedded(tmp_path, Convert("wordmath", rows.digest, "train", limit=5), rows)
     stored = list(stream_episodes(database, parse_where("")))
     first, second, third, fourth, _ = (one.id for one in stored)

@@ -9,7 +9,6 @@ import pytest
 
 from db.filters import parse_where
 from db.trajectories import stream_episodes
-from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.builds.build import build
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.options import BuildOptions
@@ -19,10 +18,10 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import read_conversations
 from lumos_queue.prompts.dialogue import render
-from lumos_queue.submission.store import read_rows
 from tests.fake_endpoint import FakeEndpoint
 from tests.stored import run_embedded
 from tests.tiny_model import make_tiny_model
+from tests.wordmath_rows import training_rows
 
 ROWS = 12
 
@@ -31,7 +30,7 @@ ROWS = 12
 def made(tmp_path_factory) -> Path:
     """A folder with one build of each format."""
     folder = tmp_path_factory.mktemp("builds")
-    rows = read_rows(benchmark, None, "train", False)
+    rows = training_rows()
     run_embedded(folder, Convert("wordmath", rows.digest, "train", limit=ROWS), rows)[0].close()
     answers = {task.question: task.gold["answer"] for task in rows.tasks[:2]}
     for number, wrong in enumerate((False, True)):  # planners that say the same, grounders that do not

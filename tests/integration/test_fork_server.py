@@ -89,6 +89,7 @@ def test_what_a_person_has_to_fix_comes_back_with_its_exit_code(planner, tmp_pat
     assert code == 1 and b"KeyError" in problems
 
 
+@pytest.mark.long
 def test_an_item_that_is_given_up_is_killed_and_the_next_one_has_a_new_server(planner, tmp_path, server):
     recipe = tiny_recipe(planner, tmp_path / "fit")
 
@@ -121,6 +122,7 @@ def test_a_killed_item_is_told_from_one_that_failed(planner, tmp_path, server):
     assert asyncio.run(kill())[0] == -signal.SIGKILL
 
 
+@pytest.mark.long
 def test_server_and_item_end_with_whoever_started_them(planner, tmp_path):
     recipe = tiny_recipe(planner, tmp_path / "fit")
     asked = json.dumps(blocked_request(recipe))

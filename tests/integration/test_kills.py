@@ -27,6 +27,7 @@ def test_a_job_goes_on_after_kills_at_random_instants(tmp_path):
     assert account.asked >= account.stored and account.worked >= 2
 
 
+@pytest.mark.long
 def test_plans_of_experts_go_on_after_kills_and_run_nothing_that_is_stored(tmp_path):
     account = kill_experts(tmp_path, kills=5, seed=0, longest=1.0)
     assert (account.repeated, account.different, account.orphans, account.episodes) == (0, 0, 0, 30)

@@ -88,6 +88,7 @@ def test_it_answers_and_leaves_no_process(home, number):
         process.kill()
 
 
+@pytest.mark.long
 def test_an_adapter_is_merged_and_served(home, tmp_path):
     make_tiny_adapter(home / "models" / "tiny", tmp_path / "mine")
     process, told = start(home, str(tmp_path / "mine"))

@@ -119,6 +119,7 @@ def is_completed(operator: Operator, url: str, models) -> None:
     assert sum(model.count for model in models) - before == calls - recorded
 
 
+@pytest.mark.long
 def test_a_postgresql_dump_is_restored_and_its_job_goes_on(postgres_server, postgres_url, models, tmp_path):
     def libpq(url: str) -> str:
         return url.replace("postgresql+psycopg://", "postgresql://", 1)

@@ -101,6 +101,7 @@ def test_a_benchmark_with_its_formulation_domain_endpoint_and_scorer(lumos):
     assert listed.code == 0 and {one["name"] for one in listed.value["plugins"]} >= {"roman", "abacus", "canonical"}
 
 
+@pytest.mark.long
 def test_the_same_request_is_the_stored_job_and_a_changed_line_makes_it_another(lumos, site):
     first = lumos(*EVALUATE, "--limit", "5", "--json").value
     assert lumos(*EVALUATE, "--limit", "5", "--json").value["job"] == first["job"]
@@ -157,6 +158,7 @@ def test_without_the_plug_in_its_jobs_are_told_of_and_others_run(lumos):
     assert lumos("evaluate", "roman", with_plugin=False).code == 2
 
 
+@pytest.mark.long
 def test_a_worker_without_it_refuses_the_job_which_waits_and_does_others(lumos, tmp_path):
     broker = {"LUMOS_BROKER_URL": f"redis://127.0.0.1:{free_port()}/0", "LUMOS_POLL_SECONDS": "0.3"}
     with open_new(lumos.settings) as opened:
@@ -260,6 +262,7 @@ def test_a_stored_conversion_of_the_old_dotted_form_still_runs(lumos, tmp_path):
     assert lumos("resume", first["job"], "--json", LUMOS_PLUGINS="mylab.sums").value["state"] == "done"
 
 
+@pytest.mark.long
 def test_a_plug_in_that_is_broken_harms_no_other_job(lumos, site):
     (site / "lumos_roman" / "formulation.py").write_text("raise ValueError('half done')\n")
     refused = lumos(*EVALUATE, "--limit", "3")

@@ -86,6 +86,7 @@ def test_the_model_is_where_the_page_says_it_is():
     assert f"lumos models get {Path(MODEL).name}" == GET and f"transformers serve {MODEL} " in SERVE
 
 
+@pytest.mark.long
 def test_the_doctor_prints_what_the_page_prints(shell):
     printed = PRINTED.replace(":8000", f":{shell.port}")
     assert " ".join(printed.split()) in " ".join(shell.run(DOCTOR).split())

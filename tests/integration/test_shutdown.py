@@ -144,6 +144,7 @@ def test_QUIT_ends_the_worker_at_once_and_tears_nothing(wordmath, redis_url, pos
         check_another_worker_completes_it(run, lost=2 * CONCURRENCY)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("victim", ["worker", "child", "parent"])
 def test_KILL_of_any_process_tears_nothing(victim, wordmath, redis_url, postgres_url, tmp_path):
     with under_way(wordmath, redis_url, postgres_url, tmp_path) as run:

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROCESSES = 8
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_fresh_database_may_be_upgraded_by_many_at_once(kind, request, tmp_path):
     if kind == "sqlite":

@@ -106,6 +106,7 @@ def test_holm_by_hand():
     assert holm([]) == []
 
 
+@pytest.mark.long
 def test_holm_is_that_of_statsmodels():
     multiple = pytest.importorskip("statsmodels.stats.multitest")
     draw = random.Random(7)

@@ -48,6 +48,7 @@ def test_gold_is_right_on_every_task_and_the_files_stay_as_they_are(shared_data,
     assert [hashlib.sha256(file.read_bytes()).hexdigest() for file in files] == before
 
 
+@pytest.mark.long
 def test_another_databases_query_is_wrong_on_every_task(shared_data, tasks):
     def wrong(task):
         place = tasks.index(task)

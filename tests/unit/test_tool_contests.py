@@ -109,6 +109,7 @@ def test_when_all_tools_fail_nobody_passes_and_all_end_within_their_limits(name)
         assert paper.calls <= most and equal.calls <= EQUAL.calls
 
 
+@pytest.mark.long
 def test_the_order_of_the_methods():
     rows, parted = measure(30, 1, 0.1)
     passed = {(row.setting, row.limits, row.method): row.passed for row in rows}

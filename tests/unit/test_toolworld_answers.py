@@ -90,8 +90,8 @@ def test_what_one_call_returns_is_the_argument_of_the_next():
 
 
 def test_an_id_that_an_api_does_not_know_is_an_error_that_says_so():
-    told = played(one_task(), ask(one_task(), argument="XX00000"))[0]
-    assert told.status == "tool_error" and f"no {link(one_task())['of']} with the id 'XX00000' is known" in told.result
+    told = played(one_task(), ask(one_task(), argument="XX-00000"))[0]
+    assert told.status == "tool_error" and f"no {link(one_task())['of']} with the id 'XX-00000' is known" in told.result
 
 
 def test_each_fault_shows_as_it_does_outside():
@@ -106,7 +106,7 @@ def test_each_fault_shows_as_it_does_outside():
 
 def test_a_rate_limit_refuses_the_first_equal_request_of_an_episode():
     task = one_task(fault="rate_limited")
-    told = played(task, ask(task, argument="XX00000"), *[ask(task)] * 3)
+    told = played(task, ask(task, argument="XX-00000"), *[ask(task)] * 3)
     assert [one.status for one in told] == ["rate_limited", "rate_limited", "ok", "ok"]
 
 
@@ -152,7 +152,7 @@ def test_a_trap_locks_its_part_for_the_rest_of_a_path(formulation):
 
 def test_a_trap_that_was_asked_about_another_id_locks_nothing():
     task = trap()
-    told = played(task, ask(task, 2, argument="XX00000"), ask(task))
+    told = played(task, ask(task, 2, argument="XX-00000"), ask(task))
     assert [one.status for one in told] == ["tool_error", "ok"]
 
 

@@ -32,7 +32,7 @@ ANSWERS = [
     ("2: 33051; 1: 20417", [RIGHT, RIGHT]),
     ("(1) 20417\n(2) 33,051", [RIGHT, RIGHT]),
     ("1. 20417. 2. 33051.", [RIGHT, RIGHT]),
-    ("1) the fee of the driver DR10000 is 20417, 2) that of DR10001 is 33051", [RIGHT, RIGHT]),
+    ("1) the fee of the driver DR-10000 is 20417, 2) that of DR-10001 is 33051", [RIGHT, RIGHT]),
     ("Part 1: 20417; part 2: 33051", [RIGHT, RIGHT]),
     ("1: 33051; 2: 20417", [WRONG, WRONG]),
     ("1: 20417; 2: unknown", [RIGHT, REFUSED]),
@@ -42,7 +42,7 @@ ANSWERS = [
     ("1: 20417; 1: 99999; 2: 33051", [WRONG, RIGHT]),
     ("1: 20417", [RIGHT, MISSING]),
     ("1: 20417; 2:", [RIGHT, MISSING]),
-    ("1: 20417; 2: the driver DR10001", [RIGHT, MISSING]),
+    ("1: 20417; 2: the driver DR-10001", [RIGHT, MISSING]),
     ("20417 and 33051", [MISSING, MISSING]),
     ("1: 20417.5; 2: 330510", [WRONG, WRONG]),
     ("1: 20417; 2: 33051; 3: 11111", [RIGHT, WRONG]),
@@ -57,7 +57,7 @@ def test_each_part_of_an_answer_is_checked(answer, found):
 
 
 def test_an_answer_to_one_part_needs_no_number():
-    for answer in ("20417", "The fee is 20417.", "1: 20417", "1: the fee of the driver dr10000 is 20417"):
+    for answer in ("20417", "The fee is 20417.", "1: 20417", "1: the fee of the driver dr-10000 is 20417"):
         assert check_answer(gold("20417"), answer) == [RIGHT]
     assert check_answer(gold("20417"), "The fee is 20418.") == [WRONG]
     assert check_answer(gold("20417"), "The fee is unknown.") == [REFUSED]
@@ -109,7 +109,7 @@ def test_a_call_holds_a_value_of_the_gold_or_it_does_not():
     def held(body: str, **more: str) -> bool:
         return holds_value(gold("20417"), Execution("ok", body, ({"text": body, **more},)))
 
-    assert held('{"error": "", "response": {"driver": "DR10000", "fee": "20417"}}')
+    assert held('{"error": "", "response": {"driver": "DR-10000", "fee": "20417"}}')
     assert held("cut", full='{"error": "", "response": {"fee": "20417"}}')
-    assert not held('{"error": "", "response": {"driver": "DR20417", "fee": "204170"}}')
+    assert not held('{"error": "", "response": {"driver": "DR-20417", "fee": "204170"}}')
     assert not held('{"error": "", "response": {"results": []}}')

@@ -186,6 +186,7 @@ def test_nobody_gives_something_to_themselves(tasks):
         )
 
 
+@pytest.mark.long
 def test_training_questions_are_distinct():
     questions = [task.question for task in grammar.generate("train", 20_000)]
     assert len(set(questions)) >= 0.97 * len(questions)

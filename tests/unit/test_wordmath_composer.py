@@ -163,6 +163,7 @@ def test_many_problems_tell_a_number_that_plays_no_role(problems):
     assert 0.3 * len(problems) < idle < 0.7 * len(problems)
 
 
+@pytest.mark.long
 def test_twenty_thousand_problems_have_many_texts():
     composed = [task for task in grammar.generate("train", 20_000) if task.inputs["family"] == "composed"]
     assert len(composed) == 15_000

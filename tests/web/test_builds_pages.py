@@ -13,16 +13,15 @@ import pytest
 
 from db.connection import Database
 from db.web_actions import list_actions
-from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.builds.folder import MANIFEST
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.submission.build_request import make_build
-from lumos_queue.submission.store import read_rows
 from lumos_queue.web.access.people import Role
 from tests.explorers import Client, Explorer, RoleDoor, serving
 from tests.stored import run_embedded
 from tests.web.for_everybody import check_for_everybody
+from tests.wordmath_rows import training_rows
 
 ROWS, AGAIN = 30, 5  #: of the conversion, and of those converted a second time
 OPTIONS = {"where": "benchmark=wordmath", "format": "lumos", "formulations": "iterative"}
@@ -34,7 +33,7 @@ def stored(request, tmp_path_factory) -> Iterator[Database]:
     """A conversion, and some of its rows converted a second time."""
     folder = tmp_path_factory.mktemp("stored")
     url = "" if request.param == "sqlite" else request.getfixturevalue("postgres_server").fresh()
-    rows = read_rows(benchmark, None, "train", False)
+    rows = training_rows()
     for limit in (ROWS, AGAIN):
         opened, _ = run_embedded(folder, Convert("wordmath", rows.digest, "train", limit=limit), rows, url)
         if limit == ROWS:

@@ -12,6 +12,7 @@ import sys
 from hashlib import sha256
 from itertools import islice
 
+import pytest
 from playwright.sync_api import Page
 
 from db.connection import open_database
@@ -137,6 +138,7 @@ def test_from_a_job_to_a_training_set_by_keyboard_alone(page, tmp_path):
         assert "label=right" in card and re.search(rf"\b{LABELS}\b", card), card
 
 
+@pytest.mark.long
 def test_a_class_of_failures_is_run_again_from_the_browser(page, tmp_path):
     model = Model()
     model.refused = model.questions[4:6]

@@ -4,8 +4,8 @@
 
 A LINK is one step from an id to what belongs to it, with the APIs that tell it and look-alikes, which do not:
 
-    {"of": "shipment", "gives": "depot", "argument": "SH48213", "value": "DE20417", "former": "DE70611",
-     "other": ["SH31155", "DE90233"], "apis": [{"tool": "Amber Desk", "api": "find_depot_of_shipment",
+    {"of": "shipment", "gives": "depot", "argument": "SH-48213", "value": "DE-20417", "former": "DE-70611",
+     "other": ["SH-31155", "DE-90233"], "apis": [{"tool": "Amber Desk", "api": "find_depot_of_shipment",
      "kind": "answers", "fault": "misspelt", "parameter": "shipment_id"}]}
 
 An answer depends on the request, on how many equal requests the episode made before (a rate limit), and on the calls of

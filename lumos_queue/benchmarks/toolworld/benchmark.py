@@ -1,6 +1,6 @@
 """ToolWorld: generated questions that are answered by calling generated APIs, with dials for what goes wrong.
 
-    Find (1) the weight of the depot of the shipment SH48213; (2) the fee of the driver DR70118. Answer with …
+    Find (1) the weight of the depot of the shipment SH-48213; (2) the fee of the driver DR-70118. Answer with …
 
 A question has one to three parts, each a chain of one to three calls: what one returns is the argument of the next. Two
 APIs of other names answer each link; look-alikes do not. Splits are named as ToolBench's subsets: `-inst` has other

@@ -1,7 +1,7 @@
 """Whether an answer is right, part by part, and whether a call found something: by rule, without a judge.
 
 An answer says `1: 20417; 2: unknown`. What stands behind the number of a part, up to that of another one, is about it;
-of a task with one part all of it is. Numbers of ids (`SH48213`) are no claims: they name what is spoken of.
+of a task with one part all of it is. Numbers of ids (`SH-48213`) are no claims: they name what is spoken of.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from lumos_queue.records import Execution
 
 MAX_ANSWER = 4_000  #: characters that are read
-_ID = re.compile(r"\b[A-Z]{2}[0-9]{5}\b", re.IGNORECASE)
+_ID = re.compile(r"\b[A-Z]{2}-[0-9]{5}\b", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?")
 _PART = re.compile(r"(?<![\w.,-])\(?(?:part )?([1-9])\)?\s*(?:[:)]|\.(?![0-9]))\s*", re.IGNORECASE)
 _UNKNOWN = re.compile(

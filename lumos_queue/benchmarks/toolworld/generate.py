@@ -148,8 +148,8 @@ def _draw_parts(scope: _Scope, dials: Dials, draw: random.Random) -> list[list[_
 
 
 def _name(kind: str, number: int, scope: _Scope) -> str:
-    """An id of a kind of thing, `SH48213`; a value of an attribute is the number alone."""
-    return f"{kind[:2].upper()}{number}" if kind in scope.kinds else str(number)
+    """An id of a kind of thing, `SH-48213`; a value of an attribute is the number alone."""
+    return f"{kind[:2].upper()}-{number}" if kind in scope.kinds else str(number)
 
 
 def _offer(link: _NewLink, scope: _Scope, dials: Dials, draw: random.Random) -> None:
