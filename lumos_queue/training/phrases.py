@@ -16,7 +16,7 @@ from tokenizers import Tokenizer, models, trainers
 READ = 2_000  #: texts that are looked at
 SHARE = 0.1  #: how often a phrase is there, for each text
 MERGES = 200
-_PIECES = re.compile(r"[^\W\d_]+|[^\w\s]+|_|\s|\d")
+_PIECES = re.compile(r"[^\W\d_]*-?\d+|[^\W\d_]+|[^\w\s]+|_|\s")
 _FIRST = 0xF0000  #: of a private plane of Unicode: a character for each piece
 
 
@@ -35,7 +35,7 @@ def find_phrases(texts: Callable[[], Iterable[str]], known: Sequence[str]) -> li
             text = text.replace(phrase, "0")  # a digit: no phrase has one
         line = ""
         for piece in _PIECES.findall(text):
-            if piece.isdigit():
+            if piece[-1].isdigit():  # a number, or a name such as SH-48213: the tokenizer reads it as one
                 lines.append(line)
                 line = ""
             else:

@@ -16,8 +16,9 @@ from lumos_queue.models.tokens import CHAT_TEMPLATE, EOS, PAD
 BOS = "<s>"
 
 #: Every digit of a number alone, without its space: a number then reads the same everywhere. Those of a name
-#: (`b78069`) by threes: single digits say nothing there, and a small model learns to copy two tokens sooner than five.
-_PIECES = r"(?<=\p{L}|\p{L}\p{N}{3})\p{N}{1,3}|\p{N}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+"
+#: (`b78069`, `SH-48213`) by threes: single digits say nothing there, and a small model learns to copy two tokens sooner
+#: than five.
+_PIECES = r"(?<=\p{L}-?|\p{L}-?\p{N}{3})\p{N}{1,3}|\p{N}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+"
 
 
 def train_tokenizer(texts: Iterable[str], size: int, phrases: Iterable[str]) -> PreTrainedTokenizerFast:
@@ -61,7 +62,8 @@ def train_tokenizer(texts: Iterable[str], size: int, phrases: Iterable[str]) -> 
 def _cut_at(texts: Iterable[str], phrases: list[str]) -> Iterator[str]:
     """The texts cut at the phrases, so that no merge is learnt for what is already a token."""
     cut = "\x00"
+    longest_first = sorted(phrases, key=len, reverse=True)
     for text in texts:
-        for phrase in sorted(phrases, key=len, reverse=True):
+        for phrase in longest_first:
             text = text.replace(phrase, cut)
         yield from (piece for piece in text.replace(EOS, cut).split(cut) if piece)
