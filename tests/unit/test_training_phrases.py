@@ -17,6 +17,11 @@ def test_what_all_texts_have_in_common_is_a_phrase_and_what_differs_is_none():
     assert not any(digit in phrase for phrase in found for digit in "0123456789")
 
 
+def test_no_phrase_ends_within_a_name_whose_digits_follow():
+    found = find_phrases(lambda: [f"the order OR-{number} of b{number}" for number in range(100, 150)], [])
+    assert found == [" of ", "the order "]
+
+
 def test_the_same_texts_have_the_same_phrases():
     assert find_phrases(lambda: ROWS, []) == find_phrases(lambda: iter(ROWS), [])
 

@@ -83,8 +83,9 @@ def test_a_tokenizer_has_the_phrases_that_its_texts_hold_and_no_others():
 
 
 def test_digits_of_a_number_stand_alone_and_those_of_a_name_by_threes():
-    tokenizer = train_tokenizer(["item b78069 and b78012 for 780 dollars"] * 9, 400, ())
+    tokenizer = train_tokenizer(["item b78069 and b78012 or SH-78069 for 780 dollars"] * 9, 400, ())
     assert tokenizer.tokenize("b78069 for 780") == ["b", "780", "69", "Ġfor", "Ġ", "7", "8", "0"]
+    assert tokenizer.tokenize("SH-78069") == ["SH", "-", "780", "69"]
 
 
 @pytest.mark.long
