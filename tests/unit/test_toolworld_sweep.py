@@ -139,6 +139,10 @@ def test_the_sweep_file_gives_every_model_the_same_tasks_steps_and_cells():
     assert {one.cell for one in plan.evaluations() if one.name == "dfsdt"} == set(plan.cells)
     assert all(one.fit.model == "react" for one in plan.evaluations() if one.name == "dfsdt")
     assert plan.tasks >= 100 and plan.token_budget == 1000 * 16 * 512
+    taught = [{one.cell for one in plan.rollouts() if one.model == name} for name in plan.models]
+    assert taught == [{"plain", "faults", "ratio", "traps"}] * 2
+    seeds = {plan.rollout_options(cell)["seed"] for cell in plan.cells}
+    assert len(seeds) == len(plan.cells), "rollouts of two cells would play the same tasks"
     for cell in plan.cells:
         labels = [one.label for one in plan.evaluations() if one.cell == cell]
         assert len(labels) == len(set(labels)) >= 9
@@ -147,7 +151,7 @@ def test_the_sweep_file_gives_every_model_the_same_tasks_steps_and_cells():
 def test_the_command_lists_the_fits_of_a_file():
     done = CliRunner().invoke(app, ["list", str(FILE)])
     assert done.exit_code == 0
-    assert "fit react-2: at most 8,192,000 tokens; plays 8 cells" in done.output and "45 evaluations" in done.output
+    assert "fit react-2: at most 8,192,000 tokens; plays 12 cells" in done.output and "63 evaluations" in done.output
 
 
 SMALL = """
