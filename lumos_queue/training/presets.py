@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lumos_queue.training.engine.spec import FP32, MUON, FitSpec, LoraShape, ModelShape
 
 PAPER, LORA, SCRATCH, PLANNER, TOOLS = "paper", "lora", "scratch", "planner", "tools"
@@ -43,24 +45,17 @@ PRESETS: dict[str, FitSpec] = {
         dropout=0.1,
         precision=FP32,  # of so small matrices, products of bfloat16 take three times as long on a CPU
     ),
-    #: A Llama of 1.1 million parameters for the decisions of tool agents, which are for the most part copied from the
-    #: prompt: it learns so from prompts as well, whose documents repeat their names.
-    TOOLS: FitSpec(
-        shape=ModelShape(hidden=128, layers=4, heads=4, feed_forward=384, positions=512),
-        epochs=2.0,
-        batch=16,
-        micro_batch=16,
-        max_length=512,
-        optimizer=MUON,
-        rate=0.02,
-        other_rate=0.004,
-        weight_decay=0.05,
-        warm_up=0.02,
-        decay=0.6,
-        prompt_weight=0.1,
-        precision=FP32,
-    ),
 }
+#: A Llama of 1.1 million parameters for the decisions of tool agents, which are for the most part copied from the
+#: prompt: it learns so from prompts as well, whose documents repeat their names.
+PRESETS[TOOLS] = replace(
+    PRESETS[SCRATCH],
+    shape=ModelShape(hidden=128, layers=4, heads=4, feed_forward=384, positions=512),
+    epochs=2.0,
+    max_length=512,
+    dropout=0.0,
+    precision=FP32,
+)
 #: OpenAGI's fine-tuning of its three planners (arXiv:2304.04370, table A.5). Of T5 the paper names no projections:
 #: those that peft takes by default, which are the same as of LLaMA.
 PRESETS |= {

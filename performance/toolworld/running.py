@@ -117,12 +117,12 @@ def break_all(task: Task) -> Task:
 
 
 def _limit_prompt(reply: Callable[[str], str], context: int) -> Callable[[str], str]:
-    def limited(prompt: str) -> str:
+    def reply_within(prompt: str) -> str:
         if context and len(prompt) > context:
             raise EpisodeError(Ending.LIMIT, f"the prompt has {len(prompt):,} characters, the context {context:,}")
         return reply(prompt)
 
-    return limited
+    return reply_within
 
 
 def _verdicts(task: Task, journal: MemoryJournal) -> list[tuple[bool, bool]]:

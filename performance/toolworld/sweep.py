@@ -27,7 +27,7 @@ from performance.toolworld.plan import Evaluation, Fit, Play, Rollouts, ToolWorl
 from performance.toolworld.results import print_results
 
 app = typer.Typer(rich_markup_mode=None)
-ROLLS_OUT = "function:performance.toolworld.policies:very_noisy"
+ROLLOUT_POLICY = "function:performance.toolworld.policies:very_noisy"
 JOBS = "jobs.json"  #: in the folder: what ran to its end, with its job
 LUMOS = (sys.executable, "-m", "lumos_queue.cli.main")
 ROWS = (sys.executable, "-m", "performance.toolworld.rows")
@@ -69,7 +69,7 @@ class SweepRun:
         settings = " ".join(f"{name}={value}" for name, value in as_texts(one.play.settings).items())
         label = f"rollouts, {one.model}, {one.cell}, {one.play.formulation} {settings}".strip()
         limit = ("--split", "train", "--limit", str(self._plan.rollout_tasks))
-        options = self._options(self._plan.rollout_options(one.cell), one.play, ROLLS_OUT)
+        options = self._options(self._plan.rollout_options(one.cell), one.play, ROLLOUT_POLICY)
         return self._job(label, ["infer", "toolworld", *limit, *options])
 
     def _write_rows(self, name: str, jobs: list[str]) -> None:

@@ -330,9 +330,8 @@ asyncio.run(leave_early())
 """
 
 
-@pytest.mark.long
+@pytest.mark.long  # threads that compute while the interpreter ends would abort it: status 134
 def test_a_process_that_ends_in_the_middle_of_a_forward_pass_has_its_own_exit_status(folder):
-    """Threads that compute while the interpreter ends would abort it: `terminate called`, status 134."""
     for seconds in (3, 3.1, 3.2):
         command = [sys.executable, "-c", LEAVE_EARLY, f"local:{folder}", str(seconds)]
         done = subprocess.run(command, capture_output=True, text=True)
