@@ -116,7 +116,7 @@ def read_plan(path: Path) -> SweepPlan:
     except OSError as error:
         raise SpecError(f"'{path}' cannot be read: {error.strerror}.") from None
     except ValueError as error:
-        raise SpecError(f"'{path}' is no sweep: {first_problem(error)}. See examples/sweeps.") from None
+        raise SpecError(f"'{path}' is not a sweep: {first_problem(error)}. See examples/sweeps.") from None
 
 
 def first_problem(error: ValueError) -> str:

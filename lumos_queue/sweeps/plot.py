@@ -1,4 +1,4 @@
-"""A sweep's scores as a picture: a panel for each benchmark, a line for each arm."""
+"""A sweep's scores as a picture: a panel for each benchmark, a line for each arm, all on one scale."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def write_plot(found: dict[str, Any], path: Path) -> None:
     style: dict[Any, Any] = {"svg.hashsalt": "sweep", "svg.fonttype": "none", "font.size": 9}
     with matplotlib.rc_context(style):
         size = (1.6 + 3.6 * len(benchmarks), 1.5 + 0.42 * len(rows))
-        figure, panels = pyplot.subplots(1, len(benchmarks), figsize=size, sharey=True, squeeze=False)
+        figure, panels = pyplot.subplots(1, len(benchmarks), figsize=size, sharex=True, sharey=True, squeeze=False)
         for panel, name in zip(panels[0], benchmarks, strict=True):
             _draw(panel, [row["scores"].get(name) for row in rows])
             rule = found["benchmarks"][name]["rule"]
@@ -25,7 +25,7 @@ def write_plot(found: dict[str, Any], path: Path) -> None:
                 panel.axvline(100 * rule["value"], color="0.6", linestyle=":")
             panel.set_title(name)
             panel.set_xlabel("% right, 95 % interval" + (f"\ndotted: {rule['name']}" if rule else ""))
-            panel.set_xlim(left=0)
+        panels[0][0].set_xlim(left=0)
         panels[0][0].set_yticks(range(len(rows)), [row["label"] for row in rows])
         panels[0][0].invert_yaxis()
         figure.suptitle(found["title"])

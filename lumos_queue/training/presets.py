@@ -29,7 +29,7 @@ PRESETS: dict[str, FitSpec] = {
         prompt_weight=0.1,
     ),
     #: A Llama of 0.34 million parameters that learns the plans of a few tasks by heart: each name of an expert is one
-    #: token. AdamW is three times as fast, and plans about a third as many of the tasks that it was not shown as gold.
+    #: token. With AdamW it plans about a third as many of the tasks that it was not shown as gold.
     PLANNER: FitSpec(
         shape=ModelShape(hidden=96, layers=3, heads=3, feed_forward=224, positions=256),
         epochs=200.0,

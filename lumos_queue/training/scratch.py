@@ -52,12 +52,13 @@ def has_templates(formulation: str) -> bool:
 
 
 def learn_tokenizer(
-    texts: Callable[[], Iterable[str]], symbols: Sequence[str] = (), finds_phrases: bool = False
+    texts: Callable[[], Iterable[str]], symbols: Sequence[str] = (), templates: bool = False
 ) -> PreTrainedTokenizerFast:
     """Learn a tokenizer from the texts, which are read several times.
 
-    Only phrases that occur in them become tokens, and each of `symbols`; `finds_phrases`: further ones as well, by how
-    often they occur.
+    Only phrases that occur in them become tokens, and each of `symbols`. `templates`: whether the texts are filled-in
+    templates, out of which a model copies: then further phrases are found by how often they occur, and a token has up
+    to three digits of a number.
     """
     known = (*phrases(*DOMAINS), *TOOL_AGENT_PHRASES)
     longest_first = sorted(known, key=len, reverse=True)
@@ -68,6 +69,6 @@ def learn_tokenizer(
                 found.add(phrase)
                 text = text.replace(phrase, "\x00")
     kept = [phrase for phrase in known if phrase in found]
-    if finds_phrases:
+    if templates:
         kept += find_phrases(texts, longest_first)
-    return train_tokenizer(texts(), VOCABULARY, [*kept, *symbols])
+    return train_tokenizer(texts(), VOCABULARY, [*kept, *symbols], copies=templates)

@@ -15,14 +15,20 @@ from lumos_queue.models.tokens import CHAT_TEMPLATE, EOS, PAD
 
 BOS = "<s>"
 
-#: Every digit of a number alone, without its space: a number then reads the same everywhere. Those of a name
-#: (`b78069`, `SH-48213`) by threes: single digits say nothing there, and a small model learns to copy two tokens sooner
-#: than five.
-_PIECES = r"(?<=\p{L}-?|\p{L}-?\p{N}{3})\p{N}{1,3}|\p{N}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+"
+#: Numbers without their space, so that each reads the same everywhere. The digits of a name (`b78069`) by threes:
+#: single ones say nothing there, and a small model learns to copy two tokens sooner than five.
+_PIECES = r"(?<=\p{L}|\p{L}\p{N}{3})\p{N}{1,3}|\p{N}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+"
+#: Where numbers are only copied: all of them by threes, as Llama 3 reads them, and the letters of an id with its hyphen
+#: (`SH-`, `482`, `13`), so that the token in front tells which id goes on.
+_COPIED = r" ?\p{L}+-(?=\p{N})|\p{N}{1,3}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+"
 
 
-def train_tokenizer(texts: Iterable[str], size: int, phrases: Iterable[str]) -> PreTrainedTokenizerFast:
+def train_tokenizer(
+    texts: Iterable[str], size: int, phrases: Iterable[str], copies: bool = False
+) -> PreTrainedTokenizerFast:
     """Learn `size` tokens from the texts; each of `phrases` becomes one further token.
+
+    `copies`: whether numbers are copied alone: then a token has up to three digits. Where models calculate it has one.
 
     `<s>` is put in front once by the tokenizer; `</s>` in a text is the end-of-sequence token; padding is on the right.
     """
@@ -30,7 +36,7 @@ def train_tokenizer(texts: Iterable[str], size: int, phrases: Iterable[str]) -> 
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(_PIECES), behavior="isolated"),
+            pre_tokenizers.Split(Regex(_COPIED if copies else _PIECES), behavior="isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )

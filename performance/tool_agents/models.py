@@ -40,7 +40,7 @@ def choose(view: View) -> Wish | None:
             calls = [seen for seen in view.seen if (seen.function, seen.argument) == (one.name, thing)]
             if not calls:
                 return Wish(one, thing)
-            off = any((seen.function, seen.argument) == (one.name, thing) for seen in view.told_off)
+            off = any((seen.function, seen.argument) == (one.name, thing) for seen in view.tried_here)
             if all(LIMITED in seen.told for seen in calls) and len(calls) < MAX_TRIES and not off:
                 refused.append((len(calls), Wish(one, thing)))
         if refused:  # better another provider; else once more

@@ -77,7 +77,7 @@ class View:
         return [_read_path(one) for one in match[1].split(", and what is ")] if match else []
 
     @cached_property
-    def told_off(self) -> list[Seen]:
+    def tried_here(self) -> list[Seen]:
         """Calls that were made from here before, in a tree: something else is to be done."""
         _, mark, rest = self._prompt.rpartition(_TRIED)
         if not mark or "<|assistant|>\n" in rest[:-15]:
@@ -87,7 +87,7 @@ class View:
 
     @cached_property
     def seen(self) -> list[Seen]:
-        return [*self._made(), *self.told_off]
+        return [*self._made(), *self.tried_here]
 
     def _made(self) -> Iterator[Seen]:
         for name, arguments, told in _STEP.findall(self._prompt):

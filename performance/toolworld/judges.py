@@ -41,7 +41,7 @@ _TASK = "Could the request be solved"
 _AGAIN = "in view of what the calls returned?"
 _FINAL = re.compile(r'^Final answer: "(.*)"$', re.MULTILINE)
 _RETURNED = re.compile(r"^- .*? \(ok\) returned (.*)$", re.MULTILINE)
-_NUMBER = re.compile(r"\b[0-9]{5}\b")
+_NUMBER = re.compile(r"\b[0-9]{3,5}\b")
 
 
 def believe_values(prompt: str) -> str:
@@ -66,7 +66,17 @@ def look_values_up(prompt: str) -> str:
     return "Label: Solved" if values and returned.issuperset(values) else "Label: Unsolved"
 
 
+def say_truth(is_solved: bool) -> Callable[[str], str]:
+    """Knows whether the answer gives every value that was asked for: as good as any judge, a trained one too, can be.
+
+    It holds every request for solvable, as the documents of functions do not tell that no API answers.
+    """
+    label = "Solved" if is_solved else "Unsolved"
+    return lambda prompt: f"Label: {'Solvable' if _TASK in prompt else label}"
+
+
 JUDGES: Mapping[str, Callable[[str], str]] = {"trusting": believe_values, "comparing": look_values_up}
+KNOWING = "knowing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +134,8 @@ def compare(tasks: Sequence[Task], models: Sequence[Models]) -> list[Agreement]:
         for one in models:
             run, _ = run_once(task, "react", one, EQUAL)
             true = world.score(task, EpisodeResult(run.outcome.answer, str(run.outcome.ending)))[0].value == 1
-            for name, judge in JUDGES.items():
+            is_solved = true and all(part["answer"] is not None for part in task.gold["parts"])
+            for name, judge in {**JUDGES, KNOWING: say_truth(is_solved)}.items():
                 scores = judge_run(judge, task, judged_run(run))
                 for metric in METRICS:
                     pairs.setdefault((name, metric), []).append((true, scores[metric] > 0.5))

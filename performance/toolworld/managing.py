@@ -16,7 +16,7 @@ from lumos_queue.prompts.tool_agent import DECOMPOSER, STATE_MANAGER, STATE_REWR
 from performance.tool_agents.reading import value_in
 from performance.toolworld.reading import WorldView
 
-ENTITY = re.compile(r"\b[A-Z]{2}-[0-9]{5}\b")
+ENTITY = re.compile(r"\b[A-Z]{2}-[0-9]{3,5}\b")
 MANAGES = tuple(f"{SYSTEM}{head}" for head in (STATE_MANAGER, STATE_REWRITER, DECOMPOSER))
 _RETURNED = re.compile(r"\nFunction: (.*)\n\nReturned: (.*?)(?=\n<\||\Z)", re.DOTALL)
 _CALL = re.compile(r"\n(?:Call|Newest call): (.*)")

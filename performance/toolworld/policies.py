@@ -24,6 +24,7 @@ from performance.toolworld.managing import ENTITY, MANAGES, can_manage, manage
 from performance.toolworld.reading import LIMITED, LOCKED, MADE_BEFORE, Listed, Missing, WorldView, right_name
 
 UNKNOWN = "unknown"
+BETWEEN = "_for_"  #: API and tool in the name of a function
 MAX_CALLS = 2  #: of a call that a rate limit refuses
 FINISHING = 0.1  #: how often the random policy finishes
 NOISE = 0.1  #: how often the noisy policy errs
@@ -103,17 +104,18 @@ def _next_call(view: WorldView, missing: Missing, reads: Callable[[Listed, Missi
 def _may_repeat(view: WorldView, function: Listed, calls: Sequence[Seen]) -> bool:
     """Whether a call that a rate limit refused may be made once more: not where the prompt asks for another one."""
     limited = sum(LIMITED in one.told for one in calls)
-    off = any((one.function, one.argument) == (function.name, calls[0].argument) for one in view.told_off)
+    off = any((one.function, one.argument) == (function.name, calls[0].argument) for one in view.tried_here)
     return 0 < limited < MAX_CALLS and not off and not any(MADE_BEFORE in one.told for one in calls)
 
 
 class Policies:
     """The replies of all roles."""
 
-    def __init__(self, seed: int, noise: float, *, apart: bool = True, thinks: float = 0.5):
+    def __init__(self, seed: int, noise: float, *, apart: bool = True, thinks: float = 0.5, invents: bool = False):
         """`noise`: share of decisions that are errors. `apart`: whether look-alikes are told apart by their documents.
-        `thinks`: share of replies with a thought, which in ToolBench's depth is a node of its own."""
-        self._seed, self._noise, self._apart, self._thinks = seed, noise, apart, thinks
+        `thinks`: share of replies with a thought, which in ToolBench's depth is a node of its own. `invents`: whether
+        a fourth kind of error calls a function that does not exist, as small models do."""
+        self._seed, self._noise, self._apart, self._thinks, self._invents = seed, noise, apart, thinks, invents
 
     def of(self, role: str) -> Callable[[str], str]:
         """The reply to a prompt of that role."""
@@ -129,7 +131,7 @@ class Policies:
         restarts = not prompt.startswith(SYSTEM + ROUTER)
         right = decide(view, restarts, None if self._apart else by_names_alone)
         wrong = draw.random() < self._noise
-        return (_mistaken(right, view, draw) if wrong else right).write(thinks)
+        return (_mistaken(right, view, draw, self._invents) if wrong else right).write(thinks)
 
 
 class RandomPolicy:
@@ -146,21 +148,24 @@ class RandomPolicy:
         told = " ".join([prompt.rpartition("Request: Find")[2], *(one.told for one in view.seen)])
         ids = sorted(set(ENTITY.findall(told)))
         if not ids or not view.functions or draw.random() < FINISHING:
-            values = sorted({UNKNOWN, *re.findall(r"[0-9]{5}", told)})
+            values = sorted({UNKNOWN, *re.findall(r"[0-9]{3,5}", told)})
             said = "; ".join(f"{place}: {draw.choice(values)}" for place in range(1, len(view.parts) + 1))
             return Decision("", FINISH.name, {"return_type": GIVE_ANSWER, "final_answer": said}).write()
         one = draw.choice(view.functions)
         return Decision("", one.name, {one.parameter: draw.choice(ids)}).write()
 
 
-def _mistaken(right: Decision, view: WorldView, draw: random.Random) -> Decision:
-    """An error, one of three in equal shares: a look-alike, another argument, any other function or Finish."""
+def _mistaken(right: Decision, view: WorldView, draw: random.Random, invents: bool) -> Decision:
+    """An error, one of three in equal shares: a look-alike, another argument, any other function or Finish. `invents`:
+    one of four; a function that does not exist."""
     if right.action == FINISH.name:
         one = draw.choice(view.functions)
         return Decision(right.thought, one.name, {one.parameter: view.parts[0].start})
     own = next(one for one in view.functions if one.name == right.action)
     argument = next(iter(right.arguments.values()))
-    kind = draw.randrange(3)
+    kind = draw.randrange(4 if invents else 3)
+    if kind == 3 and (names := _mixed_names(view)):
+        return Decision(right.thought, draw.choice(names), {own.parameter: argument})
     alike = [one for one in view.functions if (one.of, one.gives) == (own.of, own.gives) and one.kind != ANSWERS]
     others = sorted({*view.facts.values(), *(part.start for part in view.parts)} - {argument})
     if kind == 0 and alike:
@@ -171,6 +176,13 @@ def _mistaken(right: Decision, view: WorldView, draw: random.Random) -> Decision
     choices = [None, *(one for one in view.functions if one.name != own.name)]
     one = draw.choice(choices)
     return finish(view) if one is None else Decision(right.thought, one.name, {one.parameter: argument})
+
+
+def _mixed_names(view: WorldView) -> list[str]:
+    """Names of no function: one's API with another one's tool."""
+    names = {one.name for one in view.functions}
+    pieces = [name.partition(BETWEEN) for name in sorted(names)]
+    return sorted({f"{api}{BETWEEN}{tool}" for api, _, _ in pieces for _, _, tool in pieces} - names)
 
 
 def oracle(prompt: str) -> str:
@@ -184,7 +196,7 @@ def noisy(prompt: str) -> str:
 
 
 def very_noisy(prompt: str) -> str:
-    """As `noisy`, but it errs in STRONG_NOISE of its decisions."""
+    """As `noisy`, but it errs in STRONG_NOISE of its decisions, and calls functions that do not exist as well."""
     return _as_any_role(_VERY_NOISY, prompt)
 
 
@@ -201,4 +213,4 @@ def _as_any_role(models: Policies, prompt: str) -> str:
 
 
 _ORACLE, _TEACHER = Policies(0, 0.0), Policies(0, 0.0, thinks=1.0)
-_NOISY, _VERY_NOISY = (Policies(0, noise, thinks=1.0) for noise in (NOISE, STRONG_NOISE))
+_NOISY, _VERY_NOISY = Policies(0, NOISE, thinks=1.0), Policies(0, STRONG_NOISE, thinks=1.0, invents=True)

@@ -16,7 +16,7 @@ from performance.tool_agents.reading import Seen, View, value_in
 LIMITED, LOCKED, MADE_BEFORE = "too many requests", "is locked", "was made before"
 _FUNCTION = re.compile(r"^(\w+)\((\w+): string\): (.*)$", re.MULTILINE)
 _REQUEST = re.compile(r"^Request: Find (.*)$", re.MULTILINE)
-_PART = re.compile(r"\([1-9]\) ((?:the \w+ of )+)the (\w+) ([A-Z]{2}-[0-9]{5})")
+_PART = re.compile(r"\([1-9]\) ((?:the \w+ of )+)the (\w+) ([A-Z]{2}-[0-9]{3,5})")
 _RIGHT_NAME = re.compile(r"has no argument '\w+'; its arguments: '(\w+)'")
 
 
@@ -78,9 +78,9 @@ class WorldView:
         return self._view.seen
 
     @cached_property
-    def told_off(self) -> list[Seen]:
+    def tried_here(self) -> list[Seen]:
         """Calls that were made from here before, in a tree: something else is to be done."""
-        return self._view.told_off
+        return self._view.tried_here
 
     @cached_property
     def facts(self) -> dict[tuple[str, str], str]:

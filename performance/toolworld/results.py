@@ -116,24 +116,21 @@ def _sums_by_task(episodes: BySeed) -> dict[int, tuple[float, float]]:
 def summary_row(episodes: BySeed) -> list[str]:
     """The cells of a table's row, from each seed's episodes of the same tasks."""
     score = score_of(episodes)
-    told = "–"
+    told = by_seed = "–"
     if score:
         told = "{:.1f} [{:.1f}, {:.1f}]".format(*(100 * one for one in (score["value"], *score["ci95"])))
+        by_seed = " ".join(f"{100 * one:.0f}" for one in score["by_seed"].values())
     every = [one for several in episodes.values() for one in several]
+    refusals = [one.scores[UNSOLVABLE] for one in every if UNSOLVABLE in one.scores]
     return [
         told,
-        " ".join(share_of(several, SOLVABLE) for several in episodes.values()),
-        share_of(every, UNSOLVABLE),
+        by_seed,
+        f"{100 * mean(refusals):.0f}" if refusals else "–",
         f"{mean(one.calls for one in every):.1f}",
         f"{mean(map(repeated_calls, every)):.2f}",
         f"{mean(one.prompt_tokens + one.completion_tokens for one in every):,.0f}",
         " ".join(f"{one:,.0f}" for one in prompt_lengths(every)[:6]),
     ]
-
-
-def share_of(episodes: Sequence[StoredEpisode], metric: str) -> str:
-    values = [one.scores[metric] for one in episodes if metric in one.scores]
-    return f"{100 * mean(values):.0f}" if values else "–"
 
 
 def repeated_calls(episode: StoredEpisode) -> int:

@@ -67,12 +67,12 @@ def test_a_wrong_file_is_told_in_one_line(tmp_path, change, problem):
     assert change[0] in GOOD
     with pytest.raises(SpecError) as told:
         read(tmp_path, GOOD.replace(*change))
-    assert problem in str(told.value) and "\n" not in str(told.value) and "is no sweep" in str(told.value)
+    assert problem in str(told.value) and "\n" not in str(told.value) and "is not a sweep" in str(told.value)
 
 
 def test_no_file_and_no_text(tmp_path):
     with pytest.raises(SpecError, match=r"cannot be read: No such file"):
         read_plan(tmp_path / "none.toml")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(SpecError, match="is no sweep"):
+    with pytest.raises(SpecError, match="is not a sweep"):
         read_plan(tmp_path / "bytes.toml")

@@ -113,14 +113,15 @@ def test_gold_calls_lead_from_the_question_to_the_answer():
             assert all(tuple(api) in offered_apis for call in part["calls"] for api in call["apis"])
 
 
-def test_numbers_of_a_task_are_all_different():
-    for task in tasks("train", 100):
+@pytest.mark.parametrize("digits", [3, 4, 5])
+def test_numbers_of_a_task_are_all_different_and_have_the_digits_asked_for(digits):
+    for task in tasks("train", 100, digits=str(digits)):
         numbers = [
-            text[-5:]
+            text.rpartition("-")[2]
             for link in links(task)
             for text in (link["value"], link["former"], *link["other"])
         ]  # fmt: skip
-        assert len(set(numbers)) == len(numbers)
+        assert len(set(numbers)) == len(numbers) and {len(one) for one in numbers} == {digits}
 
 
 def test_with_faults_one_api_of_a_link_fails_and_another_works():
@@ -208,6 +209,7 @@ BAD = [
     ({"links": "3-2"}, "--option links=3-2 cannot be read: expected a whole number from 1 to 3, or a range such as"),
     ({"apis": "0"}, "--option apis=0 cannot be read: expected a whole number from 1 to 4: without an API no link can"),
     ({"lookalikes": "4"}, "--option lookalikes=4 cannot be read: expected a whole number from 0 to 3."),
+    ({"digits": "2"}, "--option digits=2 cannot be read: expected a whole number from 3 to 5."),
     ({"context": "12000"}, "--option context=… goes with --option ratio=…: give both, or leave it out."),
     ({"ratio": "1"}, "--option ratio=… goes with --option context=…: give both, or leave it out."),
     ({"faults": "1", "apis": "1"}, "needs links with a second API that works: give --option apis=2 or more."),

@@ -15,10 +15,10 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.three_lines import read_reply
-from lumos_queue.records import Ending, Task
+from lumos_queue.records import Ending, Execution, Task
 from performance.toolworld import grid
 from performance.toolworld.grid import EQUAL, Cell, Run, all_cells, measure, read_lines, work
-from performance.toolworld.judges import JUDGES, METRICS, compare
+from performance.toolworld.judges import JUDGES, KNOWING, METRICS, compare
 from performance.toolworld.managing import manage
 from performance.toolworld.policies import Policies, RandomPolicy, oracle
 from performance.toolworld.reading import WorldView
@@ -44,6 +44,17 @@ def test_the_oracle_passes_every_task_it_can_and_refuses_every_part_it_cannot(na
     for split in ("I1-inst", "I2-cat", "I3-inst"):
         found = tasks(25, split, **HARDEST, unsolvable="0.2")
         assert share(found, name, Policies(0, 0.0), "pass") == 1
+    assert share(tasks(25, "I2-inst", **HARDEST, digits="3"), name, Policies(0, 0.0), "pass") == 1
+
+
+def test_a_policy_that_invents_calls_functions_that_do_not_exist_and_goes_on_behind_them():
+    found = tasks(40, "train", unsolvable="0")
+    told = []
+    for task in found:
+        run, _ = run_once(task, "react", Policies(0, 0.3, invents=True), EQUAL)
+        told += [done.result for _, done in run.actions if isinstance(done, Execution)]
+    assert sum("there is no function" in one for one in told) > 10
+    assert share(found, "react", Policies(0, 0.3, invents=True)) > 0.8
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -158,11 +169,12 @@ def test_judges_are_compared_with_the_checker_on_the_same_episodes():
         (one.judge, one.metric): one
         for one in compare(tasks(20, "I2-inst", parts="1", unsolvable="0"), (Policies(0, 0.0), RandomPolicy(0)))
     }
-    assert list(found) == list(product(JUDGES, METRICS))
+    assert list(found) == list(product([*JUDGES, KNOWING], METRICS))
     trusting, comparing = found["trusting", "pass"], found["comparing", "pass"]
     for one in (trusting, comparing):
         assert len(one.pairs) == 40 and one.count(True, True) >= 20 and one.count(True, False) == 0
         assert one.kappa() is not None and one.share == 1 - one.count(False, True) / 40
+    assert found[KNOWING, "pass"].share == 1
     assert 0 < comparing.count(False, True) < trusting.count(False, True)
 
 

@@ -138,7 +138,7 @@ def test_the_sweep_file_gives_every_model_the_same_tasks_steps_and_cells():
     assert [fit.name for fit in plan.fits()] == [f"{name}-{seed}" for name in ("react", "sum2act") for seed in range(3)]
     assert {one.cell for one in plan.evaluations() if one.name == "dfsdt"} == set(plan.cells)
     assert all(one.fit.model == "react" for one in plan.evaluations() if one.name == "dfsdt")
-    assert plan.tasks >= 100 and plan.token_budget == 1000 * 16 * 512
+    assert plan.tasks >= 100 and plan.token_budget == 1500 * 16 * 512
     taught = [{one.cell for one in plan.rollouts() if one.model == name} for name in plan.models]
     assert taught == [{"plain", "faults", "ratio", "traps"}] * 2
     seeds = {plan.rollout_options(cell)["seed"] for cell in plan.cells}
@@ -151,7 +151,7 @@ def test_the_sweep_file_gives_every_model_the_same_tasks_steps_and_cells():
 def test_the_command_lists_the_fits_of_a_file():
     done = CliRunner().invoke(app, ["list", str(FILE)])
     assert done.exit_code == 0
-    assert "fit react-2: at most 8,192,000 tokens; plays 12 cells" in done.output and "66 evaluations" in done.output
+    assert "fit react-2: at most 12,288,000 tokens; plays 10 cells" in done.output and "57 evaluations" in done.output
 
 
 SMALL = """

@@ -83,9 +83,14 @@ def test_a_tokenizer_has_the_phrases_that_its_texts_hold_and_no_others():
 
 
 def test_digits_of_a_number_stand_alone_and_those_of_a_name_by_threes():
-    tokenizer = train_tokenizer(["item b78069 and b78012 or SH-78069 for 780 dollars"] * 9, 400, ())
+    tokenizer = train_tokenizer(["item b78069 and b78012 for 780 dollars"] * 9, 400, ())
     assert tokenizer.tokenize("b78069 for 780") == ["b", "780", "69", "Ġfor", "Ġ", "7", "8", "0"]
-    assert tokenizer.tokenize("SH-78069") == ["SH", "-", "780", "69"]
+
+
+def test_numbers_that_are_only_copied_are_read_by_threes():
+    tokenizer = train_tokenizer(["the fee of SH-78069 is 78012, of 780 items"] * 9, 400, (), copies=True)
+    assert tokenizer.tokenize("SH-78069") == ["SH-", "780", "69"]
+    assert tokenizer.tokenize(" 78012, 780") == ["Ġ", "780", "12", ",", "Ġ", "780"]
 
 
 @pytest.mark.long

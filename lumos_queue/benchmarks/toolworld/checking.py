@@ -14,7 +14,7 @@ from typing import Any
 from lumos_queue.records import Execution
 
 MAX_ANSWER = 4_000  #: characters that are read
-_ID = re.compile(r"\b[A-Z]{2}-[0-9]{5}\b", re.IGNORECASE)
+_ID = re.compile(r"\b[A-Z]{2}-[0-9]{3,5}\b", re.IGNORECASE)
 _NUMBER = re.compile(r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?")
 _PART = re.compile(r"(?<![\w.,-])\(?(?:part )?([1-9])\)?\s*(?:[:)]|\.(?![0-9]))\s*", re.IGNORECASE)
 _UNKNOWN = re.compile(

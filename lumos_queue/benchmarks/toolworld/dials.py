@@ -14,12 +14,14 @@ TRAIN = "train"
 SIZES = {"train": 20_000, "I1-inst": 500, "I1-tool": 500, "I1-cat": 500, "I2-inst": 500, "I2-cat": 500, "I3-inst": 500}
 SEEDS = 1_000  #: of each split; a seed makes the same tasks whatever split asks for it, so that each has its own
 MAX_PARTS, MAX_LINKS, MAX_APIS = 3, 3, 4
+MIN_DIGITS, MAX_DIGITS = 3, 5
 MAX_RATIO, MAX_CONTEXT = 10.0, 1_000_000
 OPTIONS = {
     "parts": f"parts of a task: N or LOW-HIGH, from 1 to {MAX_PARTS} (default 1-{MAX_PARTS})",
     "links": f"calls that each part needs: N or LOW-HIGH, from 1 to {MAX_LINKS} (default 1-{MAX_LINKS})",
     "apis": f"APIs that answer a link, from 1 to {MAX_APIS} (default 2)",
     "lookalikes": f"look-alikes of a link, which do not answer it, from 0 to {len(LOOKALIKES)} (default 2)",
+    "digits": f"of the numbers of ids and values, from {MIN_DIGITS} to {MAX_DIGITS} (default {MAX_DIGITS})",
     "faults": "share of the links one of whose APIs is faulty, from 0 to 1 (default 0)",
     "traps": "share of the look-alikes after which their part is locked, from 0 to 1 (default 0)",
     "unsolvable": "share of the parts that cannot be answered, from 0 to 1 (default 0.1)",
@@ -41,6 +43,7 @@ class Dials:
     links: Range = (1, MAX_LINKS)
     apis: int = 2
     lookalikes: int = 2
+    digits: int = MAX_DIGITS
     faults: float = 0.0
     traps: float = 0.0
     unsolvable: float = 0.1
@@ -61,6 +64,7 @@ def read_dials(split: str, options: Mapping[str, str]) -> Dials:
         links=_read_range(options, "links", MAX_LINKS),
         apis=_read_whole(options, "apis", 2, 1, MAX_APIS, "without an API no link can be followed"),
         lookalikes=_read_whole(options, "lookalikes", 2, 0, len(LOOKALIKES)),
+        digits=_read_whole(options, "digits", MAX_DIGITS, MIN_DIGITS, MAX_DIGITS),
         faults=_read_share(options, "faults", 0.0),
         traps=_read_share(options, "traps", 0.0),
         unsolvable=_read_share(options, "unsolvable", 0.1),

@@ -126,7 +126,8 @@ class _Scope:
 
 def _draw_parts(scope: _Scope, dials: Dials, draw: random.Random) -> list[list[_NewLink]]:
     """Chains of links; no two links of a task lead from the same kind to the same."""
-    numbers = iter(draw.sample(range(10_000, 100_000), 64))  # no two are equal: a number tells what it is of
+    lowest = 10 ** (dials.digits - 1)
+    numbers = iter(draw.sample(range(lowest, 10 * lowest), 64))  # no two are equal: a number tells what it is of
     used: set[tuple[str, str]] = set()
     found = []
     for _ in range(draw.randint(*dials.parts)):
