@@ -47,6 +47,7 @@ ANSWERS = [
     ("1: 20417.5; 2: 330510", [WRONG, WRONG]),
     ("1: 20417; 2: 33051; 3: 11111", [RIGHT, WRONG]),
     ("", [MISSING, MISSING]),
+    ("1: that of DR-100 is 20417; 2: that of DR-1001 is 33051", [RIGHT, RIGHT]),
     ("1: 20417; 2: " + " " * MAX_ANSWER + "33051", [RIGHT, MISSING]),
 ]
 

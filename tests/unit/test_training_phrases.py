@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lumos_queue.training.phrases import find_phrases
+from lumos_queue.training.scratch import learn_tokenizer
 
 WORDS = [
     first + second for first in ("ka", "lo", "mi", "nu", "pe", "ra") for second in ("sten", "bor", "dal", "vik", "rum")
@@ -20,6 +21,12 @@ def test_what_all_texts_have_in_common_is_a_phrase_and_what_differs_is_none():
 def test_no_phrase_ends_within_a_name_whose_digits_follow():
     found = find_phrases(lambda: [f"the order OR-{number} of b{number}" for number in range(100, 150)], [])
     assert found == [" of ", "the order "]
+
+
+def test_a_tokenizer_of_templates_reads_numbers_by_threes_and_another_digit_by_digit():
+    rows = [f"The fee of SH-{number} is {number + 7}.\n" for number in range(100, 200)]
+    assert learn_tokenizer(lambda: rows, templates=True).tokenize("SH-134 is 141")[-1] == "141"
+    assert learn_tokenizer(lambda: rows).tokenize("SH-134 is 141")[-3:] == ["1", "4", "1"]
 
 
 def test_the_same_texts_have_the_same_phrases():
