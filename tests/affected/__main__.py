@@ -14,6 +14,7 @@ import typer
 from tests.affected.changes import Change, UnknownChange, find_change
 from tests.affected.choice import Choice, choose_tests
 from tests.affected.checkout import checked_out
+from tests.affected.fact_cache import FILE
 from tests.affected.graph import Graph, build_graph
 from tests.affected.report import count, describe_chains
 from tests.affected.rules import read_rules
@@ -66,7 +67,7 @@ def choose(root: Path, change: Change) -> Choice:
 
 def open_graph(root: Path) -> Graph:
     """Raises UnreadableTree."""
-    return build_graph(read_tree(root), read_rules(), root)
+    return build_graph(read_tree(root, ROOT / FILE), read_rules(), root)
 
 
 if __name__ == "__main__":

@@ -15,14 +15,15 @@ from tests.affected.facts import Facts, read_text_facts
 from tests.affected.python_facts import read_python_facts
 
 _HERE = Path(__file__).parent
-FILE = _HERE.parents[1] / "build" / "affected.pickle"
+FILE = "build/affected.pickle"  #: below the root
 _READERS = ("facts.py", "python_facts.py", "parts.py", "fact_cache.py")
 _MANY = 200  #: files from which on several processes parse
+_GENERATIONS = 3  #: how many times as many facts as files are stored before old ones are left out
 _LARGEST = 4 << 20  #: bytes of a file that is read as text
 
 
-def read_facts(root: Path, paths: Iterable[str], cache: Path = FILE) -> dict[str, Facts]:
-    """The facts of each file. Raises SyntaxError for Python that does not parse."""
+def read_facts(root: Path, paths: Iterable[str], cache: Path) -> dict[str, Facts]:
+    """The facts of each file, from the cache or read and put into it. Raises SyntaxError for Python that does not parse."""
     contents = {path: (root / path).read_bytes() for path in paths}
     digests = {path: _digest(path, content) for path, content in contents.items()}
     stored = _load(cache)
@@ -34,6 +35,8 @@ def read_facts(root: Path, paths: Iterable[str], cache: Path = FILE) -> dict[str
         else:
             with ProcessPoolExecutor(os.cpu_count()) as pool:
                 read = list(pool.map(_read_file, *zip(*work, strict=True), chunksize=50))
+        if len(stored) > _GENERATIONS * len(contents):
+            stored = {digest: stored[digest] for digest in digests.values() if digest in stored}
         stored |= dict(zip(missing, read, strict=True))
         _save(cache, stored)
     return {path: stored[digest] for path, digest in digests.items()}

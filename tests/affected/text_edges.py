@@ -52,7 +52,7 @@ def find_table_edges(tree: Tree, rules: Rules, edges: list[Edge]) -> Iterator[Ed
             module, _, constant = name.rpartition(".")
             if constant in facts.listed and (table := tree.paths.get(module)) in tables:
                 for target in tables[table]:
-                    yield Edge(source, target, f"uses all of {constant}, with")
+                    yield Edge(source, target, f"goes through {constant}, with")
 
 
 def _resolve(mention: Mention, source: str, tree: Tree) -> Iterator[tuple[str, str]]:

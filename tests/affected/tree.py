@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from tests.affected.fact_cache import FILE, read_facts
+from tests.affected.fact_cache import read_facts
 from tests.affected.facts import Facts
 
 PART = "::"  #: between the path of a helper of tests and a name of it
@@ -79,7 +79,7 @@ def is_test(path: str) -> bool:
     return path.startswith("tests/") and PurePosixPath(path).name.startswith("test_") and path.endswith(".py")
 
 
-def read_tree(root: Path, cache: Path = FILE) -> Tree:
+def read_tree(root: Path, cache: Path) -> Tree:
     """Raises UnreadableTree."""
     files = list_files(root)
     packages = sorted({path.split("/")[0] for path in files if path.count("/") == 1 and path.endswith("/__init__.py")})
