@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from lumos_queue.benchmarks.wordmath import grammar
 from lumos_queue.records import Task
 from lumos_queue.util.plugins import TRUSTED
+from tests.command_line import CommandLine
 from tests.services import Postgres, RabbitMQ, Redis, running_postgres, running_rabbitmq, running_redis
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -59,6 +60,12 @@ def trust_nothing_of_other_tests(monkeypatch):
     for kept in ("_modules", "_given"):
         monkeypatch.setattr(TRUSTED, kept, set(getattr(TRUSTED, kept)))
     monkeypatch.setattr(TRUSTED, "_folders", list(TRUSTED._folders))
+
+
+@pytest.fixture
+def lumos(tmp_path, monkeypatch, capsys) -> CommandLine:
+    """The `lumos` command in this process, with an embedded database in a new folder."""
+    return CommandLine(tmp_path / "home", monkeypatch, capsys)
 
 
 @pytest.fixture(scope="session", autouse=True)
