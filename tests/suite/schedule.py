@@ -18,6 +18,8 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 FILE = Path(__file__).with_name("times.json")
+#: Every test that was collected, and whether it is marked as long.
+COLLECTED = pytest.StashKey[dict[str, bool]]()
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,11 @@ class LongestFirst(LoadScopeScheduling):
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LongestFirst:
     return LongestFirst(config, log, read_times())
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    collected = item.config.stash.setdefault(COLLECTED, {})
+    collected[item.nodeid] = item.get_closest_marker("long") is not None
 
 
 @pytest.hookimpl(trylast=True)
