@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
 
 from lumos_queue.web.access.people import Role
 from tests.explorers import CHROMIUM, Explorer, RoleDoor, serving
 from tests.integration.conftest import database as database
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 
 @pytest.fixture
@@ -31,6 +34,8 @@ def many(database) -> Iterator[Explorer]:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """A browser for one file: as long as there is one, this thread's event loop runs, and asyncio.run cannot."""
+    from playwright.sync_api import sync_playwright
+
     if not CHROMIUM.exists():
         message = f"needs {CHROMIUM}: apt install chromium"
         if os.environ.get("CI"):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser
+from typing import TYPE_CHECKING
 
 from tests.explorers import Explorer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 def check_for_everybody(chromium: Browser, explorer: Explorer, path: str, wait_for: str = "main h1") -> None:
     """No violation that axe-core finds, and nothing wider than the window; `wait_for`: what is loaded last."""
+    from axe_playwright_python.sync_playwright import Axe
+
     context = chromium.new_context()
     page = context.new_page()
     page.goto(explorer.login_url)

@@ -6,7 +6,6 @@ import json
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from sqlalchemy import func, select, update
 
 from db.audits import draw_audit, samples_of
@@ -323,6 +322,8 @@ PATHS = ["/annotate", "/annotate/new", "/annotate/new?kind=runs&where=nonsense",
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("path", PATHS)
 def test_pages_are_for_everybody(explorer, database, chromium, path):
+    from axe_playwright_python.sync_playwright import Axe
+
     rows = tasks_of(6)
     scored_job(database, [[one % 2] for one in range(6)], tasks=rows, name=HOSTILE)
     draw_audit(database, "first", parse_where(""), 6, 0, AuditKind.RUNS, 0.5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from sqlalchemy import select
 
 from db.labels import labels_of
@@ -69,6 +68,8 @@ def test_episodes_are_gone_through_and_labelled_by_single_keys(explorer, databas
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("path", PATHS)
 def test_pages_are_for_everybody(explorer, chromium, database, jobs, path):
+    from axe_playwright_python.sync_playwright import Axe
+
     with database.engine.connect() as connection:
         task = connection.execute(select(Item.task).where(Item.job == jobs[0], Item.ordinal == 0)).scalar()
     for scheme, width in (("light", 1280), ("dark", 390)):

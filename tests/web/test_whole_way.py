@@ -11,9 +11,9 @@ import subprocess
 import sys
 from hashlib import sha256
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Page
 
 from db.connection import open_database
 from lumos_queue.benchmarks.registry import open_benchmark
@@ -24,6 +24,9 @@ from tests.gold_agent import gold_replies
 from tests.integration.test_deployment import Up, running_up
 from tests.services import wait_until
 from tests.stored import state
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 TASKS, WRONG, LABELS = 24, 2, 20
 RIGHT = "Subgoal 1: Add the two numbers.\nAction 1-1: R1 = Calculator(2 + 3)\n"
