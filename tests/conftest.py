@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.util import LRUCache
 
 from lumos_queue.benchmarks.wordmath import grammar
 from lumos_queue.records import Task
@@ -29,7 +31,7 @@ pytest_plugins = [
 ROOT = Path(__file__).resolve().parent.parent
 
 
-LONG = 20_000  #: tasks from which on a split is kept
+LONG = 20_000  #: tasks from which on only two splits are kept
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -89,13 +91,32 @@ def tables_are_made_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def statements_are_compiled_once() -> Iterator[None]:
+    """All engines of a dialect share the compiled statements, as the many transactions of one long process do.
+
+    SQLAlchemy caches them per engine, and each test opens its own database.
+    """
+    start, compiled = Engine.__init__, LRUCache(5_000)
+
+    def start_with_cache(engine: Engine, *arguments: object, **options: object) -> None:
+        start(engine, *arguments, **options)
+        engine._compiled_cache = compiled
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Engine, "__init__", start_with_cache)
+        patch.setattr(DefaultDialect, "__eq__", lambda dialect, other: type(dialect) is type(other), raising=False)
+        patch.setattr(DefaultDialect, "__hash__", lambda dialect: hash(type(dialect)), raising=False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def generated_tasks_are_made_once() -> Iterator[None]:
-    """The training split of wordmath takes ten seconds to generate, and is the same every time."""
+    """The training split of wordmath takes ten seconds to generate, another a tenth; they are the same every time."""
     generate = grammar.generate
-    keep = functools.lru_cache(maxsize=2)(lambda *arguments: tuple(generate(*arguments)))
+    long, short = (functools.lru_cache(size)(lambda *arguments: tuple(generate(*arguments))) for size in (2, 8))
 
     def generate_once(split: str, count: int, seed: int = 0) -> Iterator[Task]:
-        return iter(keep(split, count, seed)) if count >= LONG else generate(split, count, seed)
+        return iter((long if count >= LONG else short)(split, count, seed))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grammar, "generate", generate_once)
