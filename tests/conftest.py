@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,11 +31,14 @@ pytest_plugins = [
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# Without bytecode each worker compiles all test modules in each run, and each process that a test starts the project.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 LONG = 20_000  #: tasks from which on only two splits are kept
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure() -> None:
     """A run in the background ignores Ctrl-C, and so would all that the tests start and stop by it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
