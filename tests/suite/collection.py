@@ -1,10 +1,10 @@
 """The packages that no test module may import at collection, and the import statements that break this rule.
 
-Each of them takes up to two seconds to import, in every process that collects the tests. A test imports it where it uses
-it: in the test, in a fixture or in a helper function.
+Each of them takes up to two seconds to import, in every process that collects the tests. A test imports it where it
+uses it: in the test, in a fixture or in a helper function.
 
-As a plugin (`pytest -p tests.suite.collection`) this module watches the collection of a run, and refuses the run if such
-a package was imported. Other plugins call `ImportWatch.start` before the collection and `offences` after it.
+As a plugin (`pytest -p tests.suite.collection`) this module watches the collection of a run, and refuses the run if
+such a package was imported. Other plugins call `ImportWatch.start` before the collection and `offences` after it.
 """
 
 from __future__ import annotations
