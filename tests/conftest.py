@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from lumos_queue.benchmarks.wordmath import grammar
 from lumos_queue.records import Task
 from lumos_queue.util.plugins import TRUSTED
+from lumos_queue.util.sandbox import Sandbox
 from tests.command_line import CommandLine
 from tests.services import Postgres, RabbitMQ, Redis, running_postgres, running_rabbitmq, running_redis
 
@@ -94,6 +95,22 @@ def tables_are_made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "upgrade", upgrade_once)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def helper_processes_are_started_once() -> Iterator[None]:
+    """Jobs share the helper processes of maths, code and SQL: to start one takes up to half a second of CPU time."""
+
+    class Shared(Sandbox):
+        async def close(self) -> None:
+            """The next job goes on with the processes."""
+
+    share = functools.cache(Shared)
+    with pytest.MonkeyPatch.context() as patch:
+        for user in ("maths.interface", "code.interface", "sql.asking"):
+            patch.setattr(f"lumos_queue.actions.{user}.Sandbox", share)
+        yield
+    share.cache_clear()
 
 
 @pytest.fixture(scope="session", autouse=True)
