@@ -20,6 +20,7 @@ from sqlalchemy.util import LRUCache
 from lumos_queue.benchmarks.wordmath import grammar
 from lumos_queue.records import Task
 from lumos_queue.util.plugins import TRUSTED
+from lumos_queue.util.sandbox import Sandbox
 from tests.command_line import CommandLine
 
 pytest_plugins = [
@@ -124,6 +125,22 @@ def statements_are_compiled_once() -> Iterator[None]:
         patch.setattr(DefaultDialect, "__eq__", lambda dialect, other: type(dialect) is type(other), raising=False)
         patch.setattr(DefaultDialect, "__hash__", lambda dialect: hash(type(dialect)), raising=False)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def helper_processes_are_started_once() -> Iterator[None]:
+    """Jobs share the helper processes of maths, code and SQL: to start one takes up to half a second of CPU time."""
+
+    class Shared(Sandbox):
+        async def close(self) -> None:
+            """The next job goes on with the processes."""
+
+    share = functools.cache(Shared)
+    with pytest.MonkeyPatch.context() as patch:
+        for user in ("maths.interface", "code.interface", "sql.asking"):
+            patch.setattr(f"lumos_queue.actions.{user}.Sandbox", share)
+        yield
+    share.cache_clear()
 
 
 @pytest.fixture(scope="session", autouse=True)
