@@ -15,6 +15,7 @@ from lumos_queue.episode import StepContext
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions
 from lumos_queue.records import Task
+from tests.cpu_limit import cpu_limit
 from tests.tiny_rankers import make_deberta
 
 
@@ -219,19 +220,15 @@ def test_many_elements_do_not_hold_up_the_event_loop():
     task = Task("m", "d", "1", "q", {"previous": [], "steps": [page]})
 
     async def go():
-        session, longest = DOMAINS.load("web_agent").open_actions().begin(task), 0.0
-        doing = asyncio.ensure_future(
-            session.execute(read_actions("R1 = CLICK(Env, QUERY: item 777)")[0], StepContext(0, 0, {}, []))
-        )
-        while not doing.done():
-            before = time.perf_counter()
-            await asyncio.sleep(0.001)
-            longest = max(longest, time.perf_counter() - before)
-        return await doing, longest
+        """The execution, and the part of all processor time that the loop's thread used."""
+        session = DOMAINS.load("web_agent").open_actions().begin(task)
+        loop_began, began = time.thread_time(), time.process_time()
+        done = await session.execute(read_actions("R1 = CLICK(Env, QUERY: item 777)")[0], StepContext(0, 0, {}, []))
+        return done, (time.thread_time() - loop_began) / (time.process_time() - began)
 
-    done, longest = asyncio.run(go())
+    done, part = asyncio.run(go())
     assert done.values[0]["node"] == "777"
-    assert longest < done.seconds / 3, f"{longest:.2f} s of {done.seconds:.2f} s"
+    assert part < 0.3, f"{part:.0%} of the processor time"
 
 
 def test_the_prompt_lists_what_the_session_offers():
@@ -261,8 +258,7 @@ def test_what_is_no_recorded_action(text):
 
 
 def test_runs_of_blanks_are_read_quickly():
-    began = time.process_time()
-    blanks = " \n" * 1_000
-    assert read_recorded(f"[a]{blanks}x{blanks}") is None
-    assert read_recorded(f"[a]{blanks}x {blanks}-> CLICK") == Recorded("a", "x", "CLICK", "")
-    assert time.process_time() - began < 5
+    with cpu_limit(5):
+        blanks = " \n" * 1_000
+        assert read_recorded(f"[a]{blanks}x{blanks}") is None
+        assert read_recorded(f"[a]{blanks}x {blanks}-> CLICK") == Recorded("a", "x", "CLICK", "")
