@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from db.connection import open_database
-from lumos_queue.settings import Settings
 from tests.services import CeleryWorker
 from tests.stored import stored_rows
 
@@ -54,8 +53,7 @@ def test_the_starter_evaluates_svamp_and_a_deployment_stores_the_same_steps(
         lumos.set(LUMOS_DATABASE_URL=postgres_url, LUMOS_BROKER_URL=redis_url)
         deployed = lumos(*options(data, formulation), "--follow").json
     # What one batch computes must not depend on who shares it: fp32, greedy, ties decided alone.
-    mine = open_database(Settings(home=tmp_path).database)
-    theirs = open_database(Settings(database_url=postgres_url).database)
+    mine, theirs = open_database(f"sqlite:///{tmp_path / 'lumos.db'}"), open_database(postgres_url)
     try:
         assert stored_rows(mine, alone["job"]) == stored_rows(theirs, deployed["job"])
     finally:

@@ -16,7 +16,6 @@ from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions
 from lumos_queue.records import Task
 from tests.cpu_limit import cpu_limit
-from tests.tiny_rankers import make_deberta
 
 
 def element(node, words, tag="a", ancestors=""):
@@ -194,25 +193,6 @@ def test_the_ranker_is_an_option():
         DOMAINS.load("web_agent").prepare_tools({"rankr": "lexical"})
     with pytest.raises(SpecError, match=r"not run: .*MindAct"):
         DOMAINS.load("web_agent").prepare_tools({"ranker": "swapped-cross-encoder:/nowhere"})
-
-
-def test_a_model_of_mindact_s_kind_ranks(tmp_path):
-    make_deberta(tmp_path / "model")
-    tools = DOMAINS.load("web_agent").prepare_tools({"ranker": f"swapped-cross-encoder:{tmp_path / 'model'}"})
-    assert len(tools["ranker_sha256"]) == 64
-
-    async def go():
-        actions = DOMAINS.load("web_agent").open_actions(tools)
-        try:
-            line = read_actions("R1 = CLICK(Env, QUERY: hats)")[0]
-            return actions.fitted, await actions.begin(TASK).execute(line, StepContext(0, 0, {}, []))  # type: ignore[attr-defined]
-        finally:
-            await actions.close()
-
-    fitted, done = asyncio.run(go())
-    assert fitted and done.ok and len({score for _, score in done.values[0]["ranked"]}) == 3
-    with pytest.raises(SpecError, match="sha256"):
-        DOMAINS.load("web_agent").open_actions(tools | {"ranker_sha256": "0" * 64})
 
 
 def test_many_elements_do_not_hold_up_the_event_loop():
