@@ -13,6 +13,7 @@ from tests.faults.restarts import crashed
 from tests.faults.servers import endpoint_fails
 
 
+@pytest.mark.long
 def test_the_broker_is_gone_for_good(lab):
     assert redis_gone(lab, episodes=40).problems == []
 
@@ -21,6 +22,7 @@ def test_the_broker_forgets_everything(lab):
     assert flushed(lab, episodes=40).problems == []
 
 
+@pytest.mark.long
 def test_nudges_are_repeated(lab):
     assert notifications_repeated(lab, times=20, episodes=40).problems == []
 
