@@ -98,8 +98,8 @@ def test_strict_compares_strings():
 @pytest.mark.parametrize(
     "piece", ["9", " ", "1,", "1/", "-", "(", "$", "a", "9 ", "1e9", "½", "\\frac{1}{2}", "\ud800"]
 )
-def test_ten_megabytes_take_no_time(piece):
-    text = piece * (10_000_000 // len(piece))
+def test_two_megabytes_take_no_time(piece):
+    text = piece * (2_000_000 // len(piece))
     with cpu_limit(10):
         assert not same_number(text, "9")
         assert not same_number("9" + text, "9") or not text.strip()

@@ -175,15 +175,15 @@ def test_a_byte_order_mark_is_passed_over(tmp_path):
     assert len(read(SVAMP, write(tmp_path, b'\xef\xbb\xbf[{"ID": "1"}]'))) == 1
 
 
-def test_fields_of_ten_megabytes_are_read(tmp_path):
-    long = "word " * 2_000_000
-    with cpu_limit(40):
+def test_fields_of_two_megabytes_are_read(tmp_path):
+    long = "word " * 400_000
+    with cpu_limit(20):
         (task,) = read(GSM8K, write(tmp_path, line(question=long, answer=long + "\n#### 1")))
         assert task.question == long
         (task,) = read(MAWPS, write(tmp_path, HEADER + f"{long}number0,1,number0,1\n"))
-        assert len(task.question) > 9_000_000
+        assert len(task.question) > 1_800_000
         (task,) = read(ASDIV, write(tmp_path, "<a>" + PROBLEM.format(id="1", body=long) + "</a>"))
-        assert len(task.question) > 9_000_000
+        assert len(task.question) > 1_800_000
         assert ASDIV.baselines([task])["best constant"] == [True]
 
 
