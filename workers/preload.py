@@ -18,6 +18,7 @@ _MODULES = (
     "lumos_queue.endpoints.tgi",
     "lumos_queue.endpoints.tgi_info",
     "lumos_queue.endpoints.openai",
+    "bm25s",  # for questions and shops
     "uvloop",
 )
 

@@ -9,7 +9,6 @@ import tracemalloc
 import pytest
 import uvloop
 
-import lumos_queue.endpoints.chat  # noqa: F401 - importing its library is not to be measured with the first call
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.errors import InfrastructureError
@@ -24,6 +23,8 @@ MOST_BYTES = 4 << 20  #: held at once by one call, everything counted
 @pytest.mark.parametrize("scheme", ["tgi", "openai", "chat"])
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_call_ends_in_time_and_in_bounded_memory(name, scheme, run):
+    import lumos_queue.endpoints.chat  # noqa: F401 - importing its library is not to be measured with the first call
+
     async def call(port: int) -> float:
         model = "" if scheme == "tgi" else "?model=m"
         endpoint = open_endpoint(

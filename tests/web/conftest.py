@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
 
 from db.connection import Database, open_database
 from db.migrate import upgrade
@@ -27,6 +27,9 @@ def database(request, tmp_path) -> Iterator[Database]:
         opened = open_database(request.getfixturevalue("postgres_url"), LEASE_SECONDS)
     yield opened
     opened.close()
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 
 @pytest.fixture
@@ -54,6 +57,8 @@ def served(database) -> Iterator[Explorer]:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """A browser for one file: as long as there is one, this thread's event loop runs, and asyncio.run cannot."""
+    from playwright.sync_api import sync_playwright
+
     if not CHROMIUM.exists():
         message = f"needs {CHROMIUM}: apt install chromium"
         if os.environ.get("CI"):

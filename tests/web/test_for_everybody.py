@@ -4,10 +4,9 @@ wider than the window, no error on the console, and no text that runs as a scrip
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
 from sqlalchemy import select, update
 
 from db.audits import draw_audit, samples_of
@@ -26,6 +25,9 @@ from tests.page_jobs import FAILED, RIGHT, WRONG, evaluation
 from tests.page_parts import HOSTILE
 from tests.scored_jobs import scored_job
 from tests.web.conversions import convert_rows
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 TEXT = "\n".join(HOSTILE)
 TITLE = "<script>document.title='run'</script>\u202e \x1b[31m"
@@ -131,6 +133,8 @@ def page(explorer, chromium) -> Iterator[Page]:
 
 @pytest.mark.parametrize("path", [*PAGES, *(pytest.param(path, marks=pytest.mark.long) for path in SIMILAR_PAGES)])
 def test_a_page_is_for_everybody(explorer, names, page, path):
+    from axe_playwright_python.sync_playwright import Axe
+
     errors: list[str] = []
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     page.set_viewport_size({"width": 1280, "height": 900})

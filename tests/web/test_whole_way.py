@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Page
 
 from db.connection import open_database
 from lumos_queue.benchmarks.registry import open_benchmark
@@ -23,6 +23,9 @@ from tests.gold_agent import gold_replies
 from tests.integration.test_deployment import Up, running_up
 from tests.services import wait_until
 from tests.stored import state
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 TASKS, WRONG, LABELS = 24, 2, 20
 RIGHT = "Subgoal 1: Add the two numbers.\nAction 1-1: R1 = Calculator(2 + 3)\n"
