@@ -29,11 +29,13 @@ HOSTILE = "<script>document.title='run'</script>\u202e"
 @pytest.fixture(scope="module")
 def stored(request, tmp_path_factory) -> Iterator[Database]:
     """A conversion, and some of its rows converted a second time; in SQLite, or in the database that a test names."""
-    server = getattr(request, "param", "sqlite") != "sqlite"
-    url = request.getfixturevalue("postgres_server").fresh() if server else ""
+    server = None if getattr(request, "param", "sqlite") == "sqlite" else request.getfixturevalue("postgres_server")
+    url = server.fresh() if server else ""
     opened, _ = convert_rows(tmp_path_factory.mktemp("stored"), ROWS, AGAIN, url)
     yield opened
     opened.close()
+    if server:
+        server.drop(url)
 
 
 @pytest.fixture
