@@ -13,6 +13,9 @@ from db.migrate import upgrade
 from lumos_queue.web.access.people import Role
 from tests.explorers import CHROMIUM, Explorer, RoleDoor, calling, serving
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
 #: Of which the server allows a transaction two thirds without a statement: no machine is too busy for that.
 LEASE_SECONDS = 900.0
 
@@ -27,9 +30,6 @@ def database(request, tmp_path) -> Iterator[Database]:
         opened = open_database(request.getfixturevalue("postgres_url"), LEASE_SECONDS)
     yield opened
     opened.close()
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
 
 
 @pytest.fixture
