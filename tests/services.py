@@ -258,7 +258,7 @@ class Postgres:
 
 
 def _memory_folder() -> Path | None:
-    """A file system in memory that has room, where a database is made in a tenth of the time; None: the usual folder."""
+    """A file system in memory with room: a database is made there in a tenth of the time. None: the usual folder."""
     folder = Path("/dev/shm")
     has_room = folder.is_dir() and shutil.disk_usage(folder).free >= 4 * 2**30
     return folder if has_room else None
