@@ -22,7 +22,7 @@ from lumos_queue.submission.build_request import make_build
 from tests.claims import claim, holder
 from tests.explorers import Explorer, serving
 from tests.page_jobs import FAILED, RIGHT, WRONG, evaluation
-from tests.page_parts import HOSTILE
+from tests.page_parts import HOSTILE, parse_page
 from tests.scored_jobs import scored_job
 from tests.web.conversions import convert_rows
 
@@ -117,6 +117,22 @@ def _label(database: Database, job: str) -> None:
         samples = samples_of(connection, "first")
     labels = [NewLabel(samples[0].episode, "right", person, TITLE * 50, audit="first") for person in ("eve", TITLE)]
     add_labels(database, labels)
+
+
+def test_every_page_has_a_title_one_heading_and_names_for_its_fields(explorer, names):
+    """What needs no browser to be seen, of all pages."""
+    client = explorer.client()
+    for path in PAGES | SIMILAR_PAGES:
+        page = parse_page(client.get(path.format(**names)).text)
+        assert page.get("lang") and page.findtext("head/title"), path
+        assert len(page.xpath("//main//h1")) == 1, path
+        assert len(set(page.xpath("//@id"))) == len(page.xpath("//@id")), f"{path} gives an id twice"
+        assert not page.xpath("//script[text()] | //img[not(@alt)] | //*[@onerror or @onload]"), path
+        for field in page.xpath("//input[not(@type='hidden')] | //select | //textarea"):
+            labels = page.xpath("//label[@for=$field]", field=field.get("id", "")) or field.xpath("ancestor::label")
+            assert labels or field.get("aria-label"), f"{path} has a field without a label: {field.get('name')}"
+        for control in page.xpath("//button | //a[@href]"):
+            assert control.text_content().strip() or control.get("aria-label"), f"{path} has a control without a name"
 
 
 @pytest.fixture(scope="module")
