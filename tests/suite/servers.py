@@ -86,6 +86,8 @@ def postgres_server() -> Postgres:
 
 
 @pytest.fixture
-def postgres_url(postgres_server: Postgres) -> str:
+def postgres_url(postgres_server: Postgres) -> Iterator[str]:
     """A fresh PostgreSQL database with all migrations applied."""
-    return postgres_server.fresh()
+    url = postgres_server.fresh()
+    yield url
+    postgres_server.drop(url)
