@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +19,9 @@ from db.models import JobRow
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
-from tests.plugin_packages import ROOT, install_example
+from tests.forked import forked_lumos
+from tests.kills.dying import bury
+from tests.plugin_packages import install_example
 from tests.services import free_port, wait_until
 
 EVALUATE = ("evaluate", "roman", "--formulation", "one-action", "--solver", "abacus:20")
@@ -37,9 +38,7 @@ def installed(tmp_path_factory):
 
 @pytest.fixture
 def site(installed, tmp_path):
-    """The folder of the installed packages, with a copy of its own to change."""
-    import shutil
-
+    """A copy of the folder with the installed packages, for a test to change."""
     return Path(shutil.copytree(installed.parent, tmp_path / "site"))
 
 
@@ -47,23 +46,23 @@ def site(installed, tmp_path):
 def lumos(site, tmp_path):
     """Run a command in a process with the plug-in, or without; returns its exit code, output and last line as JSON."""
 
-    def environment(with_plugin=True, **settings):
-        found = {name: value for name, value in os.environ.items() if not name.startswith("LUMOS_")}
-        path = [str(ROOT), str(tmp_path / "own"), *([str(site)] if with_plugin else [])]
-        return found | {"LUMOS_HOME": str(tmp_path / "home"), "PYTHONPATH": os.pathsep.join(path)} | settings
+    def begin(*arguments, with_plugin=True, **settings):
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("LUMOS_")}
+        variables |= {"LUMOS_HOME": str(tmp_path / "home")} | settings
+        path = [tmp_path / "own", *([site] if with_plugin else [])]
+        return forked_lumos(*arguments, environment=variables, path=path, folder=tmp_path)
 
-    def run(*arguments, with_plugin=True, **settings):
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "lumos_queue.cli.main", *map(str, arguments)],
-            capture_output=True, text=True, cwd=tmp_path, env=environment(with_plugin, **settings), timeout=120,
-        )  # fmt: skip
-        last = done.stdout.strip().splitlines()[-1:] or [""]
+    def run(*arguments, **options):
+        process = begin(*arguments, **options)
+        code = process.wait(120)
+        last = process.out.strip().splitlines()[-1:] or [""]
         value = json.loads(last[0]) if last[0].startswith("{") else None
-        return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr, value=value)
+        return SimpleNamespace(code=code, out=process.out, err=process.err, value=value)
 
-    run.environment = environment
+    run.begin = begin
     run.settings = Settings(home=tmp_path / "home")
     (tmp_path / "own").mkdir()
+    make_tables(run.settings)
     return run
 
 
@@ -120,16 +119,34 @@ def test_the_same_request_is_the_stored_job_and_a_changed_line_makes_it_another(
     assert lumos("extend", second["job"], "--limit", "4", "--json").value["adopted"]["episodes"] == 4
 
 
+#: The endpoint of the plug-in, whose replies after the fortieth wait for a file.
+SLOW_ABACUS = """
+import asyncio, pathlib
+
+class SlowAbacus(Abacus):
+    count = 0
+
+    async def reply(self, prompt, sampling):
+        SlowAbacus.count += 1
+        while SlowAbacus.count > 40 and not pathlib.Path("go_on").exists():
+            await asyncio.sleep(0.05)
+        return await super().reply(prompt, sampling)
+
+ABACUS = lq.EndpointScheme(open=SlowAbacus, check=check)
+"""
+
+
 def test_a_killed_job_goes_on_and_only_with_the_same_code_unless_that_is_accepted(lumos, site, tmp_path):
-    with open_new(lumos.settings) as opened:
-        running = subprocess.Popen(
-            [sys.executable, "-P", "-m", "lumos_queue.cli.main", *EVALUATE, "--samples", "200"], cwd=tmp_path,
-            env=lumos.environment(), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
-        wait_until(lambda: finished(opened) > 500, 60)
+    with (site / "lumos_roman" / "endpoint.py").open("a") as file:
+        file.write(SLOW_ABACUS)
+    with database(lumos.settings) as opened:
+        running = lumos.begin(*EVALUATE)
+        wait_until(lambda: finished(opened) > 20, "some episodes are finished", 60)
         running.send_signal(signal.SIGKILL)
-        running.wait(30)
+        assert running.wait() == -signal.SIGKILL
         (job,) = jobs(opened)
+    bury(lumos.settings)
+    (tmp_path / "go_on").touch()
     assert job.state == "running"
     change_a_line(site)
     refused = lumos("resume", job.id)
@@ -141,7 +158,7 @@ def test_a_killed_job_goes_on_and_only_with_the_same_code_unless_that_is_accepte
     (listed,) = lumos("jobs", "--json").value["jobs"]
     assert listed["state"] == "running"  # what is refused is left as it was
     report = lumos("resume", job.id, "--accept-plugin", "--json").value
-    assert (report["finished"], report["n"], report["calls"]) == (20_000, 20_000, 20_000)
+    assert (report["finished"], report["n"], report["calls"]) == (100, 100, 100)
     (roman,) = [one for one in report["plugins"] if (one["group"], one["name"]) == ("benchmarks", "roman")]
     (earlier,) = roman["earlier"]
     assert earlier["digest"] != roman["digest"] and earlier["accepted_by"]
@@ -161,27 +178,21 @@ def test_without_the_plug_in_its_jobs_are_told_of_and_others_run(lumos):
 @pytest.mark.long
 def test_a_worker_without_it_refuses_the_job_which_waits_and_does_others(lumos, tmp_path):
     broker = {"LUMOS_BROKER_URL": f"redis://127.0.0.1:{free_port()}/0", "LUMOS_POLL_SECONDS": "0.3"}
-    with open_new(lumos.settings) as opened:
+    with database(lumos.settings) as opened:
         job = lumos(*EVALUATE, "--limit", "10", "--json", **broker).value["job"]
         other = lumos(*CONVERT, "5", "--json", **broker).value["job"]
 
-        def work(with_plugin):
-            return subprocess.Popen(
-                [sys.executable, "-P", "-m", "lumos_queue.cli.main", "worker"], cwd=tmp_path,
-                env=lumos.environment(with_plugin, **broker), stderr=subprocess.DEVNULL,
-            )  # fmt: skip
-
-        without = work(False)
+        without = lumos.begin("worker", with_plugin=False, **broker)
         try:
-            wait_until(lambda: row(opened, other).state == "done" and row(opened, job).waiting, 60)
+            wait_until(lambda: row(opened, other).state == "done" and row(opened, job).waiting, "the job waits", 60)
         finally:
             without.terminate()
             without.wait(30)
         told = row(opened, job).waiting
         assert "Not installed here: " in told and "of lumos-roman 0.1.0, code " in told and "(on " in told
-        having = work(True)
+        having = lumos.begin("worker", **broker)
         try:
-            wait_until(lambda: row(opened, job).state == "done", 60)
+            wait_until(lambda: row(opened, job).state == "done", "the job is done", 60)
         finally:
             having.terminate()
             having.wait(30)
@@ -279,13 +290,12 @@ def test_built_in_jobs_have_no_plug_ins_and_the_digest_they_always_had(lumos):
     assert other["job"] == report["job"]
 
 
-def open_new(settings):
-    """The database, with its tables, before a command makes it."""
+def make_tables(settings):
+    """Here, as the migrations take a process of its own half a second."""
     settings.home.mkdir()
     opened = open_database(settings.database)
     upgrade(opened)
     opened.close()
-    return database(settings)
 
 
 def jobs(opened):

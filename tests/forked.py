@@ -1,0 +1,100 @@
+"""Processes that have imported the project when they begin: each is forked from a server that only imports.
+
+A new interpreter takes about a second of CPU time until it runs a job. A fork takes milliseconds, and shares no
+connection, thread or cache with the test. Tests of start-up and packaging need a new interpreter.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import chdir
+from multiprocessing import forkserver
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(["tests.preloaded"])
+
+
+class Forked:
+    """A process that calls a function of a module; what the function returns is its exit code."""
+
+    def __init__(
+        self, function: Callable[..., int | None], *arguments: Any, environment: Mapping[str, str] | None = None,
+        path: Sequence[str | Path] = (), folder: Path = ROOT,
+    ):  # fmt: skip
+        """`environment`: all variables. `path`: folders whose modules come first. `folder`: where it starts."""
+        self._out, self._err = NamedTemporaryFile(), NamedTemporaryFile()  # noqa: SIM115
+        variables = dict(os.environ if environment is None else environment)
+        setup = (variables, [str(entry) for entry in path], str(folder), self._out.name, self._err.name)
+        self._process = _CONTEXT.Process(target=_call, args=(function, arguments, *setup))
+        with chdir(ROOT):  # the first process starts the server, which imports `tests.preloaded` from here
+            forkserver.ensure_running()
+        self._process.start()
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid
+        return self._process.pid
+
+    @property
+    def out(self) -> str:
+        """What it has printed by now."""
+        return Path(self._out.name).read_text(encoding="utf-8")
+
+    @property
+    def err(self) -> str:
+        return Path(self._err.name).read_text(encoding="utf-8")
+
+    def poll(self) -> int | None:
+        """Its exit code, or the negative number of the signal that ended it; None while it runs."""
+        return self._process.exitcode
+
+    def wait(self, seconds: float = 60.0) -> int:
+        self._process.join(seconds)
+        code = self._process.exitcode
+        assert code is not None, f"It runs for longer than {seconds:g} s:\n{self.out}{self.err}"
+        return code
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """End it at once, and wait until it is gone."""
+        self._process.kill()
+        self.wait()
+
+
+def forked_lumos(*arguments: object, **options: Any) -> Forked:
+    """The `lumos` command in a process; the options are those of `Forked`."""
+    return Forked(_lumos, [str(argument) for argument in arguments], **options)
+
+
+def _lumos(arguments: Sequence[str]) -> int:
+    from lumos_queue.cli.main import main
+
+    return main(arguments)
+
+
+def _call(
+    function: Callable[..., int | None], arguments: Sequence[Any], variables: Mapping[str, str], path: Sequence[str],
+    folder: str, out: str, err: str,
+) -> None:  # fmt: skip
+    for number, name in ((1, out), (2, err)):
+        os.dup2(os.open(name, os.O_WRONLY | os.O_APPEND), number)
+    sys.stdout.reconfigure(line_buffering=True)
+    os.environ.clear()
+    os.environ.update(variables)
+    os.chdir(folder)
+    sys.path[:0] = path
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.exit(function(*arguments))

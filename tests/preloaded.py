@@ -1,0 +1,13 @@
+"""What commands and workers import: `tests/forked.py` has it imported before it forks a process."""
+
+from importlib import import_module
+
+for name in (
+    "alembic.command", "psycopg", "pytest", "sqlalchemy.dialects.postgresql.psycopg",
+    "db.chunks", "db.migrate", "db.trajectories",
+    "lumos_queue.api", "lumos_queue.benchmarks.wordmath.benchmark", "lumos_queue.cli.conversions",
+    "lumos_queue.cli.doctor", "lumos_queue.cli.main", "lumos_queue.cli.report_tables", "lumos_queue.cli.run",
+    "lumos_queue.cli.submit", "lumos_queue.reports.report", "lumos_queue.review.scoring",
+    "workers.dispatcher", "workers.embedded", "workers.run",
+):  # fmt: skip
+    import_module(name)
