@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-import gc
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +28,7 @@ pytest_plugins = [
     "tests.suite.times",
     "tests.suite.progress",
     "tests.suite.reproduce",
+    "tests.suite.garbage",
 ]
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,18 +44,6 @@ def pytest_configure() -> None:
     """A run in the background ignores Ctrl-C, and so would all that the tests start and stop by it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
-    """Hide what collection makes from the garbage collector: a million objects of modules and tests, which live to the
-    end of the run and which each full collection would look at."""
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 @pytest.fixture(autouse=True)
