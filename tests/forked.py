@@ -17,6 +17,8 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
+from tests.services import wait_until
+
 ROOT = Path(__file__).resolve().parent.parent
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["tests.preloaded"])
@@ -56,6 +58,11 @@ class Forked:
         """Its exit code, or the negative number of the signal that ended it; None while it runs."""
         return self._process.exitcode
 
+    def expect(self, text: str, seconds: float = 60.0) -> None:
+        """Wait until it has printed this."""
+        wait_until(lambda: text in self.out + self.err or self.poll() is not None, f"it prints '{text}'", seconds)
+        assert text in self.out + self.err, f"'{text}' was not printed, but:\n{self.out}{self.err}"
+
     def wait(self, seconds: float = 60.0) -> int:
         self._process.join(seconds)
         code = self._process.exitcode
@@ -89,6 +96,7 @@ def _call(
     function: Callable[..., int | None], arguments: Sequence[Any], variables: Mapping[str, str], path: Sequence[str],
     folder: str, out: str, err: str,
 ) -> None:  # fmt: skip
+    os.setsid()  # what it sends to its process group does not reach the tests
     for number, name in ((1, out), (2, err)):
         os.dup2(os.open(name, os.O_WRONLY | os.O_APPEND), number)
     sys.stdout.reconfigure(line_buffering=True)
