@@ -17,10 +17,19 @@ from db.trajectories import StoredEpisode, find_episodes, load_episodes, reading
 from lumos_queue.api.episodes import episodes
 from lumos_queue.records import Completion, Execution, Subgoal
 from lumos_queue.settings import Settings
+from performance import million
 from performance.million import JOBS, make_store
 
 PER_JOB = 25
 QUOKKA = 'the quokka\'s 50%_of "all"'  # of which a careless query would make something else
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_pages():
+    """Long results of a store: two thousand take a second of CPU time to write."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(million, "PAGES", 20)
+        yield
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
