@@ -2,19 +2,29 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-long check structure faults kills campaign up performance mutants wheel docs docs-reference screenshots
+.PHONY: demo test test-long test-times check structure faults kills campaign up performance mutants wheel docs docs-reference screenshots
 
 ## Install, migrate, and evaluate the starter agent with both formulations.
 demo: .venv/local
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
-## Run the tests, with real Redis and PostgreSQL servers that the tests start themselves.
+## Run the tests, with real Redis and PostgreSQL servers that the tests start themselves; SEED=1, for a random order.
 test: .venv/dev
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m tests.suite.needs
+	$(BIN)/python -m pytest $(PYTEST)
 
 ## Run the tests that take long: whole files of benchmarks, jobs of earlier versions, and further cases of what `make test` has.
 test-long: .venv/dev
-	$(BIN)/python -m pytest -m long -n auto --dist loadfile
+	$(BIN)/python -m tests.suite.needs
+	$(BIN)/python -m pytest $(PYTEST) -m long
+
+## Run the tests, print where their time goes, and store the times by which they are scheduled.
+test-times: .venv/dev
+	$(BIN)/python -m pytest $(PYTEST) --times build/test-times
+	$(BIN)/python -m tests.suite build/test-times --write
+
+# One process per core and half as many again; an order that is fixed, unless a seed is given.
+PYTEST = -n auto --progress $(if $(SEED),--randomly-seed=$(SEED),--randomly-dont-reorganize) $(OPTIONS)
 
 ## Lint, formatting, the direction of imports, and types.
 check: .venv/dev

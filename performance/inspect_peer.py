@@ -1,4 +1,5 @@
 """inspect-ai at the same work, with its log on: a solver that makes the same calls through its OpenAI provider."""
+# pyright: reportMissingImports=false  (inspect-ai comes with the extra `performance`, and `make check` needs only `dev`)
 
 from __future__ import annotations
 

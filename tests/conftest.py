@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.util import LRUCache
 
 from lumos_queue.benchmarks.wordmath import grammar
 from lumos_queue.records import Task
 from lumos_queue.util.plugins import TRUSTED
 from lumos_queue.util.sandbox import Sandbox
 from tests.command_line import CommandLine
-from tests.services import Postgres, RabbitMQ, Redis, running_postgres, running_rabbitmq, running_redis
+
+pytest_plugins = [
+    "tests.suite.servers",
+    "tests.suite.schedule",
+    "tests.suite.times",
+    "tests.suite.progress",
+    "tests.suite.reproduce",
+]
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# Without bytecode each worker compiles all test modules in each run, and each process that a test starts the project.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-LONG = 20_000  #: tasks from which on a split is kept
-
-#: Files whose tests take longest: they begin first, so that no process works on one alone at the end.
-LONGEST = (
-    "acceptance/test_starter", "acceptance/test_train", "unit/test_training", "acceptance/test_webshop_model",
-    "integration/test_prompts", "integration/test_before_rooms", "unit/test_cli", "integration/test_deaths",
-    "integration/test_builds", "unit/test_expert", "unit/test_openagi", "integration/test_celery", "faults/",
-)  # fmt: skip
+LONG = 20_000  #: tasks from which on only two splits are kept
 
 
 def pytest_configure() -> None:
@@ -39,12 +46,16 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    def rank(item: pytest.Item) -> int:
-        name = item.path.relative_to(ROOT / "tests").as_posix() if item.path.is_relative_to(ROOT / "tests") else ""
-        return next((at for at, one in enumerate(LONGEST) if name.startswith(one)), len(LONGEST))
-
-    items.sort(key=rank)
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Hide what collection makes from the garbage collector: a million objects of modules and tests, which live to the
+    end of the run and which each full collection would look at."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)
@@ -98,6 +109,25 @@ def tables_are_made_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def statements_are_compiled_once() -> Iterator[None]:
+    """All engines of a dialect share the compiled statements, as the many transactions of one long process do.
+
+    SQLAlchemy caches them per engine, and each test opens its own database.
+    """
+    start, compiled = Engine.__init__, LRUCache(5_000)
+
+    def start_with_cache(engine: Engine, *arguments: object, **options: object) -> None:
+        start(engine, *arguments, **options)
+        engine._compiled_cache = compiled
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Engine, "__init__", start_with_cache)
+        patch.setattr(DefaultDialect, "__eq__", lambda dialect, other: type(dialect) is type(other), raising=False)
+        patch.setattr(DefaultDialect, "__hash__", lambda dialect: hash(type(dialect)), raising=False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def helper_processes_are_started_once() -> Iterator[None]:
     """Jobs share the helper processes of maths, code and SQL: to start one takes up to half a second of CPU time."""
 
@@ -115,12 +145,12 @@ def helper_processes_are_started_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def generated_tasks_are_made_once() -> Iterator[None]:
-    """The training split of wordmath takes ten seconds to generate, and is the same every time."""
+    """The training split of wordmath takes ten seconds to generate, another a tenth; they are the same every time."""
     generate = grammar.generate
-    keep = functools.lru_cache(maxsize=2)(lambda *arguments: tuple(generate(*arguments)))
+    long, short = (functools.lru_cache(size)(lambda *arguments: tuple(generate(*arguments))) for size in (2, 8))
 
     def generate_once(split: str, count: int, seed: int = 0) -> Iterator[Task]:
-        return iter(keep(split, count, seed)) if count >= LONG else generate(split, count, seed)
+        return iter((long if count >= LONG else short)(split, count, seed))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grammar, "generate", generate_once)
@@ -147,48 +177,3 @@ def _shared_folder(name: str, what: str) -> Path:
             pytest.fail(message)
         pytest.skip(message)
     return folder
-
-
-@pytest.fixture(scope="session")
-def redis_server() -> Iterator[Redis]:
-    """A real Redis of this test run; a test that stops it must start it again."""
-    with running_redis() as server:
-        yield server
-
-
-@pytest.fixture
-def redis_url(redis_server: Redis) -> str:
-    """An empty database of a real Redis."""
-    return redis_server.fresh()
-
-
-@pytest.fixture(scope="session")
-def rabbitmq_server() -> Iterator[RabbitMQ]:
-    """A real RabbitMQ of this test run. It takes seconds to start: what needs it stays in one file."""
-    with running_rabbitmq() as server:
-        yield server
-
-
-@pytest.fixture
-def rabbitmq_url(rabbitmq_server: RabbitMQ) -> str:
-    """The RabbitMQ of this test run, with empty queues."""
-    return rabbitmq_server.fresh()
-
-
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[Postgres]:
-    """A real PostgreSQL of this test run."""
-    with running_postgres() as server:
-        yield server
-
-
-@pytest.fixture
-def postgres_url(postgres_server: Postgres) -> str:
-    """A fresh PostgreSQL database with all migrations applied."""
-    return postgres_server.fresh()
-
-
-def pytest_xdist_auto_num_workers() -> int:
-    """`-n auto`: half as many again as cores, as many tests wait for servers, processes and time-outs; at most four."""
-    cores = os.cpu_count() or 1
-    return min(4, cores + cores // 2)

@@ -1,17 +1,20 @@
-"""Explorers that tests open: a real server in a thread of this process, and clients that have logged in."""
+"""Explorers that tests open, called in this process or served by a real server, and clients that have logged in."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx2
+from fastapi import FastAPI
 
 from db.connection import Database
 from lumos_queue.settings import Settings
@@ -21,6 +24,10 @@ from lumos_queue.web.app import make_app
 from lumos_queue.web.live import LiveJobs
 from lumos_queue.web.serving import make_server
 from lumos_queue.web.site import Site
+
+CHROMIUM = Path("/usr/bin/chromium")
+ORIGIN = "http://127.0.0.1:8642"  #: of explorers that are called in this process: nothing listens there
+SECONDS = 60  #: that a request may take, and that a server may take to stop
 
 
 @dataclass
@@ -37,19 +44,46 @@ class RoleDoor:
         return Person(name, self.people[name]) if name in self.people else None
 
 
+class AppTransport(httpx2.BaseTransport):
+    """Calls an application in this thread, without a server; an answer comes when it is whole."""
+
+    def __init__(self, app: FastAPI):
+        self._inner = httpx2.ASGITransport(app, raise_app_exceptions=False)
+        self._runner = asyncio.Runner()
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        return self._runner.run(self._answer(request))
+
+    async def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        answer = await self._inner.handle_async_request(request)
+        return httpx2.Response(answer.status_code, headers=answer.headers, content=await answer.aread())
+
+    def close(self) -> None:
+        """Do nothing: each client closes the transport, which all clients of an explorer share."""
+
+    def end(self) -> None:
+        """End the event loop."""
+        self._runner.close()
+
+
 @dataclass
 class Explorer:
-    """One that is being served."""
+    """An explorer that is open, with the clients that a test has made."""
 
     url: str
     site: Site
-    app: Any
+    transport: AppTransport | None = None  #: None: a server answers
     clients: list[httpx2.Client] = field(default_factory=list)
+
+    def visitor(self) -> Client:
+        """A client that has not logged in."""
+        client = Client(self.url, self.transport)
+        self.clients.append(client)
+        return client
 
     def client(self, name: str = "") -> Client:
         """Logged in: with the token, or as the person of that name."""
-        client = Client(self.url)
-        self.clients.append(client)
+        client = self.visitor()
         secret = self.site.door.token if isinstance(self.site.door, TokenDoor) else "any"
         answer = client.post("/login", data={"name": name, "secret": secret})
         assert answer.status_code == 303, answer.text
@@ -64,8 +98,8 @@ class Explorer:
 class Client(httpx2.Client):
     """A browser without scripts: it says where its posts come from, and does not follow redirects by itself."""
 
-    def __init__(self, url: str):
-        super().__init__(base_url=url, headers={"origin": url}, timeout=60, trust_env=False)
+    def __init__(self, url: str, transport: httpx2.BaseTransport | None = None):
+        super().__init__(base_url=url, headers={"origin": url}, timeout=SECONDS, trust_env=False, transport=transport)
 
     def token(self) -> str:
         """What its forms bring back."""
@@ -77,28 +111,55 @@ class Client(httpx2.Client):
 
 
 @contextmanager
-def serving(database: Database, door: Door | None = None, **settings: Any) -> Iterator[Explorer]:
-    """An explorer of that database; by default behind a token."""
-    own = Settings(database_url=database.url, user="ann@here", **settings)
-    listening = socket.socket()
-    listening.bind(("127.0.0.1", 0))
-    listening.listen(128)  # at once: who connects before it serves waits
-    port = listening.getsockname()[1]
-    site = Site(own, database, door or TokenDoor("ann@here"), LiveJobs(database, own), f"lumos-{port}", False)
-    url = f"http://127.0.0.1:{port}"
-    app = make_app(site, {url})
-    server = make_server(app)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    explorer = Explorer(url, site, app)
+def calling(database: Database, door: Door | None = None, **settings: Any) -> Iterator[Explorer]:
+    """An explorer of that database that is called in this process; by default behind a token.
+
+    One at a time, and not in a thread that drives a browser, which has an event loop already.
+    """
+    app, site = _shared_app(), _make_site(database, door, "lumos-8642", settings)
+    assert app.state.site is None, "another explorer is open"
+    app.state.site = site
+    transport = AppTransport(app)
+    explorer = Explorer(ORIGIN, site, transport)
     try:
         yield explorer
     finally:
         for client in explorer.clients:
             client.close()
-        server.should_exit = True
-        thread.join(30)
-        listening.close()
+        transport.end()
+        site.live.stop()
+        site.drafts.stop()
+        app.state.site = None
 
 
-CHROMIUM = Path("/usr/bin/chromium")
+@cache
+def _shared_app() -> FastAPI:
+    """The application of all explorers that are called: it compiles a route at its first request, for 10 to 30 ms."""
+    return make_app(cast(Site, None), {ORIGIN})
+
+
+@contextmanager
+def serving(database: Database, door: Door | None = None, **settings: Any) -> Iterator[Explorer]:
+    """An explorer of that database behind a real server in a thread of this process; by default behind a token."""
+    with closing(socket.socket()) as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(128)  # at once: who connects before it serves waits
+        port = listening.getsockname()[1]
+        site, url = _make_site(database, door, f"lumos-{port}", settings), f"http://127.0.0.1:{port}"
+        server = make_server(make_app(site, {url}))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        explorer = Explorer(url, site)
+        try:
+            yield explorer
+        finally:
+            for client in explorer.clients:
+                client.close()
+            server.should_exit = True
+            thread.join(SECONDS)
+            assert not thread.is_alive(), f"the server has not stopped in {SECONDS} s"
+
+
+def _make_site(database: Database, door: Door | None, cookie: str, settings: Mapping[str, Any]) -> Site:
+    own = Settings(database_url=database.url, user="ann@here", **settings)
+    return Site(own, database, door or TokenDoor("ann@here"), LiveJobs(database, own), cookie, secure=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import socket
 import threading
@@ -15,8 +16,6 @@ Script = Callable[[], Iterator[bytes | float]]
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 _CHUNKS = _HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 _MANY = b"x" * 60_000
-_PACKER = zlib.compressobj(9, wbits=31)
-_BLANKS = b"".join(_PACKER.compress(b" " * 2**20) for _ in range(100)) + _PACKER.flush()  #: 100 MiB of them, as gzip
 
 
 def _and_then_for_ever(first: bytes, again: bytes, pause: float = 0.0) -> Script:
@@ -36,8 +35,16 @@ def _headers() -> Iterator[bytes | float]:
         yield b"".join(b"X-%d-%d: y\r\n" % (number, each) for each in range(1000))
 
 
+@functools.cache
+def _blanks() -> bytes:
+    """100 MiB of blanks as gzip."""
+    packer = zlib.compressobj(9, wbits=31)
+    return b"".join(packer.compress(b" " * 2**20) for _ in range(100)) + packer.flush()
+
+
 def _bomb() -> Iterator[bytes | float]:
-    yield _HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(_BLANKS) + _BLANKS
+    blanks = _blanks()
+    yield _HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(blanks) + blanks
 
 
 #: By name: what such a server does.

@@ -23,7 +23,6 @@ from lumos_queue.submission.job_request import InferenceOptions
 from lumos_queue.submission.rltf_request import RltfOptions, make_rltf_job
 from lumos_queue.submission.store import submit
 from lumos_queue.training.recipes.rltf import Rltf
-from lumos_queue.training.rltf.work import run_item
 from tests.claims import claim, holder
 from workers.context import WorkerContext
 from workers.run import run_slice
@@ -95,6 +94,8 @@ def begin_fit(
     epsilon: float | None = None, spec: Mapping[str, Any] = SPEC, **evaluation: Any,
 ) -> Iterator[BegunFit]:  # fmt: skip
     """Submit the job and do its first item here; the folder of the fit is `home / "fit"`."""
+    from lumos_queue.training.rltf.work import run_item
+
     settings = Settings(home=home, poll_seconds=0.1)
     database = open_database(settings.database)
     upgrade(database)

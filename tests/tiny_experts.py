@@ -7,41 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
-from diffusers import (
-    AutoencoderKL,
-    DDIMScheduler,
-    StableDiffusionInstructPix2PixPipeline,
-    StableDiffusionPipeline,
-    UNet2DConditionModel,
-)
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    BertForQuestionAnswering,
-    BertForSequenceClassification,
-    CLIPTextConfig,
-    CLIPTextModel,
-    CLIPTokenizer,
-    DetrConfig,
-    DetrForObjectDetection,
-    GPT2Config,
-    GPT2LMHeadModel,
-    PreTrainedTokenizerFast,
-    ResNetConfig,
-    Swin2SRConfig,
-    Swin2SRForImageSuperResolution,
-    T5Config,
-    T5ForConditionalGeneration,
-    ViltConfig,
-    ViltForQuestionAnswering,
-    VisionEncoderDecoderConfig,
-    VisionEncoderDecoderModel,
-    ViTConfig,
-    ViTForImageClassification,
-)
-
 _TEXT = "the a film is dull good story what where in Paris was born Anna . ?"
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *_TEXT.split()]
 _SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
@@ -51,6 +16,9 @@ _SQUARE = {**_SIZES, "image_size": 16, "patch_size": 8}
 
 def save(folder: Path, model: Any, processor: dict[str, Any] | None = None) -> Path:
     """The model with the tokenizer of WORDS, and a configuration of an image processor."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
     model.save_pretrained(folder)
     words = Tokenizer(models.WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="[UNK]"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
@@ -68,18 +36,26 @@ def save(folder: Path, model: Any, processor: dict[str, Any] | None = None) -> P
 
 
 def sentiment(folder: Path) -> Path:
+    from transformers import BertConfig, BertForSequenceClassification
+
     return save(folder, BertForSequenceClassification(BertConfig(**_BERT, id2label={0: "NEGATIVE", 1: "POSITIVE"})))
 
 
 def masks(folder: Path) -> Path:
+    from transformers import BertConfig, BertForMaskedLM
+
     return save(folder, BertForMaskedLM(BertConfig(**_BERT)))
 
 
 def questions(folder: Path) -> Path:
+    from transformers import BertConfig, BertForQuestionAnswering
+
     return save(folder, BertForQuestionAnswering(BertConfig(**_BERT, max_position_embeddings=24)))
 
 
 def sequences(folder: Path) -> Path:
+    from transformers import T5Config, T5ForConditionalGeneration
+
     config = T5Config(
         vocab_size=len(WORDS), d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, decoder_start_token_id=0
     )
@@ -87,6 +63,8 @@ def sequences(folder: Path) -> Path:
 
 
 def words(folder: Path) -> Path:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
     return save(
         folder, GPT2LMHeadModel(GPT2Config(vocab_size=len(WORDS), n_embd=16, n_layer=1, n_head=2, eos_token_id=3))
     )
@@ -96,10 +74,14 @@ _VIT = {"image_processor_type": "ViTImageProcessor", "size": {"height": 16, "wid
 
 
 def classes(folder: Path) -> Path:
+    from transformers import ViTConfig, ViTForImageClassification
+
     return save(folder, ViTForImageClassification(ViTConfig(**_SQUARE, id2label={0: "cat", 1: "dog"})), _VIT)
 
 
 def captions(folder: Path) -> Path:
+    from transformers import GPT2Config, VisionEncoderDecoderConfig, VisionEncoderDecoderModel, ViTConfig
+
     text = GPT2Config(vocab_size=len(WORDS), n_embd=16, n_layer=1, n_head=2, add_cross_attention=True, is_decoder=True)
     config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(ViTConfig(**_SQUARE), text)
     model = VisionEncoderDecoderModel(config=config)
@@ -109,6 +91,9 @@ def captions(folder: Path) -> Path:
 
 
 def objects(folder: Path) -> Path:
+    import torch
+    from transformers import DetrConfig, DetrForObjectDetection, ResNetConfig
+
     backbone = ResNetConfig(embedding_size=8, hidden_sizes=[8, 8, 8, 8], depths=[1, 1, 1, 1], out_features=["stage4"])
     config = DetrConfig(
         use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, backbone_config=backbone, d_model=16,
@@ -122,18 +107,26 @@ def objects(folder: Path) -> Path:
 
 
 def enlarged(folder: Path) -> Path:
+    from transformers import Swin2SRConfig, Swin2SRForImageSuperResolution
+
     config = Swin2SRConfig(image_size=16, embed_dim=12, depths=[1], num_heads=[2], window_size=4, upscale=2)
     return save(folder, Swin2SRForImageSuperResolution(config), {"image_processor_type": "Swin2SRImageProcessor"})
 
 
 def answers(folder: Path) -> Path:
+    from transformers import ViltConfig, ViltForQuestionAnswering
+
     config = ViltConfig(**{**_BERT, **_SQUARE}, id2label={0: "yes", 1: "no"})
     processor = {"image_processor_type": "ViltImageProcessor", "size": {"shortest_edge": 16}, "size_divisor": 8}
     return save(folder, ViltForQuestionAnswering(config), processor)
 
 
-def draws(folder: Path, channels: int = 4, kind: type = StableDiffusionPipeline) -> Path:
+def draws(folder: Path, channels: int = 4, kind: str = "StableDiffusionPipeline") -> Path:
     """A pipeline of diffusers that makes images of 16 x 16."""
+    import diffusers
+    from diffusers import AutoencoderKL, DDIMScheduler, UNet2DConditionModel
+    from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
+
     unet = UNet2DConditionModel(
         sample_size=8, in_channels=channels, block_out_channels=(8, 8), layers_per_block=1, cross_attention_dim=16,
         norm_num_groups=4, attention_head_dim=4, down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
@@ -148,7 +141,7 @@ def draws(folder: Path, channels: int = 4, kind: type = StableDiffusionPipeline)
     )
     vocabulary = {word: at for at, word in enumerate(["<|startoftext|>", "<|endoftext|>", *WORDS])}
     tokenizer = CLIPTokenizer(vocab=vocabulary, merges=[], model_max_length=16)
-    pipeline = kind(
+    pipeline = getattr(diffusers, kind)(
         vae=vae, text_encoder=text, tokenizer=tokenizer, unet=unet, scheduler=DDIMScheduler(steps_offset=1),
         safety_checker=None, feature_extractor=None, requires_safety_checker=False,
     )  # fmt: skip
@@ -157,7 +150,7 @@ def draws(folder: Path, channels: int = 4, kind: type = StableDiffusionPipeline)
 
 
 def edits(folder: Path) -> Path:
-    return draws(folder, channels=8, kind=StableDiffusionInstructPix2PixPipeline)
+    return draws(folder, channels=8, kind="StableDiffusionInstructPix2PixPipeline")
 
 
 #: The experts, and the folders that run them.
@@ -180,5 +173,7 @@ KINDS: dict[str, Callable[[Path], Path]] = {
 
 def make(expert: str, folder: Path) -> Path:
     """The same weights every time."""
+    import torch
+
     torch.manual_seed(7)
     return KINDS[expert](folder)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
-
-import torch
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerBase
+from typing import TYPE_CHECKING, Any
 
 from lumos_queue.prompts.conversations import Conversation
 from lumos_queue.prompts.dialogue import Turn
-from lumos_queue.training.engine.data import DEV, TRAIN, write_examples
-from lumos_queue.training.engine.masks import encode
 from lumos_queue.training.engine.spec import MUON, FitSpec, ModelShape
-from lumos_queue.training.tokenizer import train_tokenizer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 SHAPE = ModelShape(hidden=32, layers=2, heads=2, feed_forward=48, positions=128)
 PHRASES = ("<|user|>\n", "\n<|assistant|>\n")
@@ -29,11 +26,16 @@ def conversation(number: int) -> Conversation:
 
 
 def own_tokenizer() -> PreTrainedTokenizerBase:
+    from lumos_queue.training.tokenizer import train_tokenizer
+
     return train_tokenizer((conversation(number).text() for number in range(40)), 300, PHRASES)
 
 
 def write_fit(folder: Path, tokenizer: PreTrainedTokenizerBase, rows: int = 40, development: int = 10) -> None:
     """Tokenizer and encoded conversations of a fit in `folder`."""
+    from lumos_queue.training.engine.data import DEV, TRAIN, write_examples
+    from lumos_queue.training.engine.masks import encode
+
     tokenizer.save_pretrained(folder / "tokenizer")
     for name, numbers in ((TRAIN, range(rows)), (DEV, range(rows, rows + development))):
         examples = (encode(conversation(number), tokenizer, 128)[0] for number in numbers)
@@ -52,6 +54,9 @@ def small_spec(folder: Path, **values: Any) -> FitSpec:
 
 def write_llama(folder: Path, tokenizer: PreTrainedTokenizerBase, *, tied: bool = False, shards: str = "5GB") -> Path:
     """A Llama with grouped queries and random weights, and its tokenizer."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
     config = LlamaConfig(
         vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
         intermediate_size=48, max_position_embeddings=256, tie_word_embeddings=tied,

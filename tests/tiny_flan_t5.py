@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
-
 
 def make_tiny_flan_t5(folder: Path, texts: Iterable[str], dropout: float = 0.0, tied: bool = False) -> Path:
     """Write model and tokenizer to `folder`; the same weights each time. Gated feed-forward blocks, as of Flan-T5."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
+
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Metaspace()

@@ -5,15 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from lumos_queue.benchmarks.openagi.tasks import TASKS
 from lumos_queue.experts.catalogue import PLANNABLE
 from lumos_queue.experts.plan_constraint import PlanConstraint
 from lumos_queue.prompts.dialogue import Turn, render
 from lumos_queue.training.recipes.rltf import Rltf, RltfSpec, content_of
 from lumos_queue.training.rltf.rollouts import RolloutAsk, RolloutBatch, RolloutEpisode
-from lumos_queue.training.tokenizer import train_tokenizer
 from tests.tiny_fits import PHRASES, write_llama
 
 
@@ -24,13 +21,18 @@ def planner_prompt(number: int) -> str:
 
 def write_planner(folder: Path) -> Path:
     """A Llama of 30,000 parameters whose tokenizer has a token for each expert."""
+    from lumos_queue.training.tokenizer import train_tokenizer
+
     tokenizer = train_tokenizer((one.description for one in TASKS), 400, (*PHRASES, *PLANNABLE))
     return write_llama(folder, tokenizer, tied=True)
 
 
 def write_t5_planner(folder: Path) -> Path:
     """The same as an encoder with a decoder."""
+    import torch
     from transformers import T5Config, T5ForConditionalGeneration
+
+    from lumos_queue.training.tokenizer import train_tokenizer
 
     tokenizer = train_tokenizer((one.description for one in TASKS), 400, (*PHRASES, *PLANNABLE))
     config = T5Config(

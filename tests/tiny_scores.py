@@ -5,17 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import torch
-from transformers import (
-    BertConfig,
-    BertModel,
-    CLIPConfig,
-    CLIPModel,
-    CLIPTextConfig,
-    CLIPVisionConfig,
-    ViTConfig,
-    ViTModel,
-)
 
 from lumos_queue.experts.backends.pixels import from_pixels
 from tests.tiny_experts import WORDS, save
@@ -36,6 +25,9 @@ def pictures() -> list[bytes]:
 
 
 def make_clip(folder: Path) -> Path:
+    import torch
+    from transformers import CLIPConfig, CLIPModel, CLIPTextConfig, CLIPVisionConfig
+
     torch.manual_seed(1)
     text = CLIPTextConfig(vocab_size=len(WORDS), max_position_embeddings=24, eos_token_id=3, bos_token_id=2, **_SMALL)
     vision = CLIPVisionConfig(image_size=16, patch_size=8, **_SMALL)
@@ -44,11 +36,17 @@ def make_clip(folder: Path) -> Path:
 
 
 def make_vit(folder: Path) -> Path:
+    import torch
+    from transformers import ViTConfig, ViTModel
+
     torch.manual_seed(2)
     processor = {"image_processor_type": "ViTImageProcessor", "size": {"height": 16, "width": 16}}
     return save(folder, ViTModel(ViTConfig(image_size=16, patch_size=8, **_SMALL)), processor)
 
 
 def make_bert(folder: Path) -> Path:
+    import torch
+    from transformers import BertConfig, BertModel
+
     torch.manual_seed(3)
     return save(folder, BertModel(BertConfig(vocab_size=len(WORDS), max_position_embeddings=64, **_SMALL)))

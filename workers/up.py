@@ -27,6 +27,7 @@ from workers.stop_signal import LEAVING_SECONDS
 from workers.supervisor import Child, end_children, read_procfile
 
 READY_SECONDS = 60.0
+OWN_BROKER_SECONDS, BROKER_SECONDS = 10.0, 3.0  #: in which a broker must answer: one that is started here, or another
 #: An orderly end would save nothing of these. Flower, asked to end while its broker ends too, would wait forever.
 STATELESS = ("broker", "flower")
 Say = Callable[[str], None]
@@ -253,7 +254,7 @@ def _wait_for_broker(url: str, ours: list[Child]) -> None:
     from kombu.connection import Connection
     from kombu.utils.url import maybe_sanitize_url
 
-    problem, until = "", time.monotonic() + (10.0 if ours else 3.0)
+    problem, until = "", time.monotonic() + (OWN_BROKER_SECONDS if ours else BROKER_SECONDS)
     options = {"socket_connect_timeout": 2} if url.startswith("redis") else {}
     while time.monotonic() < until:
         try:

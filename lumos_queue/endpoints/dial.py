@@ -59,7 +59,7 @@ def _elsewhere(address: str) -> str:
 
 
 def tls_context() -> ssl.SSLContext:
-    """One for the process: reading the trusted certificates takes tens of milliseconds."""
+    """Return the context with the certificates that this machine trusts, one for the process: reading them is slow."""
     return _tls_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 

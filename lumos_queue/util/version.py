@@ -13,7 +13,7 @@ import os
 from functools import cache
 from importlib.util import find_spec
 
-RELEASE = "0.1.0"
+RELEASE = "0.2.0"  #: pyproject.toml reads it here
 PACKAGES = ("lumos_queue", "db", "workers")
 #: The name in a wheel, and where a checkout has it: what pyproject.toml calls force-include.
 ELSEWHERE = {"lumos_queue/starter": "models/starter", "workers/Procfile": "Procfile"}
@@ -22,7 +22,7 @@ _CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".hypothesis
 
 @cache
 def code_version() -> str:
-    """For example `0.1.0+3f9a1c20`; stored with every job, worker session and attempt."""
+    """For example `0.2.0+3f9a1c20`; stored with every job, worker session and attempt."""
     hasher = hashlib.sha256()
     for name, path in sorted(shipped_files().items()):
         with open(path, "rb") as file:

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,9 @@ def _run_engine(folder: Path, steps: int, **values: Any) -> float:
 
 
 def run_former(folder: Path, steps: int) -> float:
-    """The loop that this engine replaced, on whose PYTHONPATH its own version of the project is."""
-    from lumos_queue.training import batches, fit
-
+    """The loop that this engine replaced. Its modules are in the version of the project that PYTHONPATH has."""
+    batches: Any = import_module("lumos_queue.training.batches")
+    fit: Any = import_module("lumos_queue.training.fit")
     clock, draw = StepClock(), batches.Batches.draw
 
     def timed_draw(self: Any, seed: int, step: int) -> Any:
@@ -101,7 +102,8 @@ def run_trainer(folder: Path, steps: int) -> float:
 def run_sft_trainer(folder: Path, steps: int) -> float:
     """TRL's SFTTrainer with its defaults; the loss is on the same tokens."""
     from datasets import Dataset
-    from trl import SFTConfig, SFTTrainer
+    from trl.trainer.sft_config import SFTConfig
+    from trl.trainer.sft_trainer import SFTTrainer
 
     tokenizer, model = _model(folder)
     arguments = SFTConfig(

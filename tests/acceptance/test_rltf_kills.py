@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from tests.acceptance.test_train_kills import last_line, lumos
 from tests.services import wait_until
@@ -89,6 +88,8 @@ def read_episodes(home: Path) -> tuple[list[tuple], list[float]]:
 
 def read_checkpoint(home: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """State and optimizer of the last one; without the ids of jobs."""
+    import torch
+
     folder = home / "fit" / "steps" / f"step-{STEPS:06d}"
     state = json.loads((folder / "state.json").read_text())
     for step in state["history"]:
@@ -97,6 +98,8 @@ def read_checkpoint(home: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def is_equal(one: Any, other: Any) -> bool:
+    import torch
+
     if isinstance(one, torch.Tensor):
         return torch.equal(one, other)
     if isinstance(one, dict):

@@ -49,7 +49,7 @@ class Served:
     def end(self) -> dict:
         """Its statistics."""
         self.process.send_signal(signal.SIGTERM)
-        out, _ = self.process.communicate(timeout=30)
+        out, _ = self.process.communicate(timeout=60)
         assert self.process.returncode == 0
         return {name: count for name, count in json.loads(out.splitlines()[-1]).items() if count}
 

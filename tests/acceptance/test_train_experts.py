@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from lumos_queue.errors import SpecError
-from lumos_queue.training.experts import work
 
 #: A dead process is found soon. The order of the three is what matters.
 TIMES = {"LUMOS_HEARTBEAT_SECONDS": "0.3", "LUMOS_FENCE_SECONDS": "2", "LUMOS_LEASE_SECONDS": "3"}
@@ -75,6 +74,8 @@ def test_a_killed_job_goes_on_with_the_next_expert_and_gives_the_same_weights(tm
 
 
 def test_more_than_12_megabytes_are_refused(tmp_path, monkeypatch):
+    from lumos_queue.training.experts import work
+
     (tmp_path / FIRST).mkdir()
     (tmp_path / FIRST / "model.safetensors").write_bytes(b"0" * 1000)
     assert work.check_size(tmp_path)["bytes"] == 1000

@@ -50,7 +50,7 @@ def away(lab: Lab, restarts: int = 2, episodes: int = 300, seconds: float = 2 * 
 
 def restart(server: Postgres, mode: str, away: float = 0.0) -> None:
     """Stop the server in the given way, and start it again at the same place."""
-    postgres = server._server
+    postgres = server.server
     place = ("-w", "-D", str(postgres.pgdata))
     options = {"bin_path": postgres.bin_path, "user": postgres.system_user, "timeout": 60}
     pgexec("pg_ctl", (*place, "-m", mode, "stop"), **options)

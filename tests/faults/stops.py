@@ -44,7 +44,7 @@ def stopped_in_transaction_on_postgresql(lab: Lab, stops: int = 2, episodes: int
 
 
 @case("stopped inside a transaction, SQLite")
-def stopped_in_transaction_on_sqlite(lab: Lab, stops: int = 2, episodes: int = 300) -> Result:
+def stopped_in_transaction_on_sqlite(lab: Lab, stops: int = 2, episodes: int = 300, leases: float = 3.0) -> Result:
     """SQLite has one writer: no process can write before the stopped process goes on."""
     with lab.deployment("sqlite", episodes=episodes) as deployment:
         groups = deployment.start("dispatcher", "dispatcher")
@@ -52,8 +52,8 @@ def stopped_in_transaction_on_sqlite(lab: Lab, stops: int = 2, episodes: int = 3
         for number in range(stops):
             deployment.wait_for_items(20 * (number + 1))
             victim = groups[number % len(groups)]
-            wait_until(lambda: _stop_while_it_writes(deployment, victim), "it is stopped while it writes", 30, 0.005)  # noqa: B023
-            time.sleep(3 * LEASE)
+            wait_until(lambda: _stop_while_it_writes(deployment, victim), "it is stopped while it writes", 60, 0.005)  # noqa: B023
+            time.sleep(leases * LEASE)
             victim.signal(signal.SIGCONT)
             deployment.fault_ended()
         deployment.deaths += stops  # the others could not report either

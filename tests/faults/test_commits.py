@@ -18,4 +18,4 @@ def test_quit_in_the_commit_path_on_postgresql(lab):
 
 
 def test_killed_in_the_commit_path_on_sqlite(lab):
-    assert killed_on_sqlite(lab, faults=30).problems == []
+    assert killed_on_sqlite(lab, faults=20).problems == []

@@ -11,7 +11,7 @@ from tests.faults.stops import stopped_in_transaction_on_postgresql, stopped_in_
 
 
 def test_killed_on_postgresql_and_redis(lab):
-    assert kills_on_postgresql(lab, kills=3, episodes=60).problems == []
+    assert kills_on_postgresql(lab, kills=2, episodes=40).problems == []
 
 
 @pytest.mark.long
@@ -20,7 +20,7 @@ def test_stopped_inside_a_transaction_on_postgresql(lab):
 
 
 def test_stopped_inside_a_transaction_on_sqlite(lab):
-    assert stopped_in_transaction_on_sqlite(lab, stops=1, episodes=100).problems == []
+    assert stopped_in_transaction_on_sqlite(lab, stops=1, episodes=60, leases=1.5).problems == []
 
 
 @pytest.mark.long
@@ -34,7 +34,7 @@ def test_a_blocked_event_loop(lab):
 
 
 def test_wrong_clocks(lab):
-    assert clocks_off_on_sqlite(lab, episodes=60).problems == []
+    assert clocks_off_on_sqlite(lab, episodes=40).problems == []
 
 
 @pytest.mark.long

@@ -13,16 +13,18 @@ from tests.faults.restarts import crashed
 from tests.faults.servers import endpoint_fails
 
 
+@pytest.mark.long
 def test_the_broker_is_gone_for_good(lab):
-    assert redis_gone(lab, episodes=60).problems == []
+    assert redis_gone(lab, episodes=40).problems == []
 
 
 def test_the_broker_forgets_everything(lab):
-    assert flushed(lab, episodes=60).problems == []
+    assert flushed(lab, episodes=40).problems == []
 
 
+@pytest.mark.long
 def test_nudges_are_repeated(lab):
-    assert notifications_repeated(lab, times=20, episodes=60).problems == []
+    assert notifications_repeated(lab, times=20, episodes=40).problems == []
 
 
 def test_messages_are_forged(lab):
@@ -39,7 +41,7 @@ def test_the_disk_is_full(lab):
 
 
 def test_the_endpoint_fails(lab):
-    assert endpoint_fails(lab, "500", seconds=2.0, episodes=60, database="sqlite", broker="").problems == []
+    assert endpoint_fails(lab, "500", seconds=1.0, episodes=40, database="sqlite", broker="").problems == []
 
 
 @pytest.mark.long
@@ -53,7 +55,7 @@ def test_a_job_is_paused_and_resumed(lab):
 
 
 def test_somebody_reads_an_old_snapshot(lab):
-    assert long_query(lab, episodes=60).problems == []
+    assert long_query(lab, episodes=40).problems == []
 
 
 @pytest.mark.long

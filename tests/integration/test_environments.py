@@ -23,13 +23,15 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import WITHIN
 from lumos_queue.records import Action
 from lumos_queue.submission.store import read_rows
+from tests.command_line import CommandLine
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 
 LATENCY = 0.15  #: seconds of a call: long enough that steps are durable before the next call ends
 
 
-def lumos(home: Path, *arguments: str) -> subprocess.Popen:
+def start(home: Path, arguments: list[str]) -> subprocess.Popen:
+    """The command in a process that can be killed."""
     environment = os.environ | {
         "LUMOS_HOME": str(home), "LUMOS_FLUSH_SECONDS": "0.02", "LUMOS_HEARTBEAT_SECONDS": "0.5",
         "LUMOS_FENCE_SECONDS": "2", "LUMOS_LEASE_SECONDS": "3",
@@ -40,15 +42,8 @@ def lumos(home: Path, *arguments: str) -> subprocess.Popen:
     )  # fmt: skip
 
 
-def evaluate(home: Path, server: FakeEndpoint, *arguments: str) -> subprocess.Popen:
-    roles = ("--planner", server.tgi, "--grounder", server.tgi, "--shots", "0", "--json")
-    return lumos(home, "evaluate", *arguments, *roles)
-
-
-def finished(process: subprocess.Popen) -> dict[str, Any]:
-    output, _ = process.communicate(timeout=120)
-    assert process.returncode == 0, output[-3000:]
-    return json.loads(output.splitlines()[-1])
+def evaluate(server: FakeEndpoint, *arguments: str) -> list[str]:
+    return ["evaluate", *arguments, "--planner", server.tgi, "--grounder", server.tgi, "--shots", "0", "--json"]
 
 
 def actions(home: Path) -> list[tuple[str, str, str, Any]]:
@@ -73,15 +68,18 @@ def recorded(home: Path) -> set[str]:
         return {row[0].hex() for row in connection.execute("SELECT prompt_digest FROM completion")}
 
 
-def kill_and_resume(folder: Path, reply: Callable[[str], str | None], after: int, *arguments: str) -> None:
+def kill_and_resume(
+    lumos: CommandLine, folder: Path, reply: Callable[[str], str | None], after: int, *arguments: str
+) -> None:
     """Killed once `after` calls have been answered, resumed, and compared with a run that nobody disturbed."""
-    with FakeEndpoint(reply, latency=LATENCY) as server:
-        report = finished(evaluate(folder / "whole", server, *arguments))
+    with FakeEndpoint(reply) as server:
+        lumos.set(LUMOS_HOME=folder / "whole")
+        report = lumos(*evaluate(server, *arguments)).json
         assert report["value"] == 1.0, report
         needed = server.count
     assert 0 < after < needed - 1
     with FakeEndpoint(reply, latency=LATENCY) as server:
-        running = evaluate(folder / "killed", server, *arguments)
+        running = start(folder / "killed", evaluate(server, *arguments))
         while server.count <= after:
             assert running.poll() is None, running.communicate()[0][-3000:]
             time.sleep(0.005)
@@ -93,7 +91,9 @@ def kill_and_resume(folder: Path, reply: Callable[[str], str | None], after: int
         with sqlite3.connect(folder / "killed" / "lumos.db") as connection:
             (job,) = connection.execute("SELECT id FROM job").fetchone()
             assert connection.execute("SELECT count(*) FROM execution").fetchone()[0] > 0, "killed before any action"
-        again = finished(lumos(folder / "killed", "resume", job, "--json"))
+        server.latency = 0.0
+        lumos.set(LUMOS_HOME=folder / "killed", LUMOS_POLL_SECONDS=0.2)
+        again = lumos("resume", job, "--json").json
         assert (again["value"], again["finished"]) == (1.0, 1)
         asked = Counter(call["sha256"] for call in server.calls)
         assert all(asked[one] == 1 for one in kept), "a recorded call was made again"
@@ -102,11 +102,11 @@ def kill_and_resume(folder: Path, reply: Callable[[str], str | None], after: int
 
 
 @pytest.mark.parametrize("after", [pytest.param(3, marks=pytest.mark.long), 5, pytest.param(7, marks=pytest.mark.long)])
-def test_a_shop_is_rebuilt_after_kill_9(tmp_path, after):
+def test_a_shop_is_rebuilt_after_kill_9(lumos, tmp_path, after):
     benchmark = open_benchmark("webshop")
     rows = read_rows(benchmark, None, "dev", False)
     replies = gold_replies(benchmark, rows.tasks[:1], "iterative")
-    kill_and_resume(tmp_path, from_mapping(replies), after, "webshop", "--split", "dev", "--limit", "1")
+    kill_and_resume(lumos, tmp_path, from_mapping(replies), after, "webshop", "--split", "dev", "--limit", "1")
 
 
 SCRIPT = (  # an agent that changes the database, and later looks at what it changed
@@ -124,7 +124,7 @@ def scripted_writer(prompt: str) -> str:
 
 
 @pytest.mark.parametrize("after", [pytest.param(4, marks=pytest.mark.long), 5, pytest.param(6, marks=pytest.mark.long)])
-def test_a_changed_database_is_rebuilt_after_kill_9(tmp_path, after):
+def test_a_changed_database_is_rebuilt_after_kill_9(lumos, tmp_path, after):
     file = tmp_path / "databases" / "hats" / "hats.sqlite"
     file.parent.mkdir(parents=True)
     with sqlite3.connect(file) as connection:
@@ -136,8 +136,8 @@ def test_a_changed_database_is_rebuilt_after_kill_9(tmp_path, after):
     data = tmp_path / "rows.json"
     data.write_text(json.dumps([{"db": "hats", "gold": "SELECT 3", "query": "How many hats are in the north?"}]))
     kill_and_resume(
-        tmp_path, scripted_writer, after, "intercode_sql", "--split", "dev", "--data", str(data), "--max-subgoals", "4",
-        "--tool", f"databases={file.parent.parent}", "--tool", "writes=yes", "--tool", "turns=2",
+        lumos, tmp_path, scripted_writer, after, "intercode_sql", "--split", "dev", "--data", str(data),
+        "--max-subgoals", "4", "--tool", f"databases={file.parent.parent}", "--tool", "writes=yes", "--tool", "turns=2",
     )  # fmt: skip
     done = [(call, result) for call, _, result, _ in actions(tmp_path / "killed")]
     assert "bowler" in done[2][1] and "cap" not in done[2][1]

@@ -25,8 +25,6 @@ from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 from workers.run import run_slice
 
-torch = pytest.importorskip("torch")
-
 
 @pytest.fixture(scope="module")
 def planner(tmp_path_factory) -> Path:

@@ -15,7 +15,6 @@ from tests.integration.test_incomplete import lumos  # noqa: F401 - the fixture
 from tests.rltf_jobs import OPENAGI, begin_fit
 from tests.tiny_planners import write_planner
 
-pytest.importorskip("torch")
 OPENAGI_OPTIONS = {"--split": "feedback", "--limit": "4", "--tool": "experts=oracle:", "--option": "samples=1"}
 SAMPLED = "Without it every try of a task would be the same."
 

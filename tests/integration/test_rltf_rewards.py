@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from safetensors.torch import load_file
 from sqlalchemy import delete, func, select, update
 
 from db.jobs import cancel, pause, remove, resume
@@ -15,14 +14,11 @@ from db.schedule import runnable_jobs
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.training.engine.checkpoints import checkpoint_of
-from lumos_queue.training.rltf.work import run_item
 from tests.integration.test_incomplete import lumos, result  # noqa: F401 - the fixture
 from tests.rltf_jobs import OPENAGI, begin_fit
 from tests.stored import state
 from tests.tiny_model import make_tiny_model
 from tests.tiny_planners import write_planner, write_t5_planner
-
-torch = pytest.importorskip("torch")
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +105,8 @@ def test_rollouts_that_are_gone_are_asked_for_again(fit):
 
 
 def test_a_plan_that_cannot_run_is_worse_than_one_that_is_wrong(planner, tmp_path):
+    from lumos_queue.training.rltf.work import run_item
+
     options = {"reward": "recovery", "beams": 0, "temperature": 1.0, "spec": {"batch": 6, "samples": 4}}
     with begin_fit(tmp_path / "home", planner, **options, **OPENAGI) as fit:
         rollouts = fit.evaluate()
@@ -131,6 +129,8 @@ def test_a_plan_that_cannot_run_is_worse_than_one_that_is_wrong(planner, tmp_pat
 
 
 def test_an_encoder_with_a_decoder_learns_from_what_it_wrote(tmp_path):
+    from lumos_queue.training.rltf.work import run_item
+
     start = write_t5_planner(tmp_path / "t5")
     with begin_fit(tmp_path / "home", start, epsilon=1.0, **OPENAGI) as fit:
         fit.evaluate()
@@ -144,6 +144,11 @@ def test_an_encoder_with_a_decoder_learns_from_what_it_wrote(tmp_path):
 
 def test_any_formulation_and_score_will_do(tmp_path):
     """LUMOS-O: the planner alone learns. The grounder knows the answer of every other task."""
+    import torch
+    from safetensors.torch import load_file
+
+    from lumos_queue.training.rltf.work import run_item
+
     make_tiny_model(tmp_path / "planner", context=1024)
     tasks = list(zip(range(4), open_benchmark("wordmath").read(None, "dev"), strict=False))
     rules = [
@@ -175,6 +180,8 @@ def test_any_formulation_and_score_will_do(tmp_path):
 
 def test_plans_that_were_cut_off_teach_nothing_and_stop_nothing(planner, tmp_path):
     """No plan is so short: the planner is asked, and nothing that it was allowed to write fits."""
+    from lumos_queue.training.rltf.work import run_item
+
     with begin_fit(tmp_path / "home", planner, **OPENAGI | {"max_tokens": 1}) as fit:
         fit.evaluate()
         window = fit.gather()
@@ -184,6 +191,8 @@ def test_plans_that_were_cut_off_teach_nothing_and_stop_nothing(planner, tmp_pat
 
 
 def test_a_free_reply_is_learnt_as_far_as_it_went(planner, tmp_path):
+    from lumos_queue.training.rltf.work import run_item
+
     free = {"settings": ("decoding=free",), "max_tokens": 8}
     with begin_fit(tmp_path / "home", planner, beams=0, temperature=1.0, **OPENAGI | free) as fit:
         fit.evaluate()

@@ -15,7 +15,6 @@ import pytest
 from tests.integration.test_transformers_serve import free_port, wait_until_healthy
 from tests.tiny_model import make_tiny_model
 
-pytest.importorskip("torch")
 pytest.importorskip("uvicorn", reason="needs transformers[serving]")
 pytest.importorskip("fastapi", reason="needs transformers[serving]")
 

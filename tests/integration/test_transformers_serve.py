@@ -20,7 +20,6 @@ from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.errors import SpecError, Undecided
 from tests.tiny_model import make_tiny_model
 
-pytest.importorskip("torch")
 pytest.importorskip("uvicorn", reason="needs transformers[serving]")
 pytest.importorskip("fastapi", reason="needs transformers[serving]")
 

@@ -36,7 +36,7 @@ from tests.unit.test_formulations import drive, gives, says, shape
 DEFAULT = DOMAINS.load("maths").max_subgoals
 #: file, limit, and how gold does there: rows with a gold program, right, to the letter and stopped, ended by the limit
 GOLD = [
-    ("gsm8k/test.jsonl", DEFAULT, (963, 963, 957, 6)),
+    pytest.param("gsm8k/test.jsonl", DEFAULT, (963, 963, 957, 6), marks=pytest.mark.long),
     ("svamp/SVAMP.json", DEFAULT, (699, 699, 699, 0)),
     ("svamp/SVAMP.json", 2, (699, 699, 584, 115)),
     ("asdiv/ASDiv.xml", DEFAULT, (1212, 1210, 1198, 3)),  # two of them have 9 subgoals

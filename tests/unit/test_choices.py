@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +10,7 @@ from lumos_queue.benchmarks.choices import choice_baselines, choice_scores, task
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.records import Task
 from lumos_queue.scoring.letters import LETTERS, read_choice
+from tests.cpu_limit import cpu_limit
 
 ANIMALS = ("dog", "hot dog", "cat", "a dog house")
 FIVE = ("red", "blue", "green", "dark blue", "grey")
@@ -149,10 +148,9 @@ def test_the_order_of_choices_does_not_matter_to_an_answer_in_words(choices, dat
 
 
 def test_a_long_answer_is_read_quickly():
-    began = time.process_time()
-    for answer in ("dog " * 100_000, "A " * 100_000, "(" * 100_000, " " * 100_000, "a=" * 100_000):
-        read_choice(answer, ("dog", "cat", "1", "do g"))
-    assert time.process_time() - began < 5
+    with cpu_limit(5):
+        for answer in ("dog " * 100_000, "A " * 100_000, "(" * 100_000, " " * 100_000, "a=" * 100_000):
+            read_choice(answer, ("dog", "cat", "1", "do g"))
 
 
 def task(choices, answer, question="What is it?", caption=""):

@@ -8,7 +8,6 @@ import pytest
 
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.episode_list import print_episodes
-from lumos_queue.cli.main import main
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.trajectory import with_markup
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -18,26 +17,6 @@ from lumos_queue.reports.scores import scores
 from lumos_queue.reports.trajectory import gold_text
 from lumos_queue.scoring.statistics import wilson
 from tests.fake_endpoint import FakeEndpoint
-
-
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    """A folder of its own for the embedded database."""
-    monkeypatch.setenv("LUMOS_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("COLUMNS", "100")
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def lumos(home, capsys):
-    """Run a command; returns its exit code, standard output and standard error."""
-
-    def run(*arguments: str) -> SimpleNamespace:
-        code = main(arguments)
-        out, err = capsys.readouterr()
-        return SimpleNamespace(code=code, out=out, err=err, lines=out.splitlines())
-
-    return run
 
 
 @pytest.fixture
@@ -92,13 +71,13 @@ def result(ran) -> dict:
         (["jobs"], "There is no database at"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_one_line_and_exit_code_2_and_leaves_nothing_behind(lumos, home, arguments, told):
+def test_what_cannot_be_done_is_one_line_and_exit_code_2_and_leaves_nothing_behind(lumos, arguments, told):
     ran = lumos(*arguments)
     assert ran.code == 2
     assert told in ran.err
     assert len(ran.err.splitlines()) == 1
     assert ran.out == ""
-    assert not home.exists()
+    assert not lumos.home.exists()
 
 
 def test_a_secret_in_a_url_is_refused_and_not_repeated(lumos):
@@ -206,13 +185,13 @@ def test_reports_of_two_formulations_stand_side_by_side_and_others_apart(lumos, 
     options = agent(2)
     one_pass = result(lumos("evaluate", "wordmath", "--limit", "2", "--json", *options))["job"]
     iterative = result(lumos("evaluate", "wordmath", "--limit", "2", "--json", *options, "--formulation", "iterative"))
-    converted = result(lumos("convert", "wordmath", "--deterministic", "--limit", "5", "--json"))
+    converted = result(lumos("convert", "wordmath", "--split", "dev", "--deterministic", "--limit", "5", "--json"))
     assert iterative["endings"] == {"limit": 2}
     assert iterative["calls_as_expected"] == {"episodes": 2, "as_expected": 2}
     assert (converted["metric"], converted["value"]) == ("executed", 1.0)
     shown = lumos("report", one_pass, iterative["job"], converted["job"]).out
     assert "evaluate wordmath (test)" in shown
-    assert "convert wordmath (train)" in shown
+    assert "convert wordmath (dev)" in shown
     assert shown.count("baseline: best constant") == 1
 
 
@@ -300,7 +279,7 @@ def test_text_of_a_model_cannot_command_the_terminal():
     assert escape("a\x1b[31mb\x9b\n[bold]c") == "a\ufffd[31mb\ufffd\n\\[bold]c"
 
 
-def test_bad_rows_stop_a_job_or_are_left_out_and_counted(lumos, home, agent, tmp_path):
+def test_bad_rows_stop_a_job_or_are_left_out_and_counted(lumos, agent, tmp_path):
     file = tmp_path / "rows.jsonl"
     good = '{"question": "How many are 2 and 3?", "answer": "It is <<2+3=5>>5\\n#### 5"}\n'
     file.write_text(good + '{"question": 7, "answer": "#### 1"}\n' * 7 + "no json\n")
@@ -309,7 +288,7 @@ def test_bad_rows_stop_a_job_or_are_left_out_and_counted(lumos, home, agent, tmp
     assert refused.code == 2
     assert "8 rows (row 2, field 'question'" in refused.err
     assert "and 3 more" in refused.err
-    assert not home.exists()
+    assert not lumos.home.exists()
     ran = lumos(*options, "--skip-bad-rows", "--json")
     assert result(ran)["n"] == 1
     assert "skipped 8 bad rows of 9" in ran.err
@@ -323,9 +302,9 @@ def test_a_file_of_bad_rows_only_names_the_first(lumos, agent, tmp_path):
     assert "no row can be read: 1 row (row 1, field 'question'" in ran.err
 
 
-def test_a_database_of_another_revision_is_refused_until_it_is_upgraded(lumos, home, agent):
-    home.mkdir()
-    with sqlite3.connect(home / "lumos.db") as connection:
+def test_a_database_of_another_revision_is_refused_until_it_is_upgraded(lumos, agent):
+    lumos.home.mkdir()
+    with sqlite3.connect(lumos.home / "lumos.db") as connection:
         connection.execute("CREATE TABLE alembic_version (version_num TEXT)")
         connection.execute("INSERT INTO alembic_version VALUES ('0000')")
     connection.close()
@@ -334,9 +313,9 @@ def test_a_database_of_another_revision_is_refused_until_it_is_upgraded(lumos, h
     assert "Run: lumos db upgrade" in ran.err
 
 
-def test_a_file_that_is_no_database_is_one_line(lumos, home):
-    home.mkdir()
-    (home / "lumos.db").write_text("not a database at all")
+def test_a_file_that_is_no_database_is_one_line(lumos):
+    lumos.home.mkdir()
+    (lumos.home / "lumos.db").write_text("not a database at all")
     assert lumos("jobs").err == "lumos: The database failed: file is not a database. Check it with: lumos doctor\n"
     assert "file is not a database" in lumos("doctor").out
 
@@ -381,7 +360,7 @@ def test_a_finished_job_can_be_removed_with_all_it_stored(lumos, agent):
 
 
 def test_a_deployment_stores_the_job_and_leaves_it_to_others(lumos, agent, monkeypatch):
-    monkeypatch.setenv("LUMOS_BROKER_URL", "redis://127.0.0.1:9/0")
+    lumos.set(LUMOS_BROKER_URL="redis://127.0.0.1:9/0")
     ran = lumos("evaluate", "wordmath", "--limit", "2", *agent(1))
     job = ran.out.strip()
     assert ran.code == 0

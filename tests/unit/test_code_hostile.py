@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Execution, Task
+from tests.services import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 VARIABLES = {"R1": {"kind": "number", "text": "4"}}
@@ -147,24 +147,21 @@ def test_a_looping_program_ends_though_its_worker_was_killed():
         "asyncio.run(CodeRunner(1.0).run('while True: pass', {}))\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    looping: set[int] = set()
     with subprocess.Popen([sys.executable, "-c", worker], env=environment, stderr=subprocess.DEVNULL) as parent:
-        for _ in range(400):
-            looping = _children(parent.pid)
-            if len(looping) == 2 or parent.poll() is not None:
-                break
-            time.sleep(0.02)
-        parent.kill()
-    assert len(looping) == 2, "the child and the interpreter"
+        try:
+
+            def both() -> set[int]:
+                children = _children(parent.pid)
+                return children if len(children) == 2 else set()
+
+            looping = wait_until(both, "the child and the interpreter run", 60, 0.02)
+        finally:
+            parent.kill()
     _wait_until_gone(looping)
 
 
 def _wait_until_gone(processes: set[int]) -> None:
-    for _ in range(600):
-        if not any(_running(pid) for pid in processes):
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"still there: {processes}")
+    wait_until(lambda: not any(map(_running, processes)), f"the processes {processes} end", 60)
 
 
 def _running(pid: int) -> bool:

@@ -13,6 +13,7 @@ import uvloop
 
 from lumos_queue.endpoints.connection import Broken, TooLong, Unreachable
 from lumos_queue.endpoints.connections import Connections
+from tests.loop_wait import loop_until
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter, int], Awaitable[None]]
 
@@ -62,15 +63,20 @@ def says(*pieces: bytes, then_close: bool = False) -> Answer:
     return answer
 
 
+def has_open(connections: Connections) -> bool:
+    """Whether it keeps a connection that can be used again."""
+    return any(connection.open for connection in connections._idle)
+
+
 OK = b"HTTP/1.1 200 OK\r\nX-Queue-Time: 7\r\nContent-Length: 4\r\n\r\nfine"
 
 
 def run(answer: Answer, use: Callable[[Connections, Server], Awaitable[None]], most_bytes: int = 10_000) -> None:
     async def body() -> None:
         async with Server(answer) as server:
-            connections = Connections(server.base + "/prefix", {"Authorization": "Bearer k"}, 1.0, most_bytes)
+            connections = Connections(server.base + "/prefix", {"Authorization": "Bearer k"}, 30.0, most_bytes)
             try:
-                await asyncio.wait_for(use(connections, server), 20)
+                await asyncio.wait_for(use(connections, server), 60)
             finally:
                 connections.close()
 
@@ -79,7 +85,7 @@ def run(answer: Answer, use: Callable[[Connections, Server], Awaitable[None]], m
 
 def test_a_request_has_a_head_and_a_body_and_a_reply_has_all_its_parts():
     async def use(connections, server):
-        reply = await connections.request("POST", "/generate", b'{"a": 1}', 5)
+        reply = await connections.request("POST", "/generate", b'{"a": 1}', 30)
         assert (reply.status, reply.reason, reply.body) == (200, "OK", b"fine")
         assert reply.headers == {"x-queue-time": "7", "content-length": "4"}
         ((head, body),) = server.requests
@@ -93,11 +99,11 @@ def test_a_request_has_a_head_and_a_body_and_a_reply_has_all_its_parts():
 def test_connections_are_kept_and_one_is_opened_for_each_request_in_flight():
     async def use(connections, server):
         for _ in range(5):
-            await connections.request("POST", "/", b"", 5)
+            await connections.request("POST", "/", b"", 30)
         assert server.connections == 1
-        await asyncio.gather(*(connections.request("POST", "/", b"", 5) for _ in range(8)))
+        await asyncio.gather(*(connections.request("POST", "/", b"", 30) for _ in range(8)))
         assert server.connections == 8
-        await asyncio.gather(*(connections.request("POST", "/", b"", 5) for _ in range(8)))
+        await asyncio.gather(*(connections.request("POST", "/", b"", 30) for _ in range(8)))
         assert server.connections == 8
 
     run(says(OK), use)
@@ -117,7 +123,7 @@ def test_connections_are_kept_and_one_is_opened_for_each_request_in_flight():
 def test_a_reply_may_come_in_any_form_and_leaves_the_connection_usable(pieces):
     async def use(connections, server):
         for _ in range(3):
-            assert (await connections.request("POST", "/", b"", 5)).body == b"fine"
+            assert (await connections.request("POST", "/", b"", 30)).body == b"fine"
         assert server.connections == 1
 
     run(says(*pieces), use)
@@ -126,7 +132,7 @@ def test_a_reply_may_come_in_any_form_and_leaves_the_connection_usable(pieces):
 def test_without_length_or_chunks_the_reply_ends_with_the_connection():
     async def use(connections, server):
         for _ in range(2):
-            assert (await connections.request("POST", "/", b"", 5)).body == b"fine and more"
+            assert (await connections.request("POST", "/", b"", 30)).body == b"fine and more"
         assert server.connections == 2
 
     run(says(b"HTTP/1.1 200 OK\r\n\r\nfine", b" and more", then_close=True), use)
@@ -135,7 +141,7 @@ def test_without_length_or_chunks_the_reply_ends_with_the_connection():
 def test_a_server_that_wants_no_connection_kept_gets_a_new_one():
     async def use(connections, server):
         for _ in range(3):
-            assert (await connections.request("POST", "/", b"", 5)).status == 503
+            assert (await connections.request("POST", "/", b"", 30)).status == 503
         assert server.connections == 3
 
     run(says(b"HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"), use)
@@ -156,7 +162,7 @@ def test_a_server_that_wants_no_connection_kept_gets_a_new_one():
 def test_a_reply_that_is_cut_off_or_no_http_is_broken(wrong):
     async def use(connections, _server):
         with pytest.raises(Broken):
-            await connections.request("POST", "/", b"", 5)
+            await connections.request("POST", "/", b"", 30)
 
     run(says(wrong, then_close=True), use)
 
@@ -171,7 +177,7 @@ def test_a_reply_that_is_cut_off_or_no_http_is_broken(wrong):
 def test_a_reply_longer_than_allowed_is_refused_before_its_end(long):
     async def use(connections, _server):
         with pytest.raises(TooLong, match="longer than 10000 bytes") as caught:
-            await connections.request("POST", "/", b"", 5)
+            await connections.request("POST", "/", b"", 30)
 
         assert caught.value.status == 200
 
@@ -188,8 +194,8 @@ def test_a_time_out_ends_the_request_and_its_connection():
         started = loop.time()
         with pytest.raises(TimeoutError):
             await connections.request("POST", "/", b"", 0.2)
-        assert 0.15 < loop.time() - started < 2
-        assert (await connections.request("POST", "/", b"", 5)).body == b"fine"
+        assert loop.time() - started > 0.15
+        assert (await connections.request("POST", "/", b"", 30)).body == b"fine"
         assert server.connections == 2
 
     run(answer, use)
@@ -199,13 +205,11 @@ def test_an_early_deadline_is_seen_beside_late_ones():
     async def answer(_reader, _writer, _number):
         await asyncio.sleep(30)
 
-    async def use(connections, _server):
-        late = asyncio.create_task(connections.request("POST", "/", b"", 60))
-        await asyncio.sleep(0.05)
-        started = asyncio.get_running_loop().time()
+    async def use(connections, server):
+        late = asyncio.create_task(connections.request("POST", "/", b"", 600))
+        await loop_until(lambda: server.requests, "the first is sent")
         with pytest.raises(TimeoutError):
             await connections.request("POST", "/", b"", 0.1)
-        assert asyncio.get_running_loop().time() - started < 2
         late.cancel()
         with pytest.raises(asyncio.CancelledError):
             await late
@@ -214,20 +218,24 @@ def test_an_early_deadline_is_seen_beside_late_ones():
 
 
 def test_a_cancelled_request_leaves_nothing_behind_for_the_next():
+    cancelled, answered = asyncio.Event(), asyncio.Event()
+
     async def answer(_reader, writer, number):
         if number == 1:
-            await asyncio.sleep(0.1)
+            await cancelled.wait()
         body = str(number).encode()
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n" + body)
+        answered.set()
 
-    async def use(connections, _server):
-        task = asyncio.create_task(connections.request("POST", "/", b"", 5))
-        await asyncio.sleep(0.05)
+    async def use(connections, server):
+        task = asyncio.create_task(connections.request("POST", "/", b"", 30))
+        await loop_until(lambda: server.requests, "it is sent")
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.sleep(0.15)
-        assert (await connections.request("POST", "/", b"", 5)).body == b"2"
+        cancelled.set()
+        await answered.wait()
+        assert (await connections.request("POST", "/", b"", 30)).body == b"2"
 
     run(answer, use)
 
@@ -235,9 +243,9 @@ def test_a_cancelled_request_leaves_nothing_behind_for_the_next():
 def test_a_kept_connection_that_the_server_has_closed_is_replaced():
     async def use(connections, server):
         for expected in range(1, 6):
-            assert (await connections.request("POST", "/", b"", 5)).body == b"fine"
+            assert (await connections.request("POST", "/", b"", 30)).body == b"fine"
             assert server.connections == expected
-            await asyncio.sleep(0.02)
+            await loop_until(lambda: not has_open(connections), "the server has closed it")
 
     run(says(OK, then_close=True), use)
 
@@ -249,7 +257,7 @@ def test_a_connection_is_not_used_again_after_a_failure_of_the_server():
             writer.close()  # without a word about it in the reply
 
     async def use(connections, server):
-        assert [(await connections.request("POST", "/", b"", 5)).status for _ in range(4)] == [200, 500, 200, 200]
+        assert [(await connections.request("POST", "/", b"", 30)).status for _ in range(4)] == [200, 500, 200, 200]
         assert server.connections == 2
 
     run(answer, use)
@@ -265,9 +273,9 @@ def test_a_request_that_was_cut_off_is_not_sent_again_by_itself():
             writer.write(OK)
 
     async def use(connections, server):
-        await connections.request("POST", "/", b"", 5)
+        await connections.request("POST", "/", b"", 30)
         with pytest.raises(Broken, match="closed"):
-            await connections.request("POST", "/", b"", 5)
+            await connections.request("POST", "/", b"", 30)
         assert len(server.requests) == 2
 
     run(answer, use)
@@ -279,9 +287,9 @@ EVIL = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 @pytest.mark.parametrize("pieces", [[OK, EVIL], [OK + EVIL], [OK + EVIL[:30], EVIL[30:]]])
 def test_bytes_nobody_asked_for_do_not_become_the_next_reply(pieces):
     async def use(connections, server):
-        assert (await connections.request("POST", "/", b"", 5)).body == b"fine"
-        await asyncio.sleep(0.1)
-        assert (await connections.request("POST", "/", b"", 5)).body == b"fine"
+        assert (await connections.request("POST", "/", b"", 30)).body == b"fine"
+        await loop_until(lambda: not has_open(connections), "the other bytes have come")
+        assert (await connections.request("POST", "/", b"", 30)).body == b"fine"
         assert server.connections == 2
 
     run(says(*pieces), use)
@@ -290,7 +298,7 @@ def test_bytes_nobody_asked_for_do_not_become_the_next_reply(pieces):
 def test_nobody_listening_is_unreachable():
     async def body() -> None:
         with pytest.raises(Unreachable, match="no connection"):
-            await Connections("http://127.0.0.1:1", {}, 1.0, 1000).request("GET", "/", b"", 5)
+            await Connections("http://127.0.0.1:1", {}, 1.0, 1000).request("GET", "/", b"", 30)
 
     asyncio.run(body())
 
@@ -299,9 +307,9 @@ def test_closing_ends_requests_in_flight():
     async def answer(_reader, _writer, _number):
         await asyncio.sleep(30)
 
-    async def use(connections, _server):
-        task = asyncio.create_task(connections.request("POST", "/", b"", 5))
-        await asyncio.sleep(0.05)
+    async def use(connections, server):
+        task = asyncio.create_task(connections.request("POST", "/", b"", 30))
+        await loop_until(lambda: server.requests, "it is sent")
         connections.close()
         with pytest.raises(Broken, match="closed"):
             await task

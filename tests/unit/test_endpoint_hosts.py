@@ -125,13 +125,11 @@ def test_every_connection_is_checked_after_the_name_was_looked_up(monkeypatch):
 def test_a_dead_first_address_costs_a_moment(first, run, monkeypatch):
     """Closed: it refuses. Silent: its backlog is full, and nothing comes back, as from a machine that is off."""
 
-    async def connect(port: int, dead: int) -> float:
+    async def connect(port: int, dead: int) -> None:
         monkeypatch.setattr(dial, "_look_up", resolver(("127.0.0.1", dead), ("127.0.0.1", port)))
-        connections = Connections("http://gpu:80", {}, 5.0, 10_000)
-        started = time.monotonic()
-        assert (await connections.request("GET", "/health", b"", 5)).status == 200
+        connections = Connections("http://gpu:80", {}, 60.0, 10_000)  # so long it would wait for the dead one
+        assert (await connections.request("GET", "/health", b"", 20)).status == 200
         connections.close()
-        return time.monotonic() - started
 
     with FakeEndpoint(lambda _: "fine") as server, socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -143,10 +141,9 @@ def test_a_dead_first_address_costs_a_moment(first, run, monkeypatch):
                 waiting[-1].setblocking(False)
                 waiting[-1].connect_ex(listener.getsockname())
             time.sleep(0.05)
-        took = run(connect(server.port, listener.getsockname()[1]))
+        run(connect(server.port, listener.getsockname()[1]))
         for one in waiting:
             one.close()
-    assert took < 1.5
 
 
 @BOTH_LOOPS

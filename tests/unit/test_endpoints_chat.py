@@ -7,7 +7,6 @@ import asyncio
 import pytest
 
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.chat import chat_messages
 from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.errors import EndpointDown, EpisodeError, InfrastructureError, SpecError, Undecided
 from lumos_queue.settings import Settings
@@ -32,6 +31,8 @@ def ask(url: str, *prompts: str, sampling: Sampling = SAMPLING, **settings):
 
 
 def test_framed_text_becomes_messages():
+    from lumos_queue.endpoints.chat import chat_messages
+
     assert chat_messages(FRAMED) == [
         {"role": "system", "content": "Be brief."}, {"role": "user", "content": "One?"},
         {"role": "assistant", "content": "1"}, {"role": "user", "content": "Two?"},
@@ -41,6 +42,8 @@ def test_framed_text_becomes_messages():
 
 
 def test_a_server_is_sent_messages_and_the_key_and_its_usage_is_kept(tmp_path):
+    from lumos_queue.endpoints.chat import chat_messages
+
     with FakeEndpoint(lambda prompt: "Four words of reply.", keep_bodies=True) as server:
         keys = tmp_path / "keys"
         keys.touch(0o600)

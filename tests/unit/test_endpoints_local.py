@@ -17,9 +17,7 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError
-
-torch = pytest.importorskip("torch")
-from tests.tiny_model import make_tiny_model  # noqa: E402 - needs torch
+from tests.tiny_model import make_tiny_model
 
 SETTINGS = SimpleNamespace(request_seconds=60.0, request_retries=0, api_keys=None, endpoint_hosts="", concurrency=64)
 FREELY = Sampling(max_tokens=24, stop=())  #: nothing but the limit or the model itself ends a reply
@@ -35,6 +33,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def plain(folder):
     """The model as transformers itself runs it."""
+    import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     return AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
@@ -169,6 +168,8 @@ def test_a_narrow_nucleus_is_greedy(folder, prompts):
 
 
 def test_sampled_tokens_follow_the_probabilities():
+    import torch
+
     from lumos_queue.endpoints.drawing import draw_token
 
     logits = torch.log(torch.tensor([0.1, 0.6, 0.3]))
@@ -363,6 +364,7 @@ def _sharing(vocabulary):
 
 @pytest.mark.parametrize("make", [_windowed, _sharing])
 def test_a_batch_of_other_models_writes_what_each_prompt_alone_gets(make, folder, prompts, tmp_path):
+    import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -384,6 +386,8 @@ def test_a_batch_of_other_models_writes_what_each_prompt_alone_gets(make, folder
 
 
 def test_what_a_row_leaves_behind_reaches_no_later_one():
+    import torch
+
     from lumos_queue.endpoints.row_cache import RowCache
 
     cache = RowCache()

@@ -12,8 +12,6 @@ from lumos_queue.endpoints.local import Batcher, Row
 from lumos_queue.endpoints.prefixes import MIN_TOKENS, PrefixCache, count_common
 from tests.tiny_model import make_tiny_model
 
-pytest.importorskip("torch")
-
 HEAD = "<|user|>\nPlease solve the task with the tools that you have, one step at a time.\nTask: "
 TASKS = [f"Tom has {number} apples and gives {number % 7} to Ann. How many does he have?" for number in range(12)]
 

@@ -9,7 +9,6 @@ from lumos_queue.experts.catalogue import PLANNABLE
 from lumos_queue.experts.encoder import ParserChoice, SentenceEncoder, open_parser, read_parser
 from lumos_queue.experts.parsing import parse_plan
 
-pytest.importorskip("torch")
 WORDS = sorted({word for name in PLANNABLE for word in name.lower().split()} | {"bake", "the", "cake", "##s"})
 
 

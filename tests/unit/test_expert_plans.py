@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +12,7 @@ from lumos_queue.experts.feasibility import infeasible_because
 from lumos_queue.experts.names import find_name
 from lumos_queue.experts.parsing import parse_plan
 from lumos_queue.experts.plans import Plan, Signature, read_wire
+from tests.cpu_limit import cpu_limit
 
 IMAGE, TEXT = Kind.IMAGE, Kind.TEXT
 QUESTIONED = Signature((Slot("image", IMAGE), Slot("question", TEXT)), TEXT)
@@ -105,21 +104,25 @@ def test_hostile_replies():
     ["Image Denoising, ", "Step 1: Fill Mask\n", "(", "(Fill Mask,)", ")(", "a", "step ", " ", "\n", "- ", "image "],
 )
 def test_a_megabyte_is_read_in_time_that_grows_with_it(piece):
-    def seconds(size: int) -> float:
-        text = (piece * (size // len(piece) + 1))[:size]
-        started = time.process_time()
-        parse_plan(text, QUESTIONED)
-        return time.process_time() - started
+    """Each character is looked at for one step only, and finding the steps is no more work than that."""
+    text = (piece * (1_000_000 // len(piece) + 1))[:1_000_000]
+    searched = 0
 
-    assert seconds(1_000_000) < 40 * max(seconds(100_000), 0.01)
+    def find(step: str) -> str:
+        nonlocal searched
+        searched += len(step)
+        return find_name(step)
+
+    with cpu_limit(20):
+        parse_plan(text, QUESTIONED, find)
+    assert searched <= len(text)
 
 
 def test_what_is_no_wire_form_is_refused_at_once():
-    started = time.process_time()
-    for text in ("(A", "A)", "((A))", "A(B)", "(A)B(C)", "()" + " " * 200_000 + "("):
-        with pytest.raises(ValueError, match="wire form"):
-            read_wire(text)
-    assert time.process_time() - started < 5
+    with cpu_limit(5):
+        for text in ("(A", "A)", "((A))", "A(B)", "(A)B(C)", "()" + " " * 200_000 + "("):
+            with pytest.raises(ValueError, match="wire form"):
+                read_wire(text)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from safetensors.numpy import load_file, save_file
 
 from lumos_queue.actions.experts.options import prepare_experts
 from lumos_queue.benchmarks.openagi.data.samples import load_input
@@ -95,6 +94,8 @@ def test_a_plan_runs_over_trained_experts(trained, tmp_path, monkeypatch, capsys
 
 
 def test_the_digest_is_that_of_the_weights(copied, trained):
+    from safetensors.numpy import load_file, save_file
+
     both = [prepare_experts({"experts": f"own:{folder}"})["experts_sha256"] for folder in (copied, trained)]
     assert both[0] == both[1], "wherever the folder is"
     weights = load_file(copied / "image-denoising" / WEIGHTS)

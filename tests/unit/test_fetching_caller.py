@@ -18,6 +18,7 @@ from lumos_queue.execution.tools.rate_limit import HostRateLimiter
 from lumos_queue.execution.tools.registry import call_through, user_agent
 from lumos_queue.records import Execution
 from lumos_queue.settings import Settings
+from lumos_queue.util.version import RELEASE
 from tests.fake_web import FakeWeb
 
 BRIDGE = Call("wikipedia", {"query": "Quillon Bridge"})
@@ -167,8 +168,8 @@ def test_closing_stops_what_is_on_its_way():
 
 
 def test_who_asks_is_named_with_a_way_to_reach_them(tmp_path):
-    assert user_agent(Settings(home=tmp_path, contact="lab@example.org")) == "lumos-queue/0.1.0 (lab@example.org)"
-    assert user_agent(Settings(home=tmp_path)) == "lumos-queue/0.1.0 (no contact given)"
+    assert user_agent(Settings(home=tmp_path, contact="lab@example.org")) == f"lumos-queue/{RELEASE} (lab@example.org)"
+    assert user_agent(Settings(home=tmp_path)) == f"lumos-queue/{RELEASE} (no contact given)"
 
 
 def test_fault_38_nothing_of_the_network_is_imported_and_no_key_is_needed_until_a_call_is_made():

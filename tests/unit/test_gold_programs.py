@@ -29,8 +29,9 @@ SOURCES = {
     ),
     "asdiv/cv_asdiv-a_fold0.csv": (944, {"rounded": 1}),
 }
-#: Its 7,473 rows take a minute.
-FILES = [pytest.param(file, marks=pytest.mark.long) if file == "gsm8k/train.jsonl" else file for file in SOURCES]
+#: 7,473 rows take a minute; the others have the questions of `test.jsonl`.
+LONG = ("gsm8k/train.jsonl", "gsm8k/test_socratic.jsonl")
+FILES = [pytest.param(file, marks=pytest.mark.long) if file in LONG else file for file in SOURCES]
 
 
 @pytest.fixture(scope="module")

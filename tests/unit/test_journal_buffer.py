@@ -49,7 +49,7 @@ def test_long_texts_keep_episodes_waiting_wherever_they_stand(place):
         await asyncio.sleep(0.01)
         assert not waiting.done()
         buffer.take()
-        await asyncio.wait_for(waiting, 1)
+        await asyncio.wait_for(waiting, 30)
 
     asyncio.run(body())
 
@@ -60,7 +60,7 @@ def test_a_long_text_is_worth_a_commit_at_once():
         gathering = asyncio.create_task(buffer.gather(60))
         await asyncio.sleep(0)
         EpisodeJournal(1, 1, buffer, {}).record(Step(0, 0, *ask("p", LONG)))
-        await asyncio.wait_for(gathering, 1)
+        await asyncio.wait_for(gathering, 30)
 
     asyncio.run(body())
 
@@ -92,7 +92,7 @@ def test_what_is_forgotten_makes_room_and_takes_no_text_from_others():
         assert buffer.size == 4 and not waiting.done()
         buffer.drop({1}, contents)
         assert buffer.size == 2
-        await asyncio.wait_for(waiting, 1)
+        await asyncio.wait_for(waiting, 30)
         rows, again = buffer.take()
         assert {row[0] for table in rows.values() for row in table} == {2}
         assert list(again.texts.values()) == [shared], "what no row names is not sent"

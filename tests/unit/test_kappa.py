@@ -6,7 +6,6 @@ import random
 
 import numpy as np
 import pytest
-from statsmodels.stats.inter_rater import cohens_kappa
 
 from lumos_queue.scoring.statistics import cohen_kappa, kappa_interval, wilson
 
@@ -15,6 +14,8 @@ LABELS = ("right", "wrong", "unsure")
 
 @pytest.mark.parametrize("seed", range(30))
 def test_the_interval_is_that_of_fleiss_cohen_and_everitt(seed):
+    from statsmodels.stats.inter_rater import cohens_kappa
+
     chance = random.Random(seed)
     labels = LABELS[: chance.choice((2, 3))]
     first = [chance.choice(labels) for _ in range(chance.randint(20, 200))]

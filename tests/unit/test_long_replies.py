@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 from lumos_queue.commands import Do
 from lumos_queue.endpoints.base import Sampling
@@ -13,6 +12,7 @@ from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.notation import TOO_MANY, read_actions
 from lumos_queue.prompts.dialogue import MAX_ACTIONS
 from lumos_queue.records import Action, Execution, Outcome, Task
+from tests.cpu_limit import cpu_limit
 
 TASK = Task("wordmath", "data", "1", "How many?", {})
 
@@ -34,10 +34,9 @@ def test_what_is_too_much_is_an_execution_that_names_both_numbers():
         async with Executor({}, None, Sampling(), 0).for_episode(TASK, 0) as perform:
             return await perform(Do(read_actions(reply(1_000_000), most=MAX_ACTIONS)[-1]), StepContext(0, 0))
 
-    started = time.monotonic()
-    done = asyncio.run(run())
+    with cpu_limit(20):
+        done = asyncio.run(run())
     assert (done.status, done.message) == (TOO_MANY, "a reply may have 1,000 actions, this one has 1,000,000")
-    assert time.monotonic() - started < 20
 
 
 def test_other_episodes_get_their_turn_while_one_runs_many_actions():
@@ -64,6 +63,5 @@ def test_other_episodes_get_their_turn_while_one_runs_many_actions():
 
 def test_long_replies_without_an_end_are_read_in_linear_time():
     for piece in (";", "; ", "R1, ", "R1 = ", "; R1, ", "1,", "(", "; R1 =", " ", ";  R1 = ("):
-        started = time.monotonic()
-        read_actions(piece * (400_000 // len(piece)), most=MAX_ACTIONS)
-        assert time.monotonic() - started < 5, piece
+        with cpu_limit(5):
+            read_actions(piece * (400_000 // len(piece)), most=MAX_ACTIONS)

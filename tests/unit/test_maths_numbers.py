@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lumos_queue.scoring.numbers import parse_number, show_number
+from tests.cpu_limit import cpu_limit
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,5 @@ def test_no_text_makes_it_raise(text):
 
 @pytest.mark.parametrize("text", ["1," * 10**6, "9" * 10**7, "½" * 10**6, "-" * 10**6, "\\frac{" * 10**6])
 def test_long_texts_take_no_time(text):
-    started = time.process_time()
-    parse_number(text)
-    assert time.process_time() - started < 3
+    with cpu_limit(3):
+        parse_number(text)

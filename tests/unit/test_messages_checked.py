@@ -128,7 +128,7 @@ def test_counts_that_could_not_be_written_are_counted_beside_what_came_meanwhile
 
     monkeypatch.setattr(workers.rejected, "open_database", away_at_first)
     found.add("forged", "before", 3)
-    wait_until(lambda: counted(database) == {"forged": (5, "meanwhile")}, "they are written", 10)
+    wait_until(lambda: counted(database) == {"forged": (5, "meanwhile")}, "they are written", 60)
     found.close()
     assert counted(database) == {"forged": (5, "meanwhile")} and len(times) == 2
 

@@ -24,9 +24,6 @@ from tests.expert_tasks import ALL, make_task, run_task
 from tests.tiny_model import make_tiny_model
 from tests.tiny_t5 import make_tiny_t5
 
-pytest.importorskip("torch")
-
-
 TOOLS = prepare_experts({"experts": "oracle"})
 LINEAR, JOINED = ALL[0], ALL[117]
 SETTINGS = SimpleNamespace(request_seconds=60.0, request_retries=0, api_keys=None, endpoint_hosts="", concurrency=64)

@@ -21,7 +21,6 @@ from tests.mutants.mutant import (
     find_line,
 )
 from tests.mutants.report import Module, count_right, write_survivors, write_table
-from tests.mutants.tool import list_mutants, make_tree, read_mutants, run_mutants
 
 pytest_plugins = ["pytester"]
 
@@ -160,6 +159,8 @@ def test_quick_tests_come_first_and_slow_ones_and_those_with_servers_are_left_ou
 
 @pytest.mark.long
 def test_mutmut_runs_one_module_of_the_project(tmp_path):
+    from tests.mutants.tool import list_mutants, make_tree, read_mutants, run_mutants
+
     module = "lumos_queue/commands.py"
     group = Group("one", (module,), ("tests/unit/test_episode_places.py",), True)
     make_tree(group, tmp_path / "one")

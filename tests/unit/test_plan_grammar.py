@@ -21,7 +21,7 @@ IMAGE, TEXT = Kind.IMAGE, Kind.TEXT
 
 @pytest.fixture(scope="module")
 def random_ones() -> list[PlanConstraint]:
-    return [random_constraint(seed) for seed in range(600)]
+    return [random_constraint(seed) for seed in range(300)]
 
 
 def test_exactly_the_plans_that_trying_all_finds_are_given(random_ones):
@@ -39,7 +39,7 @@ def test_exactly_the_plans_that_trying_all_finds_are_given(random_ones):
         pattern = re.compile(constraint.regex())
         assert all(bool(pattern.fullmatch(text)) == allowed for text, allowed in tried.items()), seed
         assert all(constraint.accepts(text) == allowed for text, allowed in [*tried.items()][-300:]), seed
-    assert all(counts[inputs, aware, True] > 15 for inputs in (1, 2) for aware in (True, False)), counts
+    assert all(counts[inputs, aware, True] > 7 for inputs in (1, 2) for aware in (True, False)), counts
 
 
 def test_branch_by_branch_gives_the_same_plans(random_ones):
@@ -59,7 +59,7 @@ def test_branch_by_branch_gives_the_same_plans(random_ones):
                 found += written(third)
         assert sorted(found) == sorted(whole), seed
         composed += 1
-    assert composed > 50
+    assert composed > 25
 
 
 @pytest.mark.parametrize("goal_aware", [True, False])

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import lumos_queue
+from lumos_queue.benchmarks.wordmath.benchmark import SIZES
 
 ROOT = Path(lumos_queue.__file__).parent.parent
 NAMES = [
@@ -64,6 +65,7 @@ def test_the_package_says_that_it_is_typed():
 def test_the_example_of_a_name_runs(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path / "home"))
+    monkeypatch.setitem(SIZES, "train", 200)  # to generate all of it takes ten seconds
     found = getattr(lumos_queue, name)
     examples = doctest.DocTestParser().get_doctest(inspect.getdoc(found) or "", {}, name, None, None)
     assert examples.examples, f"{name} has no example"

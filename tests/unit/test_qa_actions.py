@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 
 import pytest
 
@@ -19,6 +18,7 @@ from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.notation import read_actions
 from lumos_queue.records import Execution, Task
+from tests.cpu_limit import cpu_limit
 from tests.qa_question import TASK, WALK
 
 
@@ -165,12 +165,11 @@ def test_paragraphs_are_retrieved_under_both_names_from_several_variables_and_fr
     ],
 )
 def test_what_is_wrong_is_said_in_the_execution(text, status):
-    started = time.monotonic()
-    [execution], prompts = run(text)
+    with cpu_limit(5):
+        [execution], prompts = run(text)
     assert execution.status == status
     assert execution.message
     assert not prompts
-    assert time.monotonic() - started < 5
 
 
 def test_instructions_in_questions_and_pages_stay_data():

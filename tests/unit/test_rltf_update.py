@@ -5,9 +5,6 @@ from __future__ import annotations
 import math
 
 import pytest
-import torch
-from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from lumos_queue.endpoints.token_constraint import TokenConstraint
 from lumos_queue.errors import DivergedFit, SpecError
@@ -15,11 +12,7 @@ from lumos_queue.experts.plan_constraint import PlanConstraint
 from lumos_queue.training.engine.checkpoints import checkpoint_of
 from lumos_queue.training.engine.spec import LoraShape
 from lumos_queue.training.recipes.rltf import RltfSpec
-from lumos_queue.training.rltf.checkpoint import begin_fit, load_fit, load_policy
-from lumos_queue.training.rltf.policy import AskEncoder, read_logits, score_replies
 from lumos_queue.training.rltf.rollouts import RolloutAsk, RolloutBatch, RolloutEpisode
-from lumos_queue.training.rltf.update import step_fit
-from lumos_queue.training.rltf.work import prepare, run_item
 from tests.tiny_planners import gold_rollouts, planner_prompt, tiny_recipe, write_planner, write_t5_planner
 
 REWARDS = {20: 1.0, 110: 0.25, 120: -1.0, 180: 0.5, 106: 0.75}
@@ -38,6 +31,8 @@ def t5_planner(tmp_path_factory):
 
 def hand_written_logprob(model, tokenizer, ask, apart=False):
     """log P of a reply token by token: the logits of each place from a pass of its own, renormalised in float64."""
+    import torch
+
     prompt = tokenizer(ask.prompt, add_special_tokens=True)["input_ids"]
     if ask.constraint is None:
         whole = tokenizer(ask.prompt + ask.reply, add_special_tokens=True)["input_ids"]
@@ -62,11 +57,18 @@ def hand_written_logprob(model, tokenizer, ask, apart=False):
 
 
 def encoder(tokenizer, apart=False):
+    from lumos_queue.training.rltf.policy import AskEncoder
+
     return AskEncoder(tokenizer, bos=True, encoder_decoder=apart)
 
 
 @pytest.mark.parametrize("kind", ["causal", "encoder-decoder"])
 def test_log_probabilities_are_those_of_a_naive_computation(kind, planner, t5_planner):
+    from transformers import AutoTokenizer
+
+    from lumos_queue.training.rltf.checkpoint import load_policy
+    from lumos_queue.training.rltf.policy import read_logits, score_replies
+
     folder, apart = (planner, False) if kind == "causal" else (t5_planner, True)
     tokenizer, model = AutoTokenizer.from_pretrained(folder), load_policy(folder)
     asks = [one.asks[0] for one in gold_rollouts(REWARDS).episodes] + [FREE]
@@ -78,12 +80,19 @@ def test_log_probabilities_are_those_of_a_naive_computation(kind, planner, t5_pl
         )
 
 
-@pytest.mark.parametrize("precision", [torch.float32, torch.float64])
+@pytest.mark.parametrize("double", [False, True], ids=["float32", "float64"])
 @pytest.mark.parametrize("kind", ["causal", "encoder-decoder"])
-def test_a_step_is_the_hand_written_step(kind, precision, planner, t5_planner):
+def test_a_step_is_the_hand_written_step(kind, double, planner, t5_planner):
     """In float32 the gradients are compared: AdamW's first steps turn the last bit of a gradient near 0 into its sign,
     and so into a whole step. In float64, norms still compute in float32: their last bits are 1e-4 of a step where a
     gradient is as small as AdamW's epsilon. T5 computes parts in float32 whatever it is given."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+
+    from lumos_queue.training.rltf.checkpoint import begin_fit, load_policy
+    from lumos_queue.training.rltf.update import step_fit
+
+    precision = torch.float64 if double else torch.float32
     folder, apart = (planner, False) if kind == "causal" else (t5_planner, True)
     spec = RltfSpec(rate=0.001, warm_up=0.0, weight_decay=0.02, clip=0.5)
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -124,6 +133,12 @@ def test_a_step_is_the_hand_written_step(kind, precision, planner, t5_planner):
 
 
 def test_entropy_and_divergence_are_those_of_the_choices_that_were_allowed(planner):
+    import torch
+    from transformers import AutoTokenizer
+
+    from lumos_queue.training.rltf.checkpoint import load_policy
+    from lumos_queue.training.rltf.policy import read_logits, score_replies
+
     tokenizer, policy = AutoTokenizer.from_pretrained(planner), load_policy(planner)
     other = load_policy(planner)
     with torch.no_grad():
@@ -148,6 +163,12 @@ def test_entropy_and_divergence_are_those_of_the_choices_that_were_allowed(plann
 
 
 def test_a_reward_above_the_baseline_makes_a_plan_likelier_and_one_below_it_less(planner, tmp_path):
+    import torch
+    from transformers import AutoTokenizer
+
+    from lumos_queue.training.rltf.checkpoint import load_policy
+    from lumos_queue.training.rltf.work import prepare, run_item
+
     recipe = tiny_recipe(planner, tmp_path / "fit")
     prepare(recipe)
     rollouts = gold_rollouts({20: 1.0, 110: -1.0})
@@ -163,6 +184,12 @@ def test_a_reward_above_the_baseline_makes_a_plan_likelier_and_one_below_it_less
 
 
 def test_a_window_is_found_again_and_not_learnt_twice(planner, tmp_path):
+    import torch
+    from safetensors.torch import load_file
+
+    from lumos_queue.training.rltf.checkpoint import load_fit
+    from lumos_queue.training.rltf.work import prepare, run_item
+
     recipe = tiny_recipe(planner, tmp_path / "fit", shuffle=True)
     prepare(recipe)
     first = gold_rollouts(REWARDS)
@@ -181,6 +208,8 @@ def test_a_window_is_found_again_and_not_learnt_twice(planner, tmp_path):
 
 def test_a_fit_that_begins_again_keeps_no_checkpoint_of_before(planner, tmp_path):
     """Only the newest stay: those of the earlier job would be the newest."""
+    from lumos_queue.training.rltf.work import prepare, run_item
+
     recipe = tiny_recipe(planner, tmp_path / "fit")
     prepare(recipe)
     for step in (1, 2, 3):
@@ -191,6 +220,12 @@ def test_a_fit_that_begins_again_keeps_no_checkpoint_of_before(planner, tmp_path
 
 
 def test_an_adapter_learns_and_is_served_merged(planner, tmp_path):
+    import torch
+    from transformers import AutoTokenizer
+
+    from lumos_queue.training.rltf.checkpoint import load_fit, load_policy
+    from lumos_queue.training.rltf.work import prepare, run_item
+
     recipe = tiny_recipe(planner, tmp_path / "fit", lora=LoraShape(rank=4, alpha=8, dropout=0.0), rate=0.05)
     prepare(recipe)
     for step in (1, 2):
@@ -205,6 +240,8 @@ def test_an_adapter_learns_and_is_served_merged(planner, tmp_path):
 
 
 def test_rewards_that_are_all_equal_are_told_of_and_do_no_harm(planner, tmp_path):
+    from lumos_queue.training.rltf.work import prepare, run_item
+
     recipe = tiny_recipe(planner, tmp_path / "fit")
     prepare(recipe)
     for step in (1, 2):
@@ -215,6 +252,8 @@ def test_rewards_that_are_all_equal_are_told_of_and_do_no_harm(planner, tmp_path
 
 
 def test_a_reward_that_is_no_number_is_refused(planner, tmp_path):
+    from lumos_queue.training.rltf.work import prepare, run_item
+
     recipe = tiny_recipe(planner, tmp_path / "fit")
     prepare(recipe)
     for reward in (math.nan, math.inf):
@@ -224,6 +263,12 @@ def test_a_reward_that_is_no_number_is_refused(planner, tmp_path):
 
 
 def test_weights_that_are_no_numbers_pause_the_fit(planner, tmp_path):
+    import torch
+    from transformers import AutoTokenizer
+
+    from lumos_queue.training.rltf.checkpoint import begin_fit, load_policy
+    from lumos_queue.training.rltf.update import step_fit
+
     spec = RltfSpec()
     fit = begin_fit(spec, load_policy(planner))
     with torch.no_grad():
@@ -234,6 +279,11 @@ def test_weights_that_are_no_numbers_pause_the_fit(planner, tmp_path):
 
 
 def test_rollouts_of_other_weights_are_refused(planner):
+    from transformers import AutoTokenizer
+
+    from lumos_queue.training.rltf.checkpoint import begin_fit, load_policy
+    from lumos_queue.training.rltf.update import step_fit
+
     spec, tokenizer = RltfSpec(), AutoTokenizer.from_pretrained(planner)
     ask = gold_rollouts({20: 1.0}).episodes[0].asks[0]
     right = float(hand_written_logprob(load_policy(planner), tokenizer, ask))
@@ -249,6 +299,8 @@ def test_rollouts_of_other_weights_are_refused(planner):
 
 
 def test_a_checkpoint_of_another_registry_is_refused(planner, tmp_path):
+    from lumos_queue.training.rltf.work import prepare, run_item
+
     recipe = tiny_recipe(planner, tmp_path / "fit")
     prepare(recipe)
     rollouts = gold_rollouts({20: 1.0})
@@ -261,6 +313,8 @@ def test_a_checkpoint_of_another_registry_is_refused(planner, tmp_path):
 
 
 def test_a_plan_that_was_not_allowed_is_refused(planner):
+    from transformers import AutoTokenizer
+
     tokenizer = AutoTokenizer.from_pretrained(planner)
     ask = gold_rollouts({20: 1.0}).episodes[0].asks[0]
     with pytest.raises(SpecError, match="is not one that was allowed"):

@@ -16,6 +16,7 @@ import pytest
 from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.util import sandbox
 from lumos_queue.util.sandbox import Sandbox, serve
+from tests.services import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MODULE = "tests.unit.test_sandbox"
@@ -89,12 +90,10 @@ def test_the_child_writes_no_files(box, tmp_path):
 
 
 def test_a_request_past_its_processor_time_is_killed_and_the_next_one_is_served(box):
-    started = time.process_time()
     first = ask(box)["pid"]
     assert kind_of_failure(box, "spin", 0.3) == "timeout"
     assert gone(first)
     assert ask(box)["pid"] != first
-    assert time.process_time() - started < 5
 
 
 def test_waiting_is_not_working(box):
@@ -162,10 +161,7 @@ def test_a_sandbox_that_is_forgotten_leaves_no_process_behind():
     forgotten = Sandbox(MODULE)
     pid = ask(forgotten)["pid"]
     del forgotten
-    deadline = time.monotonic() + 10
-    while not gone(pid) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert gone(pid)
+    wait_until(lambda: gone(pid), "the child ends", 60)
 
 
 def test_two_threads_with_their_own_event_loops_share_a_sandbox(box):
@@ -214,10 +210,7 @@ def test_the_child_ends_when_its_parent_is_killed():
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment) as parent:
         child = int(parent.stdout.readline())
         parent.kill()
-    deadline = time.monotonic() + 10
-    while _running(child) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not _running(child)
+    wait_until(lambda: not _running(child), "the child ends", 60)
 
 
 def _running(pid: int) -> bool:

@@ -13,13 +13,11 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.candidates import choose_reply
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.search import FoundReply, SearchRequest, SearchResult
+from lumos_queue.endpoints.token_constraint import TokenConstraint
 from lumos_queue.errors import EpisodeError, SpecError
 from tests.finite_texts import STEPS, FiniteTexts
-
-torch = pytest.importorskip("torch")
-from lumos_queue.endpoints.token_constraint import TokenConstraint  # noqa: E402
-from tests.tiny_model import make_tiny_model  # noqa: E402
-from tests.tiny_t5 import make_tiny_t5  # noqa: E402
+from tests.tiny_model import make_tiny_model
+from tests.tiny_t5 import make_tiny_t5
 
 SETTINGS = SimpleNamespace(request_seconds=60.0, request_retries=0, api_keys=None, endpoint_hosts="", concurrency=64)
 PROMPT = "<|user|>\nGiven noisy image, how to return the regular image step by step?\n<|assistant|>\n"
@@ -36,6 +34,7 @@ def folder(request, tmp_path_factory):
 @pytest.fixture(scope="module")
 def plain(folder):
     """Tokenizer and model as transformers itself loads them, and whether an encoder reads the prompt."""
+    import torch
     from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
     encodes = (folder / "spiece.model").exists()
@@ -66,6 +65,8 @@ def ask(folder, sampling=None, seed=0, constraint=STEPS, n=1):
 
 def logits_of(plain, tokens):
     """Those before each of the reply's tokens: [tokens, vocabulary]."""
+    import torch
+
     tokenizer, model, encodes = plain
     prompt = tokenizer(PROMPT)["input_ids"]
     with torch.no_grad():

@@ -14,7 +14,6 @@ from lumos_queue.actions.qa.interface import QaActions
 from lumos_queue.commands import Ask, Do
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.chat import chat_messages
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import run_episode
 from lumos_queue.errors import SpecError
@@ -161,6 +160,8 @@ def test_shots_put_them_before_prompts_that_are_otherwise_as_without(name, frami
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_a_chat_server_is_sent_them_as_turns(name):
+    from lumos_queue.endpoints.chat import chat_messages
+
     for text in SHOWN[name]("maths", "train").values():
         messages = chat_messages(f"{text}<|user|>\nHow many?\n<|assistant|>\n")
         assert len(messages) > 2 * SHOTS

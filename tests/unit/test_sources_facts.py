@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from lumos_queue.rationales.questions.closing import answer_follows
 from lumos_queue.rationales.questions.facts import find_answer
 from lumos_queue.rationales.questions.matching import find, occurs, same_word
 from lumos_queue.rationales.questions.spans import compare_spans, dates, names, quantities
+from tests.cpu_limit import cpu_limit
 
 FACTS = [
     "Ann Berg was born in 1845.",
@@ -181,10 +180,9 @@ def test_phrases_are_whole_words_in_any_case():
 
 
 def test_hostile_texts_take_no_time():
-    start = time.process_time()
-    for part in ["1", "1, ", "A. ", "a ", "(", "What is ", "one hundred ", "1 to ", "-"]:
-        text = part * 10**5
-        assert find_answer(text, [text]) is None and find_answer("What is ink made of?", [text, "Ink."]) is None
-        dates(text), quantities(text), names(text)
-        assert answer_follows(text, [text], "Yes") in (None, False)
-    assert time.process_time() - start < 20
+    with cpu_limit(20):
+        for part in ["1", "1, ", "A. ", "a ", "(", "What is ", "one hundred ", "1 to ", "-"]:
+            text = part * 10**5
+            assert find_answer(text, [text]) is None and find_answer("What is ink made of?", [text, "Ink."]) is None
+            dates(text), quantities(text), names(text)
+            assert answer_follows(text, [text], "Yes") in (None, False)

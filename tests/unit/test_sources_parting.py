@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from lumos_queue.rationales.questions.bridges import TitledPage, find_bridge
 from lumos_queue.rationales.questions.comparisons import find_sides
 from lumos_queue.rationales.questions.relations import is_person
+from tests.cpu_limit import cpu_limit
 
 INK = TitledPage("The Ink Song", "The Ink Song is a 1901 song by the singer Ann Berg, recorded in Ahr for Acme.")
 ANN = TitledPage(
@@ -143,11 +142,10 @@ def test_roles_are_somebodys():
 
 
 def test_hostile_questions_take_no_time():
-    start = time.process_time()
-    for part in ("the a ", "the singer who ", "of The ", "x", "Ann or Bob ", "which ", "(", "Ann Berg "):
-        question = (part * 600)[:600]
-        find_bridge(question, (INK, ANN), "The Quill")
-        find_bridge(part * 10**5, (INK, ANN), "The Quill")
-        find_sides(question, ["Ann", "Bob"], [part * 10**4] * 2, "Ann")
-        find_sides(part * 10**5, ["Ann", "Bob"], [part * 10**4] * 2, "Ann")
-    assert time.process_time() - start < 30
+    with cpu_limit(30):
+        for part in ("the a ", "the singer who ", "of The ", "x", "Ann or Bob ", "which ", "(", "Ann Berg "):
+            question = (part * 600)[:600]
+            find_bridge(question, (INK, ANN), "The Quill")
+            find_bridge(part * 10**5, (INK, ANN), "The Quill")
+            find_sides(question, ["Ann", "Bob"], [part * 10**4] * 2, "Ann")
+            find_sides(part * 10**5, ["Ann", "Bob"], [part * 10**4] * 2, "Ann")

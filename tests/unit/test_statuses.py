@@ -13,6 +13,7 @@ from lumos_queue.endpoints.statuses import CAUSES, explain
 from lumos_queue.endpoints.tgi import Tgi
 from lumos_queue.errors import EndpointDown, EpisodeError, SpecError, Undecided
 from tests.fake_endpoint import FakeEndpoint
+from tests.loop_wait import loop_until
 from tests.unit.test_endpoints_replicas import GREEDY
 
 RETRIED = {408, 424, 425, 429, *range(500, 600)}
@@ -97,7 +98,7 @@ def soon(monkeypatch):
 
 def run(work, *servers, **settings):
     """`work` with an endpoint of these servers."""
-    values = {"request_seconds": 5.0, "request_retries": 2, "api_keys": None, "endpoint_hosts": ""}
+    values = {"request_seconds": 30.0, "request_retries": 2, "api_keys": None, "endpoint_hosts": ""}
     values |= {"concurrency": 64} | settings
     url = "tgi://" + ",".join(f"127.0.0.1:{server.port}" for server in servers)
 
@@ -152,7 +153,7 @@ def test_a_wrong_request_among_others_is_its_own_fault(soon):
                 await ask(endpoint, ["p"] * 4)
 
         going = asyncio.create_task(others())
-        await asyncio.sleep(0.1)
+        await loop_until(lambda: server.count >= 8, "the first four are answered")
         (failure,) = await ask(endpoint, ["wrong"], "wrong")
         going.cancel()
         return failure, endpoint._client.replicas.all[0].out
@@ -171,8 +172,9 @@ def test_what_drains_after_an_outage_began_is_no_evidence(soon):
         latencies = [0.1, 0.2, 0.3, 0.4, 0.5]
         draining = []
         for at, server.latency in enumerate(latencies):
+            arrived = server.count + 1
             draining.append(asyncio.create_task(ask(endpoint, ["p"], f"drains{at}")))
-            await asyncio.sleep(0.01)
+            await loop_until(lambda: server.count == arrived, "it has come, or it would be refused too")  # noqa: B023
         server.mode = "404"
         refused = await ask(endpoint, ["p"])
         return refused, [one for task in draining for one in await task]

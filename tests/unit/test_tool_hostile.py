@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from lumos_queue.endpoints.chat import chat_messages
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.task_state import TaskState, read_record
 from lumos_queue.prompts.three_lines import Reply, read_reply, write_reply
@@ -40,6 +39,8 @@ class Bare(Scripted):
 
 
 def turns(prompt: str) -> list[str]:
+    from lumos_queue.endpoints.chat import chat_messages
+
     return [message["role"] for message in chat_messages(prompt)]
 
 

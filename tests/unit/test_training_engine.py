@@ -6,22 +6,19 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-import torch
-from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from lumos_queue.errors import DivergedFit, SpecError
 from lumos_queue.models.tokens import prepare_tokenizer
-from lumos_queue.training.engine import window as windows
 from lumos_queue.training.engine.checkpoints import SEAL, checkpoint_of, read_seal
-from lumos_queue.training.engine.export import export_fit
 from lumos_queue.training.engine.spec import ADAMW, BF16, FitSpec, LoraShape
-from lumos_queue.training.engine.window import FitWindow, run_window
-from lumos_queue.training.report import pause_reason
 from tests.tiny_fits import own_tokenizer, small_spec, write_fit, write_llama
 from tests.tiny_llama import make_tiny_llama
+
+if TYPE_CHECKING:
+    from lumos_queue.training.engine.window import FitWindow
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +66,8 @@ CASES = {
     "case", [one if one == "bfloat16" else pytest.param(one, marks=pytest.mark.long) for one in CASES]
 )
 def test_four_windows_give_the_weights_and_the_curve_of_one_bit_for_bit(case, folder, tmp_path):
+    from lumos_queue.training.engine.window import run_window
+
     spec = small_spec(folder, **CASES[case])
     whole = run_window(spec, tmp_path / "whole", 0, 15)
     parts = [run_window(spec, tmp_path / "parts", *ends) for ends in ((0, 4), (4, 5), (5, 12), (12, 15))]
@@ -80,6 +79,8 @@ def test_four_windows_give_the_weights_and_the_curve_of_one_bit_for_bit(case, fo
 
 @pytest.mark.parametrize("checkpointing", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_adapters_too_are_the_same_however_they_are_cut(llama, checkpointing, tmp_path):
+    from lumos_queue.training.engine.window import run_window
+
     spec = replace(llama, gradient_checkpointing=checkpointing, precision=BF16, micro_batch=2)
     whole = run_window(spec, tmp_path / "whole", 0, 15)
     parts = [run_window(spec, tmp_path / "parts", *ends) for ends in ((0, 5), (5, 7), (7, 15))]
@@ -89,6 +90,10 @@ def test_adapters_too_are_the_same_however_they_are_cut(llama, checkpointing, tm
 
 
 def test_an_adapter_holds_the_new_rows_and_nothing_else_of_the_base(llama, tmp_path):
+    from safetensors.torch import load_file
+
+    from lumos_queue.training.engine.window import run_window
+
     done = run_window(llama, tmp_path, 0, 2)
     tensors = load_file(done.checkpoint / "adapter_model.safetensors")
     rows = {name: value.shape for name, value in tensors.items() if "lora" not in name}
@@ -97,6 +102,8 @@ def test_an_adapter_holds_the_new_rows_and_nothing_else_of_the_base(llama, tmp_p
 
 
 def test_a_window_that_was_done_before_is_read_from_its_seal(folder, tmp_path):
+    from lumos_queue.training.engine.window import run_window
+
     spec = small_spec(folder)
     first = run_window(spec, tmp_path, 0, 3)
     written = (first.checkpoint / SEAL).stat().st_mtime_ns
@@ -105,6 +112,8 @@ def test_a_window_that_was_done_before_is_read_from_its_seal(folder, tmp_path):
 
 
 def test_a_damaged_checkpoint_is_found_and_its_steps_are_done_again(folder, tmp_path):
+    from lumos_queue.training.engine.window import run_window
+
     spec = small_spec(folder)
     for start in (0, 2, 4):
         whole = run_window(spec, tmp_path / "whole", start, start + 2)
@@ -119,6 +128,8 @@ def test_a_damaged_checkpoint_is_found_and_its_steps_are_done_again(folder, tmp_
 
 
 def test_a_half_written_checkpoint_counts_for_nothing(folder, tmp_path):
+    from lumos_queue.training.engine.window import run_window
+
     spec = small_spec(folder)
     whole = run_window(spec, tmp_path / "whole", 0, 4)
     run_window(spec, tmp_path / "cut", 0, 2)
@@ -130,6 +141,8 @@ def test_a_half_written_checkpoint_counts_for_nothing(folder, tmp_path):
 
 
 def test_a_checkpoint_of_another_fit_is_not_gone_on_from(folder, tmp_path):
+    from lumos_queue.training.engine.window import run_window
+
     run_window(small_spec(folder), tmp_path, 0, 2)
     other = run_window(small_spec(folder, seed=1), tmp_path, 2, 4)
     assert "is of another fit" in other.notes[0]
@@ -137,6 +150,8 @@ def test_a_checkpoint_of_another_fit_is_not_gone_on_from(folder, tmp_path):
 
 
 def test_the_two_newest_checkpoints_are_kept(folder, tmp_path):
+    from lumos_queue.training.engine.window import run_window
+
     spec = small_spec(folder)
     for start in range(4):
         run_window(spec, tmp_path, start, start + 1)
@@ -144,12 +159,16 @@ def test_the_two_newest_checkpoints_are_kept(folder, tmp_path):
 
 
 def test_a_fit_learns(folder, tmp_path):
+    from lumos_queue.training.engine.window import run_window
+
     spec = small_spec(folder, epochs=12, dropout=0.0)
     losses = [run_window(spec, tmp_path, start, start + 20).dev_loss for start in (0, 20, 40)]
     assert losses[2] < losses[1] < losses[0] - 0.3
 
 
 def test_a_loss_that_is_not_a_number_ends_the_window_and_leaves_the_checkpoint(folder, tmp_path):
+    from lumos_queue.training.engine.window import run_window
+
     spec = small_spec(folder, optimizer=ADAMW, rate=1e30)
     with pytest.raises(DivergedFit, match=r"step \d+: the loss is .*, its gradient's norm nan"):
         run_window(spec, tmp_path, 0, 10)
@@ -161,6 +180,9 @@ def test_a_loss_that_is_not_a_number_ends_the_window_and_leaves_the_checkpoint(f
     [(2.27, 0.034, True), (0.5, 0.034, False), (0.6, 0.09, True), (3.0, 1.1, False), (3.4, 1.1, True), (1, None, 0)],
 )  # fmt: skip
 def test_a_relapse_pauses_the_job(now, best, pauses, tmp_path):
+    from lumos_queue.training.engine.window import FitWindow
+    from lumos_queue.training.report import pause_reason
+
     reason = pause_reason(FitWindow(tmp_path, (), now, best, 1, 1, 1.0, ()))
     assert bool(reason) == pauses
     if pauses:
@@ -168,6 +190,8 @@ def test_a_relapse_pauses_the_job(now, best, pauses, tmp_path):
 
 
 def test_the_best_development_loss_is_that_of_all_windows_before(folder, tmp_path):
+    from lumos_queue.training.engine.window import run_window
+
     spec = small_spec(folder)
     seen = [run_window(spec, tmp_path, start, start + 5) for start in (0, 5, 10)]
     assert seen[0].best_dev_loss is None  # that of random weights says nothing
@@ -175,6 +199,11 @@ def test_the_best_development_loss_is_that_of_all_windows_before(folder, tmp_pat
 
 
 def test_out_of_memory_halves_the_forward_pass_and_doubles_the_accumulation(folder, tmp_path, monkeypatch):
+    import torch
+
+    from lumos_queue.training.engine import window as windows
+    from lumos_queue.training.engine.window import run_window
+
     spec = small_spec(folder, micro_batch=8)
     real, sizes = windows.train_steps, []
 
@@ -193,6 +222,12 @@ def test_out_of_memory_halves_the_forward_pass_and_doubles_the_accumulation(fold
 
 
 def test_an_exported_model_is_loaded_by_transformers_and_computes_the_same(folder, tmp_path):
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from lumos_queue.training.engine.export import export_fit
+    from lumos_queue.training.engine.window import run_window
+
     spec = small_spec(folder)
     run_window(spec, tmp_path / "fit", 0, 3)
     made = export_fit(spec, tmp_path / "fit", 3, tmp_path / "model", {"builds": ["b"]})
@@ -208,6 +243,8 @@ def test_an_exported_model_is_loaded_by_transformers_and_computes_the_same(folde
 
 
 def test_a_tied_base_in_shards_is_trained_as_a_whole(tmp_path):
+    from lumos_queue.training.engine.window import run_window
+
     tokenizer = own_tokenizer()
     write_fit(tmp_path, tokenizer)
     base = write_llama(tmp_path / "base", tokenizer, tied=True, shards="20KB")
@@ -218,6 +255,10 @@ def test_a_tied_base_in_shards_is_trained_as_a_whole(tmp_path):
 
 
 def test_a_pickle_in_place_of_a_checkpoint_is_not_run(folder, tmp_path):
+    import torch
+
+    from lumos_queue.training.engine.window import run_window
+
     spec = small_spec(folder)
     run_window(spec, tmp_path, 0, 1)
     ran = tmp_path / "ran"
@@ -251,6 +292,10 @@ def test_the_steps_are_those_of_the_epochs():
 
 
 def test_a_truncated_base_is_refused_where_it_is_loaded(tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    from lumos_queue.training.engine.window import run_window
+
     tokenizer = own_tokenizer()
     write_fit(tmp_path, tokenizer)
     base = write_llama(tmp_path / "base", tokenizer)
@@ -262,5 +307,7 @@ def test_a_truncated_base_is_refused_where_it_is_loaded(tmp_path):
 
 
 def test_a_seal_names_every_file(folder, tmp_path):
+    from lumos_queue.training.engine.window import run_window
+
     done = run_window(small_spec(folder), tmp_path, 0, 1)
     assert set(read_seal(done.checkpoint)["files"]) == {path.name for path in done.checkpoint.iterdir()} - {SEAL}

@@ -7,17 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from safetensors.torch import load_file
 
 from lumos_queue.models.folders import models_folder
 from lumos_queue.models.tokens import prepare_tokenizer
 from lumos_queue.prompts.conversations import Conversation
-from lumos_queue.training.engine.data import IGNORED, EncodedConversations, pad_right, write_examples
-from lumos_queue.training.engine.masks import encode
-from lumos_queue.training.engine.model import load_model
 from lumos_queue.training.engine.spec import ADAMW
-from lumos_queue.training.engine.window import run_window
 from tests.tiny_fits import conversation, own_tokenizer, random_conversation, small_spec, write_fit, write_llama
 from tests.tiny_llama import make_tiny_llama
 
@@ -60,6 +54,8 @@ def by_prefixes(said: Conversation, tokenizer) -> tuple[list[int], list[bool]]:
 
 
 def test_ids_and_mask_are_those_of_prefix_counts(tokenizer):
+    from lumos_queue.training.engine.masks import encode
+
     source = random.Random(11)
     for _ in range(1000):
         said = random_conversation(source)
@@ -80,6 +76,8 @@ def test_encoding_by_parts_gives_other_tokens_for_llama(tmp_path):
 
 
 def test_only_replies_are_learnt_with_their_end_and_the_line_break_after_it():
+    from lumos_queue.training.engine.masks import encode
+
     tokenizer = own_tokenizer()
     example, _ = encode(conversation(3), tokenizer, 100)
     said = tokenizer.decode(example.ids[example.learnt].tolist())
@@ -87,6 +85,8 @@ def test_only_replies_are_learnt_with_their_end_and_the_line_break_after_it():
 
 
 def test_a_conversation_is_cut_at_the_limit_and_left_out_without_a_reply():
+    from lumos_queue.training.engine.masks import encode
+
     tokenizer = own_tokenizer()
     whole, _ = encode(conversation(3), tokenizer, 100)
     cut, was_longer = encode(conversation(3), tokenizer, len(whole.ids) - 3)
@@ -97,6 +97,9 @@ def test_a_conversation_is_cut_at_the_limit_and_left_out_without_a_reply():
 
 
 def test_examples_come_back_as_they_were_written(tmp_path):
+    from lumos_queue.training.engine.data import IGNORED, EncodedConversations, pad_right, write_examples
+    from lumos_queue.training.engine.masks import encode
+
     tokenizer = own_tokenizer()
     examples = [encode(conversation(number), tokenizer, 100)[0] for number in range(5)]
     assert write_examples(examples, tmp_path / "some.safetensors") == 5
@@ -118,6 +121,13 @@ def test_examples_come_back_as_they_were_written(tmp_path):
 @pytest.mark.parametrize("micro_batch", [8, 4])
 def test_one_step_is_that_of_plain_pytorch(micro_batch, tmp_path: Path):
     """The mean over each micro-batch's assistant tokens, averaged over the micro-batches (spec 3.5), clipped, AdamW."""
+    import torch
+    from safetensors.torch import load_file
+
+    from lumos_queue.training.engine.data import IGNORED, EncodedConversations
+    from lumos_queue.training.engine.model import load_model
+    from lumos_queue.training.engine.window import run_window
+
     tokenizer = own_tokenizer()
     write_fit(tmp_path, tokenizer, rows=8)
     base = write_llama(tmp_path / "base", tokenizer)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-import torch
-
-from lumos_queue.training.engine.optimizers import Muon, orthogonalize
 
 
 @pytest.mark.parametrize("shape", [(64, 192), (192, 64), (64, 64)])
 def test_updates_are_those_of_torch_up_to_the_rounding_of_bfloat16(shape):
+    import torch
+
+    from lumos_queue.training.engine.optimizers import Muon
+
     torch.manual_seed(0)
     start = torch.randn(shape)
     mine, theirs = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.clone())
@@ -25,12 +26,20 @@ def test_updates_are_those_of_torch_up_to_the_rounding_of_bfloat16(shape):
 
 
 def test_singular_values_become_about_one():
+    import torch
+
+    from lumos_queue.training.engine.optimizers import orthogonalize
+
     torch.manual_seed(0)
     found = torch.linalg.svdvals(orthogonalize(torch.randn(48, 96) * 30))
     assert found.min() > 0.3 and found.max() < 1.3
 
 
 def test_a_parameter_without_a_gradient_stays_and_a_closure_is_refused():
+    import torch
+
+    from lumos_queue.training.engine.optimizers import Muon
+
     matrix = torch.nn.Parameter(torch.ones(4, 4))
     optimizer = Muon([matrix], rate=0.1, momentum=0.9, weight_decay=0.1)
     optimizer.step()

@@ -6,9 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import load_file
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from lumos_queue.endpoints.model_folder import check_folder
 from lumos_queue.errors import SpecError
@@ -16,13 +13,9 @@ from lumos_queue.models.merge import merge_adapter
 from lumos_queue.prompts.conversations import Conversation, write_conversations
 from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.training.base_check import check_base
-from lumos_queue.training.engine.data import EncodedConversations
-from lumos_queue.training.engine.model import load_model
 from lumos_queue.training.engine.spec import ADAMW, MUON, FitSpec, LoraShape
-from lumos_queue.training.engine.window import FitWindow, run_window
 from lumos_queue.training.recipes.registry import run_item
 from lumos_queue.training.recipes.sft import Sft, sft
-from lumos_queue.training.sft import spec_of
 from tests.tiny_flan_t5 import make_tiny_flan_t5
 from tests.unit.test_training_engine import curve, weights
 
@@ -56,6 +49,8 @@ def recipe(build: Path, base: Path, folder: Path, **values) -> Sft:
 
 def prepared(made: Sft) -> FitSpec:
     """The fit's own specification, its conversations encoded."""
+    from lumos_queue.training.sft import spec_of
+
     made_counts = run_item(made, {"do": "prepare"}).output["counts"]
     assert made_counts["train: left out, more than one reply"] == 1 and made_counts["train: conversations"] == 24
     return replace(spec_of(made), micro_batch=3)
@@ -63,6 +58,9 @@ def prepared(made: Sft) -> FitSpec:
 
 def loss_by_hand(folder: Path, rows: list[Conversation]) -> float:
     """Of the folder's model, from texts and weights alone: labels shifted, the end token learnt, no padding."""
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32).eval()
     total, count = 0.0, 0
@@ -78,6 +76,9 @@ def loss_by_hand(folder: Path, rows: list[Conversation]) -> float:
 
 
 def test_the_loss_of_a_step_is_the_mean_over_the_tokens_of_the_replies(build, base, tmp_path):
+    from lumos_queue.training.engine.data import EncodedConversations
+    from lumos_queue.training.engine.window import run_window
+
     spec = replace(prepared(recipe(build, base, tmp_path / "fit", steps=1)), batch=24, micro_batch=24)
     done = run_window(spec, tmp_path / "windows", 0, 1)
     loss = loss_by_hand(base, ROWS[:24])
@@ -89,6 +90,8 @@ def test_the_loss_of_a_step_is_the_mean_over_the_tokens_of_the_replies(build, ba
     "case", ["adamw", *(pytest.param(one, marks=pytest.mark.long) for one in ("muon", "bf16", "adapters", "dropout"))]
 )
 def test_windows_give_the_weights_and_the_curve_of_one_bit_for_bit(case, build, base, tmp_path):
+    from lumos_queue.training.engine.window import FitWindow, run_window
+
     spec = prepared(recipe(build, base, tmp_path / "fit", steps=10))
     changes = {
         "adamw": {}, "muon": {"optimizer": MUON, "other_rate": 0.002}, "bf16": {"precision": "bf16"},
@@ -106,6 +109,10 @@ def test_windows_give_the_weights_and_the_curve_of_one_bit_for_bit(case, build, 
 
 
 def test_the_rate_of_a_fit_takes_the_place_of_the_models_own_dropout(build, base, tmp_path):
+    import torch
+
+    from lumos_queue.training.engine.model import load_model
+
     spec = prepared(recipe(build, base, tmp_path / "fit"))
     for rate in (0.0, 0.3):
         drops = {m.p for m in load_model(replace(spec, dropout=rate)).modules() if isinstance(m, torch.nn.Dropout)}
@@ -113,6 +120,9 @@ def test_the_rate_of_a_fit_takes_the_place_of_the_models_own_dropout(build, base
 
 
 def test_the_model_is_exported_and_has_the_loss_it_was_fitted_to(build, base, tmp_path):
+    import torch
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
     made = recipe(build, base, tmp_path / "fit", steps=40, window=40, rate=0.02)
     results = [run_item(made, window) for window in made.windows()]
     [dev_loss] = [one.output["dev_loss"] for one in results if "dev_loss" in one.output]
@@ -131,6 +141,11 @@ def test_the_model_is_exported_and_has_the_loss_it_was_fitted_to(build, base, tm
 
 
 def test_an_adapter_is_exported_and_merged_with_its_base(build, base, tmp_path):
+    from safetensors.torch import load_file
+    from transformers import AutoModelForSeq2SeqLM
+
+    from lumos_queue.training.engine.model import load_model
+
     made = recipe(build, base, tmp_path / "fit", lora=LoraShape(rank=2, targets=("q", "v")))
     for window in made.windows():
         done = run_item(made, window)
@@ -157,6 +172,8 @@ def test_bases_are_checked_tied_and_untied(base, tmp_path):
 
 
 def test_a_projection_that_is_not_there_is_named(build, base, tmp_path):
+    from lumos_queue.training.engine.model import load_model
+
     spec = prepared(recipe(build, base, tmp_path / "fit", lora=LoraShape(targets=("q_proj",))))
     with pytest.raises(SpecError, match="has no q_proj for an adapter"):
         load_model(spec)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from lumos_queue.benchmarks.openagi.splits import tasks_of
 from lumos_queue.errors import SpecError
@@ -16,7 +14,6 @@ from lumos_queue.prompts.dialogue import Turn, render
 from lumos_queue.training.engine.spec import FP32
 from lumos_queue.training.recipes.registry import run_item
 from lumos_queue.training.recipes.sft import Sft, sft
-from lumos_queue.training.scratch import symbols
 
 LABELLED = tasks_of("labelled")
 
@@ -52,6 +49,8 @@ def test_the_fit_is_one_window_of_a_small_model(build, tmp_path):
 
 
 def test_names_are_tokens_and_what_the_tasks_do_not_say_can_be_written(build, tmp_path):
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
     folder = carry_out(recipe(build, tmp_path / "fit", steps=2))
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder)
@@ -65,6 +64,8 @@ def test_names_are_tokens_and_what_the_tasks_do_not_say_can_be_written(build, tm
 
 
 def test_only_plans_of_experts_bring_their_names():
+    from lumos_queue.training.scratch import symbols
+
     assert symbols("model-synthesis") == (*PLANNABLE, "(", ")", ",")
     assert symbols("iterative") == symbols("no such formulation") == ()
 
@@ -77,6 +78,9 @@ def test_an_unknown_preset_is_refused_in_one_line(build, tmp_path):
 @pytest.mark.long
 def test_the_labelled_tasks_are_learnt_by_heart(build, tmp_path):
     """And many that it was not shown are planned as gold plans them."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
     folder = carry_out(recipe(build, tmp_path / "fit"))
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)

@@ -10,11 +10,9 @@ from dataclasses import replace
 
 import psutil
 import pytest
-from safetensors.torch import load_file
 
 from lumos_queue.errors import DivergedFit, InfrastructureError, SpecError
 from lumos_queue.training.engine.spec import ADAMW
-from lumos_queue.training.engine.window import available_ranks, run_window
 from tests.tiny_fits import own_tokenizer, small_spec, write_fit
 
 
@@ -26,6 +24,10 @@ def spec(tmp_path_factory):
 
 
 def test_two_ranks_give_the_losses_of_one(spec, tmp_path):
+    from safetensors.torch import load_file
+
+    from lumos_queue.training.engine.window import run_window
+
     one = [run_window(spec, tmp_path / "one", *ends) for ends in ((0, 7), (7, 15))]
     two = [run_window(spec, tmp_path / "two", *ends, ranks=2) for ends in ((0, 7), (7, 15))]
     for alone, shared in zip((s for w in one for s in w.steps), (s for w in two for s in w.steps), strict=True):
@@ -39,6 +41,8 @@ def test_two_ranks_give_the_losses_of_one(spec, tmp_path):
 
 @pytest.mark.long
 def test_what_a_rank_raises_is_raised_here(spec, tmp_path):
+    from lumos_queue.training.engine.window import run_window
+
     with pytest.raises(DivergedFit, match="norm nan"):
         run_window(replace(spec, rate=1e30), tmp_path / "diverged", 0, 10, ranks=2)
     with pytest.raises(SpecError, match="No encoded conversations"):
@@ -46,6 +50,8 @@ def test_what_a_rank_raises_is_raised_here(spec, tmp_path):
 
 
 def test_a_killed_rank_leaves_no_process_and_no_checkpoint(spec, tmp_path):
+    from lumos_queue.training.engine.window import run_window
+
     def kill_one() -> None:
         me = psutil.Process()
         while True:
@@ -64,6 +70,8 @@ def test_a_killed_rank_leaves_no_process_and_no_checkpoint(spec, tmp_path):
 
 
 def test_a_worker_says_how_many_ranks_it_has(spec, monkeypatch):
+    from lumos_queue.training.engine.window import available_ranks
+
     assert available_ranks(spec) == 1
     monkeypatch.setenv("LUMOS_TRAIN_RANKS", "2")
     assert available_ranks(spec) == 2

@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from safetensors.torch import load_file
-from transformers import AutoTokenizer
 
 from lumos_queue.endpoints.model_folder import check_folder, identity
 from lumos_queue.errors import BadRow, SpecError
@@ -16,14 +14,10 @@ from lumos_queue.models.merge import merge_adapter
 from lumos_queue.prompts.conversations import Conversation, read_conversations, write_conversations
 from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.settings import Settings
-from lumos_queue.training.engine.export import save_model
-from lumos_queue.training.engine.masks import encode
-from lumos_queue.training.engine.model import make_model
 from lumos_queue.training.engine.spec import LoraShape, ModelShape
 from lumos_queue.training.recipes.registry import run_item
 from lumos_queue.training.recipes.sft import Sft, files_of, find_data, sft
 from lumos_queue.training.recipes.starter import Starter
-from lumos_queue.training.tokenizer import train_tokenizer
 
 SHAPE = ModelShape(hidden=32, layers=2, heads=2, feed_forward=48, positions=64)
 
@@ -36,6 +30,10 @@ def conversation(number: int, text: str = "") -> Conversation:
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Path:
     """A folder with a model of random weights and its tokenizer."""
+    from lumos_queue.training.engine.export import save_model
+    from lumos_queue.training.engine.model import make_model
+    from lumos_queue.training.tokenizer import train_tokenizer
+
     folder = tmp_path_factory.mktemp("model")
     phrases = ["<|user|>\n", "\n<|assistant|>\n"]
     tokenizer = train_tokenizer((conversation(number).text() for number in range(60)), 300, phrases)
@@ -117,6 +115,10 @@ def test_conversations_that_are_cut_off_or_left_out_are_counted(build, model, tm
 
 def test_single_replies_are_learnt_alone_and_an_end_token_within_them_leaves_them_out(model, tmp_path):
     """As a tool agent's builds have them: a system's turn and earlier replies are of the prompt."""
+    from transformers import AutoTokenizer
+
+    from lumos_queue.training.engine.masks import encode
+
     prompt = (
         "<|system|>\nAdd numbers.\n<|user|>\nAdd 1 and 2.\n<|assistant|>\nIt is 4.</s>\n<|user|>\nNo.\n<|assistant|>\n"
     )
@@ -199,6 +201,8 @@ def test_a_folder_that_holds_something_else_is_refused_and_the_same_request_may_
 
 
 def test_the_fit_goes_on_from_the_model_it_was_given_and_learns(build, model, tmp_path):
+    from safetensors.torch import load_file
+
     made = recipe(build, model, tmp_path / "fit", steps=40, window=20, rate=0.02)
     first, second, third, last = [run_item(made, window) for window in made.windows()]
     assert set(first.output) == {"counts"}

@@ -9,8 +9,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from safetensors.torch import load_file
-from transformers import AutoTokenizer
 
 from lumos_queue.benchmarks.masked_table import masked_task
 from lumos_queue.benchmarks.mawps.benchmark import benchmark as mawps
@@ -22,7 +20,6 @@ from lumos_queue.models.merge import merge_adapter
 from lumos_queue.training.recipes.registry import run_item
 from lumos_queue.training.recipes.starter import Starter, starter
 from lumos_queue.training.starter.data import StarterData, is_dev
-from lumos_queue.training.starter.work import PHRASES
 from tests.tiny_llama import make_tiny_llama
 
 ROW = {
@@ -177,6 +174,8 @@ def small(data, folder, **values) -> Starter:
 
 @pytest.mark.long
 def test_the_one_pass_fit_starts_from_the_weights_of_the_iterative_one(data, tmp_path):
+    from safetensors.torch import load_file
+
     recipe = small(data, tmp_path / "work")
     assert [window.get("fit") for window in recipe.windows()] == [None, "iterative", "one-pass", None]
     done = [run_item(recipe, window) for window in recipe.windows()]
@@ -192,6 +191,10 @@ def test_the_one_pass_fit_starts_from_the_weights_of_the_iterative_one(data, tmp
 
 
 def test_an_adapter_of_a_base_learns_the_phrases_as_tokens(data, tmp_path):
+    from transformers import AutoTokenizer
+
+    from lumos_queue.training.starter.work import PHRASES
+
     make_tiny_llama(tmp_path / "base")
     recipe = starter(data, tmp_path / "work", tmp_path / "base", fits=("adapter",), adapter_steps=2, generated=40)
     done = [run_item(recipe, window) for window in recipe.windows()]

@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from transformers import AutoTokenizer
 
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark
@@ -19,7 +18,6 @@ from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.models.starter import STARTERS
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.training.starter.work import PHRASES
 
 STARTER = Path(__file__).resolve().parents[2] / "models" / "starter"
 
@@ -30,6 +28,10 @@ def test_the_folders_are_under_twenty_four_megabytes_together():
 
 @pytest.mark.parametrize("name", STARTERS)
 def test_the_instruction_heads_cost_one_token(name):
+    from transformers import AutoTokenizer
+
+    from lumos_queue.training.starter.work import PHRASES
+
     tokenizer = AutoTokenizer.from_pretrained(STARTER / name, local_files_only=True)
     assert [len(tokenizer(phrase, add_special_tokens=False)["input_ids"]) for phrase in PHRASES] == [1] * len(PHRASES)
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from transformers import AutoTokenizer
 
 from lumos_queue.prompts.conversations import Conversation
 from lumos_queue.prompts.dialogue import ASSISTANT, USER, Dialogue, Turn, render
 from lumos_queue.records import Task
-from lumos_queue.training.starter.work import PHRASES
-from lumos_queue.training.tokenizer import train_tokenizer
 
 FIRST = Dialogue(Task("b", "", "1", "Ada has 12 eggs and 305 hens."), "maths").to_planner()
 TURNS = (
@@ -24,6 +21,11 @@ CONVERSATION = Conversation("b/iterative/planner", "1", TURNS)
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory):
     """Trained, written and loaded again, as a server would."""
+    from transformers import AutoTokenizer
+
+    from lumos_queue.training.starter.work import PHRASES
+    from lumos_queue.training.tokenizer import train_tokenizer
+
     folder = tmp_path_factory.mktemp("tokenizer")
     train_tokenizer([CONVERSATION.text()] * 3, 300, PHRASES).save_pretrained(folder)
     return AutoTokenizer.from_pretrained(folder)
@@ -41,12 +43,14 @@ def test_the_beginning_of_sequence_token_is_added_once(tokenizer):
     assert tokenizer(CONVERSATION.text(), add_special_tokens=False)["input_ids"] == ids[1:]
 
 
-@pytest.mark.parametrize("phrase", PHRASES)
-def test_each_fixed_phrase_is_one_token_wherever_it_stands(tokenizer, phrase):
-    (token,) = tokenizer(phrase, add_special_tokens=False)["input_ids"]
-    inside = tokenizer(f"x {phrase}y", add_special_tokens=False)["input_ids"]
-    assert inside.count(token) == 1
-    assert tokenizer.decode(inside, skip_special_tokens=True) == f"x {phrase}y"
+def test_each_fixed_phrase_is_one_token_wherever_it_stands(tokenizer):
+    from lumos_queue.training.starter.work import PHRASES
+
+    for phrase in PHRASES:
+        (token,) = tokenizer(phrase, add_special_tokens=False)["input_ids"]
+        inside = tokenizer(f"x {phrase}y", add_special_tokens=False)["input_ids"]
+        assert inside.count(token) == 1, phrase
+        assert tokenizer.decode(inside, skip_special_tokens=True) == f"x {phrase}y"
 
 
 def test_every_digit_is_a_token_of_its_own(tokenizer):

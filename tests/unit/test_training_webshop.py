@@ -21,13 +21,9 @@ from lumos_queue.prompts.conversations import Conversation, write_conversations
 from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation, Task
-from lumos_queue.training.engine.model import load_tokenizer
 from lumos_queue.training.presets import CONTINUED_RATE
 from lumos_queue.training.recipes.registry import run_item
 from lumos_queue.training.recipes.sft import sft
-from lumos_queue.training.scratch import learn_tokenizer, phrases
-from lumos_queue.training.sft import spec_of
-from lumos_queue.training.tokenizer import train_tokenizer
 
 
 def conversation(number: int, thing: str = "hats") -> Conversation:
@@ -72,6 +68,8 @@ def test_the_items_are_numbered_anew_in_the_same_way_all_through_a_task():
 
 
 def test_a_tokenizer_has_the_phrases_that_its_texts_hold_and_no_others():
+    from lumos_queue.training.scratch import learn_tokenizer, phrases
+
     tokenizer = learn_tokenizer(lambda: (conversation(number).text() for number in range(20)))
     text = conversation(3).text()
     head = DOMAINS.load("webshop").ground_head
@@ -83,11 +81,15 @@ def test_a_tokenizer_has_the_phrases_that_its_texts_hold_and_no_others():
 
 
 def test_digits_of_a_number_stand_alone_and_those_of_a_name_by_threes():
+    from lumos_queue.training.tokenizer import train_tokenizer
+
     tokenizer = train_tokenizer(["item b78069 and b78012 for 780 dollars"] * 9, 400, ())
     assert tokenizer.tokenize("b78069 for 780") == ["b", "780", "69", "Ġfor", "Ġ", "7", "8", "0"]
 
 
 def test_numbers_that_are_only_copied_are_read_by_threes():
+    from lumos_queue.training.tokenizer import train_tokenizer
+
     tokenizer = train_tokenizer(["the fee of SH-78069 is 78012, of 780 items"] * 9, 400, (), copies=True)
     assert tokenizer.tokenize("SH-78069") == ["SH-", "780", "69"]
     assert tokenizer.tokenize(" 78012, 780") == ["Ġ", "780", "12", ",", "Ġ", "780"]
@@ -109,6 +111,9 @@ def test_from_scratch_gives_a_model_of_the_starters_shape_that_says_so(build, tm
 
 
 def test_a_changed_build_is_refused_and_asked_for_anew_gives_another_tokenizer(build, tmp_path):
+    from lumos_queue.training.engine.model import load_tokenizer
+    from lumos_queue.training.sft import spec_of
+
     recipe = sft([build], "scratch", tmp_path / "out", "iterative", steps=500, window=250)
     spec = spec_of(recipe)
     assert (spec.base, spec.decay, spec.prompt_weight) == ("", 0.6, 0.1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,8 +11,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from hatchling.metadata.core import ProjectMetadata
+from hatchling.plugin.manager import PluginManager
 
-from lumos_queue.util.version import ELSEWHERE, PACKAGES, code_version, shipped_files
+from lumos_queue.util.version import ELSEWHERE, PACKAGES, RELEASE, code_version, shipped_files
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = code_version.__module__
@@ -108,3 +111,9 @@ def test_what_a_wheel_keeps_elsewhere_is_what_is_built_into_it():
     built = project["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert {wheel: checkout for checkout, wheel in built["force-include"].items()} == ELSEWHERE
     assert set(PACKAGES) <= set(built["packages"])
+
+
+def test_the_package_and_the_changelog_name_the_release_of_the_code():
+    assert ProjectMetadata(str(ROOT), PluginManager()).version == RELEASE
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\S+)", changelog, re.MULTILINE)[:2] == ["Unreleased", RELEASE]

@@ -15,7 +15,7 @@ from lumos_queue.episode import StepContext
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_actions
 from lumos_queue.records import Task
-from tests.tiny_rankers import make_deberta
+from tests.cpu_limit import cpu_limit
 
 
 def element(node, words, tag="a", ancestors=""):
@@ -195,43 +195,20 @@ def test_the_ranker_is_an_option():
         DOMAINS.load("web_agent").prepare_tools({"ranker": "swapped-cross-encoder:/nowhere"})
 
 
-def test_a_model_of_mindact_s_kind_ranks(tmp_path):
-    make_deberta(tmp_path / "model")
-    tools = DOMAINS.load("web_agent").prepare_tools({"ranker": f"swapped-cross-encoder:{tmp_path / 'model'}"})
-    assert len(tools["ranker_sha256"]) == 64
-
-    async def go():
-        actions = DOMAINS.load("web_agent").open_actions(tools)
-        try:
-            line = read_actions("R1 = CLICK(Env, QUERY: hats)")[0]
-            return actions.fitted, await actions.begin(TASK).execute(line, StepContext(0, 0, {}, []))  # type: ignore[attr-defined]
-        finally:
-            await actions.close()
-
-    fitted, done = asyncio.run(go())
-    assert fitted and done.ok and len({score for _, score in done.values[0]["ranked"]}) == 3
-    with pytest.raises(SpecError, match="sha256"):
-        DOMAINS.load("web_agent").open_actions(tools | {"ranker_sha256": "0" * 64})
-
-
 def test_many_elements_do_not_hold_up_the_event_loop():
     page = {"step": 0, "candidates": [element(at, f"item {at} " + "word " * 90) for at in range(10_000)]}
     task = Task("m", "d", "1", "q", {"previous": [], "steps": [page]})
 
     async def go():
-        session, longest = DOMAINS.load("web_agent").open_actions().begin(task), 0.0
-        doing = asyncio.ensure_future(
-            session.execute(read_actions("R1 = CLICK(Env, QUERY: item 777)")[0], StepContext(0, 0, {}, []))
-        )
-        while not doing.done():
-            before = time.perf_counter()
-            await asyncio.sleep(0.001)
-            longest = max(longest, time.perf_counter() - before)
-        return await doing, longest
+        """The execution, and the part of all processor time that the loop's thread used."""
+        session = DOMAINS.load("web_agent").open_actions().begin(task)
+        loop_began, began = time.thread_time(), time.process_time()
+        done = await session.execute(read_actions("R1 = CLICK(Env, QUERY: item 777)")[0], StepContext(0, 0, {}, []))
+        return done, (time.thread_time() - loop_began) / (time.process_time() - began)
 
-    done, longest = asyncio.run(go())
+    done, part = asyncio.run(go())
     assert done.values[0]["node"] == "777"
-    assert longest < done.seconds / 3, f"{longest:.2f} s of {done.seconds:.2f} s"
+    assert part < 0.3, f"{part:.0%} of the processor time"
 
 
 def test_the_prompt_lists_what_the_session_offers():
@@ -261,8 +238,7 @@ def test_what_is_no_recorded_action(text):
 
 
 def test_runs_of_blanks_are_read_quickly():
-    began = time.process_time()
-    blanks = " \n" * 1_000
-    assert read_recorded(f"[a]{blanks}x{blanks}") is None
-    assert read_recorded(f"[a]{blanks}x {blanks}-> CLICK") == Recorded("a", "x", "CLICK", "")
-    assert time.process_time() - began < 5
+    with cpu_limit(5):
+        blanks = " \n" * 1_000
+        assert read_recorded(f"[a]{blanks}x{blanks}") is None
+        assert read_recorded(f"[a]{blanks}x {blanks}-> CLICK") == Recorded("a", "x", "CLICK", "")

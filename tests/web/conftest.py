@@ -1,36 +1,64 @@
-"""Explorers of both databases, and a browser."""
+"""Explorers, and a browser."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
 
+from db.connection import Database, open_database
+from db.migrate import upgrade
 from lumos_queue.web.access.people import Role
-from tests.explorers import CHROMIUM, Explorer, RoleDoor, serving
-from tests.integration.conftest import database as database
+from tests.explorers import CHROMIUM, Explorer, RoleDoor, calling, serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+#: Of which the server allows a transaction two thirds without a statement: no machine is too busy for that.
+LEASE_SECONDS = 900.0
+
+
+@pytest.fixture
+def database(request, tmp_path) -> Iterator[Database]:
+    """SQLite, or what a test names: `@pytest.mark.parametrize("database", ["postgresql"], indirect=True)`."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        opened = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
+        upgrade(opened)
+    else:
+        opened = open_database(request.getfixturevalue("postgres_url"), LEASE_SECONDS)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
 def explorer(database) -> Iterator[Explorer]:
-    """Behind a token, of either database."""
-    with serving(database) as served:
-        yield served
+    """Behind a token, without a server."""
+    with calling(database) as called:
+        yield called
 
 
 @pytest.fixture
 def many(database) -> Iterator[Explorer]:
-    """Behind names: rita is a reader, anna an annotator, otto an operator."""
+    """Behind names, without a server: rita is a reader, anna an annotator, otto an operator."""
     people = {"rita": Role.READER, "anna": Role.ANNOTATOR, "otto": Role.OPERATOR}
-    with serving(database, RoleDoor(people)) as served:
-        yield served
+    with calling(database, RoleDoor(people)) as called:
+        yield called
+
+
+@pytest.fixture
+def served(database) -> Iterator[Explorer]:
+    """Behind a token, with a server that a browser reaches."""
+    with serving(database) as explorer:
+        yield explorer
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """A browser for one file: as long as there is one, this thread's event loop runs, and asyncio.run cannot."""
+    from playwright.sync_api import sync_playwright
+
     if not CHROMIUM.exists():
         message = f"needs {CHROMIUM}: apt install chromium"
         if os.environ.get("CI"):
@@ -47,9 +75,10 @@ def page(chromium: Browser) -> Iterator[Page]:
     """A page of a browser of its own. What its console says of errors fails the test."""
     context = chromium.new_context()
     opened = context.new_page()
-    said: list[str] = []
-    opened.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.set_default_timeout(60_000)  # milliseconds
+    messages: list[str] = []
+    opened.on("console", lambda message: messages.append(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: messages.append(str(error)))
     yield opened
     context.close()
-    assert said == []
+    assert messages == []

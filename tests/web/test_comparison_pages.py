@@ -20,6 +20,7 @@ def jobs(database) -> tuple[str, str]:
     return first, scored_job(database, [[1]] * 5 + [[0]] + [[1]] * 4, endpoint="tgi://better:1")
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_figures_and_lists_come_after_the_page(explorer, jobs):
     client, (first, other) = explorer.client(), jobs
     by_form = client.get("/compare", params={"jobs": [first, other]}).text

@@ -1,29 +1,24 @@
-"""Correcting an episode in the explorer: by keyboard, with a preview that runs the changes before any is stored."""
+"""Correcting an episode in the explorer, with a preview that runs the changes before any is stored."""
 
 from __future__ import annotations
 
 import pytest
 from sqlalchemy import func, select
 
-from db.models import EpisodeRow, JobRow
+from db.models import EpisodeRow
 from db.named import finished_trajectory
 from db.web_actions import list_actions
-from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.jobs.convert import Convert
 from lumos_queue.review.corrections import annotation_text
-from lumos_queue.submission.store import read_rows
-from tests.explorers import serving
-from tests.stored import run_embedded
+from tests.explorers import calling
+from tests.web.conversions import convert_rows
 
 
 @pytest.fixture
 def converted(database, tmp_path):
     """An explorer of two converted episodes; the name of the first: 3 * 25 = 75, 75 - 9 = 66, 66 / 6 = 11."""
-    rows = read_rows(open_benchmark("wordmath"), None, "dev", False)
-    url = database.url.replace("+psycopg", "")
-    opened, job = run_embedded(tmp_path, Convert("wordmath", rows.digest, "dev", limit=2), rows, url)
+    opened, job = convert_rows(tmp_path, 2, url=database.url.replace("+psycopg", ""))
     opened.close()
-    with serving(database, home=tmp_path) as explorer:
+    with calling(database, home=tmp_path) as explorer:
         yield explorer, f"{job}-0"
 
 
@@ -70,6 +65,7 @@ def test_what_cannot_be_corrected_is_one_line_beside_the_text_which_is_kept(conv
     assert corrections(database) == 0
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_a_form_that_is_sent_twice_stores_one_correction(converted, database):
     explorer, name = converted
     client = explorer.client()
@@ -85,27 +81,3 @@ def test_a_form_that_is_sent_twice_stores_one_correction(converted, database):
     assert noted == [("correct", name, f"stored as {made}")]
     page, parent = client.get(f"/episodes/{made}").text, client.get(f"/episodes/{name}").text
     assert f'It corrects <a href="/episodes/{name}">' in page and "a correction of it" in parent
-
-
-def test_by_keyboard_alone_an_episode_is_opened_corrected_and_stored(converted, database, page):
-    explorer, name = converted
-    page.goto(explorer.login_url)
-    page.goto(f"{explorer.url}/jobs/{name[:8]}/episodes")
-    page.keyboard.press("j")
-    page.keyboard.press("Enter")
-    page.get_by_role("heading", name="Lanes").wait_for()
-    page.keyboard.press("e")
-    page.get_by_label("Annotation").wait_for()
-    # The editor has the focus: the last number of the last line becomes another one.
-    assert page.evaluate("document.activeElement.id") == "text"
-    page.keyboard.press("Control+End")
-    for _ in range(len("6) = 11")):
-        page.keyboard.press("Backspace")
-    page.keyboard.type("3)")
-    page.keyboard.press("Control+Enter")
-    page.get_by_role("heading", name="What comes of it").wait_for()
-    page.keyboard.press("Enter")  # the button to store has the focus
-    page.get_by_text("The correction is stored as").wait_for()
-    with database.engine.connect() as connection:
-        job = connection.execute(select(JobRow.id).where(JobRow.kind == "correct")).scalar_one()
-        assert finished_trajectory(connection, f"{job}-0").episode.answer == "22"

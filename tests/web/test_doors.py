@@ -12,6 +12,7 @@ import threading
 from urllib.parse import urlsplit
 
 import pytest
+from argon2 import PasswordHasher
 
 from db.connection import open_database
 from db.migrate import upgrade
@@ -19,6 +20,7 @@ from db.web_actions import list_actions
 from lumos_queue.cli.main import main
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
+from lumos_queue.web.access import passwords
 from lumos_queue.web.access.attempts import MAX_FAILURES, WINDOW_SECONDS, LoginAttempts
 from lumos_queue.web.access.doors import PasswordDoor
 from lumos_queue.web.access.passwords import PasswordFile, add_person
@@ -27,7 +29,7 @@ from lumos_queue.web.access.sessions import IDLE_SECONDS, MAX_SECONDS, Sessions
 from lumos_queue.web.app import ROUTERS
 from lumos_queue.web.visits import role_of_route
 from tests.conftest import ROOT
-from tests.explorers import Client, serving
+from tests.explorers import Client, calling
 from tests.scored_jobs import scored_job
 from tests.stored import state
 
@@ -56,6 +58,7 @@ def test_every_route_names_a_role_or_is_open_to_all():
             assert role_of_route(route) in (Role.ANNOTATOR, Role.OPERATOR), f"a reader may post to {route.path}"
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_every_route_as_each_role_and_without_a_login(many, database):
     """Nothing fails with a fault of ours, nobody gets in without a login, and what a role may not is refused."""
     job = scored_job(database, [[1], [0]])
@@ -63,8 +66,7 @@ def test_every_route_as_each_role_and_without_a_login(many, database):
         role: many.client(name)
         for name, role in (("rita", Role.READER), ("anna", Role.ANNOTATOR), ("otto", Role.OPERATOR))
     }
-    nobody = Client(many.url)
-    many.clients.append(nobody)
+    nobody = many.visitor()
     for route in ROUTES:
         path, needed = filled(route.path, job), role_of_route(route)
         if path.endswith("/live") or path == "/logout":
@@ -118,8 +120,8 @@ def test_what_comes_from_elsewhere_is_refused(explorer):
     assert client.get("/jobs").status_code == 303
 
 
-def test_every_answer_forbids_what_a_page_does_not_need(explorer):
-    client = explorer.client()
+def test_every_answer_forbids_what_a_page_does_not_need(served):
+    client = served.client()
     for path in ("/jobs", "/nowhere", "/login", "/jobs?where=x", "/static/x/y.js", "/favicon.ico"):
         headers = client.get(path).headers
         policy = headers["content-security-policy"]
@@ -142,8 +144,7 @@ def test_nothing_secret_is_in_a_page(explorer, database):
 
 
 def test_the_printed_address_lets_in_and_leads_only_to_own_pages(explorer):
-    client = Client(explorer.url)
-    explorer.clients.append(client)
+    client = explorer.visitor()
     token = explorer.site.door.token
     assert client.get("/login?token=wrong").status_code == 403
     for target, reached in (
@@ -156,39 +157,38 @@ def test_the_printed_address_lets_in_and_leads_only_to_own_pages(explorer):
     assert "httponly" in cookie and "samesite=lax" in cookie
 
 
-def test_a_body_that_is_too_large_is_not_read(explorer):
-    host, port = urlsplit(explorer.url).netloc.split(":")
+def test_a_body_that_is_too_large_is_not_read(served):
+    host, port = urlsplit(served.url).netloc.split(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=30)
-    connection.request("POST", "/login", body=b"", headers={"Content-Length": str(2**40), "Origin": explorer.url})
+    connection.request("POST", "/login", body=b"", headers={"Content-Length": str(2**40), "Origin": served.url})
     assert connection.getresponse().status == 413
     connection.close()
     with socket.create_connection((host, int(port)), timeout=60) as sent:
-        head = (
-            f"POST /login HTTP/1.1\r\nHost: {host}:{port}\r\nOrigin: {explorer.url}\r\nTransfer-Encoding: chunked\r\n"
-        )
+        head = f"POST /login HTTP/1.1\r\nHost: {host}:{port}\r\nOrigin: {served.url}\r\nTransfer-Encoding: chunked\r\n"
         sent.sendall((head + "Content-Type: application/x-www-form-urlencoded\r\n\r\n").encode())
         with pytest.raises(OSError):  # it is answered, or cut off, before all of it was taken
             for _ in range(40):
                 sent.sendall(b"100000\r\n" + b"x" * 0x100000 + b"\r\n")
             assert sent.recv(4096).startswith((b"HTTP/1.1 413", b"HTTP/1.1 400"))
             raise OSError
-    assert Client(explorer.url).get("/login").status_code == 200
+    assert served.visitor().get("/login").status_code == 200
 
 
 # Passwords
 
 
 @pytest.fixture
-def people(tmp_path):
+def people(tmp_path, monkeypatch):
+    """A file of one person, whose password is hashed with little memory: a check takes 0.1 s otherwise."""
+    monkeypatch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
     file = tmp_path / "people.txt"
     add_person(file, "anna", "annotator", "correct horse")
     return file
 
 
 def test_a_role_that_was_taken_away_is_gone_at_the_next_request(database, people):
-    with serving(database, PasswordDoor(PasswordFile(people))) as explorer:
-        client = Client(explorer.url)
-        explorer.clients.append(client)
+    with calling(database, PasswordDoor(PasswordFile(people))) as explorer:
+        client = explorer.visitor()
         assert client.post("/login", data={"name": "anna", "secret": "wrong horse"}).status_code == 403
         assert client.post("/login", data={"name": "bob", "secret": "correct horse"}).status_code == 403
         assert client.post("/login", data={"name": "anna", "secret": "correct horse"}).status_code == 303
@@ -204,9 +204,8 @@ def test_a_role_that_was_taken_away_is_gone_at_the_next_request(database, people
 
 
 def test_a_login_that_fails_too_often_has_to_wait(database, people):
-    with serving(database, PasswordDoor(PasswordFile(people))) as explorer:
-        client = Client(explorer.url)
-        explorer.clients.append(client)
+    with calling(database, PasswordDoor(PasswordFile(people))) as explorer:
+        client = explorer.visitor()
         for _ in range(MAX_FAILURES):
             assert client.post("/login", data={"name": "anna", "secret": "x" * 9}).status_code == 403
         answer = client.post("/login", data={"name": "anna", "secret": "correct horse"})
@@ -291,7 +290,11 @@ def start(*arguments, home, **environment):
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=given, cwd=ROOT)
 
 
-def test_the_command_prints_an_address_that_lets_in_and_ends_by_term(tmp_path):
+def test_the_command_prints_an_address_that_lets_in_and_ends_by_term_with_pages_that_follow_a_job(tmp_path):
+    database = open_database(Settings(home=tmp_path).database)
+    upgrade(database)
+    job = scored_job(database, [[1], [0]], owed=1)
+    database.close()
     process = start("--as", "eve", home=tmp_path)
     killer = threading.Timer(90, process.kill)
     killer.start()
@@ -300,26 +303,6 @@ def test_the_command_prints_an_address_that_lets_in_and_ends_by_term(tmp_path):
         client = Client(address.partition("/login")[0])
         assert client.get(address).status_code == 303
         assert "eve, operator" in client.get("/jobs").text
-        client.close()
-        process.terminate()
-        assert process.wait(30) == 0
-    finally:
-        killer.cancel()
-        process.kill()
-
-
-def test_a_page_that_follows_a_job_ends_with_the_server(tmp_path):
-    database = open_database(Settings(home=tmp_path).database)
-    upgrade(database)
-    job = scored_job(database, [[1], [0]], owed=1)
-    database.close()
-    process = start(home=tmp_path)
-    killer = threading.Timer(90, process.kill)
-    killer.start()
-    try:
-        address = next(word for word in process.stderr.readline().split() if word.startswith("http"))
-        client = Client(address.partition("/login")[0])
-        client.get(address)
         with client.stream("GET", f"/jobs/{job}/live") as answer:
             lines = answer.iter_lines()
             assert "event: live" in lines

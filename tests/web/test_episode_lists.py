@@ -85,6 +85,7 @@ def test_facets_add_a_term_or_take_it_away(explorer, job):
     assert "Of 3 episodes." in text and 'aria-current="true">answered' in text
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_facets_count_up_to_a_bound_and_say_so(explorer, database, job):
     with database.writer.begin() as connection:
         refused = {"message": "tgi://10.0.0.1:80 answered 422: no"}
@@ -100,6 +101,7 @@ def test_facets_count_up_to_a_bound_and_say_so(explorer, database, job):
     assert refused.endings == {"infra_error": 1}
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_exports_hold_what_is_seen_and_no_formula_runs(explorer, database, monkeypatch):
     monkeypatch.setattr(episode_list, "CHUNK", 2)
     job = evaluation(database, [RIGHT, WRONG, WRONG, WRONG], '=HYPERLINK("http://evil.example")')

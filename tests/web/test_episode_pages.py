@@ -106,6 +106,7 @@ def test_the_next_and_the_next_wrong_one_are_found_under_the_filter(explorer, da
     assert go(f"{job}-3", where='text~"nowhere"') == f"{job}-3?where=text~%22nowhere%22"
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_a_label_is_added_and_taken_back(explorer, database, job):
     client, name = explorer.client(), f"{job}-1"
     with_note = {"value": "wrong", "note": "<b>why</b>", "where": "score<1"}

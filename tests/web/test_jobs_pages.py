@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from sqlalchemy import update
 
-from db.models import JobRow
 from db.web_actions import list_actions
 from tests.scored_jobs import scored_job
 from tests.stored import state
-from tests.web.for_everybody import check_for_everybody
 
 HOSTILE = "<script>document.title='run'</script>\u202e \x1b[31m"
 
@@ -42,6 +39,7 @@ def test_a_job_is_found_by_the_beginning_of_its_id_and_none_by_another(explorer,
         assert client.get(f"/jobs/{wrong}").status_code == 404, wrong
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_an_operator_pauses_goes_on_and_cancels_and_it_is_noted(explorer, database):
     job = scored_job(database, [[1], [0]], owed=1)
     client = explorer.client()
@@ -73,22 +71,3 @@ def test_the_report_is_a_part_of_the_page_and_a_page_of_its_own(explorer, job):
     whole, part = client.get(f"/jobs/{job}/report"), client.get(f"/jobs/{job}/report", headers={"hx-request": "true"})
     assert "<html" in whole.text and "<html" not in part.text
     assert "<svg" in part.text and "Instructive failures" in part.text
-
-
-def test_an_open_page_follows_the_job_until_it_ends(explorer, database, page):
-    job = scored_job(database, [[1], [0]], owed=1)
-    page.goto(explorer.login_url)
-    page.goto(f"{explorer.url}/jobs/{job}")
-    page.get_by_text("1 of 2 items").wait_for()
-    page.keyboard.press("p")
-    page.get_by_text("The job is paused.").wait_for()
-    page.get_by_text("paused: by a person").wait_for()
-    with database.writer.begin() as connection:
-        connection.execute(update(JobRow).where(JobRow.id == job).values(state="failed", waiting="no GPU <b>here</b>"))
-    page.get_by_text("failed: no GPU <b>here</b>").wait_for()
-
-
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("path", ["/jobs", "/jobs/{job}", "/jobs?where=nonsense", "/jobs/{job}/report", "/jobs/zzzz"])
-def test_pages_are_for_everybody(explorer, chromium, job, path):
-    check_for_everybody(chromium, explorer, path.format(job=job))

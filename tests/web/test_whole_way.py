@@ -1,29 +1,31 @@
-"""The whole way through the explorer by keyboard alone, with a deployment of real workers behind it.
+"""The whole way through the explorer by keyboard alone, and to Flower and back, with one deployment behind it.
 
 The model server is scripted: this is about what a person does, not about what a model can.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Page
 
 from db.connection import open_database
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.records import Task
-from tests.conftest import ROOT
+from tests.command_line import CommandLine
 from tests.fake_endpoint import FakeEndpoint
 from tests.gold_agent import gold_replies
 from tests.integration.test_deployment import Up, running_up
 from tests.services import wait_until
 from tests.stored import state
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 TASKS, WRONG, LABELS = 24, 2, 20
 RIGHT = "Subgoal 1: Add the two numbers.\nAction 1-1: R1 = Calculator(2 + 3)\n"
@@ -45,20 +47,35 @@ class Model:
         return self._replies.get(sha256(prompt.encode()).hexdigest(), wrong)
 
 
-def submit(up: Up, endpoint: str, *further: str) -> str:
-    """The id of an evaluation that the workers of the deployment begin with at once."""
+@pytest.fixture(scope="module")
+def up(tmp_path_factory) -> Iterator[Up]:
+    """One deployment for all tests of this file: it takes ten seconds of a processor to start."""
+    with running_up(tmp_path_factory.mktemp("up")) as deployment:
+        deployment.wait_until_up()
+        yield deployment
+
+
+@pytest.fixture
+def submit(up: Up, lumos: CommandLine) -> Callable[[str], str]:
+    """Submit an evaluation, which the workers of the deployment begin with at once; returns its id."""
     settings = up.settings()
-    addresses = {"LUMOS_DATABASE_URL": settings.database_url, "LUMOS_BROKER_URL": settings.broker_url}
-    asked = ["evaluate", "wordmath", "--formulation", "one-pass", "--limit", str(TASKS), "--planner", endpoint]
-    ran = subprocess.run(
-        [sys.executable, "-m", "lumos_queue.cli.main", *asked, "--grounder", endpoint, *further],
-        env=os.environ | {"LUMOS_HOME": str(up.home)} | addresses,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return ran.stdout.split()[0]
+    lumos.set(LUMOS_HOME=up.home, LUMOS_DATABASE_URL=settings.database_url, LUMOS_BROKER_URL=settings.broker_url)
+
+    def submit_evaluation(endpoint: str) -> str:
+        options = ("--formulation", "one-pass", "--limit", TASKS, "--planner", endpoint, "--grounder", endpoint)
+        with ThreadPoolExecutor(1) as pool:  # the browser's event loop runs in this thread
+            result = pool.submit(lumos, "evaluate", "wordmath", *options).result()
+        assert result.code == 0, result.err
+        return result.out.split()[0]
+
+    return submit_evaluation
+
+
+def explorer_of(up: Up) -> str:
+    """The address that lets in."""
+    match = re.search(r"explorer  (\S+)", up.said)
+    assert match
+    return match[1]
 
 
 def press(page: Page, *keys: str) -> None:
@@ -72,12 +89,10 @@ def write(page: Page, text: str) -> None:
     page.keyboard.type(text)
 
 
-def test_from_a_job_to_a_training_set_by_keyboard_alone(page, tmp_path):
-    model = Model()
-    with FakeEndpoint(model, latency=0.2, slots=4) as server, running_up(tmp_path) as up:
-        up.wait_until_up()
-        job = submit(up, server.tgi)
-        page.goto(re.search(r"explorer  (\S+)", up.said)[1])
+def test_from_a_job_to_a_training_set_by_keyboard_alone(up, submit, page):
+    with FakeEndpoint(Model(), latency=0.2, slots=4) as server:
+        job = submit(server.tgi)
+        page.goto(explorer_of(up))
 
         # Watch it live.
         press(page, "j", "Enter")
@@ -138,14 +153,40 @@ def test_from_a_job_to_a_training_set_by_keyboard_alone(page, tmp_path):
         assert "label=right" in card and re.search(rf"\b{LABELS}\b", card), card
 
 
+def test_a_person_goes_from_workers_to_flower_and_back_to_the_job(up, submit, chromium: Browser):
+    with FakeEndpoint(Model(), latency=0.01) as server:
+        job = submit(server.tgi)
+        database = open_database(up.settings().database)
+        wait_until(lambda: state(database, job) == "done", "the job is done", 60)
+        database.close()
+    login = re.search(r"login (\S+) / (\S+)", up.said)
+    assert login
+    credentials = {"username": login[1], "password": login[2], "origin": up.flower}
+    context = chromium.new_context(http_credentials=credentials)
+    page = context.new_page()
+    page.set_default_timeout(60_000)  # milliseconds
+    page.goto(explorer_of(up))
+    page.goto(page.url.replace("/jobs", "/workers"))
+    page.locator("table").wait_for()
+    page.keyboard.press("f")
+    page.wait_for_url(f"{up.flower}/workers")
+    page.goto(f"{up.flower}/tasks")
+    page.get_by_role("link", name=job, exact=True).first.click()
+    page.get_by_text(f"{TASKS} of {TASKS} items").wait_for()
+    page.go_back()
+    page.locator("#tasks-table tr", has_text=job).locator("a[href*='/task/']").first.click()
+    page.get_by_role("link", name=f"Job {job} in the explorer").click()
+    page.get_by_text(f"{TASKS} of {TASKS} items").wait_for()
+    context.close()
+
+
 @pytest.mark.long
-def test_a_class_of_failures_is_run_again_from_the_browser(page, tmp_path):
+def test_a_class_of_failures_is_run_again_from_the_browser(up, submit, page):
     model = Model()
     model.refused = model.questions[4:6]
-    with FakeEndpoint(model, latency=0.01) as server, running_up(tmp_path) as up:
-        up.wait_until_up()
-        job = submit(up, server.tgi)
-        page.goto(re.search(r"explorer  (\S+)", up.said)[1])
+    with FakeEndpoint(model, latency=0.01) as server:
+        job = submit(server.tgi)
+        page.goto(explorer_of(up))
         page.goto(page.url.replace("/jobs", f"/jobs/{job}"))
         page.get_by_text(re.compile("infra_error 2")).wait_for(timeout=60_000)
         model.refused = []

@@ -15,7 +15,6 @@ from lumos_queue.web.routes.actions import PAGE
 from lumos_queue.web.routes.workers import MAX_JOBS
 from tests.claims import claim, holder
 from tests.scored_jobs import scored_job
-from tests.web.for_everybody import check_for_everybody
 
 URL = "tgi://one:1"
 HOSTILE = "<script>document.title='run'</script>\u202e"
@@ -71,6 +70,7 @@ def test_endpoints_of_open_jobs_are_shown_and_what_jobs_wait_for(explorer, datab
     assert "does not answer" in text and "tried again in 2 h" in text and "<script>document" not in text
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_an_operator_sets_and_removes_a_cap_and_it_is_noted(many, database, job):
     client = many.client("otto")
     assert client.submit("/endpoints/cap", {"url": URL, "cap": "3"}).status_code == 303
@@ -110,12 +110,3 @@ def test_actions_are_for_operators_and_lead_to_what_was_changed(many, database, 
     assert client.get("/actions?before=x").status_code == 400
     for name in ("rita", "anna"):
         assert many.client(name).get("/actions").status_code == 403
-
-
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("path", ["/workers", "/endpoints", "/actions"])
-def test_pages_are_for_everybody(explorer, chromium, database, job, path):
-    claim(database, holder(database, job))
-    add_action(database, "otto", "cap", "tgi://" + "long" * 60, "3 requests")
-    explorer.client().submit("/endpoints/cap", {"url": URL, "cap": "3"})
-    check_for_everybody(chromium, explorer, path)

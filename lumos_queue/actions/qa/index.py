@@ -11,14 +11,16 @@ import threading
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from bm25s import BM25
 
 from lumos_queue.actions.qa.pages import MAX_PAGE, MAX_TITLE, TextPage, tidy, tidy_paragraphs
 from lumos_queue.actions.qa.titles import key_of, titles_in
-from lumos_queue.actions.ranking.lexical import Lexicon, index, score, weighed_words
+from lumos_queue.actions.ranking.lexical import Lexicon, bm25, index, score, weighed_words
+
+if TYPE_CHECKING:
+    from bm25s import BM25
 
 PAGES = 5  #: how many pages a query finds (as the original took five search hits)
 PARAGRAPHS = 200  #: how many paragraphs are looked at for them
@@ -58,7 +60,7 @@ class Index:
         """The index that `build` wrote to the folder; takes little memory however large it is."""
         texts = sqlite3.connect(f"{(folder / 'texts.db').as_uri()}?mode=ro", uri=True, check_same_thread=False)
         there = (folder / "words").is_dir()
-        return cls(texts, BM25.load(folder / "words", mmap=True, show_progress=False) if there else None)
+        return cls(texts, bm25().load(folder / "words", mmap=True, show_progress=False) if there else None)
 
     def pages(self, query: str, count: int = PAGES) -> list[TextPage]:
         """The pages that a query names, and else those whose paragraphs fit it best.

@@ -11,32 +11,49 @@ and gains five of the 58: it stays out. k1 and b are the library's.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from bm25s import BM25
-from bm25s.stopwords import STOPWORDS_EN_PLUS
 
 from lumos_queue.actions.ranking.base import RankerKind, split_title
 
-TITLE_WEIGHT = 3  #: how often each word of a title counts
-#: What a question is made of beside what it is about; the library's list lacks some.
-STOP_WORDS = frozenset(STOPWORDS_EN_PLUS) | frozenset(
-    "what which who whom whose when where why how do does did is are was were".split()  # noqa: SIM905
-)
+if TYPE_CHECKING:
+    from bm25s import BM25
 
-logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets DEBUG, and tells of every index
+TITLE_WEIGHT = 3  #: how often each word of a title counts
+#: What a question is made of beside what it is about; the library's list lacks these.
+_QUESTION_WORDS = "what which who whom whose when where why how do does did is are was were"
 
 _WORD = re.compile(r"\w+")
 
 
+@functools.cache
+def bm25() -> type[BM25]:
+    """The library's class. Importing the library takes half a second, as it brings scipy."""
+    from bm25s import BM25
+
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets DEBUG, and logs every index
+    return BM25
+
+
+@functools.cache
+def stop_words() -> frozenset[str]:
+    """Words that neither texts nor queries are searched by."""
+    from bm25s.stopwords import STOPWORDS_EN_PLUS
+
+    return frozenset(STOPWORDS_EN_PLUS) | frozenset(_QUESTION_WORDS.split())
+
+
 def words(text: str) -> list[str]:
     """The words of a text or a query that count, in lower case."""
-    return [word for word in _WORD.findall(text.lower()) if word not in STOP_WORDS]
+    ignored = stop_words()
+    return [word for word in _WORD.findall(text.lower()) if word not in ignored]
 
 
 def weighed_words(title: str, text: str) -> list[str]:
@@ -60,7 +77,7 @@ def index(documents: list[array], lexicon: Lexicon) -> BM25 | None:
     """The BM25 index of documents given as word numbers; None when there is no word at all."""
     if not lexicon.numbers:
         return None
-    made = BM25()
+    made = bm25()()
     made.index((documents, lexicon.numbers), create_empty_token=False, show_progress=False)
     return made
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import bm25s
 import numpy as np
 
 from lumos_queue.actions.shop.products import Product
@@ -30,8 +29,10 @@ class SearchIndex:
     """Finds products by words. Building it takes about a second for 10,000 products."""
 
     def __init__(self, products: Sequence[Product]):
+        from bm25s import BM25  # importing it takes half a second
+
         self._products = products
-        self._index = bm25s.BM25(k1=K1, b=B, method="lucene")
+        self._index = BM25(k1=K1, b=B, method="lucene")
         self._index.index([words(_text(product)) or [""] for product in products], show_progress=False)
 
     def search(self, query: str, most: int) -> list[Product]:

@@ -19,6 +19,7 @@ from urllib.parse import urljoin
 
 import httpcore2
 
+from lumos_queue.endpoints.dial import tls_context
 from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.execution.tools.connecting import CheckedBackend
 from lumos_queue.execution.tools.guard import Guard, Target
@@ -61,7 +62,7 @@ class GuardedHttp:
         self._user_agent = user_agent
         self._rate_limiter = rate_limiter or HostRateLimiter()
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=ssl_context or _make_ssl_context(), keepalive_expiry=30.0, network_backend=CheckedBackend(guard)
+            ssl_context=ssl_context or tls_context(), keepalive_expiry=30.0, network_backend=CheckedBackend(guard)
         )
 
     async def get(self, url: str, media_types: Sequence[str], headers: Mapping[str, str] | None = None) -> FetchedPage:
@@ -191,11 +192,6 @@ class GuardedHttp:
         if unpack is not None and not unpack.eof:
             raise InfrastructureError(f"{target.authority} sent half of its reply")
         return bytes(body)
-
-
-def _make_ssl_context() -> ssl.SSLContext:
-    """The certificates this machine trusts."""
-    return httpcore2.default_ssl_context()
 
 
 def _quote(url: str) -> str:

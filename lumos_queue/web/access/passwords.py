@@ -39,8 +39,8 @@ class PasswordFile:
         self._lines: Mapping[str, _Line] = {}
         # Each check takes 64 MiB: one at a time, however many log in at once.
         self._turn = threading.Lock()
-        self._absent = _HASHER.hash("nobody has this password")
         self._refresh()
+        self._absent = _HASHER.hash("nobody has this password")
 
     def role_of(self, name: str) -> Role | None:
         """Raises SpecError when the file has become unreadable: nobody has a role then."""

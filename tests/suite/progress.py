@@ -1,0 +1,80 @@
+"""Plugin: with `--progress`, lines with the progress of a run and the time left, in place of a dot for each test."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from tests.suite.schedule import Times, read_times
+
+INTERVAL = 15.0  #: seconds between two lines
+
+
+class Progress:
+    """Counts finished tests, each weighted with its share of the recorded seconds of its file."""
+
+    def __init__(self, reporter: pytest.TerminalReporter, times: Times):
+        self._reporter, self._times = reporter, times
+        self._weights: dict[str, float] = {}
+        self._finished: set[str] = set()
+        self._failed: set[str] = set()
+        self._began = self._printed = time.monotonic()
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.begin([item.nodeid for item in session.items])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        if not self._weights:
+            self.begin(ids)
+
+    def begin(self, tests: Sequence[str]) -> None:
+        """Start to count: these tests will run."""
+        counts = Counter(test.partition("::")[0] for test in tests)
+        for test in tests:
+            file = test.partition("::")[0]
+            self._weights[test] = max(self._times.of(file), 0.1) / counts[file]
+        self._began = self._printed = time.monotonic()
+
+    def pytest_report_teststatus(self, report: pytest.CollectReport | pytest.TestReport) -> tuple[str, str, str] | None:
+        """No character for each test: the counts of the last line stay as they are."""
+        if report.passed:
+            return ("passed" if report.when == "call" else "", "", "")
+        if report.skipped:
+            return ("skipped", "", "") if not hasattr(report, "wasxfail") else None
+        return ("failed" if report.when == "call" else "error", "", "")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and report.nodeid not in self._failed:
+            self._failed.add(report.nodeid)
+            self._reporter.ensure_newline()
+            self._reporter.write_line(f"FAILED {report.nodeid}", red=True)
+        if report.when == "teardown":
+            self._finished.add(report.nodeid)
+        now = time.monotonic()
+        if now - self._printed >= INTERVAL:
+            self._printed = now
+            self._reporter.ensure_newline()
+            self._reporter.write_line(self.describe(now - self._began))
+
+    def describe(self, elapsed: float) -> str:
+        """One line: how much is done, what failed, and the time left at the pace so far."""
+        total = sum(self._weights.values()) or 1.0
+        done = sum(self._weights.get(test, 0.0) for test in self._finished) / total
+        failed = f", {len(self._failed)} failed" if self._failed else ""
+        remaining = f", about {elapsed * (1 - done) / done / 60:.1f} min left" if done > 0.02 else ""
+        return f"[{done:4.0%}] {len(self._finished):,} of {len(self._weights):,} tests{failed}{remaining}"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--progress", action="store_true", help="print the progress and the time left, not dots")
+
+
+@pytest.hookimpl(trylast=True)  # after the terminal's plugin
+def pytest_configure(config: pytest.Config) -> None:
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter and config.getoption("--progress") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Progress(reporter, read_times()), "progress")

@@ -1,0 +1,24 @@
+"""Plugin: the report of a failed test says how to run it again, and where the files and logs that it wrote are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report: pytest.TestReport = yield
+    if report.failed:
+        report.sections.append(("To run it again", "\n".join(describe(item))))
+    return report
+
+
+def describe(item: pytest.Item) -> Iterator[str]:
+    """The command with the seed of the run, and the folder of the test."""
+    seed = getattr(item.config.option, "randomly_seed", None)
+    yield f"python -m pytest '{item.nodeid}' -n 0 --randomly-seed={seed}"
+    folder = getattr(item, "funcargs", {}).get("tmp_path")
+    if folder:
+        yield f"its files, logs of its processes included: {folder}"
