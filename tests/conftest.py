@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic import command
@@ -14,6 +15,7 @@ from alembic.config import Config
 from sqlalchemy import Connection
 
 from lumos_queue.benchmarks.wordmath import grammar
+from lumos_queue.cli import command_group
 from lumos_queue.records import Task
 from lumos_queue.util.plugins import TRUSTED
 from tests.command_line import CommandLine
@@ -107,6 +109,22 @@ def generated_tasks_are_made_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grammar, "generate", generate_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_are_built_once() -> Iterator[None]:
+    """To build the parser of `lumos evaluate` takes 40 ms; it is the same each time that a test calls the command."""
+    build, built = command_group.build_command, dict[tuple[str, int], tuple[Any, Any]]()
+
+    def build_once(name: str, table: Any) -> Any:
+        key = name, id(table)
+        if key not in built:
+            built[key] = build(name, table), table  # so that no other table gets the same id
+        return built[key][0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command_group, "build_command", build_once)
         yield
 
 
