@@ -17,6 +17,8 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
+from tests.services import wait_until
+
 ROOT = Path(__file__).resolve().parent.parent
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["tests.preloaded"])
@@ -27,12 +29,16 @@ class Forked:
 
     def __init__(
         self, function: Callable[..., int | None], *arguments: Any, environment: Mapping[str, str] | None = None,
-        path: Sequence[str | Path] = (), folder: Path = ROOT,
+        path: Sequence[str | Path] = (), folder: Path = ROOT, terminal: str = "",
     ):  # fmt: skip
-        """`environment`: all variables. `path`: folders whose modules come first. `folder`: where it starts."""
+        """`environment`: all variables. `path`: folders whose modules come first. `folder`: where it starts.
+
+        `terminal`: the device that it reads from and prints to.
+        """
         self._out, self._err = NamedTemporaryFile(), NamedTemporaryFile()  # noqa: SIM115
         variables = dict(os.environ if environment is None else environment)
-        setup = (variables, [str(entry) for entry in path], str(folder), self._out.name, self._err.name)
+        files = (terminal, terminal, terminal) if terminal else (os.devnull, self._out.name, self._err.name)
+        setup = (variables, [str(entry) for entry in path], str(folder), files)
         self._process = _CONTEXT.Process(target=_call, args=(function, arguments, *setup))
         with chdir(ROOT):  # the first process starts the server, which imports `tests.preloaded` from here
             forkserver.ensure_running()
@@ -55,6 +61,11 @@ class Forked:
     def poll(self) -> int | None:
         """Its exit code, or the negative number of the signal that ended it; None while it runs."""
         return self._process.exitcode
+
+    def expect(self, text: str, seconds: float = 60.0) -> None:
+        """Wait until it has printed this."""
+        wait_until(lambda: text in self.out + self.err or self.poll() is not None, f"it prints '{text}'", seconds)
+        assert text in self.out + self.err, f"'{text}' was not printed, but:\n{self.out}{self.err}"
 
     def wait(self, seconds: float = 60.0) -> int:
         self._process.join(seconds)
@@ -87,10 +98,12 @@ def _lumos(arguments: Sequence[str]) -> int:
 
 def _call(
     function: Callable[..., int | None], arguments: Sequence[Any], variables: Mapping[str, str], path: Sequence[str],
-    folder: str, out: str, err: str,
+    folder: str, files: Sequence[str],
 ) -> None:  # fmt: skip
-    for number, name in ((1, out), (2, err)):
-        os.dup2(os.open(name, os.O_WRONLY | os.O_APPEND), number)
+    os.setsid()  # what it sends to its process group does not reach the tests
+    for number, name in enumerate(files):
+        os.dup2(os.open(name, os.O_RDWR | os.O_APPEND), number)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
     sys.stdout.reconfigure(line_buffering=True)
     os.environ.clear()
     os.environ.update(variables)

@@ -52,6 +52,14 @@ def _episode(connection: Connection, episode) -> dict:
     return found
 
 
+def make_tables(home: Path) -> None:
+    """Make the embedded database of this folder here: in another process the migrations take half a second."""
+    home.mkdir(parents=True, exist_ok=True)
+    database = open_database(Settings(home=home).database)
+    upgrade(database)
+    database.close()
+
+
 def state(database: Database, job: str) -> str:
     with database.engine.connect() as connection:
         return get_job(connection, job).state

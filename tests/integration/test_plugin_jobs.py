@@ -11,10 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from db.connection import open_database
 from db.figures import count_scores
 from db.jobs import get_job
-from db.migrate import upgrade
 from db.models import JobRow
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.settings import Settings
@@ -23,6 +21,7 @@ from tests.forked import forked_lumos
 from tests.kills.dying import bury
 from tests.plugin_packages import install_example
 from tests.services import free_port, wait_until
+from tests.stored import make_tables
 
 EVALUATE = ("evaluate", "roman", "--formulation", "one-action", "--solver", "abacus:20")
 
@@ -62,7 +61,7 @@ def lumos(site, tmp_path):
     run.begin = begin
     run.settings = Settings(home=tmp_path / "home")
     (tmp_path / "own").mkdir()
-    make_tables(run.settings)
+    make_tables(tmp_path / "home")
     return run
 
 
@@ -288,14 +287,6 @@ def test_built_in_jobs_have_no_plug_ins_and_the_digest_they_always_had(lumos):
     assert report["plugins"] == []
     other = lumos(*CONVERT, "2", "--json").value
     assert other["job"] == report["job"]
-
-
-def make_tables(settings):
-    """Here, as the migrations take a process of its own half a second."""
-    settings.home.mkdir()
-    opened = open_database(settings.database)
-    upgrade(opened)
-    opened.close()
 
 
 def jobs(opened):

@@ -15,13 +15,21 @@ from db.models import EpisodeRow, TextBlock
 from db.text_blocks import insert_texts
 from db.trajectories import StoredEpisode, find_episodes, load_episodes, reading, stream_episodes
 from lumos_queue.api.episodes import episodes
-from lumos_queue.cli.main import main
 from lumos_queue.records import Completion, Execution, Subgoal
 from lumos_queue.settings import Settings
+from performance import million
 from performance.million import JOBS, make_store
 
 PER_JOB = 25
 QUOKKA = 'the quokka\'s 50%_of "all"'  # of which a careless query would make something else
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_pages():
+    """Long results of a store: two thousand take a second of CPU time to write."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(million, "PAGES", 20)
+        yield
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
@@ -81,11 +89,17 @@ def url(request, tmp_path_factory):
     return found
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def database(url):
     opened = open_database(url)
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def everything(database) -> list[StoredEpisode]:
+    """What a stream without any filter gives."""
+    return list(stream_episodes(database, parse_where("")))
 
 
 def score(episode: StoredEpisode):
@@ -188,8 +202,7 @@ def test_every_field_has_a_case():
 
 
 @pytest.mark.parametrize("where", CASES)
-def test_a_filter_finds_what_python_finds(database, where):
-    everything = list(stream_episodes(database, parse_where("")))
+def test_a_filter_finds_what_python_finds(database, everything, where):
     assert len(everything) == len(JOBS) * PER_JOB - 1
     wanted = [episode.id for episode in everything if CASES[where](episode)]
     assert wanted and (where in ("", "project=default split=train licence=MIT", "sample<99999999999999999999")
@@ -313,43 +326,41 @@ def test_a_view_shows_the_newest_score_and_only_what_is_accepted(database):
 
 
 @pytest.fixture
-def lumos(url, monkeypatch, capsys):
-    monkeypatch.setenv("LUMOS_DATABASE_URL", url.replace("+psycopg", ""))
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(arguments)
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
+def command(lumos, url):
+    lumos.set(LUMOS_DATABASE_URL=url.replace("+psycopg", ""))
+    return lumos
 
 
-def test_the_command_goes_from_page_to_page(lumos):
+on_sqlite = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+
+
+def test_the_command_goes_from_page_to_page(command):
     names, after = [], []
     while True:
-        code, out, _ = lumos(
+        page = command(
             "episodes", "aaaaaaa8", "--where", "calls>=5 action=Count", "--limit", "4", "--json", *after
-        )
-        page = json.loads(out)
-        assert code == 0 and page["where"] == "calls>=5 action=Count" and len(page["episodes"]) <= 4
+        ).json
+        assert page["where"] == "calls>=5 action=Count" and len(page["episodes"]) <= 4
         names += [one["episode"] for one in page["episodes"]]
         if not page["next"]:
             break
         after = ["--after", page["next"]]
-    _, out, _ = lumos("episodes", "--where", "job=aaaaaaa8 calls>=5 action=Count", "--limit", "1000", "--json")
-    assert names == [one["episode"] for one in json.loads(out)["episodes"]] and len(names) > 8
+    whole = command("episodes", "--where", "job=aaaaaaa8 calls>=5 action=Count", "--limit", "1000", "--json").json
+    assert names == [one["episode"] for one in whole["episodes"]] and len(names) > 8
 
 
-def test_the_command_prints_how_to_go_on(lumos):
-    _, out, _ = lumos("episodes", "aaaaaaa5", "--where", "score<1", "--limit", "2")
+@on_sqlite
+def test_the_command_prints_how_to_go_on(command):
+    out = command("episodes", "aaaaaaa5", "--where", "score<1", "--limit", "2").out
     assert re.search(
         r"Next page: lumos episodes aaaaaaa5 --where 'score<1' --after aaaaaaa5-\d+ --limit 2$", out.strip()
     )
-    _, out, _ = lumos("episodes", "aaaaaaa5", "--after", "24", "--json")
-    assert [one["episode"] for one in json.loads(out)["episodes"]] == ["aaaaaaa5-24"]
-    assert "No finished episode matches." in lumos("episodes", "--where", 'text~"nobody says this"')[1]
+    page = command("episodes", "aaaaaaa5", "--after", "24", "--json").json
+    assert [one["episode"] for one in page["episodes"]] == ["aaaaaaa5-24"]
+    assert "No finished episode matches." in command("episodes", "--where", 'text~"nobody says this"').out
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("options", "named"),
     [
@@ -361,11 +372,12 @@ def test_the_command_prints_how_to_go_on(lumos):
         (["--where", "score=1; DROP TABLE score"], "The value of 'score' is '1;'"),
     ],
 )
-def test_what_the_command_cannot_read_is_one_line(lumos, options, named):
-    code, _, err = lumos("episodes", *options)
-    assert code == 2 and named in err and err.count("\n") == 1
+def test_what_the_command_cannot_read_is_one_line(command, options, named):
+    refused = command("episodes", *options)
+    assert refused.code == 2 and named in refused.err and refused.err.count("\n") == 1
 
 
+@on_sqlite
 def test_python_gets_them_one_by_one(url, database):
     settings = Settings(database_url=url)
     wanted = episodes("score=0.25 origin=run", deployment=settings)
