@@ -2,8 +2,8 @@
 
 Each file runs by itself under coverage, processes that it starts included. A file of product code counts as run if a
 line inside one of its functions ran: what a module does when it is imported says nothing about who uses it. What an
-empty test runs, by fixtures that every test uses, does not count either. A file that ran and that the graph does not lead
-to from the test is a dependency that a rule lacks.
+empty test runs, by fixtures that every test uses, does not count either. A file that ran and that the graph does not
+lead to from the test is a dependency that a rule lacks.
 """
 
 from __future__ import annotations
