@@ -241,6 +241,6 @@ def test_a_handle_and_a_report_draw_themselves():
 
 
 def test_an_empty_id_is_the_beginning_of_none():
-    SEVEN(limit=1).wait(timeout=30)
+    SEVEN(limit=1).wait(timeout=60)
     with pytest.raises(lq.SpecError, match=r"^The job's id is empty\. List the jobs with: lumos jobs$"):
         lq.get_job("")

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
