@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import sys
+import threading
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -36,8 +37,6 @@ ROOT = Path(__file__).resolve().parent.parent
 # Without bytecode each worker compiles all test modules in each run, and each process that a test starts the project.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
-LONG = 20_000  #: tasks from which on only two splits are kept
 
 
 def pytest_configure() -> None:
@@ -145,12 +144,25 @@ def helper_processes_are_started_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def generated_tasks_are_made_once() -> Iterator[None]:
-    """The training split of wordmath takes ten seconds to generate, another a tenth; they are the same every time."""
-    generate = grammar.generate
-    long, short = (functools.lru_cache(size)(lambda *arguments: tuple(generate(*arguments))) for size in (2, 8))
+    """A task of wordmath is generated when it is first read: the training split takes ten seconds, another a tenth."""
+    generate, lock = grammar.generate, threading.Lock()
+
+    @functools.lru_cache(10)
+    def generated(split: str, seed: int) -> list[Task]:
+        return []
+
+    def read(split: str, count: int, seed: int) -> Iterator[Task]:
+        tasks = generated(split, seed)
+        for number in range(count):
+            if number >= len(tasks):
+                with lock:
+                    if number == len(tasks):
+                        tasks.append(grammar.task(split, seed, number))
+            yield tasks[number]
 
     def generate_once(split: str, count: int, seed: int = 0) -> Iterator[Task]:
-        return iter((long if count >= LONG else short)(split, count, seed))
+        generate(split, count, seed)  # raises SpecError for an unknown split
+        return read(split, count, seed)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grammar, "generate", generate_once)
