@@ -44,6 +44,8 @@ from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # a child uses no thread of this process
+#: For what goes by the same statements as the other tests here.
+sqlite_only = pytest.mark.parametrize("settings", ["sqlite"], indirect=True)
 SHOWN = "1. Look the parcel up\n2. Tell where it is"
 
 
@@ -167,6 +169,7 @@ def test_a_worker_that_is_killed_while_a_plan_waits_costs_nothing(database, sett
     assert items(database, job, "deaths", "failures", "batch") == [(0, 0, 0)]
 
 
+@sqlite_only
 @pytest.mark.parametrize("place", ["before it is shown", "after the answer"])
 def test_a_worker_that_is_killed_around_a_plan_repeats_no_stored_call(database, settings, server, place):
     """The plan's row and the wait are one commit: they are there together, or neither is."""
@@ -225,6 +228,7 @@ def test_of_two_people_who_answer_at_once_one_counts(database, settings, server)
         assert late == [f"{loser}: The plan of {plan.name} was {word} by {first[2]} before: that answer counts."]
 
 
+@sqlite_only
 def test_a_plan_is_answered_while_a_worker_holds_its_episode_again(database, settings, server):
     """Cancelled and resumed, the item is claimed although its plan has been shown: an answer must not be missed."""
     job = submit_tasks(database, settings, server, [task(1)])
@@ -269,6 +273,7 @@ def test_a_job_is_cancelled_or_removed_while_its_plan_waits(database, settings, 
             assert connection.execute(Approval.__table__.select()).all() == [] == find_waiting(connection)
 
 
+@sqlite_only
 def test_a_paused_job_keeps_its_plan_and_an_answer_to_it(database, settings, server):
     job = submit_tasks(database, settings, server, [task(1)])
     with worker(settings):
@@ -282,6 +287,7 @@ def test_a_paused_job_keeps_its_plan_and_an_answer_to_it(database, settings, ser
         wait_for(database, job)
 
 
+@sqlite_only
 def test_new_code_shows_its_plan_anew(database, settings, server):
     """The recorded list no longer follows: a second attempt, whose question alone is open."""
     job = submit_tasks(database, settings, server, [task(1)])

@@ -10,6 +10,7 @@ from db.models import EpisodeRow, Item, JobRow, ScoreRow, ScoreSum
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.scoring.paired import mcnemar_p, tango_interval
+from tests.integration.databases import sqlite_only
 from tests.scored_jobs import scored_job, tasks_of
 
 
@@ -44,6 +45,7 @@ def test_each_pair_is_counted_once_and_listed_by_its_two_episodes(database):
     assert found["notes"] == [] and found["jobs"][0]["score"]["value"] == 0.5
 
 
+@sqlite_only
 def test_what_infrastructure_ended_is_no_wrong_answer_and_widens_the_bounds(database):
     first = scored_job(database, once(1, 1, 0, None))
     other = scored_job(database, once(1, None, 1, 1))
@@ -58,6 +60,7 @@ def test_what_infrastructure_ended_is_no_wrong_answer_and_widens_the_bounds(data
     assert [(job["judged"], job["infra_error"]) for job in found["jobs"]] == [(3, 1), (3, 1)]
 
 
+@sqlite_only
 def test_samples_of_a_task_are_one_cluster(database):
     first = scored_job(database, [[1, 1], [0, 0], [1, 0], [0, 1]])
     other = scored_job(database, [[1, 1], [1, 1], [1, 0], [1, 1]])
@@ -70,6 +73,7 @@ def test_samples_of_a_task_are_one_cluster(database):
     assert (pair["p"], pair["test"], pair["tasks_for_power"]) == (0.5, "sign flips by task, exact", 13)
 
 
+@sqlite_only
 def test_graded_scores_and_further_metrics(database):
     rows = tasks_of(4, benchmark="superni")
     first = scored_job(database, once(0.25, 0.5, 1, 0), rows, metric="rouge_l")
@@ -108,6 +112,7 @@ def test_the_newest_version_of_a_scorer_counts_and_other_versions_are_told(datab
     assert "other versions" in found["notes"][0] and f"{other} by 1 and 2" in found["notes"][0]
 
 
+@sqlite_only
 def test_several_jobs_are_compared_with_the_first_and_corrected_by_holm(database):
     first = scored_job(database, once(*[0] * 12))
     second = scored_job(database, once(*[1] * 8, *[0] * 4))
@@ -118,6 +123,7 @@ def test_several_jobs_are_compared_with_the_first_and_corrected_by_holm(database
     assert [one["p_holm"] for one in pairs] == [2 * mcnemar_p(8, 0), mcnemar_p(6, 0)]
 
 
+@sqlite_only
 def test_prices_for_each_right_answer_are_told_where_prices_are(database):
     first, other = scored_job(database, once(1, 1, 0, 0)), scored_job(database, once(0, 0, 0, 0))
     assert "usd" not in compare(database, first, other)["jobs"][0]
@@ -128,6 +134,7 @@ def test_prices_for_each_right_answer_are_told_where_prices_are(database):
     assert found[1]["per_right"] == {}
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
@@ -151,6 +158,7 @@ def test_unlike_jobs_are_refused_in_one_line_or_compared_on_what_both_have(datab
                              2 if reason == "other tasks" else 4}  # fmt: skip
 
 
+@sqlite_only
 def test_other_tasks_of_the_same_number_are_not_taken_for_the_same(database):
     first, other = scored_job(database, once(1, 0, 1, 0)), scored_job(database, once(1, 0, 1, 0))
     with database.writer.begin() as connection:
@@ -162,6 +170,7 @@ def test_other_tasks_of_the_same_number_are_not_taken_for_the_same(database):
     assert compare(database, first, other, common=True)["comparisons"][0]["pairs"] == 3
 
 
+@sqlite_only
 def test_what_has_nothing_to_compare_is_refused(database):
     first = scored_job(database, once(1, 0))
     for job, reason in (
@@ -184,6 +193,7 @@ def test_what_has_nothing_to_compare_is_refused(database):
         compare(database, first, disjoint, common=True)
 
 
+@sqlite_only
 def test_a_job_chosen_by_how_its_tasks_ended_says_that_its_accuracy_is_none(database):
     first = scored_job(database, once(1, 0))
     other = scored_job(database, once(1, 0), chosen="score=0", parent=first)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
 
-from db.connection import Database
+from db.connection import Database, open_database
 from db.imports import ImportedEpisode, store_episodes
 from db.labels import NewLabel, add_labels, name_of_step, place_of_step
 from db.models import EpisodeRow, Item, JobRow, Label, VerdictRow
@@ -22,19 +23,30 @@ from lumos_queue.review.corrections import annotation_text, correct
 from lumos_queue.review.edits import Changes
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows
+from tests.integration.databases import Originals
 from tests.stored import run_embedded, stored_rows
 
 
-@pytest.fixture
-def stored(database, tmp_path):
+@pytest.fixture(scope="module")
+def originals(request) -> Originals:
+    def convert(folder: Path, url: str) -> str:
+        rows = read_rows(open_benchmark("wordmath"), None, "dev", False)
+        opened, job = run_embedded(folder, Convert("wordmath", rows.digest, "dev", limit=10), rows, url)
+        opened.close()
+        return job
+
+    return Originals(request, convert)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def stored(request, originals, tmp_path):
     """A database with ten converted wordmath episodes; the settings it was made with; the job.
 
     The first of them has three subgoals: 3 * 25 = 75, 75 - 9 = 66, 66 / 6 = 11.
     """
-    url = database.url.replace("+psycopg", "")
-    rows = read_rows(open_benchmark("wordmath"), None, "dev", False)
-    opened, job = run_embedded(tmp_path, Convert("wordmath", rows.digest, "dev", limit=10), rows, url)
-    yield opened, Settings(home=tmp_path, database_url=url, user="ann@here"), job
+    url, job = originals.copy(request.param, tmp_path)
+    opened = open_database(url)
+    yield opened, Settings(home=tmp_path, database_url=url.replace("+psycopg", ""), user="ann@here"), job
     opened.close()
 
 

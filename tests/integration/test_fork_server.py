@@ -32,11 +32,12 @@ def planner(tmp_path_factory):
     return write_planner(tmp_path_factory.mktemp("forked") / "planner")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server():
-    one = ForkServer()
-    yield one
-    one.end()
+    """One for all tests here: it takes seconds to load the libraries."""
+    forking = ForkServer()
+    yield forking
+    forking.end()
 
 
 def request_of(recipe, **window):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 
 import pytest
@@ -12,8 +11,8 @@ from db.commit import Batch, commit
 from db.jobs import finish_if_idle, pause
 from db.models import JobRow
 from db.removal import hide
-from lumos_queue.cli.main import main
 from tests.claims import claim, finish, holder, new_job
+from tests.integration.databases import sqlite_only
 
 
 def finished(database, digest: str) -> str:
@@ -26,7 +25,7 @@ def finished(database, digest: str) -> str:
 
 
 @pytest.fixture
-def jobs(database, monkeypatch):
+def jobs(database, lumos):
     """A whole job, and two that a submit and a removal have left as they do when they die now."""
     whole, submitting, removing = (finished(database, digest) for digest in ("ab", "cd", "ef"))
     with database.writer.begin() as connection:
@@ -34,38 +33,27 @@ def jobs(database, monkeypatch):
     pause(database, removing)
     with database.writer.begin() as connection:
         hide(connection, removing)
-    monkeypatch.setenv("LUMOS_DATABASE_URL", database.url.replace("+psycopg", ""))
+    lumos.set(LUMOS_DATABASE_URL=database.url.replace("+psycopg", ""))
     return SimpleNamespace(whole=whole, half=(submitting, removing))
 
 
-def lumos(capsys, *arguments: str) -> tuple[int, str, str]:
-    capsys.readouterr()
-    code = main([*arguments, "--json"])
-    return code, *capsys.readouterr()
+def test_listings_pass_them_over(jobs, lumos):
+    for listing in (["jobs"], ["episodes"], ["episodes", "--where", "text~question"], ["workers"]):
+        result = lumos(*listing, "--json")
+        assert result.json
+        assert listing == ["workers"] or jobs.whole in result.out
+        assert not [job for job in jobs.half if job in result.out], listing
 
 
-@pytest.mark.parametrize("listing", [("jobs",), ("episodes",), ("episodes", "--where", "text~question"), ("workers",)])
-def test_listings_pass_them_over(jobs, capsys, listing):
-    code, out, err = lumos(capsys, *listing)
-    assert code == 0 and json.loads(out), err
-    assert listing == ("workers",) or jobs.whole in out
-    assert not [one for one in jobs.half if one in out]
-
-
-@pytest.mark.parametrize("command", ["job", "report", "pause", "resume", "cancel", "rm"])
-def test_commands_on_one_job_find_the_whole_one_only(jobs, capsys, command):
-    for one in jobs.half:
-        code, _, err = lumos(capsys, command, one)
-        assert code == 2 and f"No job has an id that starts with '{one}'" in err
-    if command == "job":
-        assert lumos(capsys, command, jobs.whole)[0] == 0
-
-
-def test_an_episode_of_theirs_is_not_shown(jobs, capsys):
-    assert lumos(capsys, "show", f"{jobs.whole}-0")[0] == 0
-    for one in jobs.half:
-        code, _, err = lumos(capsys, "show", f"{one}-0")
-        assert code == 2 and "No job has an id" in err
+@sqlite_only
+def test_commands_on_one_job_find_the_whole_one_only(jobs, lumos):
+    for job in jobs.half:
+        for command in ("job", "report", "pause", "resume", "cancel", "rm"):
+            result = lumos(command, job, "--json")
+            assert result.code == 2 and f"No job has an id that starts with '{job}'" in result.err, command
+        result = lumos("show", f"{job}-0", "--json")
+        assert result.code == 2 and "No job has an id" in result.err
+    assert lumos("job", jobs.whole).code == lumos("show", f"{jobs.whole}-0").code == 0
 
 
 def test_a_worker_that_settles_one_leaves_it_as_it_is(database, jobs):

@@ -112,7 +112,7 @@ def judged_job(capsys, job: str, *options: str) -> tuple[int, dict, int]:
         return code, report, server.count
 
 
-@pytest.mark.parametrize("formulation", ["react", "dfsdt"])
+@pytest.mark.parametrize(("formulation", "url"), [("react", "postgresql"), ("dfsdt", "sqlite")], indirect=["url"])
 def test_every_run_counts(formulation, url, tmp_path, capsys):
     """Of five runs one is right, one is wrong, one gave up where nothing could be done, two have failed."""
     database, job = tried(tmp_path, SAID, url, formulation)
@@ -130,6 +130,7 @@ def test_every_run_counts(formulation, url, tmp_path, capsys):
     assert database.close() is None
 
 
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_two_jobs_are_compared_and_changing_sides_changes_who_wins(url, tmp_path, capsys):
     database, own = tried(tmp_path, SAID, url)
     _, other = tried(tmp_path, {1: "It is in Vell.", 3: "It is in Ombry."}, url)
@@ -185,6 +186,7 @@ def test_a_judge_that_refuses_leaves_a_run_unjudged_and_resume_asks_again(home, 
     database.close()
 
 
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_after_a_kill_no_recorded_vote_is_asked_for_again(url, tmp_path, capsys):
     """ToolBench counted what it found twice when it went on."""
     made = rows(12)

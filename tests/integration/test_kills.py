@@ -12,12 +12,12 @@ from tests.recorded_search import answer_files
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # a child uses no thread of this process
 
 
-def test_a_recorded_search_goes_on_from_every_sixteenth_step(shared_data, tmp_path):
+def test_a_recorded_search_goes_on_from_every_fortieth_step(shared_data, tmp_path):
     search = prepare(*recorded_search(dict(answer_files(shared_data))[ROW]), "I3-inst", tmp_path)
     stored = search.expected[ROW]
     assert (len(stored["completion"]), len(stored["execution"])) == (43, 43)
     assert search.steps == 86 + len(stored["tool_call"])
-    for step in range(1, search.steps, 16):
+    for step in range(1, search.steps, 40):
         assert kill_at(search, step) == (step, search.steps - step, 0)
 
 

@@ -155,11 +155,9 @@ NEITHER = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"), [(text, said) for said, texts in ((True, YES), (False, NO), (None, NEITHER)) for text in texts]
-)
-def test_fault_16_yes_and_no_are_whole_words(answer, said):
-    assert read_yes_no(answer) is said
+@pytest.mark.parametrize(("answers", "said"), [(YES, True), (NO, False), (NEITHER, None)])
+def test_fault_16_yes_and_no_are_whole_words(answers, said):
+    assert {answer: read_yes_no(answer) for answer in answers} == dict.fromkeys(answers, said)
 
 
 def test_fault_16_what_says_neither_is_wrong_and_counted_apart():

@@ -250,7 +250,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.one_of(st.lists(st.sampled_from(PIECES), max_size=20).map("".join), st.text()), st.booleans())
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 def test_any_text_becomes_a_program_or_is_refused(text, by_order):

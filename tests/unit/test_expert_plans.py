@@ -25,7 +25,7 @@ plans = st.one_of(
 
 
 @given(plans)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_plan_is_read_as_it_was_written(plan):
     assert read_wire(plan.write()) == plan
     if any(plan.names) or plan.branches:
@@ -44,7 +44,7 @@ def test_any_text_is_read(text):
 
 
 @given(st.lists(st.sampled_from([*PLANNABLE, "(", ")", ",", "Step 1:", "\n", " and "]), max_size=40).map("".join))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_names_in_any_order_with_any_brackets_are_read(text):
     assert set(parse_plan(text, DOCUMENT).plan.names) <= set(PLANNABLE)
 

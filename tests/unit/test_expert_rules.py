@@ -21,7 +21,7 @@ from lumos_queue.experts.host import ExpertHost
 from lumos_queue.experts.problems import BAD_INPUT, Problem, SampleError
 from lumos_queue.scoring.media.pixels import psnr
 
-N = 12
+N = 6
 _SOURCES = ("labels", "captions", "objects", "signs")
 
 
@@ -37,7 +37,7 @@ def test_what_restores_pictures_brings_them_nearer_to_the_original(model, augmen
         clean = load_input(source, "test", number, "image")
         given = load_input(source, "test", number, "image", (augmentation,), profile)
         gained.append(psnr(model().run(given), clean) - psnr(given, clean))
-    assert sum(gain > 0 for gain in gained) >= N - 2, gained
+    assert sum(gain > 0 for gain in gained) >= N - 1, gained
     assert sum(gained) / N > 0.2, gained
 
 

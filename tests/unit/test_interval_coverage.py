@@ -12,7 +12,7 @@ from performance.interval_coverage import CASES, measure
     [("0/1, one sample", 100), ("0/1, 4 samples", 30), ("graded, narrow", 30), ("graded, most are the same", 100)],
 )
 def test_ninety_five_of_a_hundred_intervals_hold_the_truth(case, tasks):
-    share, width = measure(CASES[case], tasks, 400)
+    share, width = measure(CASES[case], tasks, 200)
     assert 0.92 <= share <= 0.99
     assert width < 0.5
 

@@ -120,7 +120,7 @@ def worked_out(tree):
     return combine(tree[0], worked_out(tree[1]), worked_out(tree[2]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @example(("+", ("*", Fraction(2), ("name", "e")), Fraction(1)), False)
 @given(SYMBOLIC, st.booleans())
 def test_what_is_shown_reads_back_with_the_same_value(tree, decimal):
@@ -187,7 +187,7 @@ VARIABLES = {
 NAMES = ["Calculator", "SetEquation", "SolveEquation", "SolveInequality", "Count", "Define", "", "Code"]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(NAMES), st.one_of(FORMULAS, WORDS, st.text()), st.integers(1, 3))
 @example("Calculator", "R3(", 1)
 @example("Calculator", "R3(n=", 1)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from types import SimpleNamespace
-
 import pytest
 
-from lumos_queue.cli.main import main
 from lumos_queue.errors import SpecError
 from lumos_queue.submission.tags import MAX_NAME, read_name, read_name_and_tags, read_tags
 from tests.command_tree import all_commands
@@ -35,25 +31,11 @@ def test_every_command_that_submits_a_job_takes_a_name_and_tags():
     assert not without, "these commands neither take --name and --tag, nor are they named as storing no job"
 
 
-@pytest.fixture
-def lumos(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("LUMOS_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr("lumos_queue.cli.output.as_json", False)
-
-    def run(*arguments: str) -> SimpleNamespace:
-        code = main(arguments)
-        out, err = capsys.readouterr()
-        return SimpleNamespace(code=code, out=out, err=err, json=lambda: json.loads(out.splitlines()[-1]))
-
-    return run
-
-
 CONVERT = ("convert", "wordmath", "--deterministic", "--split", "dev", "--limit", "2", "--json")
 
 
 def jobs(lumos, *arguments: str) -> list[dict]:
-    return lumos("jobs", "--json", *arguments).json()["jobs"]
+    return lumos("jobs", "--json", *arguments).json["jobs"]
 
 
 def test_a_job_has_the_name_and_tags_it_was_given_and_is_found_by_them(lumos):
@@ -78,8 +60,8 @@ def test_a_job_has_the_name_and_tags_it_was_given_and_is_found_by_them(lumos):
         (("--before", jobs(lumos)[0]["job"]), ["first try"]),
     ):
         assert [job["name"] for job in jobs(lumos, *arguments)] == names, arguments
-    found = lumos("episodes", "--where", 'tag.team=maths name="first try"', "--json").json()["episodes"]
-    assert len(found) == 2 and found == lumos("episodes", "--where", "name~FIRST", "--json").json()["episodes"]
+    found = lumos("episodes", "--where", 'tag.team=maths name="first try"', "--json").json["episodes"]
+    assert len(found) == 2 and found == lumos("episodes", "--where", "name~FIRST", "--json").json["episodes"]
     assert lumos("jobs", "--limit", "1", "--where", "kind=convert").err.startswith(
         "older ones: lumos jobs --where kind=convert --before "
     )
@@ -132,19 +114,19 @@ def test_a_benchmark_that_only_a_stored_job_knows_can_be_asked_for(lumos, tmp_pa
 
 
 def test_reports_are_of_named_jobs_or_of_those_that_fit(lumos):
-    first, second = (lumos(*CONVERT, "--again", "--tag", f"run={number}").json()["job"] for number in (1, 2))
-    found = lumos("report", "--where", 'tag.run~""', "--json").json()["reports"]
+    first, second = (lumos(*CONVERT, "--again", "--tag", f"run={number}").json["job"] for number in (1, 2))
+    found = lumos("report", "--where", 'tag.run~""', "--json").json["reports"]
     assert [one["job"] for one in found] == [first, second]
-    assert lumos("report", "--where", "tag.run=2", "--json").json()["job"] == second
-    assert [one["job"] for one in lumos("watch", "--where", "tag.run=2", "--json").json()["jobs"]] == [second]
+    assert lumos("report", "--where", "tag.run=2", "--json").json["job"] == second
+    assert [one["job"] for one in lumos("watch", "--where", "tag.run=2", "--json").json["jobs"]] == [second]
     assert "not both" in lumos("report", first, "--where", "tag.run=2").err
     assert "No job is chosen" in lumos("report").err
 
 
 def test_the_same_request_under_another_name_is_the_job_that_was_made_before(lumos):
-    before = lumos(*CONVERT, "--name", "first").json()["job"]
+    before = lumos(*CONVERT, "--name", "first").json["job"]
     again = lumos(*CONVERT, "--name", "it's other", "--tag", "a=b")
-    assert again.json()["job"] == before and "keeps its name and tags" in again.err
+    assert again.json["job"] == before and "keeps its name and tags" in again.err
     assert f"lumos tag {before} --name 'it'\"'\"'s other' a=b" in again.err
     assert "keeps its name" not in lumos(*CONVERT, "--name", "first").err
     assert "keeps its name" not in lumos(*CONVERT).err
@@ -152,13 +134,13 @@ def test_the_same_request_under_another_name_is_the_job_that_was_made_before(lum
 
 
 def test_what_a_job_is_called_can_be_changed(lumos):
-    job = lumos(*CONVERT, "--name", "a", "--tag", "x=1", "--tag", "y=2").json()["job"]
-    changed = lumos("tag", job[:5], "x=3", "z=", "--remove", "y", "--name", "b", "--json").json()
+    job = lumos(*CONVERT, "--name", "a", "--tag", "x=1", "--tag", "y=2").json["job"]
+    changed = lumos("tag", job[:5], "x=3", "z=", "--remove", "y", "--name", "b", "--json").json
     assert changed == {"job": job, "name": "b", "tags": {"x": "3", "z": ""}}
-    assert lumos("tag", job, "--name", "", "--json").json()["name"] == ""
+    assert lumos("tag", job, "--name", "", "--json").json["name"] == ""
     refused = lumos("tag", job, "--remove", "nope")
     assert refused.code == 2 and refused.err.count("\n") == 1 and "It has: x, z" in refused.err
-    shown = lumos("job", job, "--json").json()
+    shown = lumos("job", job, "--json").json
     assert (shown["name"], shown["tags"], shown["real_state"]) == ("", {"x": "3", "z": ""}, "done")
 
 
@@ -211,6 +193,6 @@ def test_a_name_is_refused_before_anything_is_stored(lumos, tmp_path):
 
 def test_the_version_is_told_and_every_command_answers_h(lumos):
     assert lumos("--version").out.startswith("lumos-queue 0.")
-    assert lumos("--version", "--json").json()["version"].startswith("0.")
+    assert lumos("--version", "--json").json["version"].startswith("0.")
     for arguments in (("-h",), ("jobs", "-h"), ("train", "sft", "-h"), ("rollouts", "report", "-h"), ("db", "-h")):
         assert lumos(*arguments).out.startswith("Usage: lumos")

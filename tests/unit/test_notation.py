@@ -145,7 +145,7 @@ def test_written_actions_join_with_a_semicolon():
 
 
 @given(st.text() | st.text(alphabet="R12Output,;= ().Subgoal:\n-Action"))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_every_text_can_be_read(text):
     for action in read_actions(text):
         assert action.raw.strip()
@@ -170,7 +170,7 @@ actions = st.builds(Action, variables, names, arguments).filter(lambda action: a
 
 
 @given(st.lists(actions, max_size=4))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_written_actions_read_as_they_were(some):
     again = [Action(a.variables, a.name, a.arguments) for a in read_actions(write_actions(some))]
     assert again == some

@@ -171,15 +171,15 @@ def test_what_is_searched_for_when_nobody_knows_the_answer(answer_by, searched):
 
 
 def test_gold_plans_ask_as_many_questions_as_they_have_qa_actions(shared_data):
-    for file, answered in [("hotpotqa/hotpot_dev_distractor_sample.json", 118), ("strategyqa/bigbench_task.json", 300)]:
+    for file in ("hotpotqa/hotpot_dev_distractor_sample.json", "strategyqa/bigbench_task.json"):
         benchmark = open_benchmark(file.split("/")[0])
         tasks = [task for task in benchmark.read(shared_data / file, "test") if isinstance(task, Task)]
-        plans, _ = plans_of(benchmark, tasks)
+        plans = plans_of(benchmark, tasks)[0][:60]
         actions = sum(action.name == "QA" for _, plan in plans for one in plan.steps for action in one.actions)
         for version, calls in [(1, actions + len(plans)), (2, actions)]:
             qa = OracleQa(plans)
             results = try_out(benchmark, plans, qa, "one-pass", version=version)
-            assert sum(result.scores[0].value for result in results) == len(plans) == answered
+            assert sum(result.scores[0].value for result in results) == len(plans) == 60
             assert len(qa.asked) == calls and qa.unknown == []
 
 

@@ -310,7 +310,7 @@ WRITTEN = [
 ]  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(*[st.lists(st.sampled_from(WRITTEN), max_size=8).map("".join)] * 3)
 def test_any_formula_has_a_value_or_is_refused(formula, one, other):
     try:

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from types import SimpleNamespace
 
 import pytest
 
-from lumos_queue.cli.main import main
 from tests.page_parts import require_harmless
 
 
-@pytest.fixture
-def lumos(tmp_path, monkeypatch, capsys):
-    """Run a command in a folder of its own; returns its exit code, standard output and standard error."""
-    monkeypatch.setenv("LUMOS_HOME", str(tmp_path / "home"))
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The files are written where the command is called."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: str) -> SimpleNamespace:
-        code = main(arguments)
-        out, err = capsys.readouterr()
-        return SimpleNamespace(code=code, out=out, err=err, lines=out.splitlines())
-
-    return run
 
 
 @pytest.fixture

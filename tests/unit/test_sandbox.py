@@ -1,4 +1,4 @@
-"""The killable child: this file is also the module the child runs."""
+"""The killable child, which runs tests/sandbox_child.py."""
 
 from __future__ import annotations
 
@@ -8,48 +8,17 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.util import sandbox
-from lumos_queue.util.sandbox import Sandbox, serve
+from lumos_queue.util.sandbox import Sandbox
 from tests.services import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-MODULE = "tests.unit.test_sandbox"
-_HELD = []
-
-
-def main() -> None:
-    """What the child does."""
-    serve(_handle)
-
-
-def _handle(request: dict) -> dict:
-    match request["do"]:
-        case "spin":
-            while True:
-                pass
-        case "sleep":
-            time.sleep(request["seconds"])
-        case "hold":
-            _HELD.append(bytearray(request["bytes"]))
-        case "exit":
-            os._exit(3)
-        case "long reply":
-            return {"text": "x" * (sandbox.MAX_REPLY + 1)}
-        case "print":
-            print("not a reply", flush=True)
-            os.system("echo not a reply either")
-        case "write":
-            try:
-                Path(request["path"]).write_text("x")
-            except OSError as error:
-                return {"refused": type(error).__name__}
-    return {"pid": os.getpid(), "environment": sorted(os.environ), "folder": os.getcwd()}
+MODULE = "tests.sandbox_child"
 
 
 @pytest.fixture

@@ -65,16 +65,21 @@ def ask(folder, sampling=None, seed=0, constraint=STEPS, n=1):
 
 def logits_of(plain, tokens):
     """Those before each of the reply's tokens: [tokens, vocabulary]."""
+    return logits_of_all(plain, [tokens])[0]
+
+
+def logits_of_all(plain, replies):
+    """Those of replies of the same length: [replies, tokens, vocabulary]."""
     import torch
 
     tokenizer, model, encodes = plain
     prompt = tokenizer(PROMPT)["input_ids"]
     with torch.no_grad():
         if encodes:
-            written = torch.tensor([[model.config.decoder_start_token_id, *tokens[:-1]]])
-            return model(input_ids=torch.tensor([prompt]), decoder_input_ids=written).logits[0].double()
-        logits = model(torch.tensor([[*prompt, *tokens[:-1]]])).logits[0].double()
-    return logits[len(prompt) - 1 :]
+            written = torch.tensor([[model.config.decoder_start_token_id, *tokens[:-1]] for tokens in replies])
+            return model(input_ids=torch.tensor([prompt] * len(replies)), decoder_input_ids=written).logits.double()
+        logits = model(torch.tensor([[*prompt, *tokens[:-1]] for tokens in replies])).logits.double()
+    return logits[:, len(prompt) - 1 :]
 
 
 def naive_logprob(plain, text, constraint=STEPS):
@@ -130,9 +135,9 @@ def test_a_search_without_a_constraint_is_that_over_all_tokens(folder, plain):
     size, end = model.config.vocab_size, tokenizer.eos_token_id
     first = logits_of(plain, [0])[0].log_softmax(0)
     found = {(end,): float(first[end])}
-    for token in range(size):
+    after = logits_of_all(plain, [[token, 0] for token in range(size)])[:, 1].log_softmax(1)
+    for token, second in enumerate(after):
         if token != end:
-            second = logits_of(plain, [token, 0])[1].log_softmax(0)
             found |= {(token, other): float(first[token] + second[other]) for other in second.topk(8).indices.tolist()}
     best = sorted(found.items(), key=lambda one: -one[1])[:6]
     reply = ask(folder, Sampling(beams=size, max_tokens=2, stop=()), constraint=None, n=6)
@@ -170,15 +175,15 @@ def test_a_stop_string_ends_a_hypothesis(folder):
 def test_drawn_replies_follow_the_allowed_distribution_and_tell_its_logprob(folder, ranked):
     expected = dict(ranked)
     warm = Sampling(temperature=1.0)
-    drawn = ask_all(folder, *((warm, seed, STEPS, 1) for seed in range(100)))
+    drawn = ask_all(folder, *((warm, seed, STEPS, 1) for seed in range(60)))
     counted = Counter(one.text for one in drawn)
     for text, logprob in ranked:
         share = math.exp(logprob)
-        assert counted[text] / 100 == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / 100) + 1e-3)
+        assert counted[text] / 60 == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / 60) + 1e-3)
     for one in drawn:
         assert one.candidates[0].logprob == pytest.approx(expected[one.text], abs=1e-5)
-    again = ask_all(folder, *((warm, seed, STEPS, 1) for seed in range(20)))
-    assert [one.text for one in again] == [one.text for one in drawn[:20]]
+    again = ask_all(folder, *((warm, seed, STEPS, 1) for seed in range(8)))
+    assert [one.text for one in again] == [one.text for one in drawn[:8]]
     narrow = ask(folder, Sampling(temperature=1.0, top_p=1e-9), seed=5)
     assert narrow.text == ask(folder).text
     cold = ask(folder, Sampling(temperature=0.5), seed=3)
@@ -202,7 +207,7 @@ def test_epsilon_draws_from_the_softmax_of_the_candidates(folder):
     drawn = [one for one in replies if one.note]
     assert 0.45 < len(drawn) / times < 0.55 and all("drawn: candidate" in one.note for one in drawn)
     assert not plain.note
-    seeds = range(12)
+    seeds = range(6)
     asked = ask_all(folder, *((sampling, seed, STEPS, n) for seed in seeds))
     assert [one.text for one in asked] == [replies[seed].text for seed in seeds], "the endpoint chooses in this way"
 

@@ -1,5 +1,6 @@
 """What children of a Celery worker share with their parent: imported and frozen before the fork."""
 
+import functools
 import json
 import subprocess
 import sys
@@ -24,6 +25,7 @@ print(json.dumps({"modules": list(sys.modules), "frozen": frozen}))
 """
 
 
+@functools.cache
 def _found(preloads: str, database_url: str) -> dict:
     command = [sys.executable, "-c", SCRIPT, preloads, database_url]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -76,7 +76,7 @@ def test_the_same_goals_come_again_and_other_seeds_give_others():
 def test_splits_share_neither_products_nor_goals():
     wanted, asked = {}, {}
     for split in benchmark.splits:
-        tasks = list(goals(split, 150))
+        tasks = list(goals(split, 80))
         wanted[split] = {task.gold["goal"]["asin"] for task in tasks}
         asked[split] = {" ".join(sorted(task.gold["words"].split())) for task in tasks}
         assert all(split_of(open_stock({}).products[asin]) == split for asin in wanted[split])

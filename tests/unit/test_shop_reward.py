@@ -139,7 +139,7 @@ MANY = st.lists(WORDS, max_size=4).map(tuple)
 CHOICES = st.dictionaries(st.sampled_from(("color", "size", "style", "pack")), WORDS)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(MANY, MANY, MANY, WORDS, WORDS, WORDS, st.floats(0, 200), CHOICES)
 @example(
     (), ("cotton",), ("cotton",), "Blue Cotton Shirt", "Blue Cotton Shirt", "A blue shirt", 20.0, {"color": "blue"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from lumos_queue.benchmarks.wordmath import families  # noqa: F401 (registers the templates)
 from lumos_queue.benchmarks.wordmath.composer.compose import QUESTIONS, compose
@@ -47,12 +48,13 @@ def split_of(family: str) -> str:
     return "dev" if family in DEV else "test" if family in TEST else "train"
 
 
-def templates(split: str) -> list[Template]:
+@cache
+def templates(split: str) -> tuple[Template, ...]:
     """The templates of a split. Raises SpecError for an unknown split."""
     if split not in SPLITS:
         raise unknown("split of wordmath", split, SPLITS)
     wanted = "train" if split == "familiar" else split
-    return [template for template in TEMPLATES if split_of(template.family) == wanted]
+    return tuple(template for template in TEMPLATES if split_of(template.family) == wanted)
 
 
 def _capital(sentence: str) -> str:

@@ -1,0 +1,25 @@
+"""An earlier commit as a folder of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def checked_out(root: Path, commit: str) -> Iterator[Path]:
+    """A worktree of the commit, removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="affected-") as parent:
+        folder = Path(parent) / "tree"
+        _run(root, "worktree", "add", "--detach", str(folder), commit)
+        try:
+            yield folder
+        finally:
+            _run(root, "worktree", "remove", "--force", str(folder))
+
+
+def _run(root: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=True)

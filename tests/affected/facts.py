@@ -1,0 +1,73 @@
+"""What the graph needs to know about the text of one file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+#: A word: a key of a registry, a command, a name. `one-pass` is a word; the graph compares words with `_` for `-`.
+WORD = re.compile(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*")
+_PATH = re.compile(r"[^\s/]{1,80}(?:/[^\s/]{1,80}){0,9}/?")
+FILE_NAME = re.compile(r"[\w*@-]*(?:\.[\w*@-]+)+")
+ANY_FIXTURE = "*"  #: the word for a fixture whose name is only known at run time
+#: `package.module`, `package.module:attribute` and, with holes of an f-string, `package.{}:attribute`.
+DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.(?:\w+|\{\}))+(?::[\w{}]+)?")
+IMPORTED = re.compile(r"^\s*(?:>>> )?(?:from|import)\s+([A-Za-z_][\w.]*)", re.MULTILINE)
+SCRIPT = re.compile(r"(?:^|(?<=[\s\"'`/(]))[a-z][\w-]*(?=$|[\s\"'`,)\]\\])", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A text that can be the name of a module."""
+
+    name: str  #: `a.b.c`, `a.b:attribute`, `module:function`; `{}` for what is only known at run time
+    key: str = ""  #: of the dictionary that it is a value of; '' if none
+    is_whole: bool = True  #: whether the string is nothing but the name
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Empty for a file that is not text."""
+
+    mentions: tuple[Mention, ...] = ()
+    words: frozenset[str] = frozenset()  #: identifiers, and words in strings
+    literals: frozenset[str] = frozenset()  #: strings that are a single word: what code calls by its registered name
+    file_paths: frozenset[str] = frozenset()  #: strings that can be the path or name of a file or folder
+    file_names: frozenset[str] = frozenset()  #: what looks like the name of a file in any string
+    scripts: frozenset[str] = frozenset()  #: what can be the name of a console script
+    imports: frozenset[str] = frozenset()  #: `module.name` of each import statement
+    patterns: frozenset[str] = frozenset()  #: what it lists files by: `*.md`; `*` for all. Empty if it lists none
+    listed: frozenset[str] = frozenset()  #: constants that are used other than by looking up a name in them
+    located: frozenset[str] = frozenset()  #: names X of `X.__file__`: it may read what lies beside that module
+    lazy_names: dict[str, tuple[str, ...]] = field(default_factory=dict)  #: of a package that imports on demand
+    automatic: frozenset[str] = frozenset()  #: of a conftest.py: autouse fixtures and hooks
+    parts: dict[str, Facts] = field(default_factory=dict)  #: of a helper of tests: each name of it alone
+
+
+def find_words(texts: Iterable[str]) -> set[str]:
+    return {word.replace("-", "_") for text in texts for word in WORD.findall(text)}
+
+
+def is_path(text: str) -> bool:
+    return _PATH.fullmatch(text) is not None
+
+
+def find_file_names(text: str) -> set[str]:
+    return set(FILE_NAME.findall(text)) if "." in text else set()
+
+
+def find_embedded_mentions(text: str) -> set[Mention]:
+    """Names of modules inside a longer text: a command line, a program, a page."""
+    names = {*DOTTED.findall(text), *IMPORTED.findall(text)}
+    return {Mention(name, is_whole=False) for name in names}
+
+
+def read_text_facts(text: str) -> Facts:
+    """The facts of a file that is not Python: a page, a shell script, a table."""
+    return Facts(
+        mentions=tuple(find_embedded_mentions(text)),
+        words=frozenset(find_words([text])),
+        file_names=frozenset(find_file_names(text)),
+        scripts=frozenset(SCRIPT.findall(text)),
+    )

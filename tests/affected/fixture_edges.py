@@ -1,0 +1,49 @@
+"""Edges from a test file to the fixtures of its folders that it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from tests.affected.edges import Edge
+from tests.affected.facts import ANY_FIXTURE
+from tests.affected.tree import PART, Tree
+
+
+def find_fixture_edges(test: str, words: frozenset[str], tree: Tree) -> Iterator[Edge]:
+    """`words`: those of the test file and of what it uses of other test files."""
+    fixtures: dict[str, str] = {}  #: name to the part of a conftest.py
+    used: set[str] = set()
+    for path in _find_conftests(test, tree):
+        yield Edge(test, path, "is set up by", is_last=True)
+        fixtures |= _find_fixtures(path, tree)
+        used |= tree.facts[path].automatic
+    pending = used | _find_used(words, fixtures)
+    used = set()
+    while pending:
+        used |= pending
+        pending = {
+            other for name in pending for other in _find_used(tree.facts[fixtures[name]].words, fixtures)
+        } - used
+    for name in sorted(used):
+        yield Edge(test, fixtures[name], "uses the fixture")
+
+
+def _find_used(words: frozenset[str], fixtures: dict[str, str]) -> set[str]:
+    return set(fixtures) if ANY_FIXTURE in words else fixtures.keys() & words
+
+
+def _find_conftests(test: str, tree: Tree) -> list[str]:
+    """From the outermost folder inwards."""
+    folders = [parent.as_posix() for parent in PurePosixPath(test).parents][::-1]
+    return [path for folder in folders if (path := f"{folder}/conftest.py") in tree.facts]
+
+
+def _find_fixtures(path: str, tree: Tree) -> dict[str, str]:
+    """The parts of a conftest.py, and what it imports of another one."""
+    fixtures = {}
+    for name in tree.facts[path].imports:
+        target = tree.find_module(name)
+        if target and "/conftest.py" in target and PART in target:
+            fixtures[name.rpartition(".")[2]] = target
+    return fixtures | {name: f"{path}{PART}{name}" for name in tree.facts[path].parts}

@@ -1,0 +1,95 @@
+"""All edges of a checkout."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tests.affected.edges import Edge
+from tests.affected.file_edges import find_file_edges, find_listing_edges
+from tests.affected.fixture_edges import find_fixture_edges
+from tests.affected.import_edges import find_import_edges, find_lazy_edges
+from tests.affected.rules import Rules
+from tests.affected.text_edges import find_script_edges, find_table_edges, find_text_edges
+from tests.affected.tree import Tree, is_test
+
+
+@dataclass(frozen=True)
+class Graph:
+    tree: Tree
+    rules: Rules
+    edges: dict[str, list[Edge]]  #: by their source
+
+    @cached_property
+    def tests(self) -> list[str]:
+        return sorted(path for path in self.tree.facts if is_test(path))
+
+    @cached_property
+    def said(self) -> dict[str, frozenset[str]]:
+        """Which keys of tables each test, page and script has among its words. Files of models say nothing."""
+        facts = self.tree.facts.items()
+        return {node: text.words & self._keys for node, text in facts if not self.rules.is_shipped(node)}
+
+    @cached_property
+    def looked_up(self) -> dict[str, frozenset[str]]:
+        """Which keys of tables each file of product code has as a string, without those of a table of its own."""
+        return {
+            node: text.literals & self._keys - {edge.key for edge in self.edges.get(node, ())}
+            for node, text in self.tree.facts.items()
+            if self.rules.is_product(node) and not self.rules.is_silent(node)
+        }
+
+    @cached_property
+    def _keys(self) -> frozenset[str]:
+        return frozenset(edge.key for edges in self.edges.values() for edge in edges if edge.key)
+
+    def find_sources(self, targets: set[str]) -> set[str]:
+        """Every file from which a target can be reached, whatever words a test uses."""
+        sources: dict[str, set[str]] = defaultdict(set)
+        for edges in self.edges.values():
+            for edge in edges:
+                sources[edge.target].add(edge.source)
+        seen: set[str] = set()
+        pending = set(targets)
+        while pending:
+            seen |= pending
+            pending = {source for target in pending for source in sources[target]} - seen
+        return seen
+
+
+def build_graph(tree: Tree, rules: Rules, root: Path) -> Graph:
+    edges = [
+        *find_import_edges(tree),
+        *find_text_edges(tree, rules),
+        *find_script_edges(tree, rules, root),
+        *find_file_edges(tree, rules),
+        *find_listing_edges(tree, rules),
+        *rules.add_edges(tree.facts),
+    ]
+    edges += find_lazy_edges(tree, edges)
+    edges += find_table_edges(tree, rules, edges)
+    graph = Graph(tree, rules, defaultdict(list))
+    for edge in edges:
+        if rules.allows(edge):
+            graph.edges[edge.source].append(edge)
+    for test in graph.tests:
+        words = _find_own_words(test, graph)
+        graph.edges[test] += [edge for edge in find_fixture_edges(test, words, tree) if rules.allows(edge)]
+    return graph
+
+
+def _find_own_words(test: str, graph: Graph) -> frozenset[str]:
+    """The words of a test file and of the test files that it imports."""
+    seen: set[str] = set()
+    pending = {test}
+    while pending:
+        seen |= pending
+        pending = {
+            edge.target
+            for path in pending
+            for edge in graph.edges[path]
+            if edge.target.startswith("tests/") and not edge.is_last
+        } - seen
+    return frozenset(word for path in seen for word in graph.tree.facts[path].words)

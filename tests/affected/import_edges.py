@@ -1,0 +1,46 @@
+"""Edges that Python's import statements make: by grimp, inside functions too, not for type checkers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.affected.edges import Edge
+from tests.affected.tree import PART, Tree, file_of
+
+
+def find_import_edges(tree: Tree) -> Iterator[Edge]:
+    """A module's imports, and the packages that it lies in. Tests import the names of their helpers one by one."""
+    for node, facts in tree.facts.items():
+        module = tree.modules.get(file_of(node))
+        if PART in node:
+            yield Edge(node, file_of(node), "is part of", is_last=True)
+        elif module and (package := tree.paths.get(module.rpartition(".")[0])):
+            yield Edge(node, package, "lies in")
+        if module in tree.imports and not node.startswith("tests/"):
+            for imported in tree.imports[module]:
+                if imported in tree.paths:
+                    yield Edge(node, tree.paths[imported], "imports")
+        else:
+            for name in facts.imports:
+                if target := tree.find_module(name):
+                    yield Edge(node, target, "imports")
+
+
+def find_lazy_edges(tree: Tree, edges: list[Edge]) -> Iterator[Edge]:
+    """From who imports a package that imports on demand (`__getattr__`) to the modules of the names that it uses."""
+    for package, path in tree.paths.items():
+        targets = {
+            tree.paths[f"{package}.{module}"]: {name.replace("-", "_") for name in names}
+            for module, names in tree.facts[path].lazy_names.items()
+            if f"{package}.{module}" in tree.paths
+        }
+        if not targets:
+            continue
+        existing = {name for names in targets.values() for name in names}
+        for source in {edge.source for edge in edges if edge.target == path and edge.reason != "lies in"}:
+            facts = tree.facts[source]
+            imported = {name.removeprefix(f"{package}.") for name in facts.imports if name.startswith(f"{package}.")}
+            unknown = {name for name in imported if "." not in name and f"{package}.{name}" not in tree.paths} - existing
+            for target, names in targets.items():
+                if unknown or names & facts.words:
+                    yield Edge(source, target, f"takes from {package}")
