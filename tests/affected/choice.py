@@ -61,6 +61,7 @@ class _Search:
         self._graph = graph
         self._pending = deque([test])
         self._said: set[str] = set()  #: words of tests, pages and scripts
+        self._commanded: set[str] = set()  #: those that can be commands
         self._looked_up: set[str] = set()  #: strings of product code
         self._waiting: dict[str, list[Edge]] = defaultdict(list)  #: by the key that was not met yet
 
@@ -71,6 +72,7 @@ class _Search:
             path = self._pending.popleft()
             if path in targets:
                 return self._chain(path)
+            self._meet(self._commanded, self._graph.commanded.get(path, frozenset()))
             self._meet(self._said, self._graph.said.get(path, frozenset()))
             self._meet(self._looked_up, self._graph.looked_up.get(path, frozenset()))
             for edge in self._graph.edges.get(path, ()):
@@ -93,9 +95,9 @@ class _Search:
                     self._follow(edge)
 
     def _is_met(self, edge: Edge) -> bool:
-        if edge.key in self._said:
-            return True
-        return edge.key in self._looked_up and edge.source not in self._graph.rules.commands
+        if edge.source in self._graph.rules.commands:
+            return edge.key in self._commanded
+        return edge.key in self._said or edge.key in self._looked_up
 
     def _follow(self, edge: Edge) -> None:
         if edge.target not in self.arrivals:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 #: A word: a key of a registry, a command, a name. `one-pass` is a word; the graph compares words with `_` for `-`.
 WORD = re.compile(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*")
+_FIRST = 5  #: words of a line that can be a command
 _PATH = re.compile(r"[^\s/]{1,80}(?:/[^\s/]{1,80}){0,9}/?")
 FILE_NAME = re.compile(r"[\w*@-]*(?:\.[\w*@-]+)+")
 ANY_FIXTURE = "*"  #: the word for a fixture whose name is only known at run time
@@ -31,7 +32,9 @@ class Facts:
     """Empty for a file that is not text."""
 
     mentions: tuple[Mention, ...] = ()
-    words: frozenset[str] = frozenset()  #: identifiers, and words in strings
+    identifiers: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()  #: words in strings
+    commands: frozenset[str] = frozenset()  #: words that can be commands: among the first of a line of a string
     literals: frozenset[str] = frozenset()  #: strings that are a single word: what code calls by its registered name
     file_paths: frozenset[str] = frozenset()  #: strings that can be the path or name of a file or folder
     file_names: frozenset[str] = frozenset()  #: what looks like the name of a file in any string
@@ -41,12 +44,19 @@ class Facts:
     listed: frozenset[str] = frozenset()  #: constants that are used other than by looking up a name in them
     located: frozenset[str] = frozenset()  #: names X of `X.__file__`: it may read what lies beside that module
     lazy_names: dict[str, tuple[str, ...]] = field(default_factory=dict)  #: of a package that imports on demand
-    automatic: frozenset[str] = frozenset()  #: of a conftest.py: autouse fixtures and hooks
+    automatic: frozenset[str] = frozenset()  #: of a conftest.py or plugin: autouse fixtures and hooks
+    plugins: frozenset[str] = frozenset()  #: modules that a conftest.py names in `pytest_plugins`
     parts: dict[str, Facts] = field(default_factory=dict)  #: of a helper of tests: each name of it alone
 
 
 def find_words(texts: Iterable[str]) -> set[str]:
     return {word.replace("-", "_") for text in texts for word in WORD.findall(text)}
+
+
+def find_commands(texts: Iterable[str]) -> set[str]:
+    """`python -m shop.main sell` has the command at its fourth place; other words follow."""
+    lines = (line.split(maxsplit=_FIRST)[:_FIRST] for text in texts for line in text.splitlines())
+    return find_words(word for line in lines for word in line)
 
 
 def is_path(text: str) -> bool:
@@ -68,6 +78,7 @@ def read_text_facts(text: str) -> Facts:
     return Facts(
         mentions=tuple(find_embedded_mentions(text)),
         words=frozenset(find_words([text])),
+        commands=frozenset(find_commands([text])),
         file_names=frozenset(find_file_names(text)),
         scripts=frozenset(SCRIPT.findall(text)),
     )

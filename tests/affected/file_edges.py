@@ -59,8 +59,8 @@ def is_data(path: str, tree: Tree) -> bool:
 
 
 def _can_read(source: str, target: str, is_product: bool, rules: Rules) -> bool:
-    """What is installed reads what is installed with it. A page that names another page does not read it."""
-    if source == target or source.endswith(".md") and target.endswith(".md"):
+    """What is installed reads what is installed with it. A page or script that names a page does not read it."""
+    if source == target or (target.endswith(".md") and not source.partition(PART)[0].endswith(".py")):
         return False
     return rules.is_shipped(target) if is_product else True
 

@@ -11,22 +11,28 @@ from tests.affected.tree import PART, Tree
 
 
 def find_fixture_edges(test: str, words: frozenset[str], tree: Tree) -> Iterator[Edge]:
-    """`words`: those of the test file and of what it uses of other test files."""
-    fixtures: dict[str, str] = {}  #: name to the part of a conftest.py
+    """`words`: identifiers and words of the test file, and of what it uses of other test files."""
+    fixtures: dict[str, str] = {}  #: name to the part of a conftest.py or plugin
     used: set[str] = set()
     for path in _find_conftests(test, tree):
-        yield Edge(test, path, "is set up by", is_last=True)
-        fixtures |= _find_fixtures(path, tree)
-        used |= tree.facts[path].automatic
+        plugins = [tree.paths[name] for name in tree.facts[path].plugins if name in tree.paths]
+        for source in (*plugins, path):
+            yield Edge(test, source, "is set up by", is_last=True)
+            fixtures |= _find_fixtures(source, tree)
+            used |= tree.facts[source].automatic
     pending = used | _find_used(words, fixtures)
     used = set()
     while pending:
         used |= pending
         pending = {
-            other for name in pending for other in _find_used(tree.facts[fixtures[name]].words, fixtures)
+            other for name in pending for other in _find_used(_find_all_words(fixtures[name], tree), fixtures)
         } - used
     for name in sorted(used):
         yield Edge(test, fixtures[name], "uses the fixture")
+
+
+def _find_all_words(node: str, tree: Tree) -> frozenset[str]:
+    return tree.facts[node].identifiers | tree.facts[node].words
 
 
 def _find_used(words: frozenset[str], fixtures: dict[str, str]) -> set[str]:
@@ -40,7 +46,7 @@ def _find_conftests(test: str, tree: Tree) -> list[str]:
 
 
 def _find_fixtures(path: str, tree: Tree) -> dict[str, str]:
-    """The parts of a conftest.py, and what it imports of another one."""
+    """The parts of a conftest.py or plugin, and what it imports of another conftest.py."""
     fixtures = {}
     for name in tree.facts[path].imports:
         target = tree.find_module(name)

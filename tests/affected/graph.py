@@ -33,6 +33,11 @@ class Graph:
         return {node: text.words & self._keys for node, text in facts if not self.rules.is_shipped(node)}
 
     @cached_property
+    def commanded(self) -> dict[str, frozenset[str]]:
+        """Which of them can be commands."""
+        return {node: words & self.tree.facts[node].commands for node, words in self.said.items()}
+
+    @cached_property
     def looked_up(self) -> dict[str, frozenset[str]]:
         """Which keys of tables each file of product code has as a string, without those of a table of its own."""
         return {
@@ -92,4 +97,5 @@ def _find_own_words(test: str, graph: Graph) -> frozenset[str]:
             for edge in graph.edges[path]
             if edge.target.startswith("tests/") and not edge.is_last
         } - seen
-    return frozenset(word for path in seen for word in graph.tree.facts[path].words)
+    facts = [graph.tree.facts[path] for path in seen]
+    return frozenset(word for text in facts for word in text.identifiers | text.words)

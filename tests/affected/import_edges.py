@@ -42,5 +42,5 @@ def find_lazy_edges(tree: Tree, edges: list[Edge]) -> Iterator[Edge]:
             imported = {name.removeprefix(f"{package}.") for name in facts.imports if name.startswith(f"{package}.")}
             unknown = {name for name in imported if "." not in name and f"{package}.{name}" not in tree.paths} - existing
             for target, names in targets.items():
-                if unknown or names & facts.words:
+                if unknown or names & (facts.identifiers | facts.words):
                     yield Edge(source, target, f"takes from {package}")

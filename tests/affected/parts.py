@@ -38,10 +38,19 @@ def find_parts(tree: ast.Module) -> Iterator[tuple[str, ast.Module]]:
 
 
 def find_automatic(tree: ast.Module) -> Iterator[str]:
-    """Names of a conftest.py's autouse fixtures and hooks: every test below its folder uses them."""
+    """Names of autouse fixtures and hooks: every test below the folder of their conftest.py uses them."""
     for node in tree.body:
         if isinstance(node, _Function) and (node.name.startswith("pytest_") or _is_autouse(node)):
             yield node.name
+
+
+def find_plugins(tree: ast.Module) -> Iterator[str]:
+    """What a conftest.py names in `pytest_plugins`."""
+    for statement in tree.body:
+        if "pytest_plugins" in _find_defined(statement):
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield node.value
 
 
 def _take(statement: _Import, alias: ast.alias) -> ast.stmt:

@@ -13,12 +13,13 @@ from tests.affected.facts import (
     SCRIPT,
     Facts,
     Mention,
+    find_commands,
     find_embedded_mentions,
     find_file_names,
     find_words,
     is_path,
 )
-from tests.affected.parts import find_automatic, find_parts
+from tests.affected.parts import find_automatic, find_parts, find_plugins
 
 _NAME = re.compile(r"[\w-]+")
 _RELATIVE = re.compile(r"[a-z_]\w*(?:\.\w+)*:\w+")
@@ -35,7 +36,9 @@ def read_python_facts(text: str, has_parts: bool = False) -> Facts:
     if not has_parts:
         return facts
     parts = {name: _read_facts(part) for name, part in find_parts(tree)}
-    return replace(facts, parts=parts, automatic=frozenset(find_automatic(tree)))
+    return replace(
+        facts, parts=parts, automatic=frozenset(find_automatic(tree)), plugins=frozenset(find_plugins(tree))
+    )
 
 
 def _read_facts(tree: ast.Module) -> Facts:
@@ -43,7 +46,9 @@ def _read_facts(tree: ast.Module) -> Facts:
     strings = [mention.name for mention in reader.strings]
     return Facts(
         mentions=tuple(set(_find_mentions(reader))),
-        words=frozenset(find_words(strings) | reader.identifiers),
+        identifiers=frozenset(reader.identifiers),
+        words=frozenset(find_words(strings)),
+        commands=frozenset(find_commands(strings)),
         literals=frozenset(string.replace("-", "_") for string in strings if _NAME.fullmatch(string)),
         file_paths=frozenset(string.rstrip("/") for string in strings if is_path(string)),
         file_names=frozenset(name for string in strings for name in find_file_names(string)),

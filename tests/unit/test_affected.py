@@ -92,6 +92,8 @@ TOP = {"Work": {"sell": "selling:sell", "stock": STOCK}}
     "shop/clock.py": "",
     "shop/scales.py": "",
     "shop/coins.py": "",
+    "shop/calendar.py": "",
+    "shop/weather.py": "",
     "shop/alone.py": "",
 }
 
@@ -101,6 +103,7 @@ TESTS = {
     "tests/conftest.py": """
 import pytest
 from shop import clock, coins, scales
+pytest_plugins = ["tests.plugin"]
 from tests.helpers import lend
 @pytest.fixture(autouse=True)
 def hours(): clock.open()
@@ -108,6 +111,11 @@ def hours(): clock.open()
 def scale(): return scales.new()
 @pytest.fixture
 def purse(scale): return [coins.new(), lend()]
+""",
+    "tests/plugin.py": """
+from shop import calendar, weather
+def pytest_configure(): calendar.today()
+def umbrella(): return weather.ask()
 """,
     "tests/helpers.py": """
 def lend():
@@ -144,6 +152,7 @@ def wrap():
     "tests/test_style.py": "for file in (ROOT / 'shop').rglob('*.py'): file.read_text()",
     "tests/test_scale.py": "def test(scale): ...",
     "tests/test_purse.py": "def test(request): request.getfixturevalue('purse')",
+    "tests/test_umbrella.py": "def test(umbrella): ...",
     "tests/test_any.py": "def test(request, name): request.getfixturevalue(name)",
     "tests/test_wrap.py": "from tests.helpers import wrap",
 }
@@ -206,6 +215,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
         ("shop/versions/v1.py", "purse any"),  # a rule, behind a helper that a fixture uses
         ("shop/coins.py", "purse any"),
         ("shop/scales.py", "scale purse any"),
+        ("shop/weather.py", "umbrella any"),  # a fixture of a plugin
         ("shop/label.py", "wrap"),  # a helper, function by function
         ("shop/paper.py", ""),
     ],
@@ -216,7 +226,9 @@ def test_what_is_chosen(graph, changed, tests):
     assert ("style" in chosen) == (changed.startswith("shop/") and changed.endswith(".py")), "it reads all of the code"
 
 
-@pytest.mark.parametrize("changed", ["shop/clock.py", "tests/conftest.py", "tests/__init__.py", "shop/__init__.py"])
+@pytest.mark.parametrize("changed", [
+    "shop/clock.py", "shop/calendar.py", "tests/conftest.py", "tests/plugin.py", "tests/__init__.py", "shop/__init__.py",
+])  # fmt: skip
 def test_what_every_test_uses(graph, changed):
     chosen = names(choose_tests(graph, [changed]).chains)
     assert chosen >= EVERY_TEST - {"style"}
