@@ -7,6 +7,7 @@ for each test.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -85,6 +86,14 @@ def helper_processes_are_started_once() -> Iterator[None]:
             patch.setattr(f"lumos_queue.actions.{user}.Sandbox", share)
         yield
     share.cache_clear()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def server_of_forks_ends() -> Iterator[None]:
+    """The server that the first forked process starts (tests/forked.py) ends with the tests of this process."""
+    yield
+    if forked := sys.modules.get("tests.forked"):
+        forked.end_server()
 
 
 @pytest.fixture(scope="session", autouse=True)
