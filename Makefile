@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-long test-times check structure faults kills campaign up performance mutants wheel docs docs-reference screenshots
+.PHONY: demo test test-affected test-long test-times check structure faults kills campaign up performance mutants wheel docs docs-reference screenshots
 
 ## Install, migrate, and evaluate the starter agent with both formulations.
 demo: .venv/local
@@ -12,6 +12,12 @@ demo: .venv/local
 test: .venv/dev
 	$(BIN)/python -m tests.suite.needs
 	$(BIN)/python -m pytest $(PYTEST)
+
+## Run the tests that a change can touch, and print why each file was chosen. The change: what differs from where this
+## branch left main, uncommitted and new files included; on main what is not committed, or else the last commit.
+## SINCE=COMMIT, to compare with another commit; LIST=1, to run nothing; OPTIONS for pytest, as for `make test`.
+test-affected: .venv/dev
+	$(BIN)/python -m tests.affected $(if $(SINCE),--since $(SINCE)) $(if $(LIST),--list) -- $(PYTEST)
 
 ## Run the tests that take long: whole files of benchmarks, jobs of earlier versions, and further cases of what `make test` has.
 test-long: .venv/dev

@@ -12,8 +12,8 @@ import pytest
 import typer
 
 from tests.affected.changes import Change, UnknownChange, find_change
-from tests.affected.choice import Choice, choose_tests
 from tests.affected.checkout import checked_out
+from tests.affected.choice import Choice, choose_tests
 from tests.affected.fact_cache import FILE
 from tests.affected.graph import Graph, build_graph
 from tests.affected.report import count, describe_chains

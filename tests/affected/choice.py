@@ -25,9 +25,8 @@ def choose_tests(graph: Graph, changed: Iterable[str]) -> Choice:
     for path in sorted(targets):
         if _has_pattern(path, graph.rules.everything):
             choice.everything.append(f"{path} can touch every test")
-        elif path not in reached and not _has_pattern(path, graph.rules.untested):
-            if not _find_chains(graph, {path}, at_most=1):
-                choice.everything.append(f"no test is known to reach {path}")
+        elif not (path in reached or _has_pattern(path, graph.rules.untested) or _find_chains(graph, {path}, 1)):
+            choice.everything.append(f"no test is known to reach {path}")
     return choice
 
 

@@ -23,7 +23,7 @@ _LARGEST = 4 << 20  #: bytes of a file that is read as text
 
 
 def read_facts(root: Path, paths: Iterable[str], cache: Path) -> dict[str, Facts]:
-    """The facts of each file, from the cache or read and put into it. Raises SyntaxError for Python that does not parse."""
+    """The facts of each file, from the cache, or read and stored in it. Raises SyntaxError."""
     contents = {path: (root / path).read_bytes() for path in paths}
     digests = {path: _digest(path, content) for path, content in contents.items()}
     stored = _load(cache)

@@ -39,8 +39,8 @@ def find_lazy_edges(tree: Tree, edges: list[Edge]) -> Iterator[Edge]:
         existing = {name for names in targets.values() for name in names}
         for source in {edge.source for edge in edges if edge.target == path and edge.reason != "lies in"}:
             facts = tree.facts[source]
-            imported = {name.removeprefix(f"{package}.") for name in facts.imports if name.startswith(f"{package}.")}
-            unknown = {name for name in imported if "." not in name and f"{package}.{name}" not in tree.paths} - existing
+            imported = {name for name in facts.imports if name.rpartition(".")[0] == package} - tree.paths.keys()
+            unknown = {name.rpartition(".")[2] for name in imported} - existing
             for target, names in targets.items():
                 if unknown or names & (facts.identifiers | facts.words):
                     yield Edge(source, target, f"takes from {package}")

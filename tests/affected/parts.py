@@ -33,7 +33,9 @@ def find_parts(tree: ast.Module) -> Iterator[tuple[str, ast.Module]]:
     used = {name: _find_names(statements) for name, statements in definitions.items()}
     for name in definitions:
         names = _reach({name} | _find_names(always), used)
-        body = [statement for other in sorted(names) for statement in (*imports.get(other, ()), *definitions.get(other, ()))]
+        body = [
+            statement for other in sorted(names) for statement in (*imports.get(other, ()), *definitions.get(other, ()))
+        ]
         yield name, ast.Module([*body, *always], [])
 
 

@@ -36,9 +36,7 @@ def read_python_facts(text: str, has_parts: bool = False) -> Facts:
     if not has_parts:
         return facts
     parts = {name: _read_facts(part) for name, part in find_parts(tree)}
-    return replace(
-        facts, parts=parts, automatic=frozenset(find_automatic(tree)), plugins=frozenset(find_plugins(tree))
-    )
+    return replace(facts, parts=parts, automatic=frozenset(find_automatic(tree)), plugins=frozenset(find_plugins(tree)))
 
 
 def _read_facts(tree: ast.Module) -> Facts:
@@ -90,8 +88,8 @@ class _Reader(ast.NodeVisitor):
                 parts.append(str(value.value))
             else:
                 self.visit(value)
-                name = value.value.id if isinstance(value, ast.FormattedValue) and isinstance(value.value, ast.Name) else ""
-                parts.append(self._constants.get(name, "{}"))
+                hole = value.value if isinstance(value, ast.FormattedValue) else value
+                parts.append(self._constants.get(hole.id, "{}") if isinstance(hole, ast.Name) else "{}")
         self.strings.append(Mention("".join(parts), self._key))
 
     def visit_Dict(self, node: ast.Dict) -> None:

@@ -10,7 +10,6 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -37,7 +36,7 @@ def main(
     number: Annotated[int, typer.Option(help="How many of the newest commits that change both code and tests.")] = 10,
     end: Annotated[str, typer.Option(help="The newest commit to look at.")] = "HEAD",
 ) -> None:
-    """Replay past commits, and print what would have been chosen, in how many seconds. Ends with 1 if a test is missed."""
+    """Replay past commits, and print what would have been chosen and how fast. The exit code is 1 for a miss."""
     missed = 0
     for case in find_cases(commits or [], number, end):
         with checked_out(ROOT, case.commit) as folder:

@@ -58,7 +58,9 @@ class Rules:
 
     def allows(self, edge: Edge) -> bool:
         return not any(
-            edge.reason.startswith(pair.verb) and matches(edge.source, pair.source) and matches(edge.target, pair.target)
+            edge.reason.startswith(pair.verb)
+            and matches(edge.source, pair.source)
+            and matches(edge.target, pair.target)
             for pair in self.removed
         )
 

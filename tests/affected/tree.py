@@ -87,9 +87,7 @@ def read_tree(root: Path, cache: Path) -> Tree:
         facts = read_facts(root, files, cache)
     except SyntaxError as error:
         raise UnreadableTree(f"a file does not parse: {error}") from None
-    paths = {
-        _module_of(path): path for path in files if path.endswith(".py") and path.split("/")[0] in packages
-    }
+    paths = {_module_of(path): path for path in files if path.endswith(".py") and path.split("/")[0] in packages}
     parts = {f"{path}{PART}{name}": part for path, whole in facts.items() for name, part in whole.parts.items()}
     return Tree(facts | parts, paths, _read_imports(root, packages))
 

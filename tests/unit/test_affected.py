@@ -43,7 +43,7 @@ SHOP = {
     "NOTES.md": "For people.",
     "orphan.json": "{}",
     "Runfile": "till: python -m shop.till\n",
-    "docs/prices.md": "What things cost.",
+    "docs/prices.md": "What things cost; when, says hours.md.",
     "docs/hours.md": "When it is open.",
     "examples/buy.py": "from shop import prices\n",
     "weights/small/words.json": '{"pear": 1}',
@@ -87,6 +87,8 @@ TOP = {"Work": {"sell": "selling:sell", "stock": STOCK}}
     "shop/assets.py": "folder = files('shop.web') / 'static'",
     "shop/store.py": "def open_store(): ...",
     "shop/versions/v1.py": "",
+    "shop/sign.py": "SHOWN = 'hours.md'",
+    "shop/help.py": "TEXT = 'see shop.paper, too'",
     "shop/label.py": "import shop.paper",
     "shop/paper.py": "",
     "shop/clock.py": "",
@@ -134,20 +136,29 @@ def wrap():
     "tests/test_all_fruits.py": "from shop.shelf import FRUITS\nfor name in FRUITS: ...",
     "tests/test_one_fruit.py": "from shop.shelf import FRUITS\nFRUITS.get(input())",
     "tests/test_orders.py": "from shop.shelf import load\nload(json.load(open('orders.json')))",
+    "tests/test_blue.py": "from shop.dyes import load\nload('blue')",
+    "tests/test_colours.py": "run([python, '-m', f'shop.colours.{name}'])",
+    "tests/test_prefix.py": "import_module('shop.colours.' + name)",
     "tests/test_red.py": "from shop.dyes import load\nload('red')",
     "tests/test_sell.py": "from shop.main import run\nrun('sell')",
     "tests/test_stock.py": "run(['keeper', 'stock', 'count'])",
+    "tests/test_count.py": "run(['keeper', 'count'])",
     "tests/test_clerk.py": "import shop.clerk",
     "tests/test_module.py": "run([python, '-m', 'shop.till'])",
     "tests/test_program.py": "run([python, '-c', 'import shop.drawer; print(1)'])",
     "tests/test_runfile.py": "import shop.starter",
     "tests/test_easy.py": "from shop.easy import buy",
+    "tests/test_easy_unknown.py": "from shop.easy import surprise",
     "tests/test_easy_others.py": "import shop.easy",
     "tests/test_printer.py": "import shop.printer",
     "tests/test_assets.py": "import shop.assets",
     "tests/test_page.py": "page = ROOT / 'docs' / 'prices.md'",
     "tests/test_pages.py": "pages = (ROOT / 'docs').glob('*.md')",
     "tests/test_example.py": "def run(name): load(ROOT / 'examples' / f'{name}.py')",
+    "tests/test_folder.py": "copy(ROOT / 'examples')",
+    "tests/test_sign.py": "import shop.sign",
+    "tests/test_help.py": "import shop.help",
+    "tests/test_docstring.py": "\"\"\"Not as shop.paper.\"\"\"",
     "tests/test_weights.py": "from shop.shelf import load\nopen_model('weights/small')",
     "tests/test_style.py": "for file in (ROOT / 'shop').rglob('*.py'): file.read_text()",
     "tests/test_scale.py": "def test(scale): ...",
@@ -155,9 +166,12 @@ def wrap():
     "tests/test_umbrella.py": "def test(umbrella): ...",
     "tests/test_any.py": "def test(request, name): request.getfixturevalue(name)",
     "tests/test_wrap.py": "from tests.helpers import wrap",
+    "tests/deep/__init__.py": "",
+    "tests/deep/conftest.py": "def unused(): ...",
+    "tests/deep/test_deep.py": "",
 }
 
-EVERY_TEST = {path.removeprefix("tests/test_").removesuffix(".py") for path in TESTS if "/test_" in path}
+EVERY_TEST = {Path(path).stem.removeprefix("test_") for path in TESTS if "/test_" in path}
 
 
 @pytest.fixture(scope="module")
@@ -196,20 +210,20 @@ def write(folder: Path, files: dict[str, str]) -> None:
         ("shop/fruit/apple.py", "apple pie all_fruits"),  # a registry, by the name that a test or the product says
         ("shop/fruit/pear.py", "all_fruits orders"),  # by a file of the test's; not by adverts, nor by weights
         ("shop/fruit/plum_tree.py", "plum all_fruits"),
-        ("shop/colours/red.py", "red"),  # an f-string with the name of a module
+        ("shop/colours/red.py", "red colours prefix"),  # an f-string with the name of a module
         ("shop/selling.py", "sell"),  # a command; product code calls none
-        ("shop/stock.py", "stock"),  # by the name of its group; a console script in a process of its own
+        ("shop/stock.py", "stock"),  # by the name of its group alone; a console script in its own process
         ("shop/till.py", "module runfile"),  # `-m`, in a test and in a file that the product reads
         ("shop/drawer.py", "module program runfile"),
         ("Runfile", "runfile"),
-        ("shop/easy/quick.py", "easy"),  # a package that imports on demand
-        ("shop/easy/__init__.py", "easy easy_others"),
+        ("shop/easy/quick.py", "easy easy_unknown"),  # a package that imports on demand
+        ("shop/easy/__init__.py", "easy easy_others easy_unknown"),
         ("shop/templates/receipt.html", "printer"),
         ("shop/templates/frame.html", "printer"),
         ("shop/web/static/till.css", "assets"),
         ("docs/prices.md", "page pages"),
         ("docs/hours.md", "pages"),
-        ("examples/buy.py", "example"),
+        ("examples/buy.py", "example folder"),
         ("weights/small/words.json", "weights"),
         ("tests/data/orders.json", "orders"),
         ("shop/versions/v1.py", "purse any"),  # a rule, behind a helper that a fixture uses
@@ -217,6 +231,8 @@ def write(folder: Path, files: dict[str, str]) -> None:
         ("shop/scales.py", "scale purse any"),
         ("shop/weather.py", "umbrella any"),  # a fixture of a plugin
         ("shop/label.py", "wrap"),  # a helper, function by function
+        ("tests/helpers.py", "wrap purse any"),
+        ("tests/deep/conftest.py", "deep"),
         ("shop/paper.py", ""),
     ],
 )
@@ -226,9 +242,17 @@ def test_what_is_chosen(graph, changed, tests):
     assert ("style" in chosen) == (changed.startswith("shop/") and changed.endswith(".py")), "it reads all of the code"
 
 
-@pytest.mark.parametrize("changed", [
-    "shop/clock.py", "shop/calendar.py", "tests/conftest.py", "tests/plugin.py", "tests/__init__.py", "shop/__init__.py",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "shop/clock.py",
+        "shop/calendar.py",
+        "tests/conftest.py",
+        "tests/plugin.py",
+        "tests/__init__.py",
+        "shop/__init__.py",
+    ],
+)
 def test_what_every_test_uses(graph, changed):
     chosen = names(choose_tests(graph, [changed]).chains)
     assert chosen >= EVERY_TEST - {"style"}
@@ -287,14 +311,12 @@ def test_facts_are_read_again_when_a_file_changes(tmp_path):
 def test_the_rules_of_this_project_match_files():
     rules = read_rules()
     files = list_files(ROOT)
-    pairs = [*rules.added, *rules.removed]
-    patterns = {
-        *(f"{folder}/**" for folder in rules.product), *rules.shipped, *rules.everything, *rules.untested, *rules.commands,
-        *(pair.source.partition("::")[0] for pair in pairs), *(pair.target for pair in pairs),
-        *(rule.files for rule in rules.silent),
-    }  # fmt: skip
+    patterns = {f"{folder}/**" for folder in rules.product} | {rule.files for rule in rules.silent}
+    patterns |= {*rules.shipped, *rules.everything, *rules.untested, *rules.commands}
+    for pair in (*rules.added, *rules.removed):
+        patterns |= {pair.source.partition("::")[0], pair.target}
     assert [pattern for pattern in patterns if not any(matches(file, pattern) for file in files)] == []
 
 
 def names(chains: dict) -> set[str]:
-    return {path.removeprefix("tests/test_").removesuffix(".py") for path in chains}
+    return {Path(path).stem.removeprefix("test_") for path in chains}
