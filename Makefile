@@ -26,7 +26,7 @@ test-long: .venv/dev
 
 ## Run the tests, print where their time goes, and store the times by which they are scheduled.
 test-times: .venv/dev
-	$(BIN)/python -m pytest $(PYTEST) --times build/test-times
+	$(BIN)/python -m pytest $(PYTEST) --times=build/test-times
 	$(BIN)/python -m tests.suite build/test-times --write
 
 # One process per core and half as many again; an order that is fixed, unless a seed is given.

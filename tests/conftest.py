@@ -30,7 +30,12 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_configure() -> None:
-    """A run in the background ignores Ctrl-C, and so would all that the tests start and stop by it."""
+    """Set what the tests and the processes that they start inherit.
+
+    A run in the background ignores Ctrl-C, and so would all that the tests start and stop by it. Torch computes with
+    one thread: the models are small, and waiting threads take the CPU time of other tests.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -100,10 +100,12 @@ class Client(httpx2.Client):
 
     def __init__(self, url: str, transport: httpx2.BaseTransport | None = None):
         super().__init__(base_url=url, headers={"origin": url}, timeout=SECONDS, trust_env=False, transport=transport)
+        self._token = ""
 
     def token(self) -> str:
-        """What its forms bring back."""
-        return re.findall(r'name="token" value="([^"]+)"', self.get("/jobs").text)[0]
+        """What the forms of its session bring back."""
+        self._token = self._token or re.findall(r'name="token" value="([^"]+)"', self.get("/jobs").text)[0]
+        return self._token
 
     def submit(self, path: str, data: Mapping[str, Any] | None = None, **options: Any) -> httpx2.Response:
         """Post a form of its own session."""

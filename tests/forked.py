@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -30,14 +30,20 @@ class Forked:
     def __init__(
         self, function: Callable[..., int | None], *arguments: Any, environment: Mapping[str, str] | None = None,
         path: Sequence[str | Path] = (), folder: Path = ROOT, terminal: str = "",
+        log: Path | None = None,
     ):  # fmt: skip
         """`environment`: all variables. `path`: folders whose modules come first. `folder`: where it starts.
 
-        `terminal`: the device that it reads from and prints to.
+        `terminal`: the device that it reads from and prints to. `log`: a file to which it prints everything.
         """
         self._out, self._err = NamedTemporaryFile(), NamedTemporaryFile()  # noqa: SIM115
         variables = dict(os.environ if environment is None else environment)
-        files = (terminal, terminal, terminal) if terminal else (os.devnull, self._out.name, self._err.name)
+        files = (os.devnull, self._out.name, self._err.name)
+        if terminal:
+            files = (terminal, terminal, terminal)
+        elif log is not None:
+            log.touch()
+            files = (os.devnull, str(log), str(log))
         setup = (variables, [str(entry) for entry in path], str(folder), files)
         self._process = _CONTEXT.Process(target=_call, args=(function, arguments, *setup))
         with chdir(ROOT):  # the first process starts the server, which imports `tests.preloaded` from here
@@ -67,10 +73,11 @@ class Forked:
         wait_until(lambda: text in self.out + self.err or self.poll() is not None, f"it prints '{text}'", seconds)
         assert text in self.out + self.err, f"'{text}' was not printed, but:\n{self.out}{self.err}"
 
-    def wait(self, seconds: float = 60.0) -> int:
-        self._process.join(seconds)
+    def wait(self, timeout: float = 60.0) -> int:
+        """Its exit code, once it has ended; fails the test when that takes too long."""
+        self._process.join(timeout)
         code = self._process.exitcode
-        assert code is not None, f"It runs for longer than {seconds:g} s:\n{self.out}{self.err}"
+        assert code is not None, f"It runs for longer than {timeout:g} s:\n{self.out}{self.err}"
         return code
 
     def send_signal(self, number: int) -> None:
@@ -85,9 +92,27 @@ class Forked:
         self.wait()
 
 
+def end_server() -> None:
+    """End the server, as a test run does when it is over. The standard library has no public call for this."""
+    forkserver._forkserver._stop()  # type: ignore[attr-defined]
+    resource_tracker._resource_tracker._stop()  # type: ignore[attr-defined]
+
+
 def forked_lumos(*arguments: object, **options: Any) -> Forked:
     """The `lumos` command in a process; the options are those of `Forked`."""
     return Forked(_lumos, [str(argument) for argument in arguments], **options)
+
+
+def forked_celery(arguments: Sequence[str], **options: Any) -> Forked:
+    """The `celery` command in a process; the options are those of `Forked`."""
+    return Forked(_celery, list(arguments), **options)
+
+
+def _celery(arguments: Sequence[str]) -> None:
+    from celery.bin.celery import main
+
+    sys.argv = ["celery", *arguments]
+    main()
 
 
 def _lumos(arguments: Sequence[str]) -> int:

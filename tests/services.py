@@ -7,7 +7,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -290,15 +289,14 @@ class CeleryWorker:
 
     def __init__(self, folder: Path, queues: str, *options: str, **settings: str):
         """`options` are added to the command line; `settings` become LUMOS_* variables: broker_url, database_url, …"""
+        from tests.forked import forked_celery
+
         self.log = folder / "celery.log"
         name = f"{folder.name}-{os.getpid()}@%h"  # two workers of one name would answer for each other
-        command = [sys.executable, "-m", "celery", "-A", self.APPLICATION, "worker", "-n", name, "-Q", queues,
-                   "-c", "1", "--loglevel", "INFO", "--without-gossip", "--without-mingle", *options]  # fmt: skip
+        arguments = ["-A", self.APPLICATION, "worker", "-n", name, "-Q", queues, "-c", "1", "--loglevel", "INFO",
+                     "--without-gossip", "--without-mingle", *options]  # fmt: skip
         variables = {f"LUMOS_{name.upper()}": value for name, value in {"home": str(folder), **settings}.items()}
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, env={**os.environ, **variables}, start_new_session=True
-            )
+        self.process = forked_celery(arguments, environment={**os.environ, **variables}, log=self.log)
 
     def said(self, text: str) -> bool:
         return text in self.log.read_text(encoding="utf-8", errors="replace")

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -104,6 +104,12 @@ class Drafts:
         with self._changed:
             return self._found.get(identifier)
 
+    def copy(self, identifier: str) -> Draft | None:
+        """The draft as it is now: it does not change while a page is made of it."""
+        with self._changed:
+            draft = self._found.get(identifier)
+            return replace(draft) if draft else None
+
     def list(self) -> list[Draft]:
         """The newest first."""
         with self._changed:
@@ -148,16 +154,24 @@ class Drafts:
             time.sleep(0)  # pages that are asked for meanwhile go first
 
         try:
-            draft.manifest, draft.is_new = work(tell)
-            draft.state = DraftState.PREVIEWED if draft.is_preview else DraftState.BUILT
+            manifest, is_new = work(tell)
         except Stopped:
-            draft.state = DraftState.STOPPED
+            self._end(draft, DraftState.STOPPED)
         except (SpecError, InfrastructureError) as error:
-            draft.problem, draft.state = str(error), DraftState.FAILED
+            self._end(draft, DraftState.FAILED, problem=str(error))
         except DBAPIError as error:
-            said = " ".join(str(error.orig).split())[:200]
-            draft.problem, draft.state = f"The database does not answer: {said}.", DraftState.FAILED
+            reason = " ".join(str(error.orig).split())[:200]
+            self._end(draft, DraftState.FAILED, problem=f"The database does not answer: {reason}.")
         except Exception:
             _LOG.exception("the build '%s' failed", draft.name)
-            draft.problem = "This is a fault of lumos-queue: the log of lumos web has it."
-            draft.state = DraftState.FAILED
+            problem = "This is a fault of lumos-queue: the log of lumos web has it."
+            self._end(draft, DraftState.FAILED, problem=problem)
+        else:
+            state = DraftState.PREVIEWED if draft.is_preview else DraftState.BUILT
+            self._end(draft, state, manifest=manifest, is_new=is_new)
+
+    def _end(self, draft: Draft, state: DraftState, **results: Any) -> None:
+        with self._changed:
+            draft.state = state
+            for name, value in results.items():
+                setattr(draft, name, value)

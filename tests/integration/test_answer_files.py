@@ -45,6 +45,10 @@ def url(request) -> str:
     return "" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
+#: For jobs and files; the published ones are stored on both databases.
+sqlite_only = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+
+
 @pytest.fixture
 def database(url, tmp_path):
     opened = open_database(url or f"sqlite:///{tmp_path / 'lumos.sqlite3'}")
@@ -122,6 +126,7 @@ def infer(
     return run_embedded(tmp_path, Evaluate(job) if scored else job, rows, url=url)
 
 
+@sqlite_only
 @pytest.mark.parametrize("back_off", [1, 2])
 def test_published_searches_are_made_again_by_a_job(shared_data, url, tmp_path, back_off):
     """From the parents of the stored steps: the same trees. Together 120 calls, 114 actions, 306 nodes."""
@@ -166,6 +171,7 @@ def write(folder: Path, **contents: Any) -> list[Path]:
     return [folder / f"{name}.json" for name in contents]
 
 
+@sqlite_only
 @pytest.mark.parametrize("make", [tree_file, chain_file])
 def test_invented_files_are_stored_and_given_back(make, database, tmp_path):
     content = make() | {"more": {"x": 1}}
@@ -256,6 +262,7 @@ CALLS = {
 }
 
 
+@sqlite_only
 @pytest.mark.parametrize("formulation", GIVEN)
 def test_episodes_of_jobs_are_written_and_can_be_read(formulation, url, tmp_path):
     inputs = {**tool_apis.TASK.inputs, "answers": [tool_apis.record()], "given": GIVEN[formulation]}
@@ -288,6 +295,7 @@ def test_samples_have_files_of_their_own_and_the_last_reply_is_left_out(tmp_path
     assert [one.chosen for one in files.values()] == [None, None]
 
 
+@sqlite_only
 def test_only_jobs_of_tool_agents_are_written_and_nothing_is_overwritten(database, tmp_path):
     found = imported(database, tmp_path, write(tmp_path / "files", x_1=tree_file()))
     with pytest.raises(SpecError, match="not an empty folder"):

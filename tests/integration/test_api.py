@@ -108,10 +108,8 @@ def test_progress_is_printed_or_given_to_a_function(capsys):
 def test_waiting_ends_at_its_timeout_and_the_work_goes_on(gate):
     job = SEVEN(limit=3, solver=gate)
     gate.wait_until_asked()
-    began = time.monotonic()
     with pytest.raises(TimeoutError, match=rf"Job {job.id} is running after 0\.3 s, 0 items are done"):
         job.wait(timeout=0.3)
-    assert time.monotonic() - began < 5
     gate.opened.set()
     assert job.wait(timeout=60).state == "done"
 
@@ -176,7 +174,7 @@ def test_two_threads_submit_at_once():
     found: dict[str, lq.JobHandle] = {}
 
     def work(reply: str) -> None:
-        found[reply] = SEVEN(limit=30, solver=lambda prompt: reply).wait(timeout=120)
+        found[reply] = SEVEN(limit=10, solver=lambda prompt: reply).wait(timeout=120)
 
     threads = [threading.Thread(target=work, args=(reply,)) for reply in ("1", "2")]
     for one in threads:
@@ -190,7 +188,7 @@ def test_calls_work_inside_a_running_loop():
     async def cell() -> int:
         job = lq.infer("wordmath", formulation="direct", solver=lambda prompt: "7", limit=5)
         job.wait(timeout=60)
-        converted = lq.convert("wordmath", split="train", limit=5).wait(timeout=60)
+        converted = lq.convert("wordmath", split="dev", limit=5).wait(timeout=60)
         return job.episodes().count() + converted.episodes().count()
 
     assert asyncio.run(cell()) == 10
@@ -200,16 +198,16 @@ SCRIPT = """
 import lumos_queue as lq
 from pathlib import Path
 import slow_model
-job = lq.evaluate("wordmath", formulation="direct", solver=slow_model.reply, limit=40)
+job = lq.evaluate("wordmath", formulation="direct", solver=slow_model.reply, limit=16)
 print(job.id)
 import time
-while not Path("asked.txt").exists() or len(Path("asked.txt").read_text().splitlines()) < 5:
+while not Path("asked.txt").exists() or len(Path("asked.txt").read_text().splitlines()) < 3:
     time.sleep(0.05)
 """
 MODEL = """
 import hashlib, time
 def reply(prompt):
-    time.sleep(0.2)
+    time.sleep(0.1)
     with open("asked.txt", "a") as file:
         file.write(hashlib.sha256(prompt.encode()).hexdigest() + "\\n")
     return "7"
@@ -226,12 +224,11 @@ def test_a_script_that_ends_drains_and_its_job_is_completed_without_repeating_ca
     assert done.returncode == 0 and not done.stderr, done.stderr
     job = lq.get_job(done.stdout.strip())
     first = job.episodes().count()
-    assert 4 <= first < 40 and len((tmp_path / "asked.txt").read_text().splitlines()) == first
-    command = [sys.executable, "-m", "lumos_queue.cli.main", "resume", job.id]
-    resumed = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert resumed.returncode == 0, resumed.stderr
+    assert 3 <= first < 16 and len((tmp_path / "asked.txt").read_text().splitlines()) == first
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main(["resume", job.id]) == 0
     asked = (tmp_path / "asked.txt").read_text().splitlines()
-    assert job.state == "done" and len(asked) == len(set(asked)) == 40
+    assert job.state == "done" and len(asked) == len(set(asked)) == 16
 
 
 def test_a_handle_and_a_report_draw_themselves():
@@ -244,6 +241,6 @@ def test_a_handle_and_a_report_draw_themselves():
 
 
 def test_an_empty_id_is_the_beginning_of_none():
-    SEVEN(limit=1).wait(timeout=30)
+    SEVEN(limit=1).wait(timeout=60)
     with pytest.raises(lq.SpecError, match=r"^The job's id is empty\. List the jobs with: lumos jobs$"):
         lq.get_job("")

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -87,7 +86,7 @@ def test_a_child_forked_from_threads_at_work_is_refused_sqlite_whose_locks_they_
             with pytest.raises(lq.SpecError, match=r"^This process was forked while its parent worked .*PostgreSQL\.$"):
                 call()
 
-    for _ in range(5):
+    for _ in range(2):
         in_child(work)
     forked.set()
     assert job.wait(timeout=60).state == "done"
@@ -95,23 +94,29 @@ def test_a_child_forked_from_threads_at_work_is_refused_sqlite_whose_locks_they_
 
 def test_a_child_forked_from_threads_at_work_goes_on_with_a_job_by_itself(postgres_url, monkeypatch):
     monkeypatch.setenv("LUMOS_DATABASE_URL", postgres_url)
-    job = SEVEN(limit=200, solver=lambda prompt: time.sleep(0.1) or "7")
-    run, (ready, tell) = run_of(lq.Settings(), job.id), os.pipe()
+    monkeypatch.setenv("LUMOS_CONCURRENCY", "4")
+    opened = threading.Event()
+    job = SEVEN(limit=20, solver=lambda prompt: "7" if opened.wait(60) else "")
+    run, (forked, tell_parent), (paused, tell_child) = run_of(lq.Settings(), job.id), os.pipe(), os.pipe()
 
     def end_in_parent() -> None:
+        os.read(forked, 1)
         job.pause()
+        opened.set()
         assert run and run.over.wait(60)
-        os.write(tell, b"!")
+        os.write(tell_child, b"!")
 
     def work() -> None:
-        os.read(ready, 1)
+        os.write(tell_parent, b"!")
+        os.read(paused, 1)
+        opened.set()
         assert job.state == "paused" and job.resume().wait(timeout=50).state == "done"
 
-    ending = threading.Timer(0.5, end_in_parent)  # after the fork
+    ending = threading.Thread(target=end_in_parent)
     ending.start()
     in_child(work)
     ending.join()
-    assert job.episodes().count() == 200
+    assert job.episodes().count() == 20
 
 
 def test_a_database_file_that_was_removed_is_said_in_one_line(home):

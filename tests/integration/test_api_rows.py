@@ -60,6 +60,7 @@ def say_yes(prompt: str) -> str:
     return "yes" if prompt.startswith("Once more") else "no"
 
 
+@embedded
 def test_rows_may_be_mappings_as_in_the_file_or_tasks():
     mapped = GSM8K(rows=ROWS).wait()
     assert [one.scores["accuracy"] for one in mapped.episodes()] == [1.0, 0.0]
@@ -182,6 +183,7 @@ def test_a_scorer_that_filters_cannot_name_is_refused(options, problem, deployme
         lq.Scorer(**{"name": "short", "judge": len} | options)
 
 
+@embedded
 def test_objects_of_a_module_are_named_by_it():
     job = lq.evaluate(PARITY, formulation=two_questions, solver=say_yes).wait()
     here = __name__
@@ -194,6 +196,7 @@ def test_objects_of_a_module_are_named_by_it():
     assert set(job.episodes().to_pandas()["metric:is_short"]) == {0.0}
 
 
+@embedded
 def test_objects_that_no_module_has_are_named_by_the_program():
     class Local(Parity):
         name = "local"
@@ -265,8 +268,9 @@ def test_any_text_comes_back_in_frames():
     assert not frame["score"].isna().any()
 
 
+@embedded
 def test_a_task_whose_gold_answer_is_lacking_is_a_fault_beside_others_that_are_judged(caplog):
-    job = GSM8K(rows=[*TASKS, lq.Task("gsm8k", "", "3", "And?", gold={})]).wait(timeout=30)
+    job = GSM8K(rows=[*TASKS, lq.Task("gsm8k", "", "3", "And?", gold={})]).wait(timeout=60)
     report = job.report()
     assert (report["endings"], report["correct"], report["bounds"]) == (
         {"answered": 2, "infra_error": 1},

@@ -70,7 +70,7 @@ def test_values_mean_what_the_command_line_takes_them_for(build, model, tmp_path
     assert (recipe.fit.steps, recipe.fit.rate) == (plain.fit.steps, plain.fit.rate)
 
 
-@pytest.mark.parametrize("kind", ["name", "object"])
+@pytest.mark.parametrize("kind", [pytest.param("name", marks=pytest.mark.long), "object"])
 def test_a_recipe_of_a_module_is_carried_out(kind, tmp_path, monkeypatch):
     (tmp_path / "own_recipe.py").write_text(OWN)
     (tmp_path / "made").mkdir()

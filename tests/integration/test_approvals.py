@@ -228,7 +228,6 @@ def test_of_two_people_who_answer_at_once_one_counts(database, settings, server)
         assert late == [f"{loser}: The plan of {plan.name} was {word} by {first[2]} before: that answer counts."]
 
 
-@sqlite_only
 def test_a_plan_is_answered_while_a_worker_holds_its_episode_again(database, settings, server):
     """Cancelled and resumed, the item is claimed although its plan has been shown: an answer must not be missed."""
     job = submit_tasks(database, settings, server, [task(1)])

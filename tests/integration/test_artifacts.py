@@ -142,7 +142,7 @@ def test_an_artifact_that_is_being_named_is_not_removed(database):
         looking.start()
         time.sleep(0.3)
         insert_rows(connection, EpisodeArtifact.__table__, COLUMNS[EpisodeArtifact], [(item.id, digest)])
-    looking.join(10)
+    looking.join(60)
     assert removed == [0] and count(database, Artifact) == 1
 
 
@@ -160,7 +160,7 @@ def test_an_artifact_that_is_being_removed_is_stored_anew_by_who_names_it(databa
         naming = threading.Thread(target=name)
         naming.start()
         time.sleep(0.3)
-    naming.join(10)
+    naming.join(60)
     with database.engine.connect() as connection:
         assert load_artifact(connection, digest) == (PICTURE, "image/png")
 

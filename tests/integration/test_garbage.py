@@ -15,7 +15,7 @@ from performance.questions import questions
 from performance.server import running_server
 from workers.context import WorkerContext
 
-EPISODES = 60
+EPISODES = 20
 
 
 def test_what_an_episode_held_is_freed_when_it_ends(tmp_path):

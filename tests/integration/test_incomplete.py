@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import update
@@ -12,10 +11,10 @@ from sqlalchemy import update
 from db.models import Item
 from db.quarantine import DEATHS, close_sessions
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.cli.main import main
 from lumos_queue.settings import read_settings
 from lumos_queue.submission.database import database
 from tests.claims import claim, holder
+from tests.command_line import Result
 from tests.fake_endpoint import FakeEndpoint
 
 ITEMS = 6
@@ -23,21 +22,19 @@ REFUSED = (1, 4)  # places of the tasks whose grounding is refused
 
 
 @pytest.fixture
-def lumos(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("LUMOS_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("LUMOS_CONCURRENCY", "2")
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def run(*arguments: str) -> SimpleNamespace:
-        capsys.readouterr()
-        code = main(arguments)
-        out, err = capsys.readouterr()
-        return SimpleNamespace(code=code, out=out, err=err, lines=out.splitlines())
-
-    return run
+def lumos(lumos, monkeypatch):
+    """The command, which waits a tenth as long for evidence about what was refused, and before it tries again."""
+    lumos.set(LUMOS_CONCURRENCY=2, COLUMNS=80)
+    for name, seconds in (
+        ("lumos_queue.endpoints.client.GRACE_SECONDS", 0.15), ("workers.slice.UNDECIDED_SECONDS", 0.3),
+        ("workers.slice.REFUSED_SECONDS", 0.8), ("workers.slice.IDLE_SECONDS", 0.05), ("workers.run.WAIT_SECONDS", 0.5),
+    ):  # fmt: skip
+        monkeypatch.setattr(name, seconds)
+    return lumos
 
 
-def result(ran) -> dict:
+def result(ran: Result) -> dict:
+    """What a command printed with --json; its exit code may be another than 0."""
     assert len(ran.lines) == 1
     return json.loads(ran.lines[0])
 
@@ -155,8 +152,8 @@ def test_a_job_of_which_an_item_is_in_quarantine_ends_incomplete(lumos, monkeypa
 
 @pytest.mark.parametrize("status", ["404", "307"])
 def test_what_only_a_person_can_change_is_told_and_given_up_and_the_items_are_given_back(lumos, monkeypatch, status):
-    monkeypatch.setattr("workers.patience.GIVE_UP_SECONDS", 5.0)
-    monkeypatch.setattr("lumos_queue.cli.outage.REPORT_SECONDS", 2.0)
+    monkeypatch.setattr("workers.patience.GIVE_UP_SECONDS", 2.0)
+    monkeypatch.setattr("lumos_queue.cli.outage.REPORT_SECONDS", 0.5)
     model = Model()
     model.refused = []
 
@@ -174,7 +171,7 @@ def test_what_only_a_person_can_change_is_told_and_given_up_and_the_items_are_gi
         assert report["items"].keys() <= {"done", "owed"} and "infra_error" not in report["endings"]
         told = [line for line in ran.err.splitlines() if " waits" in line]
         assert len(told) > 1 and all(f"127.0.0.1:{server.port}" in line and status in line for line in told)
-        assert "gave up after 5 s without an answer: " in ran.err
+        assert "gave up after 2 s without an answer: " in ran.err
         assert f"go on with: lumos resume {report['job']}" in ran.err
         assert lumos("report", report["job"]).code == 0  # it has not ended
 
@@ -184,7 +181,7 @@ def test_what_only_a_person_can_change_is_told_and_given_up_and_the_items_are_gi
 
 
 def test_an_endpoint_that_refuses_from_the_start_is_given_up_too(lumos, monkeypatch):
-    monkeypatch.setattr("workers.patience.GIVE_UP_SECONDS", 2.0)
+    monkeypatch.setattr("workers.patience.GIVE_UP_SECONDS", 1.0)
     with FakeEndpoint(Model()) as server:
         monkeypatch.setenv("LUMOS_BROKER_URL", "redis://127.0.0.1:9/0")
         wanted = ["evaluate", "wordmath", "--limit", "2", "--planner", server.tgi, "--grounder", server.tgi]

@@ -48,7 +48,7 @@ def test_a_worker_started_by_another_runner_of_the_procfile_runs_nothing_of_its_
         assert worker.poll() is None, log.read_text()
     finally:
         worker.terminate()
-        worker.wait(timeout=30)
+        worker.wait(timeout=60)
     assert were_run(hostile) == []
     assert not any((hostile / "home" / "run" / "empty").iterdir())
 

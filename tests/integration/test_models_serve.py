@@ -123,7 +123,13 @@ def test_what_is_no_model(home, tmp_path, capsys):
     assert "No server called 'x'" in failure(capsys, "tiny", "--print", "x")
 
 
-def test_a_server_that_does_not_start_is_one_line(home, capsys):
+def test_a_server_that_does_not_start_is_one_line(home, capsys, monkeypatch):
+    monkeypatch.setattr("lumos_queue.models.serve._START", "import sys; print('loading'); sys.exit('no such weights')")
+    assert failure(capsys, "tiny", "--port", "0").endswith("The server did not start: no such weights")
+
+
+@pytest.mark.long
+def test_a_server_whose_weights_cannot_be_read_is_one_line(home, capsys):
     shutil.copytree(home / "models" / "tiny", home / "models" / "bad")
     (home / "models" / "bad" / "model.safetensors").write_bytes(b"not weights")
     assert "The server did not start: " in failure(capsys, "bad", "--port", "0")

@@ -25,13 +25,20 @@ from lumos_queue.submission.store import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
-from tests.services import wait_until
+from tests.services import running_postgres, wait_until
 from tests.stored import state
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 from workers.run import run_slice
 
 QUICK = {"heartbeat_seconds": 0.2, "fence_seconds": 1.0, "lease_seconds": 2.0, "poll_seconds": 0.2}
+
+
+@pytest.fixture(scope="module")
+def own_server():
+    """Not that of the test run: a setting of the whole server is changed."""
+    with running_postgres() as server:
+        yield server
 
 
 @contextmanager
@@ -46,10 +53,12 @@ def read_only(server):
         server.execute("SELECT pg_reload_conf()")
 
 
-@pytest.mark.parametrize("times", [QUICK, {"poll_seconds": 0.2}], ids=["longer than the fence", "shorter"])
-def test_an_embedded_run_survives_three_seconds_without_writes(postgres_server, postgres_url, times):
+@pytest.mark.parametrize(
+    ("times", "seconds"), [(QUICK, 3.0), ({"poll_seconds": 0.2}, 1.0)], ids=["longer than the fence", "shorter"]
+)
+def test_an_embedded_run_survives_seconds_without_writes(own_server, times, seconds):
     rows = read_rows(open_benchmark("wordmath"), None, "dev", False)
-    settings = Settings(database_url=postgres_url, concurrency=8, **times)
+    settings = Settings(database_url=own_server.fresh(), concurrency=8, **times)
     database = open_database(settings.database)
     replies = gold_replies(rows.benchmark, rows.tasks[:60], "iterative")
     with FakeEndpoint(from_mapping(replies), latency=0.1) as server:
@@ -61,9 +70,9 @@ def test_an_embedded_run_survives_three_seconds_without_writes(postgres_server, 
         run.start()
         try:
             wait_until(lambda: server.count > 20, "the job is under way")
-            with read_only(postgres_server):
-                time.sleep(3.0)
-            wait_until(lambda: not run.is_alive(), "the run has ended", 30)
+            with read_only(own_server):
+                time.sleep(seconds)
+            wait_until(lambda: not run.is_alive(), "the run has ended", 60)
             assert state(database, identifier) == "done"
         finally:
             stop.set()
@@ -82,7 +91,7 @@ def test_an_embedded_run_survives_three_seconds_without_writes(postgres_server, 
 def test_a_slice_that_ends_out_of_order_leaves_a_session_that_beats_no_more(tmp_path, monkeypatch, where, code):
     """Even if its end cannot be written: then its items come back when the lease ends."""
     rows = read_rows(open_benchmark("wordmath"), None, "dev", False)
-    settings = Settings(home=tmp_path, concurrency=2, **QUICK)
+    settings = Settings(home=tmp_path, concurrency=2, **{**QUICK, "heartbeat_seconds": 0.05})
     database = open_database(settings.database)
     upgrade(database)
 
@@ -105,9 +114,9 @@ def test_a_slice_that_ends_out_of_order_leaves_a_session_that_beats_no_more(tmp_
             run_slice(process, identifier, lambda: False)
         beats = select(func.max(Heartbeat.at))
         with database.engine.connect() as connection:
-            time.sleep(0.3)  # one that was under way
+            time.sleep(0.1)  # one that was under way
             last = connection.execute(beats).scalar()
-        time.sleep(1.0)
+        time.sleep(0.3)
         with database.engine.connect() as connection:
             assert connection.execute(beats).scalar() == last
         process.close()

@@ -223,6 +223,7 @@ def test_a_filter_that_says_nothing_of_outcomes_wants_a_whole_job(home, server, 
     assert run(lumos, "rerun", first["job"], "--where", "calls>0")["n"] == 2
 
 
+@BOTH
 def test_a_request_whose_rows_are_gone_says_so(home, server, lumos):
     first = run(lumos, *evaluate(server, "--limit", "2"))
     row = row_of(home, first["job"])

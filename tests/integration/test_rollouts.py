@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 
 import pytest
@@ -33,11 +28,11 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
 from tests.fake_endpoint import FakeEndpoint
 from tests.faulty_agent import WRONG_SUBGOAL, WRONG_VALUE, FaultyAgent
+from tests.forked import Forked
 from tests.integration.going_on import command, episodes, evaluated, long_rows, rows_of, servers
+from tests.kills import dying
 from tests.services import wait_until
 from tests.stored import run_embedded
-from workers.context import WorkerContext
-from workers.dispatcher import Dispatcher
 
 TASKS = 8
 
@@ -213,38 +208,26 @@ def test_labels_wait_for_all_rollouts_and_a_step_that_nothing_judges_has_none():
     ]  # fmt: skip
 
 
-TIMES = {"heartbeat_seconds": 0.2, "fence_seconds": 1.0, "lease_seconds": 1.5}
-
-
 def test_a_killed_rollout_job_goes_on_and_repeats_no_recorded_call(rows, tmp_path, monkeypatch):
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
     database, job = evaluated(tmp_path, rows, {rows.tasks[0].row: 2}, {})
     derived = derive(episodes(database, f"job={job}"), prefixes("each", False)).rows[""]
-    settings = Settings(home=tmp_path, **TIMES)
+    settings = Settings(home=tmp_path, concurrency=4)
     with servers(FaultyAgent(rows.benchmark, rows.tasks, {}, {}), latency=0.2) as (plans, grounds):
         agent = Agent(roles={"planner": plans.tgi, "grounder": grounds.tgi}, domain="maths")
         infer = Infer("wordmath", derived.digest, derived.split, "iterative", agent, samples=2)
         rollouts, _ = submit(database, settings, Evaluate(infer), derived)
-        environment = os.environ | {f"LUMOS_{name.upper()}": str(value) for name, value in TIMES.items()}
-        worker = subprocess.Popen(
-            [sys.executable, "-m", "lumos_queue.cli.main", "worker"],
-            env=environment | {"LUMOS_CONCURRENCY": "4"}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        worker = Forked(dying.go_on, settings, rollouts)
         try:
             wait_until(lambda: _recorded(database, rollouts)[0] > 8, "some calls are recorded", 60)
         finally:
-            os.kill(worker.pid, signal.SIGKILL)
-            worker.wait()
+            worker.kill()
         before, given = _recorded(database, rollouts)
         assert given, "given replies were recorded before the kill"
         plans.latency = grounds.latency = 0.0
-        time.sleep(TIMES["lease_seconds"] + 0.2)
+        dying.bury(settings)
         earlier = plans.count + grounds.count
-        process = WorkerContext(settings)
-        try:
-            Dispatcher(process, ["llm"], only=rollouts).run(lambda: False)
-        finally:
-            process.close()
+        dying.go_on(settings, rollouts)
         asked = plans.count + grounds.count - earlier
     after, _ = _recorded(database, rollouts)
     made = episodes(database, f"job={rollouts}")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -28,7 +27,7 @@ from lumos_queue.review.scorers.base import Scorer
 from lumos_queue.review.scorers.registry import SCORERS
 from lumos_queue.review.scoring import score_job
 from lumos_queue.settings import Settings
-from tests.conftest import ROOT
+from tests.forked import Forked
 from tests.scored_jobs import scored_job
 
 SETTINGS = Settings()
@@ -124,37 +123,27 @@ def test_two_that_score_at_once_store_each_score_once(database):
     assert len(rows(database, job)) == 10 and sums(database, job) == {0.0: 5, 1.0: 5} and is_right(database)
 
 
-SCRIPT = """
-import os, signal, sys
-from db.connection import open_database
-from lumos_queue.review import scoring
-from lumos_queue.review.scorers.base import Scorer
-from lumos_queue.review.scorers.registry import SCORERS
-from lumos_queue.settings import Settings
-address, job, left = sys.argv[1], sys.argv[2], int(sys.argv[3])
-def judge(episode):
-    global left
-    left -= 1
-    if not left:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return 1
-SCORERS.add("__main__:killed", Scorer("long", judge), "ab")
-scoring.CHUNK = 3
-print(scoring.score_job(open_database(address), Settings(), job, "__main__:killed").episodes)
-"""
+def score_until_killed(address: str, job: str, left: int) -> None:
+    """Score episodes; the process is killed at that one of them."""
+
+    def judge(episode) -> int:
+        nonlocal left
+        left -= 1
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 1
+
+    scoring.CHUNK = 3
+    print(score_job(open_database(address), Settings(), job, named(judge)).episodes)
 
 
 def test_one_that_was_killed_is_gone_on_with(database):
     job, address = unscored_job(database), address_of(database)
 
-    def run(left: int) -> subprocess.CompletedProcess:
-        command = [sys.executable, "-c", SCRIPT, address, job, str(left)]
-        return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
-
-    assert run(8).returncode == -signal.SIGKILL
+    assert Forked(score_until_killed, address, job, 8).wait() == -signal.SIGKILL
     assert sums(database, job) == {1.0: 6} and is_right(database)
-    finished = run(100)
-    assert finished.stdout == "4\n", finished.stderr
+    finished = Forked(score_until_killed, address, job, 100)
+    assert finished.wait() == 0 and finished.out == "4\n", finished.err
     assert len(rows(database, job)) == 10 and sums(database, job) == {1.0: 10} and is_right(database)
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from sqlalchemy import select
@@ -26,6 +23,8 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows
 from tests import scripted_teacher as teacher
 from tests.fake_endpoint import FakeEndpoint
+from tests.forked import Forked
+from tests.kills.dying import bury, go_on
 from tests.services import wait_until
 from tests.stored import run_embedded, state, stored_rows
 from workers.context import WorkerContext
@@ -160,19 +159,16 @@ def test_a_killed_conversion_goes_on_with_the_same_dataset_and_repeats_no_comple
         wanted = stored_rows(undisturbed, job), judgements(undisturbed, job)
         before = len(server.calls)
         killed, identifier = submitted(tmp_path / "two", convert(server.tgi), rows)
-        environment = {
-            **os.environ, "LUMOS_HOME": str(tmp_path / "two"), "LUMOS_CONCURRENCY": "4",
-            "LUMOS_HEARTBEAT_SECONDS": "0.2", "LUMOS_FENCE_SECONDS": "0.8", "LUMOS_LEASE_SECONDS": "1.5",
-        }  # fmt: skip
-        process = subprocess.Popen([sys.executable, "-c", WORKER, identifier], env=environment)
+        home = tmp_path / "two"
+        process = Forked(work_on, home, identifier)
         wait_until(lambda: len(server.calls) - before >= 30, "thirty calls", 60)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.kill()
+        bury(Settings(home=home))
         with killed.engine.connect() as connection:
             stored = Counter(one.hex() for one in connection.execute(select(CompletionRow.prompt_digest)).scalars())
         assert 0 < sum(stored.values()) < sum(map(asks_twice, range(teacher.ROWS))) + teacher.ROWS
         at_kill = len(server.calls)
-        subprocess.run([sys.executable, "-c", WORKER, identifier], env=environment, check=True, timeout=120)
+        go_on(Settings(home=home, concurrency=4), identifier)
         after = Counter(call["sha256"] for call in server.calls[at_kill:])
     assert state(killed, identifier) == "done"
     assert not stored.keys() & after.keys()
@@ -181,19 +177,8 @@ def test_a_killed_conversion_goes_on_with_the_same_dataset_and_repeats_no_comple
         database.close()
 
 
-#: A process that works on one job until it has ended, as a worker would.
-WORKER = """
-import sys, time
-from lumos_queue.settings import read_settings
-from tests.stored import state
-from workers.dispatcher import Dispatcher
-from workers.context import WorkerContext
-process = WorkerContext(read_settings())
-while state(process.database, sys.argv[1]) != "done":
-    Dispatcher(process, ["llm"], only=sys.argv[1]).run(lambda: False)
-    time.sleep(0.2)
-process.close()
-"""
+def work_on(home: Path, job: str) -> None:
+    go_on(Settings(home=home, concurrency=4), job)
 
 
 def submitted(folder, job, rows):

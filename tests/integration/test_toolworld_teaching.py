@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +15,6 @@ import pytest
 
 from db.connection import Database, open_database
 from db.filters import parse_where
-from db.migrate import upgrade
 from db.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
@@ -33,12 +31,14 @@ from lumos_queue.records import Action
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows
 from lumos_queue.util.plugins import TRUSTED
-from performance.toolworld import rows
+from performance.toolworld import policies, rows
 from performance.toolworld.plan import read_sweep
 from performance.toolworld.policies import Policies, noisy, teach
 from performance.toolworld.results import print_results, prompt_lengths, repeated_calls
 from performance.toolworld.rows import TaughtRows, label_rollouts, read_rollouts, write_rows
-from tests.stored import run_embedded, submit
+from tests.forked import Forked
+from tests.kills.dying import bury
+from tests.stored import make_tables, run_embedded, submit
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 
@@ -106,33 +106,25 @@ def test_a_search_adds_the_prompts_that_tell_what_was_tried(taught, tmp_path):
     assert any("This is not the first try at this point" in prompt for prompt, _ in more)
 
 
-KILLED = """
-import os, sys
-from pathlib import Path
-from performance.toolworld import policies
-from tests.integration.test_toolworld_teaching import go_on
+def die_after_some(folder: Path) -> None:
+    """Work on the rollouts, and end at once when the policy is asked for the 41st time."""
+    noisy, remaining = policies.noisy, iter(range(40))
 
-said, left = policies.noisy, iter(range(40))
+    def answer(prompt):
+        if next(remaining, None) is None:
+            os._exit(9)
+        return noisy(prompt)
 
-def die_after_some(prompt):
-    if next(left, None) is None:
-        os._exit(9)
-    return said(prompt)
-
-policies.noisy = die_after_some
-go_on(Path(sys.argv[1]))
-"""
+    policies.noisy = answer
+    work_on(folder)
 
 
-def go_on(folder: Path, stop: Callable[[], bool] = lambda: False) -> tuple[Database, str]:
+def work_on(folder: Path, stop: Callable[[], bool] = lambda: False) -> tuple[Database, str]:
     """The rollouts of Sum2Act in the folder's database, a few at a time, from where they are."""
-    values = Settings(
-        home=folder, concurrency=4, heartbeat_seconds=0.1, fence_seconds=0.4, lease_seconds=0.8, poll_seconds=0.1
-    )
-    database = open_database(values.database)
-    upgrade(database)
-    job, _ = submit(database, values, *rollouts("sum2act"))
-    process = WorkerContext(values)
+    settings = Settings(home=folder, concurrency=4, poll_seconds=0.1)
+    database = open_database(settings.database)
+    job, _ = submit(database, settings, *rollouts("sum2act"))
+    process = WorkerContext(settings)
     try:
         Dispatcher(process, ["llm"], only=job).run(stop)
     finally:
@@ -141,13 +133,14 @@ def go_on(folder: Path, stop: Callable[[], bool] = lambda: False) -> tuple[Datab
 
 
 def test_rollouts_that_were_killed_in_their_middle_go_on_and_make_the_same_rows(taught, tmp_path):
-    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False, cwd=Path(__file__).parents[2])
-    assert done.returncode == 9
+    make_tables(tmp_path)
+    assert Forked(die_after_some, tmp_path).wait() == 9
+    bury(Settings(home=tmp_path))
     before = open_database(Settings(home=tmp_path).database)
     done_before = list(stream_episodes(before, parse_where("benchmark=toolworld")))
     before.close()
     assert 0 < len(done_before) < TASKS
-    database, job = go_on(tmp_path)
+    database, job = work_on(tmp_path)
     assert {one.job for one in done_before} == {job} and len(episodes(database, job)) == TASKS
     assert label_rollouts(episodes(database, job)).by_role == taught["sum2act"].by_role
 
@@ -173,7 +166,8 @@ def test_written_rows_are_read_as_single_replies_and_the_same_rows_are_the_same_
 
 def test_a_job_that_is_not_done_or_is_of_another_benchmark_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
-    database, job = go_on(tmp_path, lambda: True)
+    make_tables(tmp_path)
+    database, job = work_on(tmp_path, lambda: True)
     with pytest.raises(SpecError, match=f"The job {job} is .*: go on with lumos resume {job}"):
         list(read_rollouts([job]))
     infer, tasks = rollouts("react", many=1)

@@ -197,6 +197,10 @@ CASES = {
 }  # fmt: skip
 
 
+#: A stream and a page of a list find episodes by the same conditions; a stream reads all steps of each.
+STREAMED = ("job=aaaaaaa5", "score<0.5 score>0", "text~river", "tag.team!=maths")
+
+
 def test_every_field_has_a_case():
     assert {term.field for where in CASES for term in parse_where(where).terms} == set(FIELDS)
 
@@ -209,7 +213,8 @@ def test_a_filter_finds_what_python_finds(database, everything, where):
                        or len(wanted) < len(everything))  # fmt: skip
     with reading(database) as connection:
         assert [row.id for row in find_episodes(connection, parse_where(where), limit=1000)] == wanted
-    assert [episode.id for episode in stream_episodes(database, parse_where(where))] == wanted
+    if where in STREAMED:
+        assert [episode.id for episode in stream_episodes(database, parse_where(where))] == wanted
 
 
 def test_a_text_is_found_wherever_it_stands_and_only_there(database):

@@ -13,7 +13,7 @@ def test_the_end_of_the_work_wakes_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
     rules = tmp_path / "rules.json"
     rules.write_text(json.dumps([{"contains": "", "reply": "Subgoal 1: Add.", "delay": 0.2}]))
-    update, seconds = live.Progress._update, 20.0
+    update, seconds = live.Progress._update, 300.0
 
     def look_seldom(self) -> None:
         update(self)

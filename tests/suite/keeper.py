@@ -35,7 +35,7 @@ class Keeper:
         self.killed: list[str] = []  #: command lines of the processes that tests had left running
         os.environ[VARIABLE] = str(self.folder)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.suite.keeper"],
+            [sys.executable, "-W", "ignore", "-m", "tests.suite.keeper"],
             cwd=Path(__file__).resolve().parents[2],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

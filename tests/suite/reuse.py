@@ -7,6 +7,8 @@ for each test.
 from __future__ import annotations
 
 import functools
+import sys
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,8 +23,6 @@ from lumos_queue.benchmarks.wordmath import grammar
 from lumos_queue.cli import command_group
 from lumos_queue.records import Task
 from lumos_queue.util.sandbox import Sandbox
-
-LONG = 20_000  #: tasks from which on only two splits are kept
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -89,13 +89,34 @@ def helper_processes_are_started_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def server_of_forks_ends() -> Iterator[None]:
+    """The server that the first forked process starts (tests/forked.py) ends with the tests of this process."""
+    yield
+    if forked := sys.modules.get("tests.forked"):
+        forked.end_server()
+
+
+@pytest.fixture(scope="session", autouse=True)
 def generated_tasks_are_made_once() -> Iterator[None]:
-    """A split of wordmath takes from 0.1 to ten seconds to generate, and is the same every time."""
-    generate = grammar.generate
-    long, short = (functools.lru_cache(size)(lambda *arguments: tuple(generate(*arguments))) for size in (2, 16))
+    """A task of wordmath is generated when it is first read: a whole split takes from 0.1 to ten seconds."""
+    generate, lock = grammar.generate, threading.Lock()
+
+    @functools.lru_cache(18)
+    def generated(split: str, seed: int) -> list[Task]:
+        return []
+
+    def read(split: str, count: int, seed: int) -> Iterator[Task]:
+        tasks = generated(split, seed)
+        for number in range(count):
+            if number >= len(tasks):
+                with lock:
+                    if number == len(tasks):
+                        tasks.append(grammar.task(split, seed, number))
+            yield tasks[number]
 
     def generate_once(split: str, count: int, seed: int = 0) -> Iterator[Task]:
-        return iter((long if count >= LONG else short)(split, count, seed))
+        generate(split, count, seed)  # raises SpecError for an unknown split
+        return read(split, count, seed)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grammar, "generate", generate_once)

@@ -92,7 +92,7 @@ HARM = {
 
 @pytest.fixture(scope="module")
 def maths():
-    interface = MathsActions(program_seconds=1.0)
+    interface = MathsActions(program_seconds=0.6)
     yield interface
     asyncio.run(interface.close())
 

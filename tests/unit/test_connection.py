@@ -71,7 +71,7 @@ def test_the_database_is_durable_and_its_clock_tells_the_time(tmp_path):
         assert connection.execute(text("PRAGMA foreign_keys")).scalar() == 1
         import time
 
-        assert abs(connection.execute(select(now())).scalar_one() - time.time()) < 2
+        assert abs(connection.execute(select(now())).scalar_one() - time.time()) < 60
     database.close()
 
 

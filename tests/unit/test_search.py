@@ -175,11 +175,11 @@ def test_a_stop_string_ends_a_hypothesis(folder):
 def test_drawn_replies_follow_the_allowed_distribution_and_tell_its_logprob(folder, ranked):
     expected = dict(ranked)
     warm = Sampling(temperature=1.0)
-    drawn = ask_all(folder, *((warm, seed, STEPS, 1) for seed in range(60)))
+    drawn = ask_all(folder, *((warm, seed, STEPS, 1) for seed in range(100)))
     counted = Counter(one.text for one in drawn)
     for text, logprob in ranked:
         share = math.exp(logprob)
-        assert counted[text] / 60 == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / 60) + 1e-3)
+        assert counted[text] / 100 == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / 100) + 1e-3)
     for one in drawn:
         assert one.candidates[0].logprob == pytest.approx(expected[one.text], abs=1e-5)
     again = ask_all(folder, *((warm, seed, STEPS, 1) for seed in range(8)))

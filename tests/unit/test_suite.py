@@ -110,7 +110,7 @@ def test_each_collected_test_is_in_exactly_one_of_make_test_and_make_test_long(r
     options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["addopts"]
     assert shlex.split(options)[-2:] == ["-m", "not long"]
     commands = [line for line in (ROOT / "Makefile").read_text().splitlines() if "-m pytest" in line]
-    assert [line.partition("$(PYTEST)")[2] for line in commands] == ["", " -m long", " --times build/test-times"]
+    assert [line.partition("$(PYTEST)")[2] for line in commands] == ["", " -m long", " --times=build/test-times"]
     collected = request.config.stash[schedule.COLLECTED]
     selected = {item.nodeid for item in request.session.items}
     option = request.config.option

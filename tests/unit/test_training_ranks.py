@@ -23,22 +23,22 @@ def spec(tmp_path_factory):
     return small_spec(folder, optimizer=ADAMW, rate=1e-3, dropout=0.0, prompt_weight=0.0, micro_batch=2)
 
 
-@pytest.mark.parametrize("second", [1, pytest.param(2, marks=pytest.mark.long)])
-def test_two_ranks_give_the_losses_of_one(second, spec, tmp_path):
-    """`second`: the ranks of the second window, which begins with the checkpoint that two ranks wrote."""
+@pytest.mark.parametrize("first", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_two_ranks_give_the_losses_of_one(first, spec, tmp_path):
+    """`first`: the ranks of the first window. The second one resumes from its checkpoint, in the middle of an epoch."""
     from safetensors.torch import load_file
 
     from lumos_queue.training.engine.window import run_window
 
     one = [run_window(spec, tmp_path / "one", *ends) for ends in ((0, 7), (7, 15))]
-    two = [run_window(spec, tmp_path / "two", 0, 7, ranks=2), run_window(spec, tmp_path / "two", 7, 15, ranks=second)]
+    two = [run_window(spec, tmp_path / "two", 0, 7, ranks=first), run_window(spec, tmp_path / "two", 7, 15, ranks=2)]
     for alone, shared in zip((s for w in one for s in w.steps), (s for w in two for s in w.steps), strict=True):
         assert shared.loss == pytest.approx(alone.loss, abs=1e-5)
         assert shared.tokens == alone.tokens and shared.rate == alone.rate
     weights = [load_file(done[-1].checkpoint / "model.safetensors") for done in (one, two)]
     for name, value in weights[0].items():
         assert (weights[1][name] - value).abs().max() < 1e-4, name
-    assert [done.ranks for done in two] == [2, second]
+    assert [done.ranks for done in two] == [first, 2]
 
 
 @pytest.mark.long

@@ -35,7 +35,7 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 @pytest.fixture(scope="module")
 def tasks():
-    splits = (("train", 1200), ("familiar", 1000), ("dev", 500), ("test", 1000))
+    splits = (("train", 1200), ("familiar", 2000), ("dev", 500), ("test", 1000))
     return [task for split, count in splits for task in generate(split, count)]
 
 

@@ -92,6 +92,7 @@ def test_two_people_see_different_places_and_a_stale_form_of_one_is_refused(many
     assert given(database) == [(int(taken["place"]), "otto", "wrong", "")]
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_labels_of_others_are_not_shown_before_the_own_label(many, database):
     draw(database, twice=1.0)
     anna, otto, rita = (many.client(name) for name in ("anna", "otto", "rita"))
@@ -109,6 +110,7 @@ def test_labels_of_others_are_not_shown_before_the_own_label(many, database):
     assert "anna and otto" in report and "Progress by person" in report and "the metric agrees" in report
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_an_operator_counts_and_draws_and_what_is_wrong_is_one_line(many, database):
     scored_job(database, [[1], [0], [1], [None]])
     client = many.client("otto")
@@ -174,7 +176,9 @@ def test_bad_forms_are_refused(explorer, database, audit):
     assert given(database) == [(1, "ann@here", "right", "a\N{REPLACEMENT CHARACTER}b")]
 
 
-@pytest.mark.parametrize("form", ["label-studio", "argilla"])
+@pytest.mark.parametrize(
+    ("database", "form"), [("sqlite", "label-studio"), ("postgresql", "argilla")], indirect=["database"]
+)
 def test_labels_go_to_other_programs_and_come_back(explorer, database, form):
     draw(database, twice=0.5)
     draw_audit(database, "second", parse_where(""), 6, 0, AuditKind.RUNS)

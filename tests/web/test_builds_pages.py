@@ -236,13 +236,23 @@ def test_only_operators_prepare_builds_and_their_test_splits_are_fetched_files(s
         assert explorer.client("anna").get(draft.headers["location"]).status_code == 403
 
 
+def test_a_page_of_a_draft_that_ends_meanwhile_shows_it_as_it_was_and_asks_again(explorer, monkeypatch):
+    done, draft = threading.Event(), Draft("slow", BuildOptions(), "ann")
+    explorer.site.drafts.add(draft, lambda _: ({}, done.wait(60)))
+
+    def end_draft(name: str) -> str:
+        done.set()
+        wait_until(lambda: draft.state == "previewed", "the draft is previewed", 60)
+        return f"/builds/{name}"
+
+    monkeypatch.setattr("lumos_queue.web.routes.drafts.address_of_build", end_draft)
+    part = explorer.client().get(f"/builds/drafts/{draft.id}", headers={"hx-request": "true"}).text
+    assert "hx-get" in part and "previewed" not in part
+
+
 def test_a_draft_is_stopped_and_the_next_one_goes_on(explorer):
     client, done = explorer.client(), threading.Event()
-
-    def wait(_) -> tuple[dict, bool]:
-        return {}, done.wait(60)
-
-    explorer.site.drafts.add(Draft("first", BuildOptions(), "ann"), wait)
+    explorer.site.drafts.add(Draft("first", BuildOptions(), "ann"), lambda _: ({}, done.wait(60)))
     drafts = [client.submit("/builds/new", {"name": f"d{n}", **OPTIONS}).headers["location"] for n in range(3)]
     assert client.submit(drafts[2] + "/stop").status_code == 303
     done.set()

@@ -44,6 +44,7 @@ def test_a_job_lists_its_episodes_and_a_filter_chooses_some(explorer, job):
     assert re.findall(r"where=([^\"]+)", rows.text)[0] == f"job%3D{job}+score%3C1"
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_pages_follow_each_other_without_a_gap(explorer, database, monkeypatch):
     monkeypatch.setattr(episode_list, "PAGE", 3)
     job = scored_job(database, [[number % 2] for number in range(8)])
@@ -57,6 +58,7 @@ def test_pages_follow_each_other_without_a_gap(explorer, database, monkeypatch):
     assert [name for page in seen for name in page] == [f"{job}-{number}" for number in range(8)]
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_all_jobs_have_one_list_and_wrong_filters_one_line(explorer, database, job):
     other = scored_job(database, [[1]], digest="cd" * 32)
     client = explorer.client()
@@ -94,6 +96,7 @@ def test_facets_count_up_to_a_bound_and_say_so(explorer, database, job):
         whole = count_facets(connection, parse_where(f"job={job}"))
         part = count_facets(connection, parse_where(f"job={job}"), most=2)
         refused = count_facets(connection, parse_where("failure=refused"))
+        assert count_facets(connection, parse_where("benchmark=hotpotqa")).counted == 0
     assert (whole.counted, whole.more) == (5, False)
     assert whole.endings == {"answered": 3, "action_error": 1, "infra_error": 1}
     assert (whole.scores, whole.subgoals, whole.failures) == ({0.0: 2, 1.0: 2}, {1: 5}, {"refused": 1})
@@ -116,6 +119,7 @@ def test_exports_hold_what_is_seen_and_no_formula_runs(explorer, database, monke
     assert len(client.get("/episodes/export.jsonl", params={"job": job}).text.splitlines()) == 3
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_a_text_is_looked_for_in_some_episodes_and_the_export_goes_on(explorer, database, monkeypatch):
     monkeypatch.setattr("db.text_search.find_page.__defaults__", (2, None))
     job = scored_job(database, [[1]] * 6)

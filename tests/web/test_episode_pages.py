@@ -49,6 +49,7 @@ def test_a_page_shows_every_step_with_a_link_and_runs_nothing(explorer, job):
     assert "planner 0.500 s" in told and "waiting for a place 0.100 s" in told
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_unknown_episodes_are_not_found(explorer, job):
     client = explorer.client()
     for wrong in (f"{job}-99", f"{job}-9999999999", f"{job}-x", "zzzzzzzz-1", "-", "%00", "a%27b-1", "x" * 5000):
@@ -88,6 +89,7 @@ def test_many_steps_are_shown_a_hundred_at_a_time(explorer, database, job):
     assert seen == [100, 100, 34] and "Earlier steps" in text
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_the_next_and_the_next_wrong_one_are_found_under_the_filter(explorer, database, job):
     other = scored_job(database, [[0], [1], [0]], digest="cd" * 32)
     client = explorer.client()
@@ -133,6 +135,7 @@ def test_a_label_is_added_and_taken_back(explorer, database, job):
     assert client.submit("/episodes/zzzzzzzz-1/label", {"value": "right"}).status_code == 404
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_labels_of_others_are_folded_and_theirs_to_take_back(many, database, job):
     name = f"{job}-1"
     key = key_of(database, name)
@@ -171,6 +174,7 @@ def test_two_samples_and_two_attempts_are_told_apart(explorer, database, job):
     assert "attempt 1, given up" in text and "Only this time." in text and "They part at row" in text
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_pictures_are_shown_and_broken_ones_named(explorer, database, job):
     kinds = {
         "good": (PNG, "image/png"),

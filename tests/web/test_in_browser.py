@@ -30,13 +30,14 @@ def test_an_open_page_follows_the_job_until_it_ends(served, database, page):
     job = scored_job(database, [[1], [0]], owed=1)
     page.goto(served.login_url)
     page.goto(f"{served.url}/jobs/{job}")
-    page.get_by_text("1 of 2 items").wait_for()
+    live = page.locator("#live")  # the report below says the same
+    live.get_by_text("1 of 2 items").wait_for()
     page.keyboard.press("p")
     page.get_by_text("The job is paused.").wait_for()
-    page.get_by_text("paused: by a person").wait_for()
+    live.get_by_text("paused: by a person").wait_for()
     with database.writer.begin() as connection:
         connection.execute(update(JobRow).where(JobRow.id == job).values(state="failed", waiting="no GPU <b>here</b>"))
-    page.get_by_text("failed: no GPU <b>here</b>").wait_for()
+    live.get_by_text("failed: no GPU <b>here</b>").wait_for()
 
 
 def test_pages_say_that_the_database_is_gone_and_follow_again(postgres_url, chromium):
@@ -53,10 +54,10 @@ def test_pages_say_that_the_database_is_gone_and_follow_again(postgres_url, chro
         with serving(database) as explorer:
             client = explorer.client()
             page.goto(f"{explorer.login_url}&next=/jobs/{job}")
-            page.get_by_text("answered 2").wait_for()
+            page.locator("#live").get_by_text("answered 2").wait_for()
             proxy.mode = "drop"
             page.get_by_text("The database does not answer").first.wait_for()
-            page.get_by_text("answered 2").wait_for()  # what was known stays
+            page.locator("#live").get_by_text("answered 2").wait_for()  # what was known stays
             for path in ("/jobs", f"/jobs/{job}", f"/episodes/{job}-0", "/annotate", "/workers", "/actions"):
                 answer = client.get(path)
                 assert answer.status_code == 503 and "The database does not answer" in answer.text, path

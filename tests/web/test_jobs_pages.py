@@ -18,6 +18,7 @@ def job(database) -> str:
     return scored_job(database, [[1], [0], [None], [1]], name=HOSTILE, tags={"team": "maths"})
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_the_list_shows_every_job_and_what_a_filter_chooses(explorer, database, job):
     other = scored_job(database, [[1]], digest="cd" * 32)
     client = explorer.client()
@@ -55,6 +56,7 @@ def test_an_operator_pauses_goes_on_and_cancels_and_it_is_noted(explorer, databa
     assert client.submit("/jobs/zzzzzzzz/state", {"deed": "pause"}).status_code == 404
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_a_class_of_failures_is_owed_again(explorer, database, job):
     client = explorer.client()
     failures = client.get(f"/jobs/{job}/failures").text

@@ -18,6 +18,7 @@ from db.connection import open_database
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.records import Task
 from tests.command_line import CommandLine
+from tests.conftest import ROOT
 from tests.fake_endpoint import FakeEndpoint
 from tests.gold_agent import gold_replies
 from tests.integration.test_deployment import Up, running_up
@@ -27,7 +28,7 @@ from tests.stored import state
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-TASKS, WRONG, LABELS = 24, 2, 20
+TASKS, WRONG, LABELS = 10, 2, 5
 RIGHT = "Subgoal 1: Add the two numbers.\nAction 1-1: R1 = Calculator(2 + 3)\n"
 
 
@@ -49,8 +50,11 @@ class Model:
 
 @pytest.fixture(scope="module")
 def up(tmp_path_factory) -> Iterator[Up]:
-    """One deployment for all tests of this file: it takes ten seconds of a processor to start."""
-    with running_up(tmp_path_factory.mktemp("up")) as deployment:
+    """One deployment for all tests of this file, without workers of the pools that they do not use."""
+    folder = tmp_path_factory.mktemp("up")
+    lines = (ROOT / "Procfile").read_text().splitlines(keepends=True)
+    (folder / "Procfile").write_text("".join(line for line in lines if not line.startswith("worker_cpu")))
+    with running_up(folder, str(folder / "Procfile")) as deployment:
         deployment.wait_until_up()
         yield deployment
 
@@ -97,8 +101,8 @@ def test_from_a_job_to_a_training_set_by_keyboard_alone(up, submit, page):
         # Watch it live.
         press(page, "j", "Enter")
         page.wait_for_url(f"**/jobs/{job}")
-        page.get_by_text(f"{TASKS} of {TASKS} items").wait_for(timeout=60_000)
-        page.get_by_text("score so far").wait_for()
+        page.locator("#live").get_by_text(f"{TASKS} of {TASKS} items").wait_for(timeout=60_000)
+        page.locator("#live").get_by_text("score so far").wait_for()
 
         # Open a wrong trajectory, and correct it.
         press(page, "w")
@@ -117,15 +121,15 @@ def test_from_a_job_to_a_training_set_by_keyboard_alone(up, submit, page):
         corrected = page.url.partition("/episodes/")[2].partition("?")[0]
         assert not corrected.startswith(job)
 
-        # Label twenty, with one key each.
+        # Label some, with one key each.
         page.goto(page.url.partition("/episodes/")[0] + f"/annotate/new?kind=runs&where=job={job} score=1")
         page.get_by_text("How many to draw").wait_for()
         press(page, "n")
-        page.keyboard.type("twenty")
+        page.keyboard.type("some")
         press(page, "Tab")
         write(page, str(LABELS))
         press(page, "Enter")
-        page.wait_for_url("**/annotate/twenty")
+        page.wait_for_url("**/annotate/some")
         for number in range(LABELS):
             page.get_by_text(f"{number} labelled by you").wait_for()
             press(page, "1")
@@ -172,11 +176,11 @@ def test_a_person_goes_from_workers_to_flower_and_back_to_the_job(up, submit, ch
     page.wait_for_url(f"{up.flower}/workers")
     page.goto(f"{up.flower}/tasks")
     page.get_by_role("link", name=job, exact=True).first.click()
-    page.get_by_text(f"{TASKS} of {TASKS} items").wait_for()
+    page.locator("#live").get_by_text(f"{TASKS} of {TASKS} items").wait_for()
     page.go_back()
     page.locator("#tasks-table tr", has_text=job).locator("a[href*='/task/']").first.click()
     page.get_by_role("link", name=f"Job {job} in the explorer").click()
-    page.get_by_text(f"{TASKS} of {TASKS} items").wait_for()
+    page.locator("#live").get_by_text(f"{TASKS} of {TASKS} items").wait_for()
     context.close()
 
 
@@ -188,7 +192,7 @@ def test_a_class_of_failures_is_run_again_from_the_browser(up, submit, page):
         job = submit(server.tgi)
         page.goto(explorer_of(up))
         page.goto(page.url.replace("/jobs", f"/jobs/{job}"))
-        page.get_by_text(re.compile("infra_error 2")).wait_for(timeout=60_000)
+        page.locator("#live").get_by_text("infra_error 2").wait_for(timeout=60_000)
         model.refused = []
         page.reload()
         page.get_by_text("Run these again").wait_for()
@@ -197,4 +201,4 @@ def test_a_class_of_failures_is_run_again_from_the_browser(up, submit, page):
         database = open_database(up.settings().database)
         wait_until(lambda: state(database, job) == "done", "the job is done again", 60)
         database.close()
-        page.get_by_text(f"answered {TASKS}").wait_for()
+        page.locator("#live").get_by_text(f"answered {TASKS}").wait_for()

@@ -31,6 +31,7 @@ def caps(database) -> dict[str, int]:
         return {url: cap for url, cap, _, _ in list_caps(connection)}
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_workers_are_shown_with_what_they_hold_and_whether_they_are_silent(explorer, database, job):
     client = explorer.client()
     claim(database, holder(database, job))

@@ -70,7 +70,7 @@ def preview(visit: Operating, form: Annotated[BuildForm, Depends(read_form)]) ->
 @router.get("/builds/drafts/{identifier}")
 def draft_page(visit: OperatorReading, identifier: str) -> Response:
     """The page, or for one that is open its part that changes."""
-    draft = _find(visit, identifier)
+    draft = _require(visit.site.drafts.copy(identifier))
     part = _part(visit, draft)
     if "hx-request" in visit.request.headers:
         return HTMLResponse(part)
@@ -101,7 +101,10 @@ def stop(visit: Operating, identifier: str) -> Response:
 
 
 def _find(visit: Visit, identifier: str) -> Draft:
-    draft = visit.site.drafts.find(identifier)
+    return _require(visit.site.drafts.find(identifier))
+
+
+def _require(draft: Draft | None) -> Draft:
     if draft is None:
         raise NotFound("There is no such draft of a build: lumos web has been started again since, or many came after.")
     return draft
