@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.affected.__main__ import ROOT
+from tests.affected.__main__ import ROOT, open_graph
 from tests.affected.choice import choose_tests, reach
 from tests.affected.graph import Graph, build_graph
 from tests.affected.report import describe_chains
@@ -329,6 +329,15 @@ def test_the_rules_of_this_project_match_files():
     for pair in (*rules.added, *rules.removed):
         patterns |= {pair.source.partition("::")[0], pair.target}
     assert [pattern for pattern in patterns if not any(matches(file, pattern) for file in files)] == []
+
+
+@pytest.mark.long  # reads every file of the project
+def test_a_change_of_how_letters_are_read_touches_few_tests():
+    chosen = choose_tests(open_graph(ROOT), ["lumos_queue/scoring/letters.py"])
+    assert not chosen.everything
+    assert len(chosen.chains) < 50, "a rule is missing for something that every test uses"
+    expected = {"choices", "vision_gold", "vision_jobs", "vision_teacher", "benchmarks_images", "readers", "prompts"}
+    assert names(chosen.chains) >= expected
 
 
 def names(chains: dict) -> set[str]:
