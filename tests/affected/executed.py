@@ -42,7 +42,7 @@ def main(
     with tempfile.TemporaryDirectory(prefix="affected-") as folder:
         empty = Path(folder) / "test_nothing.py"
         empty.write_text("def test_nothing(): ...")
-        always = set(find_executed(str(empty), graph.rules.product))
+        always = set(find_executed(str(empty), graph.rules.product, "-p", "tests.conftest"))
     missed: Counter[str] = Counter()
     total = 0
     for test in tests:
@@ -55,12 +55,12 @@ def main(
     raise typer.Exit(1 if missed else 0)
 
 
-def find_executed(test: str, folders: tuple[str, ...]) -> Iterator[str]:
+def find_executed(test: str, folders: tuple[str, ...], *options: str) -> Iterator[str]:
     """Paths of files of which a function ran."""
     with tempfile.TemporaryDirectory(prefix="affected-") as folder:
         settings = Path(folder) / "coveragerc"
         settings.write_text(_SETTINGS.format(folder=folder, folders=",".join(folders)))
-        pytest = ["-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider", "-n", "0", test]
+        pytest = ["-m", "pytest", "-p", "no:cacheprovider", "-n", "0", *options, test]
         command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", *pytest]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         if done.returncode:
@@ -68,10 +68,15 @@ def find_executed(test: str, folders: tuple[str, ...]) -> Iterator[str]:
         merged = coverage.Coverage(config_file=str(settings))
         merged.combine([folder])
         data = merged.get_data()
-        for file in data.measured_files():
+        for file in filter(_is_python, data.measured_files()):
             lines = set(data.lines(file) or ())
             if lines & _find_function_lines(Path(file)):
                 yield Path(file).relative_to(ROOT).as_posix()
+
+
+def _is_python(file: str) -> bool:
+    """Compiled templates are measured, too."""
+    return file.endswith(".py")
 
 
 def _find_function_lines(file: Path) -> set[int]:

@@ -15,26 +15,38 @@ from tests.affected.tree import PART, Tree
 def find_file_edges(tree: Tree, rules: Rules) -> Iterator[Edge]:
     """A data file is read by who has its name in a string, or the name of a folder that it lies in.
 
-    Who names a file of a folder does not read the others, unless it lists files by a pattern that they match.
+    Who names a file of a folder does not read the others, unless it lists files by a pattern that they match. Product
+    code reads files of the product alone; a folder that has code, too, is a package there.
     """
     for source, facts in tree.facts.items():
+        if rules.is_silent(source):
+            continue
         is_product = rules.is_product(source)
+        paths = {path.rpartition("/")[2] for path in facts.file_paths}
         named = {
             target
-            for name in facts.file_names | {path.rpartition("/")[2] for path in facts.file_paths}
+            for name in facts.file_names | paths
             for target in tree.file_names.get(name, ())
-            if is_data(target, tree) and _can_read(source, target, is_product, rules)
+            if is_data(target, tree) and _can_read(source, target, rules)
         }
         yield from (Edge(source, target, "reads") for target in named)
-        if not source.endswith(".py") and PART not in source:
+        if not is_python(source):
             continue
-        for folder in {path.rpartition("/")[2] for path in facts.file_paths}:
+        for folder in paths:
             files = tree.folders.get(folder, [])
             for target in files:
-                if source == target or not is_data(target, tree) or (is_product and not rules.is_product(target)):
+                if not is_data(target, tree) or not _can_read(source, target, rules):
+                    continue
+                if is_product and _find_folder(target, folder) in tree.package_folders:
                     continue
                 if _matches(target, facts) if facts.patterns else named.isdisjoint(files):
                     yield Edge(source, target, f"reads the folder {folder}", is_last=not facts.patterns)
+
+
+def _find_folder(path: str, name: str) -> str:
+    """The path of the folder of that name that a file lies in."""
+    above = f"/{path}".rpartition(f"/{name}/")[0]
+    return f"{above}/{name}".removeprefix("/")
 
 
 def find_listing_edges(tree: Tree, rules: Rules) -> Iterator[Edge]:
@@ -58,11 +70,15 @@ def is_data(path: str, tree: Tree) -> bool:
     return not path.endswith(".py") or tree.modules.get(path) not in tree.imports
 
 
-def _can_read(source: str, target: str, is_product: bool, rules: Rules) -> bool:
-    """What is installed reads what is installed with it. A page or script that names a page does not read it."""
-    if source == target or (target.endswith(".md") and not source.partition(PART)[0].endswith(".py")):
+def is_python(node: str) -> bool:
+    return node.partition(PART)[0].endswith(".py")
+
+
+def _can_read(source: str, target: str, rules: Rules) -> bool:
+    """A page or script that names a page does not read it."""
+    if source == target or (target.endswith(".md") and not is_python(source)):
         return False
-    return rules.is_shipped(target) if is_product else True
+    return rules.is_product(target) or not rules.is_product(source)
 
 
 def _find_listed_folders(source: str, tree: Tree) -> set[str]:

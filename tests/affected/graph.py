@@ -28,9 +28,12 @@ class Graph:
 
     @cached_property
     def said(self) -> dict[str, frozenset[str]]:
-        """Which keys of tables each test, page and script has among its words. Files of models say nothing."""
-        facts = self.tree.facts.items()
-        return {node: text.words & self._keys for node, text in facts if not self.rules.is_shipped(node)}
+        """Which keys of tables each test, page and script has among its words."""
+        return {
+            node: text.words & self._keys
+            for node, text in self.tree.facts.items()
+            if not self.rules.is_product(node) and not self.rules.is_silent(node)
+        }
 
     @cached_property
     def commanded(self) -> dict[str, frozenset[str]]:
@@ -73,12 +76,11 @@ def build_graph(tree: Tree, rules: Rules, root: Path) -> Graph:
         *find_listing_edges(tree, rules),
         *rules.add_edges(tree.facts),
     ]
-    edges += find_lazy_edges(tree, edges)
-    edges += find_table_edges(tree, rules, edges)
+    edges = [edge for edge in edges if rules.allows(edge)]
+    edges += [*find_lazy_edges(tree, edges), *find_table_edges(tree, rules, edges)]
     graph = Graph(tree, rules, defaultdict(list))
     for edge in edges:
-        if rules.allows(edge):
-            graph.edges[edge.source].append(edge)
+        graph.edges[edge.source].append(edge)
     for test in graph.tests:
         words = _find_own_words(test, graph)
         graph.edges[test] += [edge for edge in find_fixture_edges(test, words, tree) if rules.allows(edge)]

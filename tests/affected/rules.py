@@ -26,7 +26,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Silent:
-    """Files whose strings are no names to look up."""
+    """Files whose strings name nothing that is looked up or read."""
 
     files: str
     reason: str
@@ -35,7 +35,6 @@ class Silent:
 @dataclass(frozen=True)
 class Rules:
     product: tuple[str, ...]  #: folders that are installed
-    shipped: tuple[str, ...]  #: other files that are installed with them
     everything: tuple[str, ...]  #: files that can touch every test
     untested: tuple[str, ...]  #: files that touch no test, unless a chain from one to them is known
     commands: tuple[str, ...]  #: files whose keys are called by people and tests, and not by product code
@@ -45,9 +44,6 @@ class Rules:
 
     def is_product(self, path: str) -> bool:
         return path.split("/")[0] in self.product
-
-    def is_shipped(self, path: str) -> bool:
-        return self.is_product(path) or any(matches(path, pattern) for pattern in self.shipped)
 
     def add_edges(self, paths: Iterable[str]) -> Iterator[Edge]:
         known = list(paths)
@@ -73,7 +69,6 @@ def read_rules(file: Path = FILE) -> Rules:
     table = tomllib.loads(file.read_text(encoding="utf-8"))
     return Rules(
         product=tuple(table.pop("product")),
-        shipped=tuple(table.pop("shipped", ())),
         everything=tuple(table.pop("everything")),
         untested=tuple(table.pop("untested", ())),
         commands=tuple(table.pop("commands", ())),

@@ -35,7 +35,9 @@ def find_script_edges(tree: Tree, rules: Rules, root: Path) -> Iterator[Edge]:
     for name, target in project.get("project", {}).get("scripts", {}).items():
         module = tree.find_module(target.partition(":")[0])
         for source, facts in tree.facts.items():
-            if module and name in facts.scripts and source != module and not rules.is_product(source):
+            if rules.is_product(source) or rules.is_silent(source):
+                continue
+            if module and name in facts.scripts and source != module:
                 yield Edge(source, module, f"runs `{name}`")
 
 
