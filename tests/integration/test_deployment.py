@@ -228,7 +228,8 @@ def test_a_part_that_dies_is_named_and_started_again_and_nothing_outlives_a_kill
         orphans = worker.children()
         worker.kill()
         wait_until(lambda: "starting worker_llm again" in up.said, "it is started again")
-        assert "worker_llm ended with status -9" in up.said and orphans and gone(orphans)
+        assert "worker_llm ended with status -9" in up.said and orphans
+        wait_until(lambda: gone(orphans), "its pool has ended with it")
         wait_until(lambda: up.commands_of("llm@%h"), "it runs again")
         family = up.family()
         up.process.kill()

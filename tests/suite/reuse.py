@@ -24,6 +24,9 @@ from lumos_queue.cli import command_group
 from lumos_queue.records import Task
 from lumos_queue.util.sandbox import Sandbox
 
+#: The modules of actions that start helper processes.
+SANDBOX_USERS = ("maths.interface", "code.interface", "sql.asking")
+
 
 @pytest.fixture(scope="session", autouse=True)
 def tables_are_made_once() -> Iterator[None]:
@@ -82,10 +85,17 @@ def helper_processes_are_started_once() -> Iterator[None]:
 
     share = functools.cache(Shared)
     with pytest.MonkeyPatch.context() as patch:
-        for user in ("maths.interface", "code.interface", "sql.asking"):
+        for user in SANDBOX_USERS:
             patch.setattr(f"lumos_queue.actions.{user}.Sandbox", share)
         yield
     share.cache_clear()
+
+
+@pytest.fixture
+def own_helper_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a test of how these processes start and end: it shares none with other tests."""
+    for user in SANDBOX_USERS:
+        monkeypatch.setattr(f"lumos_queue.actions.{user}.Sandbox", Sandbox)
 
 
 @pytest.fixture(scope="session", autouse=True)

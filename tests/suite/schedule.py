@@ -74,6 +74,14 @@ class LongestFirst(LoadScopeScheduling):
         self._split_scope = functools.cache(times.unit_of)  # type: ignore[method-assign]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle", action="store_true", help="random order; --randomly-seed repeats that of a run")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.option.randomly_reorganize = config.getoption("--shuffle")
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LongestFirst:
     return LongestFirst(config, log, read_times())
 
@@ -85,7 +93,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if getattr(config.option, "randomly_reorganize", False):
+    if config.option.randomly_reorganize:
         return  # pytest-randomly has put them in a random order
     times = read_times()
     seconds = times.unit_seconds({item.nodeid.partition("::")[0] for item in items})

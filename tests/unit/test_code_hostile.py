@@ -129,7 +129,7 @@ def test_waiting_is_no_way_to_hold_a_worker(maths):
     assert run(maths, "import time\ntime.sleep(10 ** 9)\nR1").result == "4"
 
 
-def test_closing_leaves_no_process_behind():
+def test_closing_leaves_no_process_behind(own_helper_processes):
     interface = MathsActions()
     before = _children(os.getpid())
     assert run(interface, "R1 + 1").result == "5"

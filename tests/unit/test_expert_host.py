@@ -212,13 +212,26 @@ def test_a_cap_that_is_no_number_or_too_small_is_named(monkeypatch, said):
 
 
 def expert_processes() -> list[int]:
-    """The resident memory of each process of an expert; other children, such as servers of tests, do not count."""
-    sizes = []
+    """The resident memory of each process of an expert that a test of this file started."""
+    return [size for pid, size in sizes_of_experts().items() if pid not in OTHERS]
+
+
+def sizes_of_experts() -> dict[int, int]:
+    """The resident memory of each process of an expert, by its id; other children, such as servers of tests, not."""
+    sizes = {}
     for child in psutil.Process().children():
         with suppress(psutil.Error):  # until it runs its own program, it shares this one's memory and command line
             if "lumos_queue.experts.child" in child.cmdline():
-                sizes.append(child.memory_info().rss)
+                sizes[child.pid] = child.memory_info().rss
     return sizes
+
+
+OTHERS: set[int] = set()  #: processes of experts that tests of other files left to the host of this process
+
+
+@pytest.fixture(scope="module", autouse=True)
+def others() -> None:
+    OTHERS.update(sizes_of_experts())
 
 
 class Watch:

@@ -16,6 +16,8 @@ from lumos_queue.benchmarks.intercode_sql import querying
 from lumos_queue.benchmarks.intercode_sql.querying import GoldQueries, open_queries
 from lumos_queue.errors import ActionError
 
+pytestmark = pytest.mark.usefixtures("own_helper_processes")
+
 
 @pytest.fixture
 def tools(tmp_path) -> dict[str, str]:

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 
 import psutil
@@ -51,23 +52,29 @@ def test_what_a_rank_raises_is_raised_here(spec, tmp_path):
         run_window(replace(spec, data=str(tmp_path)), tmp_path / "missing", 0, 10, ranks=2)
 
 
+def running_ranks() -> list[psutil.Process]:
+    """The ranks among the processes that descend from this one; some may end while they are listed."""
+    ranks = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if "engine.ranks" in " ".join(process.cmdline()):
+                ranks.append(process)
+    return ranks
+
+
 def test_a_killed_rank_leaves_no_process_and_no_checkpoint(spec, tmp_path):
     from lumos_queue.training.engine.window import run_window
 
-    def kill_one() -> None:
-        me = psutil.Process()
-        while True:
-            ranks = [one for one in me.children(recursive=True) if "engine.ranks" in " ".join(one.cmdline())]
-            if len(ranks) == 2:
-                os.kill(ranks[0].pid, signal.SIGKILL)
-                return
+    def kill_rank() -> None:
+        while len(ranks := running_ranks()) < 2:
             time.sleep(0.05)
+        os.kill(ranks[0].pid, signal.SIGKILL)
 
-    threading.Thread(target=kill_one, daemon=True).start()
+    threading.Thread(target=kill_rank, daemon=True).start()
     with pytest.raises(InfrastructureError, match="exit code -9"):
         run_window(replace(spec, steps=100_000), tmp_path, 0, 100_000, ranks=2)
     assert not list(tmp_path.glob("step-*"))
-    assert not [one for one in psutil.Process().children(recursive=True) if "engine.ranks" in " ".join(one.cmdline())]
+    assert not running_ranks()
 
 
 def test_a_worker_says_how_many_ranks_it_has(spec, monkeypatch):
