@@ -1,9 +1,8 @@
 """`python -m tests.affected.executed TEST_FILE...`: does the graph know all the code that a test file runs?
 
 Each file runs by itself under coverage, processes that it starts included. A file of product code counts as run if a
-line inside one of its functions ran: what a module does when it is imported says nothing about who uses it. What an
-empty test runs, by fixtures that every test uses, does not count either. A file that ran and that the graph does not
-lead to from the test is a dependency that a rule lacks.
+line inside one of its functions ran that neither runs when the product is imported nor in an empty test, by fixtures that
+every test uses. A file that ran and that the graph does not lead to from the test is a dependency that a rule lacks.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ import ast
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +21,7 @@ import typer
 
 from tests.affected.__main__ import ROOT, open_graph
 from tests.affected.choice import reach
+from tests.affected.graph import Graph
 from tests.affected.tree import file_of
 
 _SETTINGS = """\
@@ -32,6 +32,16 @@ patch = subprocess, _exit
 data_file = {folder}/data
 disable_warnings = no-data-collected, module-not-imported, module-not-measured
 """
+_PYTEST = ("-m", "pytest", "-p", "no:cacheprovider", "-n", "0")
+_IMPORTS = """\
+import importlib
+for name in {names}:
+    try:
+        importlib.import_module(name)
+    except Exception as error:
+        print(f"{{name}} cannot be imported: {{error}}")
+"""
+Lines = dict[str, set[int]]  #: path below the root to lines inside functions
 
 
 def main(
@@ -39,14 +49,12 @@ def main(
 ) -> None:
     """Run test files under coverage, and print the code that the graph does not lead to. The exit code is 1 for any."""
     graph = open_graph(ROOT)
-    with tempfile.TemporaryDirectory(prefix="affected-") as folder:
-        empty = Path(folder) / "test_nothing.py"
-        empty.write_text("def test_nothing(): ...")
-        always = set(find_executed(str(empty), graph.rules.product, "-p", "tests.conftest"))
+    always = _measure_always(graph)
     missed: Counter[str] = Counter()
     total = 0
     for test in tests:
-        executed = set(find_executed(test, graph.rules.product)) - always
+        lines = measure([*_PYTEST, test], graph.rules.product)
+        executed = {path for path, numbers in lines.items() if numbers - always[path]}
         unknown = sorted(executed - {file_of(node) for node in reach(graph, test)})
         total += len(executed)
         missed.update(unknown)
@@ -55,28 +63,40 @@ def main(
     raise typer.Exit(1 if missed else 0)
 
 
-def find_executed(test: str, folders: tuple[str, ...], *options: str) -> Iterator[str]:
-    """Paths of files of which a function ran."""
+def measure(arguments: Iterable[str], folders: Iterable[str]) -> Lines:
+    """Run Python under coverage; which lines of the folders' functions ran."""
     with tempfile.TemporaryDirectory(prefix="affected-") as folder:
         settings = Path(folder) / "coveragerc"
         settings.write_text(_SETTINGS.format(folder=folder, folders=",".join(folders)))
-        pytest = ["-m", "pytest", "-p", "no:cacheprovider", "-n", "0", *options, test]
-        command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", *pytest]
+        command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", *arguments]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         if done.returncode:
-            print(f"{test}: pytest ended with {done.returncode}: {(done.stdout.strip() or '-').splitlines()[-1]}")
+            print(f"{command[-1]}: exit code {done.returncode}: {(done.stdout.strip() or '-').splitlines()[-1]}")
         merged = coverage.Coverage(config_file=str(settings))
         merged.combine([folder])
         data = merged.get_data()
-        for file in filter(_is_python, data.measured_files()):
-            lines = set(data.lines(file) or ())
-            if lines & _find_function_lines(Path(file)):
-                yield Path(file).relative_to(ROOT).as_posix()
+        files = [file for file in data.measured_files() if file.endswith(".py")]  # compiled templates are measured, too
+        return {
+            Path(file).relative_to(ROOT).as_posix(): _find_function_lines(Path(file)).intersection(
+                data.lines(file) or ()
+            )
+            for file in files
+        }
 
 
-def _is_python(file: str) -> bool:
-    """Compiled templates are measured, too."""
-    return file.endswith(".py")
+def _measure_always(graph: Graph) -> Lines:
+    """What runs when product code is imported, and in an empty test."""
+    names = [name for name, path in graph.tree.paths.items() if graph.rules.is_product(path)]
+    names = [name for name in names if not name.endswith("__main__") and not name.startswith("migrations.")]
+    lines: Lines = defaultdict(set)
+    with tempfile.TemporaryDirectory(prefix="affected-") as folder:
+        program, empty = Path(folder) / "imports.py", Path(folder) / "test_nothing.py"
+        program.write_text(_IMPORTS.format(names=names))
+        empty.write_text("def test_nothing(): ...")
+        for arguments in ([str(program)], [*_PYTEST, "-p", "tests.conftest", str(empty)]):
+            for path, numbers in measure(arguments, graph.rules.product).items():
+                lines[path] |= numbers
+    return lines
 
 
 def _find_function_lines(file: Path) -> set[int]:
