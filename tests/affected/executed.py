@@ -1,8 +1,9 @@
 """`python -m tests.affected.executed TEST_FILE...`: does the graph know all the code that a test file runs?
 
-Each file runs by itself under coverage, processes that it starts included. A file of product code counts as run if a line
-inside one of its functions ran that does not run when the product is imported, or in an empty test by fixtures that every
-test uses. A file that ran and that the graph does not lead to from the test is a dependency that a rule lacks.
+Each file runs by itself under coverage, processes that it starts included. A file of product code counts as run if a
+line inside one of its functions ran that does not run when the product is imported, or in an empty test by fixtures
+that every test uses. A file that ran and that the graph does not lead to from the test is a dependency that a rule
+lacks.
 """
 
 from __future__ import annotations
