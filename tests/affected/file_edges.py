@@ -16,31 +16,37 @@ def find_file_edges(tree: Tree, rules: Rules) -> Iterator[Edge]:
     """A data file is read by who has its name in a string, or the name of a folder that it lies in.
 
     Who names a file of a folder does not read the others, unless it lists files by a pattern that they match. Product
-    code reads files of the product alone; a folder that has code, too, is a package there.
+    code reads files of the product alone; a folder that has code, too, is a package there. Tests that name a file of
+    code read its text.
     """
     for source, facts in tree.facts.items():
         if rules.is_silent(source):
             continue
         is_product = rules.is_product(source)
         paths = {path.rpartition("/")[2] for path in facts.file_paths}
-        named = {
-            target
-            for name in facts.file_names | paths
-            for target in tree.file_names.get(name, ())
-            if is_data(target, tree) and _can_read(source, target, rules)
-        }
-        yield from (Edge(source, target, "reads") for target in named)
-        if not is_python(source):
-            continue
-        for folder in paths:
-            files = tree.folders.get(folder, [])
-            for target in files:
-                if not is_data(target, tree) or not _can_read(source, target, rules):
-                    continue
-                if is_product and _find_folder(target, folder) in tree.package_folders:
-                    continue
-                if _matches(target, facts) if facts.patterns else named.isdisjoint(files):
-                    yield Edge(source, target, f"reads the folder {folder}", is_last=not facts.patterns)
+        names = (facts.file_names | paths) - {"__init__.py"}
+        named = {target for name in names for target in tree.file_names.get(name, ()) if target != source}
+        for target in named:
+            if not is_data(target, tree):
+                if is_python(source) and not is_product:
+                    yield Edge(source, target, "reads", is_last=True)
+            elif _can_read(source, target, rules):
+                yield Edge(source, target, "reads")
+        if is_python(source):
+            yield from _find_folder_edges(source, paths, named, tree, rules)
+
+
+def _find_folder_edges(source: str, folders: set[str], named: set[str], tree: Tree, rules: Rules) -> Iterator[Edge]:
+    facts = tree.facts[source]
+    for folder in folders:
+        files = tree.folders.get(folder, [])
+        for target in files:
+            if not is_data(target, tree) or not _can_read(source, target, rules):
+                continue
+            if rules.is_product(source) and _find_folder(target, folder) in tree.package_folders:
+                continue
+            if _matches(target, facts) if facts.patterns else named.isdisjoint(files):
+                yield Edge(source, target, f"reads the folder {folder}", is_last=not facts.patterns)
 
 
 def _find_folder(path: str, name: str) -> str:

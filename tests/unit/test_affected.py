@@ -106,7 +106,7 @@ TOP = {"Work": {"sell": "selling:sell", "stock": STOCK}}
     "shop/coins.py": "",
     "shop/calendar.py": "",
     "shop/weather.py": "",
-    "shop/alone.py": "",
+    "shop/alone.py": "import shop.paper",
 }
 
 #: Tests of the project, each for one kind of edge.
@@ -171,7 +171,8 @@ def wrap():
     "tests/test_sign.py": "import shop.sign",
     "tests/test_help.py": "import shop.help",
     "tests/test_docstring.py": '"""Not as shop.paper."""',
-    "tests/test_weights.py": "from shop.shelf import load\nopen_model('weights/small')",
+    "tests/test_weights.py": "from shop.shelf import load\nopen_model('weights/small/words.json')",
+    "tests/test_source.py": "text = (ROOT / 'shop' / 'alone.py').read_text()",
     "tests/test_style.py": "for file in (ROOT / 'shop').rglob('*.py'): file.read_text()",
     "tests/test_scale.py": "def test(scale): ...",
     "tests/test_purse.py": "def test(request): request.getfixturevalue('purse')",
@@ -244,6 +245,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
         ("shop/scales.py", "scale purse any"),
         ("shop/weather.py", "umbrella any"),  # a fixture of a plugin
         ("shop/label.py", "wrap"),  # a helper, function by function
+        ("shop/alone.py", "source"),
         ("tests/helpers.py", "wrap purse any"),
         ("tests/deep/conftest.py", "deep"),
         ("shop/paper.py", ""),
