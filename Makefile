@@ -2,7 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-affected test-long test-times check structure faults kills campaign up performance mutants wheel docs docs-reference screenshots
+.PHONY: demo test test-affected test-long test-times check lint types structure faults kills campaign up performance \
+  mutants wheel lock docs docs-reference screenshots
 
 ## Install, migrate, and evaluate the starter agent with both formulations.
 demo: .venv/local
@@ -33,11 +34,17 @@ test-times: .venv/dev
 PYTEST = -n auto --progress $(if $(SEED),--shuffle --randomly-seed=$(SEED)) $(OPTIONS)
 
 ## Lint, formatting, the direction of imports, and types.
-check: .venv/dev
+check: lint types
+
+## The part of `make check` that takes seconds.
+lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache --no-logo
-	$(BIN)/pyright
+
+## The part of `make check` that takes a minute. pyright is pinned: without the variable it would ask for newer ones.
+types: .venv/dev
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
 
 ## Measure circles of imports, lengths, types and names; OPTIONS='--list', for what was counted.
 structure: .venv/dev
@@ -84,22 +91,20 @@ wheel:
 up: .venv/local
 	$(BIN)/lumos up
 
-.venv/local: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[local]'
-	touch $@
+## Write the locks of requirements/ again: versions that still fit stay; OPTIONS=--upgrade, for the newest of all.
+lock: .venv/dev
+	$(LOCK) --extra performance --output-file requirements/performance.txt
+	for extra in dev docs local; do echo hatchling | $(LOCK) - --extra $$extra \
+	  --constraint requirements/performance.txt --output-file requirements/$$extra.txt || exit 1; done
+LOCK = $(BIN)/uv pip compile --quiet --config-file requirements/uv.toml $(OPTIONS) pyproject.toml
 
-.venv/dev: pyproject.toml
+# pip takes everything from the lock, by its hashes; torch, which is not in it, comes with the project itself
+# (requirements/uv.toml says why).
+.venv/local .venv/dev .venv/docs .venv/performance: .venv/%: requirements/%.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	touch $@ .venv/local
-
-.venv/docs: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
-	touch $@
-
-.venv/performance: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[performance]'
-	touch $@
+	$(PIP_INSTALL) --no-deps --require-hashes --requirement $<
+	$(PIP_INSTALL) --no-build-isolation --editable '.[$*]'
+	touch $@ $(CONTAINS_$*)
+PIP_INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check
+CONTAINS_dev = .venv/local .venv/docs
+CONTAINS_performance = .venv/local .venv/docs .venv/dev

@@ -1,5 +1,6 @@
 """inspect-ai at the same work, with its log on: a solver that makes the same calls through its OpenAI provider."""
-# pyright: reportMissingImports=false  (inspect-ai comes with the extra `performance`, and `make check` needs only `dev`)
+# inspect-ai comes with the extra `performance`; `make check` has only `dev`.
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 

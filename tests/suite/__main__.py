@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from tests.suite.costs import Costs, read_costs
-from tests.suite.schedule import FILE, read_times
+from tests.suite.schedule import FILE
 
 ROWS = 30  #: of each table
 
@@ -44,10 +44,9 @@ def print_tables(costs: Costs) -> None:
 
 
 def write_times(costs: Costs) -> None:
-    """Store the seconds of each file. A worker imports torch once, so the files that did so in earlier runs stay."""
+    """Store the seconds of each file, and which files use torch."""
     seconds = {file: round(seconds, 1) for file, seconds in sorted(costs.files.items())}
-    torch = sorted((read_times().torch & seconds.keys()) | costs.torch)
-    FILE.write_text(json.dumps({"seconds": seconds, "torch": torch}, indent=0) + "\n", encoding="utf-8")
+    FILE.write_text(json.dumps({"seconds": seconds, "torch": sorted(costs.torch)}, indent=0) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ class Costs:
     files: Counter[str] = field(default_factory=Counter)
     tests: Counter[str] = field(default_factory=Counter)
     fixtures: Counter[str] = field(default_factory=Counter)
-    torch: set[str] = field(default_factory=set)  #: files during whose tests a worker imported torch
+    torch: set[str] = field(default_factory=set)  #: files whose tests use torch or transformers
 
     def add(self, label: str, cost: dict[str, float]) -> float:
         """Add one phase; returns its seconds. What is no kind of its own counts as `label`, or as other waiting."""
@@ -46,15 +46,13 @@ def read_costs(folder: Path) -> Costs:
     """Sum what a run wrote."""
     costs = Costs()
     for path in sorted(folder.glob("*.jsonl")):
-        loaded: set[str] = set()
         for record in _read_records(path):
             if "collection" in record:
                 costs.workers += 1
                 costs.processor += record["start"]
                 costs.add("collection without imports", record["collection"])
             else:
-                _add_test(costs, record, imported="torch" in record["loaded"] and "torch" not in loaded)
-            loaded = set(record["loaded"])
+                _add_test(costs, record)
     return costs
 
 
@@ -67,7 +65,7 @@ def _read_records(path: Path) -> Iterator[dict[str, Any]]:
                 yield record
 
 
-def _add_test(costs: Costs, record: dict[str, Any], imported: bool) -> None:
+def _add_test(costs: Costs, record: dict[str, Any]) -> None:
     name = record["test"]
     file = name.partition("::")[0]
     seconds = sum(costs.add("computing in tests", record.get(phase, {})) for phase in PHASES)
@@ -76,5 +74,5 @@ def _add_test(costs: Costs, record: dict[str, Any], imported: bool) -> None:
     costs.folders[file.rpartition("/")[0]] += seconds
     for fixture, base, _, duration in record["fixtures"]:
         costs.fixtures[f"{fixture} ({base or 'tests'})"] += duration
-    if imported:
+    if record["heavy"]:
         costs.torch.add(file)

@@ -2,7 +2,7 @@
 
 Each phase (setup, call, teardown) has, in seconds: `wall`; `cpu` of this process; `children`, the CPU of its children
 that ended; and of the main thread `sleep`, `subprocess` (starting and waiting), `database` (executing statements) and
-`import`.
+`import`. `heavy` lists the packages, of torch and transformers, that the test used.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
+HEAVY = frozenset({"torch", "transformers"})
 SHORTEST_FIXTURE = 0.02  #: seconds; shorter ones are not listed
 
 
@@ -31,6 +32,7 @@ class Clock:
 
     def __init__(self) -> None:
         self.spent = {"sleep": 0.0, "subprocess": 0.0, "database": 0.0, "import": 0.0}
+        self.heavy: set[str] = set()  #: packages of HEAVY that import statements named, loaded or not
         self._kind = ""
 
     def timed(self, kind: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,6 +59,9 @@ class Clock:
         plain, timed = builtins.__import__, self.timed("import", builtins.__import__)
 
         def import_module(name: str, *arguments: Any, **options: Any) -> Any:
+            package = name.partition(".")[0]
+            if package in HEAVY:
+                self.heavy.add(package)
             return (plain if name in sys.modules else timed)(name, *arguments, **options)
 
         builtins.__import__ = import_module
@@ -102,8 +107,8 @@ class Recorder:
             self._phases[name] = _difference(before, self._clock.read())
 
     def write(self, **values: Any) -> None:
-        loaded = [name for name in ("torch", "transformers") if name in sys.modules]
-        self._file.write(json.dumps({**values, "loaded": loaded}) + "\n")
+        self._file.write(json.dumps({**values, "heavy": sorted(self._clock.heavy)}) + "\n")
+        self._clock.heavy.clear()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> Iterator[None]:

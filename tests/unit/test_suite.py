@@ -56,19 +56,19 @@ def test_the_recorded_times_are_of_files_that_exist():
 
 def test_costs_are_summed_by_kind_file_and_fixture(tmp_path):
     records = [
-        {"collection": {"wall": 3.0, "cpu": 2.0, "import": 1.5}, "start": 1.0, "loaded": []},
+        {"collection": {"wall": 3.0, "cpu": 2.0, "import": 1.5}, "start": 1.0, "heavy": []},
         {
             "test": "unit/a.py::one",
             "setup": {"wall": 2.0, "cpu": 0.5, "sleep": 1.0},
             "call": {"wall": 4.0, "cpu": 1.0, "children": 3.0, "subprocess": 2.5},
             "teardown": {},
             "fixtures": [["server", "", "session", 1.9]],
-            "loaded": ["torch"],
+            "heavy": ["torch"],
         },
-        {"test": "unit/b.py::two", "call": {"wall": 1.0, "cpu": 1.0}, "fixtures": [], "loaded": ["torch"]},
+        {"test": "unit/b.py::two", "call": {"wall": 1.0, "cpu": 1.0}, "fixtures": [], "heavy": []},
     ]
     (tmp_path / "gw0.jsonl").write_text("\n".join(map(json.dumps, records)))
-    (tmp_path / "controller.jsonl").write_text('{"collection": {}, "start": 1.0, "loaded": []}\n')
+    (tmp_path / "controller.jsonl").write_text('{"collection": {}, "start": 1.0, "heavy": []}\n')
     costs = read_costs(tmp_path)
     assert (costs.workers, costs.seconds, costs.processor) == (1, 10.0, 8.5)
     assert costs.files == {"unit/a.py": 6.0, "unit/b.py": 1.0}
