@@ -30,7 +30,7 @@ test-times: .venv/dev
 	$(BIN)/python -m pytest $(PYTEST) --times=build/test-times
 	$(BIN)/python -m tests.suite build/test-times --write
 
-# One process per core and half as many again; an order that is fixed, unless a seed is given.
+# Two processes for each core; an order that is fixed, unless a seed is given.
 PYTEST = -n auto --progress $(if $(SEED),--shuffle --randomly-seed=$(SEED)) $(OPTIONS)
 
 ## Lint, formatting, the direction of imports, and types.
