@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from lumos_queue.util.plugins import TRUSTED
 from tests.command_line import CommandLine
@@ -32,6 +33,10 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # A commit of SQLite waits 13 ms for a disk, and not for memory.
 if folder := memory_folder():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(folder))
+
+# How fast examples are made and run depends on the load of the machine.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 
 def pytest_configure() -> None:
