@@ -1,4 +1,4 @@
-"""The child that runs SQL statements, with a tenth of the processor time for each: a process of its own."""
+"""The child that runs SQL statements, with a tenth of the processor time for each."""
 
 from __future__ import annotations
 

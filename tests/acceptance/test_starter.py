@@ -22,7 +22,7 @@ def options(data: Path, formulation: str) -> list[str]:
 
 
 def evaluate(data: Path, formulation: str) -> dict:
-    """`lumos evaluate svamp … --json` in a process of its own; returns its last line."""
+    """`lumos evaluate svamp … --json` in a new process; returns its last line."""
     done = subprocess.run(
         [sys.executable, "-m", "lumos_queue.cli.main", *options(data, formulation)],
         capture_output=True,

@@ -54,7 +54,7 @@ def main(
 
 
 def choose(root: Path, change: Change) -> Choice:
-    """What uses a file that is gone is found in the commit before. Raises UnreadableTree."""
+    """Look up what uses a deleted file in the commit before. Raises UnreadableTree."""
     graph = open_graph(root)
     choice = choose_tests(graph, change.present)
     if change.deleted and not choice.everything:

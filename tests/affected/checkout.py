@@ -1,4 +1,4 @@
-"""An earlier commit as a folder of its own."""
+"""Check out an earlier commit into its own folder."""
 
 from __future__ import annotations
 

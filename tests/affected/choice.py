@@ -1,4 +1,4 @@
-"""Which test files a change can touch, each with the shortest chain that was found."""
+"""Which test files a change can touch, each with its shortest chain."""
 
 from __future__ import annotations
 

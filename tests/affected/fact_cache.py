@@ -5,20 +5,22 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
-import pickle
 import zlib
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from tests.affected.facts import Facts, read_text_facts
 from tests.affected.python_facts import read_python_facts
 
 _HERE = Path(__file__).parent
-FILE = "build/affected.pickle"  #: below the root
+FILE = "build/affected.json"  #: below the root
 _READERS = ("facts.py", "python_facts.py", "parts.py", "fact_cache.py")
 _MANY = 200  #: files from which on several processes parse
 _GENERATIONS = 3  #: how many times as many facts as files are stored before old ones are left out
+_STORED = TypeAdapter(tuple[str, dict[str, Facts]])  #: version of the readers; facts by digest
 _LARGEST = 4 << 20  #: bytes of a file that is read as text
 
 
@@ -76,8 +78,8 @@ def _version() -> str:
 
 def _load(cache: Path) -> dict[str, Facts]:
     try:
-        version, stored = pickle.loads(cache.read_bytes())
-    except (OSError, EOFError, ValueError, TypeError, AttributeError, pickle.UnpicklingError):
+        version, stored = _STORED.validate_json(cache.read_bytes())
+    except (OSError, ValidationError):
         return {}
     return stored if version == _version() else {}
 
@@ -85,5 +87,5 @@ def _load(cache: Path) -> dict[str, Facts]:
 def _save(cache: Path, stored: dict[str, Facts]) -> None:
     cache.parent.mkdir(parents=True, exist_ok=True)
     part = cache.with_suffix(f".{os.getpid()}")
-    part.write_bytes(pickle.dumps((_version(), stored)))
+    part.write_bytes(_STORED.dump_json((_version(), stored)))
     part.replace(cache)

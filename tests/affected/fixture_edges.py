@@ -25,7 +25,7 @@ def find_fixture_edges(test: str, words: frozenset[str], tree: Tree) -> Iterator
     while pending:
         used |= pending
         pending = {
-            other for name in pending for other in _find_used(_find_all_words(fixtures[name], tree), fixtures)
+            fixture for name in pending for fixture in _find_used(_find_all_words(fixtures[name], tree), fixtures)
         } - used
     for name in sorted(used):
         yield Edge(test, fixtures[name], "uses the fixture")

@@ -42,7 +42,7 @@ class Graph:
 
     @cached_property
     def looked_up(self) -> dict[str, frozenset[str]]:
-        """Which keys of tables each file of product code has as a string, without those of a table of its own."""
+        """Keys of tables that each file of product code has as strings, without those of its own tables."""
         return {
             node: text.literals & self._keys - {edge.key for edge in self.edges.get(node, ())}
             for node, text in self.tree.facts.items()

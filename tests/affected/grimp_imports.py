@@ -1,6 +1,6 @@
 """`python -P grimp_imports.py PACKAGE...` in a checkout: who imports whom, as JSON, by grimp.
 
-A script of its own: grimp finds packages as Python does, and this process may have those of another checkout.
+It is a separate script: grimp finds packages as Python does, and this process may have those of another checkout.
 """
 
 import json

@@ -34,7 +34,9 @@ def find_parts(tree: ast.Module) -> Iterator[tuple[str, ast.Module]]:
     for name in definitions:
         names = _reach({name} | _find_names(always), used)
         body = [
-            statement for other in sorted(names) for statement in (*imports.get(other, ()), *definitions.get(other, ()))
+            statement
+            for used_name in sorted(names)
+            for statement in imports.get(used_name, []) + definitions.get(used_name, [])
         ]
         yield name, ast.Module([*body, *always], [])
 
@@ -88,7 +90,7 @@ def _reach(names: set[str], used: dict[str, set[str]]) -> set[str]:
     pending = set(names)
     while pending:
         seen |= pending
-        pending = {other for name in pending for other in used.get(name, ())} - seen
+        pending = {target for name in pending for target in used.get(name, ())} - seen
     return seen
 
 

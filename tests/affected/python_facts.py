@@ -77,9 +77,12 @@ class _Reader(ast.NodeVisitor):
             self._is_inner = bool(self._key)
             self.visit(statement)
 
+    def _add_string(self, text: str) -> None:
+        self.strings.append(Mention(text.encode(errors="replace").decode(), self._key))  # JSON has no lone surrogates
+
     def visit_Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str) and id(node) not in self._docstrings:
-            self.strings.append(Mention(node.value, self._key))
+            self._add_string(node.value)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         parts = []
@@ -90,7 +93,7 @@ class _Reader(ast.NodeVisitor):
                 self.visit(value)
                 hole = value.value if isinstance(value, ast.FormattedValue) else value
                 parts.append(self._constants.get(hole.id, "{}") if isinstance(hole, ast.Name) else "{}")
-        self.strings.append(Mention("".join(parts), self._key))
+        self._add_string("".join(parts))
 
     def visit_Dict(self, node: ast.Dict) -> None:
         outer = self._key

@@ -36,11 +36,11 @@ class Tree:
     @cached_property
     def folders(self) -> dict[str, list[str]]:
         """Name of a folder, without what is above it, to the files at any depth below it."""
-        found: dict[str, list[str]] = {}
+        paths_by_name: dict[str, list[str]] = {}
         for path in self.facts:
             for folder in set(PurePosixPath(path).parts[:-1]) if PART not in path else ():
-                found.setdefault(folder, []).append(path)
-        return found
+                paths_by_name.setdefault(folder, []).append(path)
+        return paths_by_name
 
     @cached_property
     def package_folders(self) -> set[str]:
@@ -49,11 +49,11 @@ class Tree:
 
     @cached_property
     def file_names(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        paths_by_name: dict[str, list[str]] = {}
         for path in self.facts:
             if PART not in path:
-                found.setdefault(PurePosixPath(path).name, []).append(path)
-        return found
+                paths_by_name.setdefault(PurePosixPath(path).name, []).append(path)
+        return paths_by_name
 
     def find_module(self, name: str) -> str | None:
         """The path of the longest module that a dotted name begins with.

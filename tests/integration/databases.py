@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.jobs.convert import Convert
+from lumos_queue.submission.store import read_rows
 from tests.services import Postgres
+from tests.stored import run_embedded
 
 #: For what reaches the database through commands, pages or reports, whose queries other tests run on PostgreSQL.
 sqlite_only = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
@@ -43,3 +47,15 @@ class Originals:
     @property
     def _server(self) -> Postgres:
         return self._request.getfixturevalue("postgres_server")
+
+
+def convert_wordmath(limit: int) -> Callable[[Path, str], str]:
+    """Make databases, for `Originals`, of a conversion of so many rows; each test is given the id of the job."""
+
+    def convert(folder: Path, url: str) -> str:
+        rows = read_rows(open_benchmark("wordmath"), None, "dev", False)
+        opened, job = run_embedded(folder, Convert("wordmath", rows.digest, "dev", limit=limit), rows, url)
+        opened.close()
+        return job
+
+    return convert

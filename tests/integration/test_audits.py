@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from sqlalchemy import func, insert, select
@@ -16,28 +15,18 @@ from db.jobs import remove
 from db.labels import NewLabel, add_labels
 from db.migrate import downgrade, upgrade
 from db.models import Audit, AuditSample, EpisodeRow, Label, VerdictRow
-from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli import output
 from lumos_queue.cli.main import app
 from lumos_queue.errors import LumosError, SpecError
-from lumos_queue.jobs.convert import Convert
 from lumos_queue.reports.audit import make_audit_report
 from lumos_queue.scoring.statistics import wilson
-from lumos_queue.submission.store import read_rows
-from tests.integration.databases import Originals
+from tests.integration.databases import Originals, convert_wordmath
 from tests.scored_jobs import scored_job
-from tests.stored import run_embedded
 
 
 @pytest.fixture(scope="module")
 def originals(request) -> Originals:
-    def convert(folder: Path, url: str) -> str:
-        rows = read_rows(open_benchmark("wordmath"), None, "dev", False)
-        opened, job = run_embedded(folder, Convert("wordmath", rows.digest, "dev", limit=60), rows, url)
-        opened.close()
-        return job
-
-    return Originals(request, convert)
+    return Originals(request, convert_wordmath(limit=60))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

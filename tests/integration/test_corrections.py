@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
@@ -14,28 +13,19 @@ from db.labels import NewLabel, add_labels, name_of_step, place_of_step
 from db.models import EpisodeRow, Item, JobRow, Label, VerdictRow
 from db.named import finished_trajectory
 from db.new_jobs import NewJob
-from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Do, Note, Step
 from lumos_queue.errors import SpecError
-from lumos_queue.jobs.convert import Convert
 from lumos_queue.records import Action, Execution, Outcome, Subgoal, Task
 from lumos_queue.review.corrections import annotation_text, correct
 from lumos_queue.review.edits import Changes
 from lumos_queue.settings import Settings
-from lumos_queue.submission.store import read_rows
-from tests.integration.databases import Originals
-from tests.stored import run_embedded, stored_rows
+from tests.integration.databases import Originals, convert_wordmath
+from tests.stored import stored_rows
 
 
 @pytest.fixture(scope="module")
 def originals(request) -> Originals:
-    def convert(folder: Path, url: str) -> str:
-        rows = read_rows(open_benchmark("wordmath"), None, "dev", False)
-        opened, job = run_embedded(folder, Convert("wordmath", rows.digest, "dev", limit=10), rows, url)
-        opened.close()
-        return job
-
-    return Originals(request, convert)
+    return Originals(request, convert_wordmath(limit=10))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

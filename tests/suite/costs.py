@@ -28,7 +28,7 @@ class Costs:
     torch: set[str] = field(default_factory=set)  #: files whose tests use torch or transformers
 
     def add(self, label: str, cost: dict[str, float]) -> float:
-        """Add one phase; returns its seconds. What is no kind of its own counts as `label`, or as other waiting."""
+        """Add one phase; returns its seconds. Time of no other kind counts as `label`, or as other waiting."""
         wall = cost.get("wall", 0.0)
         counted = {kind: cost.get(kind, 0.0) for kind in KINDS}
         computing = min(cost.get("cpu", 0.0), max(0.0, wall - sum(counted.values())))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.suite.schedule import Times, read_times
+from tests.suite.servers import is_worker
 
 INTERVAL = 15.0  #: seconds between two lines
 
@@ -76,5 +77,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(trylast=True)  # after the terminal's plugin
 def pytest_configure(config: pytest.Config) -> None:
     reporter = config.pluginmanager.get_plugin("terminalreporter")
-    if reporter and config.getoption("--progress") and not hasattr(config, "workerinput"):
+    if reporter and config.getoption("--progress") and not is_worker(config):
         config.pluginmanager.register(Progress(reporter, read_times()), "progress")
