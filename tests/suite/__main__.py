@@ -21,6 +21,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"also store the times that schedule runs: {FILE.name}")
     options = parser.parse_args()
     costs = read_costs(options.folder)
+    if not costs.tests:
+        parser.error(f"{options.folder} has no records of tests: run pytest with --times={options.folder} first")
     print_tables(costs)
     if options.write:
         write_times(costs)

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
+from tests.suite import __main__ as suite
 from tests.suite import needs, schedule
 from tests.suite.costs import read_costs
 from tests.suite.needs import Need
@@ -78,6 +79,15 @@ def test_costs_are_summed_by_kind_file_and_fixture(tmp_path):
         "import": 1.5, "database": 0.0, "subprocess": 2.5, "sleep": 1.0, "collection without imports": 1.5,
         "computing in tests": 2.5, other: 1.0,
     }  # fmt: skip
+
+
+def test_a_folder_without_records_is_one_line_and_no_times_are_written(tmp_path, monkeypatch, capsys):
+    written = schedule.FILE.read_bytes()
+    monkeypatch.setattr("sys.argv", ["python -m tests.suite", str(tmp_path), "--write"])
+    with pytest.raises(SystemExit) as ended:
+        suite.main()
+    assert ended.value.code == 2 and "has no records of tests: run pytest with --times=" in capsys.readouterr().err
+    assert schedule.FILE.read_bytes() == written
 
 
 def test_progress_weighs_tests_by_recorded_seconds():
