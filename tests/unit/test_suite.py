@@ -8,6 +8,8 @@ import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 from tests.suite import __main__ as suite
 from tests.suite import needs, schedule
 from tests.suite.costs import read_costs
