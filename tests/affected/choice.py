@@ -86,9 +86,9 @@ class _Search:
             return self._chain(target)
         return None
 
-    def _meet(self, known: set[str], words: frozenset[str]) -> None:
-        for word in words - known:
-            known.add(word)
+    def _meet(self, met_words: set[str], words: frozenset[str]) -> None:
+        for word in words - met_words:
+            met_words.add(word)
             for edge in self._waiting.get(word, ()):
                 if self._is_met(edge):
                     self._follow(edge)

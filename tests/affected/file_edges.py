@@ -72,7 +72,7 @@ def _matches(path: str, facts: Facts) -> bool:
 
 
 def is_data(path: str, tree: Tree) -> bool:
-    """Whether a file is read, not imported: an example that is no part of a package is read, too."""
+    """Whether a file is data. An example outside of any package is data, too: it is read and not imported."""
     return not path.endswith(".py") or tree.modules.get(path) not in tree.imports
 
 

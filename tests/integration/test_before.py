@@ -89,7 +89,7 @@ def test_a_job_whose_worker_was_killed_goes_on_from_what_it_had_recorded(databas
     go_on(database, job)
     assert state(database, job) == "done" and endings(database, job) == ["answered"] * ITEMS
     after = finished(database)
-    assert {place: after[place] for place in before} == before
+    assert {episode: after[episode] for episode in before} == before
     # Every call is there once; those that the old code had recorded were not made again.
     assert sorted([*recorded, *(call["sha256"] for call in server.calls)]) == asked(database, job)
     assert not set(recorded) & {call["sha256"] for call in server.calls}
@@ -111,7 +111,7 @@ def test_a_job_that_was_stopped_stays_so_until_it_is_resumed(database, server, p
     go_on(database, job)
     assert state(database, job) == "done" and endings(database, job) == ["answered"] * ITEMS
     after = finished(database)
-    assert {place: after[place] for place in before} == before
+    assert {episode: after[episode] for episode in before} == before
     assert sorted([*recorded, *(call["sha256"] for call in server.calls)]) == asked(database, job)
 
 
