@@ -111,15 +111,11 @@ def test_a_job_is_paused_and_its_worker_is_seen(lumos, deployed, slow_agent):
         def seen() -> list:
             return lumos("workers", "--json").json["workers"]
 
-        [row] = wait_until(
-            lambda: [worker_row for worker_row in seen() if worker_row["items"]], "the worker holds items", 60
-        )
+        [row] = wait_until(lambda: [entry for entry in seen() if entry["items"]], "the worker holds items", 60)
         assert (row["pid"], 4 <= row["items"] <= 16) == (worker.pid, True)
         paused = lumos("pause", job)
         assert (paused.code, paused.out) == (0, f"job {job} is paused\n")
-        [row] = wait_until(
-            lambda: [worker_row for worker_row in seen() if not worker_row["items"]], "everything is given back", 60
-        )
+        [row] = wait_until(lambda: [entry for entry in seen() if not entry["items"]], "everything is given back", 60)
         details = lumos("job", job, "--json").json
         assert details["state"] == "paused" and details["items"]["owed"] > 0
         assert "No endpoint has a cap" in lumos("endpoints").out
