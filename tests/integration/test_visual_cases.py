@@ -45,7 +45,8 @@ def shown(home: Path, job: str, number: int) -> dict[str, Any]:
     return lumos(home, "show", f"{job}-{number}", "--save", str(home / f"{job}-{number}"))
 
 
-def test_a_scripted_router_solves_the_four_cases_and_their_pictures_are_saved(home):
+def test_a_scripted_router_solves_the_four_cases_and_their_pictures_are_saved(tmp_path):
+    home = tmp_path  # where no expert has run yet
     report = evaluate(home, "sum2act", "--tool", "experts=own")
     assert report["endings"] == {"answered": 4} and report["value"] == 1.0 and report["correct"] == 4
     assert report["metrics"]["gold_calls"] == {"value": 1.0, "ci95": report["metrics"]["gold_calls"]["ci95"], "of": 7}
