@@ -25,6 +25,7 @@ from lumos_queue.submission.store import Rows, read_rows, submit
 from tests.faults import witness
 from tests.faults.endpoint import Endpoint
 from tests.faults.groups import ROOT, Group
+from tests.faults.invariants import CLOCK
 from tests.faults.reckoning import reckon
 from tests.faults.result import Result
 from tests.gold_agent import gold_replies
@@ -183,7 +184,7 @@ class Deployment:
         """
         silent = (
             "SELECT count(*) FROM worker_session w JOIN heartbeat h ON h.session = w.id WHERE w.ended_at IS NULL "
-            "AND h.at < (SELECT max(at) FROM heartbeat) - :seconds"
+            f"AND h.at < {CLOCK[self.database.engine.dialect.name]} - :seconds"
         )
         # Half a lease: else a lease could run out between this look and the next.
         self.wait(lambda: self.ask(silent, seconds=LEASE / 2) == 0, "the dead are buried", 30)

@@ -16,7 +16,8 @@ _ACCEPTED = (
     f"SELECT e.id, s.position, s.branch FROM episode e JOIN ({_STEPS}) s "
     "ON s.episode = e.id AND s.attempt = e.attempt WHERE e.ending <> ''"
 )
-_CLOCK = {
+#: The time of the database, in seconds since 1970, in SQL.
+CLOCK = {
     "postgresql": "extract(epoch FROM clock_timestamp())",
     "sqlite": "((julianday('now') - 2440587.5) * 86400.0)",
 }
@@ -108,7 +109,7 @@ def broken(connection: Connection, lease_seconds: float, witnessed: bool = True)
 
     `witnessed`: the database has had the triggers of witness.py from the beginning.
     """
-    clock, found = _CLOCK[connection.dialect.name], {}
+    clock, found = CLOCK[connection.dialect.name], {}
     for name, query in INVARIANTS.items():
         if "fault_" in query and not witnessed:
             continue

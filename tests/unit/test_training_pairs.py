@@ -136,7 +136,8 @@ def test_the_model_is_exported_and_has_the_loss_it_was_fitted_to(build, base, tm
     text = tokenizer.decode(model.generate(**asked, max_new_tokens=30)[0], skip_special_tokens=True)
     assert text.startswith("It is"), text  # the rest depends on the processor's rounding
     loss = loss_by_hand(tmp_path / "fit" / "export", ROWS[24:])
-    assert loss == pytest.approx(dev_loss, rel=2e-3), "but for the rounding of exported weights"
+    # Exported weights are bfloat16, each off by up to 0.2 %; what that does to the loss depends on the processor.
+    assert loss == pytest.approx(dev_loss, rel=1e-2)
     assert loss < loss_by_hand(base, ROWS[24:]) / 2
 
 
