@@ -82,6 +82,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.randomly_reorganize = config.getoption("--shuffle")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LongestFirst:
     return LongestFirst(config, log, read_times())
 
@@ -100,6 +101,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: (-seconds[times.unit_of(item.nodeid)], times.unit_of(item.nodeid)))
 
 
+@pytest.hookimpl(optionalhook=True)  # `make mutants` runs tests without xdist
 def pytest_xdist_auto_num_workers() -> int:
     """`-n auto`: two for each core, as tests wait for half of their time; at most six."""
     return min(6, 2 * (os.cpu_count() or 1))
