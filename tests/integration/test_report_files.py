@@ -12,7 +12,7 @@ from lxml import html as parsed
 from sqlalchemy import select, update
 
 from db.artifacts import store_artifact
-from db.connection import Database
+from db.connection import Database, open_database
 from db.jobs import get_job
 from db.models import EpisodeRow, Item, JobRow, TaskRow
 from lumos_queue.pages.compose import read_page
@@ -22,6 +22,7 @@ from lumos_queue.pages.limits import MAX_BYTES
 from lumos_queue.pages.markdown import render_markdown
 from lumos_queue.pages.material import Prices
 from tests.claims import new_job
+from tests.integration.databases import convert_wordmath
 from tests.page_jobs import BROKEN, FAILED, OPEN, RIGHT, WRONG, evaluation
 from tests.page_parts import HOSTILE, places, require_harmless, table_rows
 
@@ -141,6 +142,17 @@ def test_a_training_job_has_neither_episodes_nor_scores(database):
     job = new_job(database, tasks=0, kind="train", windows=2)
     page = require_harmless(pages(database, job)[0])
     assert headings(page) == ["Summary", "Provenance"]
+
+
+def test_a_conversion_says_which_rows_were_accepted_and_how_they_were_checked(tmp_path):
+    job = convert_wordmath(limit=4)(tmp_path, "")
+    database = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
+    page = require_harmless(pages(database, job)[0])
+    database.close()
+    rows, checks = (table_rows(table)[1:] for table in section(page, "conversion").iter("table"))
+    ((_, *cells, turns),) = rows
+    assert cells == ["wordmath", "4", *["4 (100.0 %)"] * 3] and float(turns) > 1
+    assert [row[1:] for row in checks] == [["perturbed", "4 (100.0 %)"]]
 
 
 def test_a_job_whose_tasks_were_chosen_says_that_its_score_is_no_accuracy(database):
