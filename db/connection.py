@@ -15,6 +15,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import Float
 
 from db.server_connections import ServerConnections
+from db.server_needs import check_server
 from db.sqlite import open_sqlite
 from lumos_queue.errors import InfrastructureError, SpecError
 
@@ -89,8 +90,8 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
     """Engines for the database at `url`; no table is created or migrated here.
 
     Nothing is written either: one that may only be read can be read.
-    Raises SpecError when the URL, the driver or the file's place cannot be used, InfrastructureError when the server is
-    silent.
+    Raises SpecError when the URL, the driver, the file's place or the server's database cannot be used,
+    InfrastructureError when the server is silent.
     """
     try:
         address = make_url(url)
@@ -98,6 +99,7 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
         raise SpecError("LUMOS_DATABASE_URL is not a URL: expected sqlite:///FILE or postgresql://HOST/NAME.") from None
     if address.get_backend_name() == "sqlite":
         engine, connections = open_sqlite(address), None
+        milliseconds = None
     else:
         # A transaction left idle holds the fence and item locks: the server ends it before the lease does.
         milliseconds = int(lease_seconds * 1000 * 2 / 3)
@@ -107,11 +109,17 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
         event.listen(engine, "checkout", _refuse_if_closed)
         connections = ServerConnections(engine)
     try:
-        with engine.connect():
-            pass
+        with engine.connect() as connection:
+            if milliseconds is not None:
+                check_server(connection, milliseconds)
     except OperationalError as error:
         shown = address.render_as_string(hide_password=True)
         reason = str(error.orig).strip().splitlines()[-1]
+        if "unsupported startup parameter" in reason:
+            raise SpecError(
+                f"The database at {shown} refuses a connection's settings ({reason}), as pgbouncer does: write the "
+                "address of PostgreSQL itself into LUMOS_DATABASE_URL."
+            ) from None
         raise InfrastructureError(f"The database at {shown} does not answer: {reason}") from None
     return Database(url, engine, engine.execution_options(lumos_write=True), connections)
 

@@ -78,5 +78,4 @@ def _sqlite_code(error: DBAPIError) -> int:
 
 def describe_failure(error: BaseException) -> str:
     """One line for a person, of an error of the database or its driver."""
-    problem = str(getattr(error, "orig", None) or error).strip()
-    return f"The database failed: {problem.splitlines()[-1]}. Check it with: lumos doctor"
+    return f"The database failed: {reason(error)}. Check it with: lumos doctor"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, func, inspect, select, text
 
 from db.connection import Database
+from db.server_needs import check_may_create
 from lumos_queue.errors import SpecError
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def _migrating(database: Database) -> Iterator[Config]:
         if not database.is_sqlite:  # there the transaction itself has taken the one write lock
             # Before the version is looked at: a second process finds everything done.
             connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
+            check_may_create(connection)
         config.attributes["connection"] = connection
         yield config
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lumos_queue.errors import LumosError
+from lumos_queue.errors import LumosError, SpecError
 from lumos_queue.settings import Settings
 from lumos_queue.util.extras import install_command
 
@@ -46,8 +46,10 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
     from sqlalchemy.exc import SQLAlchemyError
 
     from db.connection import open_database
+    from db.errors import reason
     from db.migrate import current, head
     from db.reading import live_sessions
+    from db.server_needs import check_may_create
 
     url = settings.database
     shown = make_url(url).render_as_string(hide_password=True)
@@ -61,12 +63,18 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
     try:
         database = open_database(url, settings.lease_seconds)
     except (LumosError, SQLAlchemyError, sqlite3.Error) as error:
-        problem = str(getattr(error, "orig", None) or error).strip().splitlines()[-1]
-        yield Finding("database", False, f"{shown}: {problem}")
+        yield Finding("database", False, f"{shown}: {error if isinstance(error, LumosError) else reason(error)}")
         return
     try:
         revision, wanted = current(database), head()
         fine = revision == wanted
+        if not fine and not database.is_sqlite:
+            try:
+                with database.engine.connect() as connection:
+                    check_may_create(connection)
+            except SpecError as error:
+                yield Finding("database", False, f"{shown}: {error}")
+                return
         yield Finding("database", fine, f"{shown} at revision {revision}" + ("" if fine else ". Run: lumos db upgrade"))
         if fine:
             with database.engine.connect() as connection:

@@ -1,0 +1,80 @@
+"""PostgreSQL databases that cannot be used: each is refused in one line, before anything is stored."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy.engine import make_url
+
+import db.connection
+from db.connection import open_database
+from db.migrate import upgrade
+from db.server_needs import _milliseconds
+from lumos_queue.cli.doctor import examine
+from lumos_queue.errors import SpecError
+from lumos_queue.settings import Settings
+from tests.services import worker_number
+
+
+def refusal(url: str) -> str:
+    """What the database is refused with, by a migration and by `lumos doctor`."""
+    with pytest.raises(SpecError) as caught:
+        database = open_database(url)
+        try:
+            upgrade(database)
+        finally:
+            database.close()
+    message = str(caught.value)
+    assert "\n" not in message
+    (checked,) = [
+        one for one in examine(Settings(database_url=url.replace("+psycopg", "")), []) if one.what == "database"
+    ]
+    assert checked.fine is False and message in checked.found
+    return message
+
+
+def test_a_database_that_cannot_store_all_texts(postgres_server):
+    name = f"latin_{worker_number()}"
+    postgres_server.execute(f"CREATE DATABASE {name} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+    try:
+        message = refusal(postgres_server.url(name))
+    finally:
+        postgres_server.drop(postgres_server.url(name))
+    assert message.startswith(f"The database '{name}' has the encoding LATIN1, expected UTF8: ")
+
+
+def test_a_role_that_may_not_create_tables(postgres_server):
+    """PostgreSQL 15: all rights on a database do not include that."""
+    role, name = f"guest_{worker_number()}", f"guarded_{worker_number()}"
+    postgres_server.execute(
+        f"CREATE ROLE {role} LOGIN PASSWORD 'secret'", f"CREATE DATABASE {name}",
+        f"GRANT ALL ON DATABASE {name} TO {role}",
+    )  # fmt: skip
+    url = make_url(postgres_server.url(name)).set(username=role, password="secret").render_as_string(False)
+    try:
+        message = refusal(url)
+    finally:
+        postgres_server.drop(url)
+        postgres_server.execute(f"DROP ROLE {role}")
+    assert f"The role '{role}' has no right to create tables in the schema 'public'" in message
+    assert f"GRANT CREATE ON SCHEMA public TO {role}" in message and "secret" not in message
+
+
+def test_a_connection_that_loses_its_settings(postgres_url, monkeypatch):
+    """As pgbouncer hands out connections between transactions, or ignores what a connection is opened with."""
+
+    def engine_without_options(address, connect_args, **options):
+        connect_args.pop("options")
+        return make_engine(address, connect_args=connect_args, **options)
+
+    make_engine = db.connection.create_engine
+    monkeypatch.setattr(db.connection, "create_engine", engine_without_options)
+    message = refusal(postgres_url)
+    assert "loses a connection's settings (idle_in_transaction_session_timeout is 0, expected 10000ms)" in message
+    assert "write the address of PostgreSQL itself into LUMOS_DATABASE_URL" in message
+
+
+@pytest.mark.parametrize(
+    ("setting", "milliseconds"), [("0", 0), ("333ms", 333), ("10s", 10_000), ("10min", 600_000), ("2h", 7_200_000)]
+)
+def test_a_time_is_read_as_postgresql_shows_it(setting, milliseconds):
+    assert _milliseconds(setting) == milliseconds
