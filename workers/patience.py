@@ -8,7 +8,7 @@ from collections.abc import Callable
 from lumos_queue.errors import EndpointDown
 
 GIVE_UP_SECONDS = 60.0  #: without an answered item, while only a person can help
-_FOR_A_PERSON = (*range(300, 400), 401, 402, 403, 404, 405)  #: statuses that do not change until a person acts
+_FOR_A_PERSON = (*range(300, 406), 422)  #: statuses that do not change until a person acts
 
 
 class Patience:
