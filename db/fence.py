@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sqlalchemy import Connection, Select, bindparam, insert, select, update
 
@@ -14,6 +15,7 @@ from db.models import Heartbeat, JobRow, WorkerSessionRow
 from db.quarantine import close_sessions
 from db.shares import lease_shares
 from db.states import JobState
+from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import InfrastructureError
 
 _FENCE = (
@@ -55,13 +57,23 @@ def end_session(database: Database, session: int) -> None:
         close_sessions(connection, [session], "itself", died=False)
 
 
-def beat(database: Database, session: int, jobs: list[str], traffic: Mapping[str, tuple[int, int]]) -> HeartbeatReply:
-    """Report that this process is alive, and what it has in flight: (requests in flight, requests wanted) by endpoint.
+def beat(
+    database: Database,
+    session: int,
+    jobs: list[str],
+    traffic: Mapping[str, Traffic],
+    stated: Mapping[str, int] = MappingProxyType({}),
+    others: Mapping[str, Traffic] = MappingProxyType({}),
+) -> HeartbeatReply:
+    """Report that this process is alive, and what it has to do with endpoints.
+
+    `traffic`: those it uses; `stated`: how many requests at once keep an endpoint busy, where its servers say so;
+    `others`: those it has used before.
 
     Raises Fenced when it has been declared dead.
     """
     with database.writer.begin() as connection:
-        calls = {url: [in_flight, wanted - in_flight] for url, (in_flight, wanted) in traffic.items()}
+        calls = {url: list(use) for url, use in {**others, **traffic}.items()}
         connection.execute(update(Heartbeat).where(Heartbeat.session == session).values(at=now(), calls=calls))
         if (
             connection.execute(select(WorkerSessionRow.ended_at).where(WorkerSessionRow.id == session)).scalar()
@@ -71,7 +83,7 @@ def beat(database: Database, session: int, jobs: list[str], traffic: Mapping[str
         states: dict[str, str] = dict.fromkeys(jobs, JobState.REMOVED)
         if jobs:
             states |= dict(connection.execute(select(JobRow.id, JobRow.state).where(JobRow.id.in_(jobs))).all())
-        return HeartbeatReply(states, lease_shares(connection, session, traffic))
+        return HeartbeatReply(states, lease_shares(connection, session, traffic, stated))
 
 
 def hold_fence(connection: Connection, session: int) -> None:

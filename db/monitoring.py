@@ -11,8 +11,10 @@ from sqlalchemy import Connection, func, select
 from db.connection import now
 from db.figures import progress
 from db.models import CallSum, EndpointCap, ExecutionRow, Item, ItemSum, JobRow, ToolCallRow, WorkerSessionRow
-from db.reading import calls_in_flight, jobs_held, live_sessions, refused_messages
+from db.reading import jobs_held, live_sessions, refused_messages, traffic_of
+from db.shares import EFFECTIVE
 from db.states import HIDDEN, OPEN, UNFINISHED, ItemState, JobState
+from lumos_queue.endpoints.traffic import Traffic
 
 MAX_JOBS = 50  #: open jobs that are told apart, the oldest; what the others have is in the sums
 MAX_ENDPOINTS = 50  #: endpoints that are told apart
@@ -34,7 +36,7 @@ class DeploymentFigures:
     unattended: int  #: open jobs with something due of which no worker holds an item
     leases_lost: int  #: worker sessions that were declared dead, ever
     workers: dict[str, int]  #: at work, idle
-    endpoints: dict[str, tuple[int, int]]  #: model calls (in flight, waiting)
+    endpoints: dict[str, Traffic]
     caps: dict[str, int]
     rejected: dict[str, int]  #: messages by reason
 
@@ -51,7 +53,7 @@ def read_deployment(connection: Connection, lease_seconds: float) -> DeploymentF
     worked_on = {job for one in sessions for job in held.get(one.id, ())}
     ended = _ended_items(connection)
     prompt, completion, acting = connection.execute(_SUMS).one()
-    caps = select(EndpointCap.url, EndpointCap.requests).order_by(EndpointCap.url).limit(MAX_ENDPOINTS)
+    caps = select(EndpointCap.url, EFFECTIVE).order_by(EndpointCap.url).limit(MAX_ENDPOINTS)
     lost = select(func.count()).where(WorkerSessionRow.ended_by.like("session %"))
     return DeploymentFigures(
         jobs=dict(connection.execute(states).all()),
@@ -65,7 +67,7 @@ def read_deployment(connection: Connection, lease_seconds: float) -> DeploymentF
         unattended=len(due.keys() - worked_on),
         leases_lost=connection.execute(lost).scalar_one(),
         workers={"at work": busy, "idle": len(sessions) - busy},
-        endpoints=dict(list(calls_in_flight(sessions).items())[:MAX_ENDPOINTS]),
+        endpoints=dict(list(traffic_of(sessions).items())[:MAX_ENDPOINTS]),
         caps=dict(connection.execute(caps).all()),
         rejected={row.reason: row.messages for row in refused_messages(connection)},
     )

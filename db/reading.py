@@ -26,6 +26,7 @@ from db.models import (
 from db.newest import is_replaced
 from db.recorded import RecordedStep, load_steps
 from db.states import HIDDEN, ItemState, JobState
+from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 
@@ -194,17 +195,16 @@ def jobs_held(connection: Connection) -> dict[int, dict[str, int]]:
     return found
 
 
-def calls_in_flight(sessions: Iterable[Any]) -> dict[str, tuple[int, int]]:
-    """By endpoint the model calls (in flight, waiting for a slot) of these worker sessions, rows of `live_sessions`.
+def traffic_of(sessions: Iterable[Any]) -> dict[str, Traffic]:
+    """By endpoint what these worker sessions, rows of `live_sessions`, have to do with it as of their last heartbeats.
 
-    As of each one's last heartbeat. Endpoints that run in the worker's own process (`local:`, `scripted:`) have none.
+    Endpoints that run in the worker's own process (`local:`, `scripted:`) have none.
     """
-    found: dict[str, tuple[int, int]] = {}
+    reports: dict[str, list[Traffic]] = {}
     for session in sessions:
-        for url, (in_flight, waiting) in session.calls.items():
-            before = found.get(url, (0, 0))
-            found[url] = (before[0] + in_flight, before[1] + waiting)
-    return dict(sorted(found.items()))
+        for url, values in session.calls.items():
+            reports.setdefault(url, []).append(Traffic(*values))
+    return {url: Traffic.sum(reports[url]) for url in sorted(reports)}
 
 
 def refused_messages(connection: Connection) -> list[Any]:

@@ -9,42 +9,88 @@ end, and a dead process keeps its share until it is declared dead. So what is in
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from db.connection import Database
 from db.models import EndpointCap, EndpointShare, WorkerSessionRow
+from lumos_queue.endpoints.traffic import Traffic
+
+
+class Cap(NamedTuple):
+    """The most requests that an endpoint may have in flight, over all workers."""
+
+    url: str
+    requests: int
+    held: int  #: what worker processes may have in flight of it
+    workers: int  #: processes that hold some
+    stated: bool  #: whether it is what the endpoint's servers state, and not set by a person
+
+
+#: The cap that counts.
+EFFECTIVE = func.coalesce(EndpointCap.requests, EndpointCap.stated)
 
 
 def set_cap(database: Database, url: str, requests: int | None) -> None:
     """Let the endpoint at `url` have at most so many requests in flight, over all workers; None: no cap."""
     with database.writer.begin() as connection:
-        connection.execute(delete(EndpointCap).where(EndpointCap.url == url))
-        if requests is not None:
-            connection.execute(insert(EndpointCap).values(url=url, requests=requests))
+        _set(connection, url, requests=requests)
+        connection.execute(
+            delete(EndpointCap).where(
+                EndpointCap.url == url, EndpointCap.requests.is_(None), EndpointCap.stated.is_(None)
+            )
+        )
 
 
-def list_caps(connection: Connection) -> list[Any]:
-    """Every cap with the sum of what is held of it and the number of processes that hold some."""
-    caps = connection.execute(select(EndpointCap.__table__).order_by(EndpointCap.url)).all()
+def _set(connection: Connection, url: str, **values: int | None) -> None:
+    if not connection.execute(update(EndpointCap).where(EndpointCap.url == url).values(values)).rowcount:
+        connection.execute(insert(EndpointCap).values(url=url, **values))
+
+
+def list_caps(connection: Connection) -> list[Cap]:
+    """Every cap, by address."""
+    rows = connection.execute(
+        select(EndpointCap.url, EFFECTIVE.label("cap"), EndpointCap.requests).order_by(EndpointCap.url)
+    ).all()
     shares = connection.execute(select(EndpointShare.url, EndpointShare.held)).all()
-    held = {cap.url: [share.held for share in shares if share.url == cap.url] for cap in caps}
-    return [(cap.url, cap.requests, sum(held[cap.url]), len(held[cap.url])) for cap in caps]
+    held = {row.url: [share.held for share in shares if share.url == row.url] for row in rows}
+    return [Cap(row.url, row.cap, sum(held[row.url]), len(held[row.url]), row.requests is None) for row in rows]
 
 
-def lease_shares(connection: Connection, session: int, traffic: Mapping[str, tuple[int, int]]) -> dict[str, int | None]:
+def lease_shares(
+    connection: Connection, session: int, traffic: Mapping[str, Traffic], stated: Mapping[str, int]
+) -> dict[str, int | None]:
     """What this process may have in flight at each endpoint; None where there is no cap.
 
-    `traffic` holds (requests in flight, requests wanted) by URL. Called inside the transaction of a heartbeat.
+    `stated`: what keeps an endpoint's servers busy, as they state their slots. Called inside the transaction of a
+    heartbeat.
     """
+    known = (
+        dict(connection.execute(select(EndpointCap.url, EndpointCap.stated).where(EndpointCap.url.in_(stated))).all())
+        if stated
+        else {}
+    )
+    for url, requests in sorted(stated.items()):
+        if known.get(url) != requests:
+            _set(connection, url, stated=requests)
     # Locked in one order, so that heartbeats never deadlock.
-    wanted = select(EndpointCap.__table__).where(EndpointCap.url.in_(traffic)).order_by(EndpointCap.url)
-    caps = {row.url: row.requests for row in connection.execute(wanted.with_for_update())} if traffic else {}
+    rows = (
+        select(EndpointCap.url, EFFECTIVE.label("cap"))
+        .where(EndpointCap.url.in_(traffic))
+        .order_by(EndpointCap.url)
+        .with_for_update()
+    )
+    caps = {row.url: row.cap for row in connection.execute(rows)} if traffic else {}
     connection.execute(
         delete(EndpointShare).where(EndpointShare.session == session, EndpointShare.url.not_in(list(caps)))
     )
-    return {url: _lease(connection, session, url, caps[url], *traffic[url]) if url in caps else None for url in traffic}
+    return {
+        url: _lease(connection, session, url, caps[url], use.in_flight, use.in_flight + use.waiting)
+        if url in caps
+        else None
+        for url, use in traffic.items()
+    }
 
 
 def _lease(connection: Connection, session: int, url: str, cap: int, in_flight: int, demand: int) -> int:

@@ -138,6 +138,10 @@ class EndpointRefused(SpecError, EndpointDown):
     """Raised when an endpoint that is asked who it is answers with a status other than 2xx."""
 
 
+class NotSent(InfrastructureError):
+    """Raised when a request still waited for a slot at its endpoint as its slice ended: nothing was sent."""
+
+
 class Undecided(InfrastructureError):
     """Raised when a server refuses a request, and nothing tells whether the fault is the request's or its own.
 

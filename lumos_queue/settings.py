@@ -69,7 +69,12 @@ class Settings(BaseSettings):
         "(docs/plugins.md)",
     )
     concurrency: int = Field(default=64, ge=1, description="episodes in flight in one worker process")
-    request_seconds: float = Field(default=120.0, gt=0, description="one model call, all of it")
+    request_seconds: float = Field(
+        default=120.0, gt=0, description="a model call that takes longer is late: the server's health is watched"
+    )
+    silence_seconds: float = Field(
+        default=1800.0, gt=0, description="a late call is given up when its server has answered none for so long"
+    )
     request_retries: int = Field(
         default=4, ge=0, description="further tries of one model call before its item is owed again"
     )

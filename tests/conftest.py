@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from lumos_queue.endpoints import pace
 from lumos_queue.util.plugins import TRUSTED
 from tests.command_line import CommandLine
 from tests.services import memory_folder
@@ -64,6 +65,12 @@ def trust_nothing_of_other_tests(monkeypatch):
     for kept in ("_modules", "_given"):
         monkeypatch.setattr(TRUSTED, kept, set(getattr(TRUSTED, kept)))
     monkeypatch.setattr(TRUSTED, "_folders", list(TRUSTED._folders))
+
+
+@pytest.fixture(autouse=True)
+def no_paces_of_other_tests(monkeypatch):
+    """What was learnt of an endpoint says nothing about the server of another test at the same port."""
+    monkeypatch.setattr(pace, "_paces", {})
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ that the count holds even if the client is killed. Failures can be scripted, one
     empty         the reply ''                          huge          9 MB of reply
     lying         the normal text, with another absurd number about it each time
     tokens:9      the normal reply, of 9 tokens as it says (any JSON)
+    finish:abort  the normal reply, with another finish_reason
 
 What happens to calls beyond the script, and how fast, can be changed while the server runs (any field may be left out):
 
@@ -75,7 +76,12 @@ class FakeEndpoint:
         limit: int | None = None,
         drag: float = 0.0,
         owner: str = "vllm",
+        health: int | None = 200,
+        stated_slots: int | None = None,
+        most_requests: int | None = None,
     ):
+        self.health = health  #: status of GET /health; None: no answer
+        self.stated_slots, self.most_requests = stated_slots, most_requests  #: as llama.cpp and TGI state them
         self.mode, self.limit, self.drag = mode, limit, drag  # may be changed while it runs, as may latency
         self.reply, self.latency, self.model, self.owner = reply, latency, model, owner
         self.models = [model] if models is None else models
@@ -196,6 +202,8 @@ class FakeEndpoint:
             reply, headers, queue_lie = _lie(reply, self.count)
         if kind == "tokens":
             reply, detail = re.sub(rb'(?<=(?:generated|ompletion)_tokens": )\d+', detail.encode(), reply), ""
+        if kind == "finish":
+            reply, detail = re.sub(rb'("finish_reason": )"\w+"', rb'\1"%s"' % detail.encode(), reply), ""
         if kind == "truncated":
             return send(200, reply, headers, truncated=True)
         seconds = self.latency + float(detail or 0) + self.drag * (self.in_flight + 1)
@@ -230,17 +238,19 @@ class FakeEndpoint:
             self._waiting.append(begin)
 
     def about(self, path: str) -> tuple[int, object]:
-        """The reply to a GET request."""
+        """The reply to a GET request; status 0: none."""
         match path:
             case "/health":
-                return 200, {}
+                return self.health or 0, {}
             case "/info":
                 return 200, {
                     "model_id": self.model,
                     "model_sha": "0" * 40,
                     "model_dtype_str": "float16",
                     "version": "3",
-                }
+                } | ({"max_concurrent_requests": self.most_requests} if self.most_requests else {})
+            case "/props" if self.stated_slots:
+                return 200, {"total_slots": self.stated_slots}
             case "/v1/models":
                 return 200, {"object": "list", "data": [{"id": name, "owned_by": self.owner} for name in self.models]}
             case "/calls":
@@ -348,7 +358,8 @@ class _Connection(asyncio.Protocol):
             self._server.answer(path.decode(), raw, head, self._send, self.transport.abort)
         else:
             status, value = self._server.about(path.decode())
-            self._send(status, json.dumps(value).encode())
+            if status:
+                self._send(status, json.dumps(value).encode())
 
     def _send(self, status: int, body: bytes, headers: str = "", truncated: bool = False) -> None:
         if self.transport.is_closing():

@@ -127,8 +127,9 @@ def _of_workers(figures: DeploymentFigures) -> Iterator[Metric]:
     lost = "Worker sessions that were declared dead: their items were owed again."
     yield CounterMetricFamily("lumos_leases_lost", lost, value=figures.leases_lost)
     calls = {}
-    for url, (in_flight, waiting) in figures.endpoints.items():
-        calls |= {(shorten(url, MAX_LABEL), "in flight"): in_flight, (shorten(url, MAX_LABEL), "waiting"): waiting}
+    for url, use in figures.endpoints.items():
+        states = {"in flight": use.in_flight, "waiting": use.waiting, "late": use.late}
+        calls |= {(shorten(url, MAX_LABEL), state): float(count) for state, count in states.items()}
     yield _gauge(
         "lumos_endpoint_calls", "Model calls by endpoint, as of the last heartbeats.", ["endpoint", "state"], calls
     )

@@ -13,7 +13,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from db.connection import Database
 from db.errors import reason
 from db.fence import Fenced, beat, end_session, reap, start_session
+from db.paces import read_paces
 from lumos_queue.endpoints.admission import AdmissionControl
+from lumos_queue.endpoints.pace import Pace
 from lumos_queue.settings import Settings
 
 HUNG_LEASES = 4  #: a loop that hangs for so long does not come back: the process ends, and its parent starts another
@@ -35,7 +37,8 @@ class WorkerSession:
         self.id = start_session(database, code_version)
         self.states: dict[str, str] = {}  #: of the jobs being worked on, as of the last heartbeat
         self._jobs: set[str] = set()
-        self._traffic: Mapping[str, AdmissionControl] = {}
+        self._gates: Mapping[str, AdmissionControl] = {}
+        self._paces: dict[str, Pace] = {}  # of all endpoints that were used, also by earlier slices
         self._beating = threading.Lock()
         self._alive_at = self._loop_at = time.monotonic()
         self._working = self._lost = False
@@ -62,15 +65,25 @@ class WorkerSession:
         self._jobs.add(job)
         self._working = True
 
-    def use(self, traffic: Mapping[str, AdmissionControl]) -> None:
-        """Lease shares of these endpoints, by URL, at once and with every heartbeat until the job is left."""
-        self._traffic = traffic
-        if traffic:
-            self._beat()
+    def use(self, gates: Mapping[str, AdmissionControl]) -> None:
+        """Lease shares of these endpoints, by URL, at once and with every heartbeat until the job is left.
+
+        An endpoint that this process uses for the first time begins with what others have learnt of it.
+        """
+        self._gates = gates
+        if not gates:
+            return
+        new = [url for url, gate in gates.items() if gate.pace.is_new]
+        if new:
+            with self.database.engine.connect() as connection:
+                for url, pace in read_paces(connection, new, self.settings.lease_seconds).items():
+                    gates[url].pace.start(*pace)
+        self._paces |= {url: gate.pace for url, gate in gates.items()}
+        self._beat()
 
     def leave(self, job: str) -> None:
         self._jobs.discard(job)
-        self._traffic = {}
+        self._gates = {}
         self.states.pop(job, None)
         self._working = bool(self._jobs)
 
@@ -123,9 +136,11 @@ class WorkerSession:
     def _beat(self) -> None:
         with self._beating:  # called by the heartbeat's thread, and once by a slice that begins
             started = time.monotonic()
-            traffic = {url: (one.in_flight, one.in_flight + one.waiting) for url, one in self._traffic.items()}
-            reply = beat(self.database, self.id, sorted(self._jobs), traffic)
+            gates = dict(self._gates)
+            traffic = {url: gate.report() for url, gate in gates.items()}
+            stated = {url: gate.stated for url, gate in gates.items() if gate.stated}
+            others = {url: pace.report() for url, pace in self._paces.items() if url not in gates and pace.is_fresh}
+            reply = beat(self.database, self.id, sorted(self._jobs), traffic, stated, others)
             self.states, self._alive_at = reply.states, started
             for url, share in reply.shares.items():
-                if one := self._traffic.get(url):
-                    one.set_share(share)
+                gates[url].set_share(share)

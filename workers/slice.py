@@ -24,6 +24,7 @@ from lumos_queue.errors import (
     EndpointDown,
     InfrastructureError,
     NeedsAttention,
+    NotSent,
     SpecError,
     Unanswered,
     Undecided,
@@ -97,20 +98,16 @@ class Slice:
             if self.down or self._stopped or state in STOPPED:
                 self.result.why = f"the job is {state}" if state in STOPPED else "an item stopped the job"
                 return
-            signal = self._should_end()
-            if signal:
+            if signal := self._should_end():
                 self.result.why = getattr(self._should_end, "reason", "") or "the process was told to end"
-            if signal >= StopSignal.ABORT:
-                return
-            if signal:
-                self._give_back_ready()
+                if signal >= StopSignal.ABORT:
+                    return
+                self._give_back_waiting()
             pace = pace.observe(self.result.finished)
             busy, alone = len(self._running) + len(self._ready), bool(self._suspects)
             wanted = 0 if signal else pace.items_to_claim(self._places(), busy, time.monotonic(), ahead=not alone)
-            claimed: list[Claimed] = []
-            if wanted or not self._outbox.is_empty:
-                claimed = await self._commit(ClaimRequest(wanted, busy, alone, self._after))
-                self._take_on(claimed)
+            claimed = await self._commit(ClaimRequest(wanted, busy, alone, self._after))
+            self._take_on(claimed)
             if len(claimed) < wanted:
                 pace = pace.wait_until(time.monotonic() + IDLE_SECONDS)
             if not self._running and self._outbox.is_empty:
@@ -130,8 +127,7 @@ class Slice:
         for item in claimed:
             self._after = item.ordinal
             self._outbox.hold(item)
-            if item.batch:
-                self._suspects[item.id] = item.batch
+        self._suspects |= {item.id: item.batch for item in claimed if item.batch}
         self._ready.extend(claimed)
         self._start()
 
@@ -141,7 +137,10 @@ class Slice:
             item = self._ready.popleft()
             self._running[item.id] = asyncio.create_task(self._work(item))
 
-    def _give_back_ready(self) -> None:
+    def _give_back_waiting(self) -> None:
+        """Of the items claimed, those that have not begun; of those that have, the ones that wait for a slot."""
+        for gate in self._context.traffic.values():
+            gate.drain()
         for item in self._ready:
             self._suspects.pop(item.id, None)
             self._outbox.give_back(item.id)
@@ -151,8 +150,7 @@ class Slice:
         """Stop what is running and write everything, so that others can go on from the last step."""
         await self._cancel_running()
         self._outbox.give_back_rest()
-        if not self._outbox.is_empty:
-            await self._commit()
+        await self._commit()
 
     async def _cancel_running(self) -> None:
         self._ready.clear()  # the outbox holds them, and gives them back with what was running
@@ -165,15 +163,15 @@ class Slice:
             finished = await self._runner.run(item)
         except EndpointDown as error:
             self.down = error
-            refused = error.status and not may_pass(error.status)
-            self._outbox.give_back(item.id, wait_seconds=REFUSED_SECONDS if refused else 0.0)
+            is_refused = bool(error.status) and not may_pass(error.status)
+            self._outbox.give_back(item.id, wait_seconds=REFUSED_SECONDS * is_refused)
             return
         except Undecided as error:
             self._undecided = error
             self._outbox.give_back(item.id, wait_seconds=UNDECIDED_SECONDS)
             return
-        except Unanswered:
-            self._outbox.give_back(item.id, awaits=True)
+        except (NotSent, Unanswered) as error:
+            self._outbox.give_back(item.id, awaits=isinstance(error, Unanswered))
             return
         except AwaitsJob as error:
             self.awaited, self._stopped = error, True
@@ -204,6 +202,8 @@ class Slice:
         self._outbox.stop_job(item.id, stop_for(item, state, str(error)))
 
     async def _commit(self, wish: ClaimRequest = NO_CLAIM) -> list[Claimed]:
+        if not wish.items and self._outbox.is_empty:
+            return []
         batch = self._outbox.take()
         written = await self._writer.commit(batch, wish)
         self._outbox.confirm(batch)

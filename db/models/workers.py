@@ -29,15 +29,19 @@ class Heartbeat(Base, table=True):
     __tablename__ = "heartbeat"
     session: Mapped[int] = refers("worker_session.id", primary_key=True, autoincrement=False)
     at: Mapped[float] = instant(nullable=False)
-    calls: Mapped[Any] = json()  # {endpoint: [in flight, waiting for a slot]} as of this heartbeat
+    calls: Mapped[Any] = json()  # {endpoint: Traffic} as of this heartbeat (lumos_queue/endpoints/traffic.py)
 
 
 class EndpointCap(Base, table=True):
-    """How many requests an endpoint may have in flight, over all workers. Endpoints without a row have no cap."""
+    """How many requests an endpoint may have in flight, over all workers. Endpoints without a row have no cap.
+
+    The cap that a person set counts more than the number that the endpoint's servers state.
+    """
 
     __tablename__ = "endpoint_cap"
     url: Mapped[str] = Field(primary_key=True)
-    requests: Mapped[int]
+    requests: Mapped[int | None]  # the cap that a person set
+    stated: Mapped[int | None]  # what keeps the servers busy, as they state their slots
 
 
 class EndpointShare(Base, table=True):

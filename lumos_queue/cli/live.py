@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from db.awaiting import HOW
 from db.connection import Database
 from db.jobs import get_job
-from db.reading import live_sessions
+from db.reading import live_sessions, traffic_of
 from db.schedule import awaits_job
 from db.states import OPEN, UNFINISHED, ItemState, JobState
 from lumos_queue.cli import output
@@ -109,13 +109,18 @@ class Progress:
             self._pace.observe(figures.done, figures.tokens)
             self._notice_a_stall(connection, held, (figures.done, awaited.done if awaited else None))
             if self._live:
-                waits = [f"waiting: {held.waiting}"] if held.waiting else []
+                waits = [f"waiting: {held.waiting}"] if held.waiting else self._describe_traffic(connection)
                 self._live.update(job_block(figures, self._pace, waits), refresh=True)
             elif not output.as_json and time.monotonic() - self._line_at > LINE_SECONDS:
                 self._line_at = time.monotonic()
                 output.say(format_line(figures))
         # These reads must cost the database little, however large the job is.
         self.pause = min(max(0.5, 20 * (time.monotonic() - started)), MAX_POLL_SECONDS)
+
+    def _describe_traffic(self, connection: Any) -> list[str]:
+        """What the workers have to do with each endpoint that has requests in flight."""
+        traffic = traffic_of(live_sessions(connection, self.settings.lease_seconds))
+        return [f"{url}: {use.describe()}" for url, use in traffic.items() if use.in_flight]
 
     def _notice_a_stall(self, connection: Any, job: Any, done: tuple[int, int | None]) -> None:
         """`job`: the one that holds things up; `done`: items of the one that is shown, and of one that it awaits."""
@@ -128,5 +133,6 @@ class Progress:
             alive = len(live_sessions(connection, self.settings.lease_seconds))
             cause = "no worker is alive. Start one with: lumos worker"
             if alive:
-                cause = f"{alive} worker{'s' * (alive > 1)} alive; items take longer than this"
+                causes = [f"{alive} worker{'s' * (alive > 1)} alive", *self._describe_traffic(connection)]
+                cause = "; ".join(causes if len(causes) > 1 else [*causes, "items take longer than this"])
             output.say(f"no item has finished for {STALL_SECONDS:.0f} s: {cause}")

@@ -68,10 +68,14 @@ class Screen:
         loads = self._watched.loads
         if not loads:
             return []
-        lines = [_line("calls in flight  waiting  cap  endpoint", DIM)]
-        for one in loads:
-            cap = "-" if one.cap is None else f"{one.cap:,}"
-            lines.append(_line(f"{one.in_flight:>15,}  {one.waiting:>7,}  {cap:>3}  {one.url}"))
+        lines = [_line("calls in flight  window  waiting  cap  replies/min  oldest  endpoint", DIM)]
+        for load in loads:
+            use, cap = load.traffic, "-" if load.cap is None else f"{load.cap:,}"
+            age = f"{use.oldest_seconds:,.0f} s" if use.in_flight else "-"
+            cells = f"{use.in_flight:>15,}  {use.window:>6,.0f}  {use.waiting:>7,}  {cap:>3}  {use.per_minute:>11,}"
+            lines.append(_line(f"{cells}  {age:>6}  {load.url}"))
+            if use.late:
+                lines.append(_line(f"{'':>15}  {use.describe()}"))
         return lines
 
     def _errors(self) -> list[Text]:

@@ -48,7 +48,8 @@ def endpoints(
 ) -> None:
     """List the caps of endpoints, or set one.
 
-    A cap limits the requests in flight, over all workers. With URL and --cap, one is set or removed.
+    A cap limits the requests in flight, over all workers. With URL and --cap, one is set or removed. A llama.cpp server
+    states how many requests it serves at once: that is its cap unless you set another one.
     """
     from db.shares import list_caps, set_cap
     from lumos_queue.endpoints.registry import check_url
@@ -64,7 +65,7 @@ def endpoints(
         if url:
             set_cap(opened, url, cap or None)
         with opened.engine.connect() as connection:
-            names = ("url", "cap", "held", "workers")
+            names = ("url", "cap", "held", "workers", "stated")
             found = {"endpoints": [dict(zip(names, row, strict=True)) for row in list_caps(connection)]}
     output.result(found, _print_endpoints)
 
@@ -107,7 +108,8 @@ def _print_endpoints(found: dict[str, Any]) -> None:
     for name in ("endpoint", "cap", "held", "by workers"):
         table.add_column(name, justify="left" if name == "endpoint" else "right")
     for one in found["endpoints"]:
-        table.add_row(escape(one["url"]), str(one["cap"]), str(one["held"]), str(one["workers"]))
+        cap = f"{one['cap']} (stated by the server)" if one["stated"] else str(one["cap"])
+        table.add_row(escape(one["url"]), cap, str(one["held"]), str(one["workers"]))
     output.console().print(
         table if found["endpoints"] else "No endpoint has a cap. Set one with: lumos endpoints URL --cap NUMBER"
     )

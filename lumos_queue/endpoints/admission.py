@@ -8,9 +8,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
+from lumos_queue.endpoints.flights import Flights
 from lumos_queue.endpoints.http import TryFailed
-from lumos_queue.endpoints.window import Window
-from lumos_queue.errors import EndpointDown, InfrastructureError
+from lumos_queue.endpoints.pace import pace_of
+from lumos_queue.endpoints.traffic import Traffic
+from lumos_queue.errors import EndpointDown, InfrastructureError, NotSent
 
 MAX_FAILURES = 10  #: in a row, with no success at any replica in between, open the breaker
 MAX_PAUSE_SECONDS = 30.0  #: the longest Retry-After for which requests are kept waiting
@@ -29,7 +31,10 @@ class AdmissionControl:
         self.share: int | None = None  #: most requests in flight, leased to this process; None: no cap
         self.in_flight = 0
         self._limit = limit
-        self._window = Window(limit)
+        self.pace = pace_of(url, limit)
+        self.stated: int | None = None  #: requests at once that keep the servers busy, as they state their slots
+        self.flights: list[Flights] = []  #: of each server
+        self._draining = False
         self._queue: OrderedDict[asyncio.Future[None], None] = OrderedDict()
         self._sleepers: set[asyncio.Future[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -48,10 +53,35 @@ class AdmissionControl:
         """Requests that wait for a slot."""
         return len(self._queue)
 
+    def report(self) -> Traffic:
+        """What this process has to do with the endpoint. For any thread."""
+        now = time.perf_counter()
+        return self.pace.report(
+            in_flight=self.in_flight,
+            waiting=self.waiting,
+            late=sum(flights.late for flights in self.flights),
+            oldest_seconds=max((flights.age(now) for flights in self.flights), default=0.0),
+        )
+
+    def set_stated(self, requests: int) -> None:
+        """The servers state how many requests at once keep them busy: begin with that."""
+        self.stated = requests
+        self.pace.start(requests)
+
+    def set_bound(self, requests: int) -> None:
+        """The servers refuse more requests at once than this."""
+        self._limit = min(self._limit, requests)
+        self.pace.window.set_limit(self._limit)
+
+    def drain(self) -> None:
+        """Raise NotSent in all that wait for a slot, now and from now on: the slice ends."""
+        self._draining = True
+        _raise_in(self._queue, lambda: NotSent(_NOT_SENT.format(self.url)))
+
     @property
     def window(self) -> int:
         """The most requests in flight that the server is believed to serve well."""
-        return int(self._window.size)
+        return int(self.pace.window.size)
 
     def set_share(self, share: int | None) -> None:
         """Have at most `share` requests in flight from now on; None: no cap. 0: all wait. For any thread."""
@@ -64,14 +94,16 @@ class AdmissionControl:
     async def enter(self) -> None:
         """Wait for a slot; `leave` gives it back.
 
-        Raises EndpointDown, also while waiting, when the breaker opens, and InfrastructureError when the server asks
-        for a long pause.
+        Raises EndpointDown, also while waiting, when the breaker opens, InfrastructureError when the server asks for a
+        long pause, and NotSent when the slice ends.
         """
         self.check_breaker()
         self._check_pause()
         if not self._queue and self._has_slot():
             self.in_flight += 1
             return
+        if self._draining:
+            raise NotSent(_NOT_SENT.format(self.url))
         self._loop = asyncio.get_running_loop()
         slot = self._loop.create_future()
         self._queue[slot] = None
@@ -126,12 +158,16 @@ class AdmissionControl:
     def note_success(self, sent: float, now: float) -> None:
         """A replica has served a request that was sent at `sent`."""
         self._failures, self._failing, self._several, self._succeeded_at = 0, 0.0, False, now
-        if self._window.note_reply(sent, now):
+        if self.pace.note_reply(sent, now):
             self._admit()
 
     def note_overload(self, sent: float, now: float) -> None:
-        """A replica had no capacity for a request, or no time: it ran into the time-out."""
-        self._window.note_overload(sent, now, self.in_flight)
+        """A replica had no capacity for a request."""
+        self.pace.window.note_overload(sent, now, self.in_flight)
+
+    def note_late(self) -> None:
+        """A request is late: more of them at once would not help."""
+        self.pace.window.note_late()
 
     def note_failure(self, failure: TryFailed, sent: float, began: float, last_try: bool) -> None:
         """A try has failed other than by 429. Its request was first tried at `began`, which tells it from others.
@@ -153,10 +189,10 @@ class AdmissionControl:
 
     def _has_slot(self) -> bool:
         limit = self._limit if self.share is None else min(self._limit, self.share)
-        size = int(self._window.size)
+        size = int(self.pace.window.size)
         if self.in_flight >= min(limit, size):
             if size <= limit:
-                self._window.note_full()
+                self.pace.window.note_full()
             return False
         return not (self._paused_until and time.perf_counter() < self._paused_until)
 
@@ -172,6 +208,7 @@ class AdmissionControl:
             raise InfrastructureError(_LONG_PAUSE.format(self.url, left), left)
 
 
+_NOT_SENT = "{}: the slice has ended before the request was sent"
 _LONG_PAUSE = "{} has asked to be left alone for {:.0f} s"
 
 

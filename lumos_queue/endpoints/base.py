@@ -52,7 +52,12 @@ class EndpointSettings(Protocol):
 
     @property
     def request_seconds(self) -> float:
-        """Longest time one request may take, connecting included."""
+        """A request that takes longer is late (lumos_queue/endpoints/flights.py)."""
+        ...
+
+    @property
+    def silence_seconds(self) -> float:
+        """A late request is given up when its server has answered none for so long."""
         ...
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
@@ -12,7 +13,7 @@ import orjson
 
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import EndpointSettings
-from lumos_queue.endpoints.context_length import ContextFull
+from lumos_queue.endpoints.flights import Flight, Flights
 from lumos_queue.endpoints.http import REPLY_BYTES, Http, RequestRefused, TryFailed
 from lumos_queue.endpoints.replicas import Replica, Replicas
 from lumos_queue.errors import EndpointRefused, EpisodeError, InfrastructureError, SpecError, Undecided
@@ -22,6 +23,7 @@ MAX_BACKOFF_SECONDS = 30.0  #: between two tries; if a server asks for more, its
 LOOK_SECONDS = 0.05  #: how often a refused request looks for evidence
 GRACE_SECONDS = 1.5  #: when no other item has asked for so long, a control has to give the evidence
 NO_WAIT = 1e-4  #: seconds: less is no waiting, but what it takes to see that there is a slot; stored as 0
+SPARE = 1.25  #: requests for each slot that a server states
 CONTROL = "control"  #: stands for an item in the evidence of such a request
 
 T = TypeVar("T")
@@ -57,11 +59,24 @@ class Client:
         self._control, self._controlling = control, asyncio.Lock()
         self._control_failed_at = float("-inf")
         self.admission = AdmissionControl(url, settings.concurrency)
-        self.replicas = Replicas(servers)
+        self._slots: dict[Http, int] = {}  # that servers state
+        self.replicas = Replicas(self._make_replica(server, settings) for server in servers)
         self._retries = settings.request_retries
         self._request_seconds = settings.request_seconds
         self._asking = 0  #: requests under way, other than those that wait for evidence
         self._first_backoff = first_backoff  #: seconds before the second try, doubled each time
+
+    def _make_replica(self, server: Http, settings: EndpointSettings) -> Replica:
+        admission = self.admission
+        flights = Flights(
+            settings.request_seconds,
+            settings.silence_seconds,
+            lambda: admission.window,
+            server.is_alive,
+            admission.note_late,
+        )
+        admission.flights.append(flights)
+        return Replica(server, flights)
 
     async def post(
         self,
@@ -116,7 +131,7 @@ class Client:
                     except TryFailed as error:
                         failure = error
                         tries += 1
-                        if not failure.rejected:
+                        if not (failure.rejected or failure.is_late):
                             self.admission.note_failure(failure, sent, first, last_try=tries > self._retries)
                     tried.append(replica)
                     self.admission.check_breaker()
@@ -143,9 +158,10 @@ class Client:
     ) -> T:
         """One try at one replica, and what it teaches about the replica and the endpoint."""
         replica.begin()
+        flight = replica.flights.begin(sent)
         served = replica.evidence.is_serving_others(item)
         try:
-            value = await replica.http.post(path, data, read, max_bytes)
+            value = await self._send(replica, flight, path, data, read, max_bytes)
         except TryFailed as error:
             now = time.perf_counter()
             if error.overloaded:
@@ -164,17 +180,31 @@ class Client:
             replica.evidence.note_refusal(item, served, now)
             replica.note_refusal(now)
             raise
-        except ContextFull:  # its answer, and no evidence for or against others
+        except EpisodeError:  # its answer, and no evidence for or against others
             replica.note_success()
             replica.evidence.forget(item)
             self.admission.note_success(sent, time.perf_counter())
             raise
         finally:
+            replica.flights.end(flight)
             replica.end()
+        replica.flights.note_answer(sent, time.perf_counter())
         replica.note_success()
         replica.evidence.note_answer(item, sent)
         self.admission.note_success(sent, time.perf_counter())
         return value
+
+    @staticmethod
+    async def _send(
+        replica: Replica, flight: Flight, path: str, data: bytes, read: Callable[..., T], max_bytes: int
+    ) -> T:
+        """Raises what `Http.post` does, and TryFailed when the flight is cancelled."""
+        try:
+            async with flight.limit:
+                return await replica.http.post(path, data, read, max_bytes)
+        except TimeoutError:
+            cause = "unreachable" if flight.is_gone else "late"
+            raise TryFailed(f"{replica.http.base}{path}: {flight.reason}", cause=cause) from None
 
     async def _judge(self, item: Hashable, path: str, refused: Mapping[Replica, RequestRefused]) -> None:
         """Wait for evidence about a refusal; returns when the request may be tried again, raises as `post`."""
@@ -209,7 +239,7 @@ class Client:
                 sent = time.perf_counter()
                 try:
                     await replica.http.post(path, orjson.dumps(self._control()), lambda reply, _: reply)
-                except (TryFailed, RequestRefused, ContextFull):
+                except (TryFailed, RequestRefused, EpisodeError):
                     self._control_failed_at = time.perf_counter()
                     return False
                 finally:
@@ -241,6 +271,15 @@ class Client:
         # Half fixed, half random: clients that failed together do not come back together.
         return min(MAX_BACKOFF_SECONDS, self._first_backoff * 2 ** (tries - 1)) * random.uniform(0.5, 1.0)
 
+    def note_slots(self, server: Http, slots: int) -> None:
+        """A server states that it serves so many requests at once.
+
+        A quarter more keeps it busy while replies travel. Where all replicas have said so the sum is known.
+        """
+        self._slots[server] = slots
+        if len(self._slots) == len(self.replicas.all):
+            self.admission.set_stated(sum(math.ceil(SPARE * slots) for slots in self._slots.values()))
+
     async def identity(self, describe: Callable[[Http], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
         """`describe` for a person: raises SpecError also when none answers."""
         try:
@@ -271,5 +310,12 @@ class Client:
         values = {key: [one.get(key) for one in known] for one in known for key in one}
         return {key: each[0] if each == each[:1] * len(each) else each for key, each in values.items()}
 
+    @property
+    def late(self) -> int:
+        """Number of requests in flight that are late."""
+        return sum(replica.flights.late for replica in self.replicas.all)
+
     async def close(self) -> None:
+        for replica in self.replicas.all:
+            replica.flights.close()
         await asyncio.gather(*(replica.http.close() for replica in self.replicas.all))

@@ -8,6 +8,7 @@ redirects, no proxies, no cookies, no compression. docs/decisions/0007 says what
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from urllib.parse import urlsplit
 
@@ -50,7 +51,8 @@ class Connections:
     async def request(
         self, method: str, path: str, body: bytes, seconds: float, max_bytes: int | None = None
     ) -> HttpReply:
-        """Send one request and return the whole reply; at most `seconds` from now, at most `max_bytes` long.
+        """Send one request and return the whole reply; at most `seconds` from now (math.inf: as long as it takes), at
+        most `max_bytes` long.
 
         Raises ForbiddenHost, Unreachable, TimeoutError, TooLong, or Broken when the connection ends early.
         """
@@ -64,7 +66,7 @@ class Connections:
             connection = await self._connect(min(seconds, self._connect_seconds))
         self._busy.add(connection)
         connection.deadline = deadline
-        if self._watch is None:
+        if self._watch is None and seconds < math.inf:
             self._watch = asyncio.get_running_loop().call_later(self._pause(), self._end_late_ones)
         try:
             reply = await connection.exchange(message, max_bytes or self._max_bytes)
@@ -106,7 +108,8 @@ class Connections:
         now = time.monotonic()
         for connection in [one for one in self._busy if one.deadline <= now]:
             connection.end(TimeoutError())
-        self._watch = asyncio.get_running_loop().call_later(self._pause(), self._end_late_ones) if self._busy else None
+        watched = any(connection.deadline < math.inf for connection in self._busy)
+        self._watch = asyncio.get_running_loop().call_later(self._pause(), self._end_late_ones) if watched else None
 
     def _pause(self) -> float:
         """Seconds to the next deadline, at most a quarter, so that a new, earlier one is not overlooked."""

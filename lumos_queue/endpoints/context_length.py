@@ -1,29 +1,40 @@
-"""Whether a refusal says that the prompt does not fit the model's context, as servers have it.
+"""Whether a reply says that the prompt does not fit the model's context, as servers have it.
 
-Such a reply is about the prompt alone: another try gets the same one, and the server that says it is well. It is known
-by a field where a protocol has one, else by the words of the servers that have none. A refusal that is not understood
-is any other: whose fault it is takes evidence (evidence.py).
+Such a reply is about the prompt alone: another try gets the same one, and the server that says it is well. Servers say
+it with all kinds of statuses, also 500, and with 200 and an error in place of the reply. It is known by a field where a
+protocol has one, else by its meaning: something about the context or the length of the prompt, and that it is exceeded.
+Messages of rate limits, quotas, memory and deadlines use the same words, and mean something else.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from lumos_queue.errors import EpisodeError
 from lumos_queue.records import Ending
 
-STATUSES = (400, 413, 422)  #: with which servers say so
+TOO_MANY_REQUESTS = 429  #: the one status that is never about the prompt
 MAX_BYTES = 64 * 2**10  #: of a reply that is looked at; servers explain a refusal in a few hundred
 MAX_CHARACTERS = 2_000  #: of its message
 
 #: `error.code` of OpenAI, `error.type` of llama.cpp.
 CODES = ("context_length_exceeded", "exceed_context_size_error")
-#: Parts of the messages of servers that give no such code, in small letters.
-WORDS = (
-    "`inputs` tokens + `max_new_tokens` must be <=",  # text-generation-inference
-    "`inputs` must have less than",  # the same, for the prompt alone
-    "maximum context length",  # vLLM, SGLang
+#: What is too long.
+_LENGTH = re.compile(
+    r"context|max(imum)?[ _](model|seq(uence)?|input)[ _]len|model('s)? (maximum )?length|n_ctx"
+    r"|(prompt|inputs?|messages|sequence)\b[^.]{0,80}\b(tokens?|length|long)|tokens? (count|limit)|number of tokens"
+)
+#: That it is.
+_EXCEEDED = re.compile(
+    r"exceed|(long|larg|great)er than|too (long|large|many)|more than|at most|maximum|overflow|(does|do)( not|n't) fit"
+    r"|must be (<=|less|smaller|at most)|must have less than|reduce the length|tokens? > "
+)
+#: What else is said in such words.
+_OTHER = re.compile(
+    r"rate.?limit|per (second|minute|min|hour|day)\b|\b[tr]p[md]\b|quota|credit|billing|memory|cuda|kv.?cache"
+    r"|deadline|cancel|time.?out"
 )
 
 
@@ -36,7 +47,7 @@ class ContextFull(EpisodeError):
 
 def is_context_full(status: int, body: bytes) -> bool:
     """Whether a reply with this status and body says so. Never raises, whatever the body is."""
-    if status not in STATUSES or len(body) > MAX_BYTES:
+    if status == TOO_MANY_REQUESTS or len(body) > MAX_BYTES:
         return False
     try:
         reply = json.loads(body)
@@ -48,6 +59,9 @@ def is_context_full(status: int, body: bytes) -> bool:
     places: list[dict[str, Any]] = [reply, error] if isinstance(error, dict) else [reply]
     if any(place.get(name) in CODES for place in places for name in ("code", "type")):
         return True
-    said = (place.get(name) for place in places for name in ("error", "message", "detail"))
-    messages = [text[:MAX_CHARACTERS].lower() for text in said if isinstance(text, str)]
-    return any(words in message for words in WORDS for message in messages)
+    texts = (place.get(name) for place in places for name in ("error", "message", "detail"))
+    return any(_says_too_long(text[:MAX_CHARACTERS].lower()) for text in texts if isinstance(text, str))
+
+
+def _says_too_long(message: str) -> bool:
+    return bool(_LENGTH.search(message) and _EXCEEDED.search(message)) and not _OTHER.search(message)

@@ -1,6 +1,6 @@
-"""JSON over HTTP with bounded time and size, one try: a client of one server.
+"""JSON over HTTP with bounded size, one try: a client of one server. flights.py says how long a try may take.
 
-Worth another try: no connection, a time-out, 408, 424, 425, 429, 5xx, and a reply that is cut off or not what was asked
+Worth another try: no connection, 408, 424, 425, 429, 5xx, and a reply that is cut off or not what was asked
 for. A reply that says that the prompt is too long for the model ends the episode at its limit (context_length.py). Any
 other status is a refusal, and whose fault it is takes evidence (evidence.py). Redirects are not followed, and
 proxies of the environment are not used: requests go to the address that was written down, and no other server sees the
@@ -10,6 +10,7 @@ key.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -53,7 +54,7 @@ class TryFailed(InfrastructureError):
 
     def __init__(self, message: str, retry_after: float | None = None, status: int = 0, cause: str = "broken"):
         self.status = status  #: 0: no reply in full
-        self.cause = cause  #: 'unreachable' (no connection), 'late' (a time-out), or 'broken' (anything else)
+        self.cause = cause  #: 'unreachable' (no connection), 'late' (cancelled, since it took too long), or 'broken'
         super().__init__(message, retry_after)
 
     @property
@@ -62,9 +63,14 @@ class TryFailed(InfrastructureError):
         return self.status == 429
 
     @property
+    def is_late(self) -> bool:
+        """The request was cancelled although the server is alive (flights.py)."""
+        return self.cause == "late"
+
+    @property
     def overloaded(self) -> bool:
         """Fewer requests at once would help."""
-        return self.status in (429, 503) or self.cause == "late"
+        return self.status in (429, 503, 504, 524)
 
 
 class RequestRefused(InfrastructureError):
@@ -108,21 +114,25 @@ class Http:
             reply = await self._send(path, data, max_bytes)
             if reply.status >= 300:
                 raise refusal(url, reply.status, reply.headers, self._without_key(reply.body), reply.reason)
-            return read(json_object(reply.body), reply.headers)
+            try:
+                return read(json_object(reply.body), reply.headers)
+            except Malformed:
+                if is_context_full(reply.status, reply.body):  # an error in place of the reply
+                    body = one_line(self._without_key(reply.body)[:1000].decode("utf-8", "replace"))
+                    raise ContextFull(f"{url} answered {reply.status}: {body}") from None
+                raise
         except Malformed as error:
             raise TryFailed(f"{url} sent no valid reply: {error}") from None
         except TooLong as error:
             if error.status >= 300:
                 raise refusal(url, error.status, {}, b"", "a long reply") from None
             raise TryFailed(f"{url} sent no valid reply: {error}") from None
-        except TimeoutError:
-            raise TryFailed(f"{url} took longer than {self._seconds:g} s", cause="late") from None
         except Broken as error:
             cause = "unreachable" if isinstance(error, Unreachable) else "broken"
             raise TryFailed(f"{url} failed: {one_line(str(error))}", cause=cause) from None
 
     async def _send(self, path: str, data: bytes, max_bytes: int) -> HttpReply:
-        return await self._connections.request("POST", path, data, self._seconds, max_bytes)
+        return await self._connections.request("POST", path, data, math.inf, max_bytes)
 
     def _without_key(self, body: bytes) -> bytes:
         """What a server says about a failure goes into messages, and some servers repeat the request's headers."""
@@ -143,6 +153,14 @@ class Http:
         except (Broken, TimeoutError) as error:
             problem = "no answer in time" if isinstance(error, TimeoutError) else one_line(str(error))
             raise InfrastructureError(f"nothing answers at {url} ({problem})") from None
+
+    async def is_alive(self) -> bool:
+        """Whether the server answers a request for its health, with whatever status."""
+        try:
+            await self.fetch("/health")
+        except InfrastructureError:
+            return False
+        return True
 
     async def probe(self, path: str) -> tuple[int, Any]:
         """The status of `path` and its JSON value, None when it is not JSON.
@@ -195,10 +213,10 @@ def refusal(
     """The error for a status other than 2xx, with the beginning of what the server says about it."""
     said = one_line(body[:1000].decode("utf-8", "replace")) or one_line(reason)
     message = f"{url} answered {status}: {said}"
-    if may_pass(status):
-        return TryFailed(message, read_retry_after(headers.get("retry-after", "")), status)
     if is_context_full(status, body):
         return ContextFull(message)
+    if may_pass(status):
+        return TryFailed(message, read_retry_after(headers.get("retry-after", "")), status)
     return RequestRefused(message, status, explain(url, status, headers.get("location", ""), said))
 
 

@@ -16,11 +16,12 @@ from lumos_queue.commands import Constraint
 from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.bos import OWNERS
 from lumos_queue.endpoints.constraints import judge, refuse_search
+from lumos_queue.endpoints.finish_reasons import FinishReasons
 from lumos_queue.endpoints.http import Http, Malformed, reply_bytes
 from lumos_queue.endpoints.replies import completion, count
 from lumos_queue.endpoints.server import ServerEndpoint
 from lumos_queue.endpoints.vision import refuse_images
-from lumos_queue.errors import EndpointRefused, SpecError
+from lumos_queue.errors import EndpointRefused, InfrastructureError, SpecError
 from lumos_queue.records import Completion
 
 #: Servers (`owned_by` in /v1/models) that list each model they serve; `transformers serve` lists its cache instead.
@@ -28,7 +29,6 @@ LISTS_ALL = ("vllm", "sglang", "llamacpp")
 #: Those that take `structured_outputs`, which replaced vLLM's `guided_regex` (removed in 0.12). Releases without it
 #: ignore it, as they do every unknown field: so replies are judged, too.
 CONSTRAINED = frozenset(("vllm",))
-_OUR_PATH = "leave out /v1, which requests have themselves; "
 
 
 class OpenAI(ServerEndpoint):
@@ -38,6 +38,7 @@ class OpenAI(ServerEndpoint):
 
     def __init__(self, url: str, settings: EndpointSettings, first_backoff: float = 0.5):
         super().__init__(url, settings, first_backoff)
+        self._finish_reasons = FinishReasons()
         self._owners: set[str] = set()  #: of the models, as the servers that were asked have it
 
     async def generate(
@@ -103,11 +104,13 @@ class OpenAI(ServerEndpoint):
         choice = choices[0] if isinstance(choices, list) and choices else None
         choice = choice if isinstance(choice, dict) else {}
         text = self._text(choice)
+        notes: list[str] = []
         if not isinstance(usage, dict):
             usage = {}
-        notes: list[str] = []
+            notes.append("no usage: tokens are not counted")
         asked, written = (count(usage.get(name), name, notes) for name in ("prompt_tokens", "completion_tokens"))
-        return text, choice.get("finish_reason") == "length", asked, written, "; ".join(notes)
+        is_cut = self._finish_reasons.read(choice.get("finish_reason"), notes)
+        return text, is_cut, asked, written, "; ".join(notes)
 
     def _text(self, choice: dict[str, Any]) -> str:
         """The text of a reply's first choice. Raises Malformed when it has none."""
@@ -118,11 +121,14 @@ class OpenAI(ServerEndpoint):
     async def _describe(self, http: Http) -> dict[str, Any]:
         """What GET /health, /v1/models and /version say; each may be missing, but one of the first two must answer."""
         health, _ = await http.probe("/health")
-        models = _models(await http.probe("/v1/models"))
+        status, listed = await http.probe("/v1/models")
+        models = _models(listed)
         if health != 200 and not models:
+            if health >= 500 or status >= 500:
+                raise InfrastructureError(f"{http.base} is not ready: GET /health answered {health}")
             raise EndpointRefused(
                 f"{self.url} is not a server of the OpenAI protocol (GET /health answered {health}): "
-                f"{_OUR_PATH if self.url.endswith('/v1') else ''}for text-generation-inference write tgi://HOST:PORT.",
+                "for text-generation-inference write tgi://HOST:PORT.",
                 status=health,
             )
         name = self._model or _only(models, self.url)
@@ -131,15 +137,23 @@ class OpenAI(ServerEndpoint):
         self._model = name
         self._owners.add(str(models.get(name, {}).get("owned_by", "")))
         known = {key: models.get(name, {}).get(key) for key in ("root", "owned_by", "max_model_len")}
+        if not self._owners & {"vllm", "sglang"}:
+            await self._read_slots(http)
         _, version = await http.probe("/version")
         if isinstance(version, dict):
             known["version"] = version.get("version")
         return {"model": name} | {key: value for key, value in known.items() if value is not None}
 
+    async def _read_slots(self, http: Http) -> None:
+        """Note how many slots the server states, as llama.cpp does (`total_slots` of GET /props)."""
+        _, props = await http.probe("/props")
+        slots = props.get("total_slots") if isinstance(props, dict) else None
+        if type(slots) is int and slots > 0:
+            self._client.note_slots(http, slots)
 
-def _models(answer: tuple[int, Any]) -> dict[str, dict[str, Any]]:
+
+def _models(reply: object) -> dict[str, dict[str, Any]]:
     """What GET /v1/models lists, by name; nothing when it fails or is empty, as `transformers serve` has it."""
-    reply = answer[1]
     listed = reply.get("data") if isinstance(reply, dict) else None
     rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
     return {row["id"]: row for row in rows if isinstance(row.get("id"), str)}

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable
 from hashlib import blake2b
 
 from lumos_queue.endpoints.evidence import Evidence
+from lumos_queue.endpoints.flights import Flights
 from lumos_queue.endpoints.http import Http
 
 MAX_FAILURES = 3  #: in a row, and a replica is left out
@@ -24,8 +25,9 @@ BUSIER = 1.25  #: times the mean number in flight, plus one: more than that is c
 class Replica:
     """One server, with its own connections. Times are of time.perf_counter."""
 
-    def __init__(self, http: Http):
+    def __init__(self, http: Http, flights: Flights):
         self.http = http
+        self.flights = flights
         self.evidence = Evidence()  #: about its refusals: whose fault they are
         self.in_flight = 0
         self._failures = 0
@@ -95,8 +97,8 @@ class Replica:
 class Replicas:
     """The replicas of one endpoint; at least one."""
 
-    def __init__(self, clients: Iterable[Http]):
-        self.all = [Replica(client) for client in clients]
+    def __init__(self, replicas: Iterable[Replica]):
+        self.all = list(replicas)
 
     def choose(self, episode: str, tried: Collection[Replica] = ()) -> Replica | None:
         """A replica for a request of this episode, other than those tried just now; None when there is none.

@@ -15,8 +15,9 @@ from types import ModuleType
 from typing import Any
 
 from lumos_queue.commands import Constraint
-from lumos_queue.endpoints.base import ImagePart, Sampling
+from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.constraints import judge, refuse_search
+from lumos_queue.endpoints.finish_reasons import FinishReasons
 from lumos_queue.endpoints.http import Http, Malformed, reply_bytes
 from lumos_queue.endpoints.replies import completion, count
 from lumos_queue.endpoints.server import ServerEndpoint
@@ -30,6 +31,10 @@ IDENTITY = ("model_id", "model_sha", "model_dtype_str", "model_device_type", "ve
 
 class Tgi(ServerEndpoint):
     """One model on one text-generation-inference server, or on several replicas."""
+
+    def __init__(self, url: str, settings: EndpointSettings, first_backoff: float = 0.5):
+        super().__init__(url, settings, first_backoff)
+        self._finish_reasons = FinishReasons()
 
     async def generate(
         self,
@@ -54,7 +59,7 @@ class Tgi(ServerEndpoint):
         if constraint is not None:
             parameters["grammar"] = {"type": "regex", "value": constraint.regex()}
         body = {"inputs": with_markdown_images(prompt, images), "parameters": parameters}
-        reply = await self._client.post("/generate", body, _read, episode, reply_bytes(sampling.max_tokens))
+        reply = await self._client.post("/generate", body, self._read, episode, reply_bytes(sampling.max_tokens))
         text, truncated, asked, written, queued, notes = reply.value
         if queued > reply.seconds + 0.001:  # milliseconds
             notes.append(f"x-queue-time {queued:g} s clamped to the {reply.seconds:.3f} s of the request")
@@ -69,6 +74,23 @@ class Tgi(ServerEndpoint):
             note="; ".join(notes),
         )
         return judge(done, constraint, sent=True)
+
+    def _read(self, reply: dict[str, Any], headers: Mapping[str, str]) -> tuple[str, bool, int, int, float, list[str]]:
+        """Text, whether the token limit ended it, tokens of prompt and reply, seconds in the server's queue, and notes.
+
+        The number of prompt tokens travels in a header (since 1.4), as do the milliseconds in the queue; 0 where not.
+        """
+        text, details = reply.get("generated_text"), reply.get("details")
+        if not isinstance(text, str):
+            raise Malformed("no text in 'generated_text'")
+        if not isinstance(details, dict):
+            details = {}
+        notes: list[str] = []
+        written = count(details.get("generated_tokens"), "generated_tokens", notes)
+        written = written or count(headers.get("x-generated-tokens"), "x-generated-tokens", notes)
+        asked = count(headers.get("x-prompt-tokens"), "x-prompt-tokens", notes)
+        queued = count(headers.get("x-queue-time"), "x-queue-time", notes) / 1000
+        return text, self._finish_reasons.read(details.get("finish_reason"), notes), asked, written, queued, notes
 
     def _control(self) -> dict[str, Any]:
         return {"inputs": "1 + 1 =", "parameters": {"max_new_tokens": 1, "do_sample": False}}
@@ -85,6 +107,9 @@ class Tgi(ServerEndpoint):
                 "for vLLM, SGLang, llama.cpp or transformers serve write openai://HOST:PORT."
             )
             raise SpecError(line) if status == 200 else EndpointRefused(line, status=status)
+        bound = info.get("max_concurrent_requests")
+        if type(bound) is int and bound > 0:
+            self.admission.set_bound(bound * len(self._client.replicas.all))
         health = await library.read_health(http)
         if health >= 500:  # any other failure is of a proxy that does not serve this path
             raise InfrastructureError(f"{http.base}/health answers {health}")
@@ -96,21 +121,3 @@ def _import_library() -> ModuleType:
     from lumos_queue.endpoints import tgi_info
 
     return tgi_info
-
-
-def _read(reply: dict[str, Any], headers: Mapping[str, str]) -> tuple[str, bool, int, int, float, list[str]]:
-    """Text, whether the token limit ended it, the tokens of prompt and reply, seconds in the server's queue, and notes.
-
-    The number of prompt tokens travels in a header (since 1.4), as do the milliseconds in the queue; 0 where not.
-    """
-    text, details = reply.get("generated_text"), reply.get("details")
-    if not isinstance(text, str):
-        raise Malformed("no text in 'generated_text'")
-    if not isinstance(details, dict):
-        details = {}
-    notes: list[str] = []
-    written = count(details.get("generated_tokens"), "generated_tokens", notes)
-    written = written or count(headers.get("x-generated-tokens"), "x-generated-tokens", notes)
-    asked = count(headers.get("x-prompt-tokens"), "x-prompt-tokens", notes)
-    queued = count(headers.get("x-queue-time"), "x-queue-time", notes) / 1000
-    return text, details.get("finish_reason") == "length", asked, written, queued, notes

@@ -25,14 +25,23 @@ def local_path(url: str) -> Path:
 
 
 def base_urls(url: str) -> list[str]:
-    """The http or https address of each replica of a checked URL of a server, without query and last slash."""
-    found = [urlsplit(one) for one in _replicas(url)]
-    return [f"{TRANSPORTS[parts.scheme]}://{parts.netloc}{parts.path.rstrip('/')}" for parts in found]
+    """The http or https address of each replica of a checked URL of a server, without query and last slash.
+
+    The /v1 at the end of an address of the OpenAI protocol is left out: requests have it themselves.
+    """
+    replicas = [urlsplit(replica) for replica in _replicas(url)]
+    return [f"{TRANSPORTS[parts.scheme]}://{parts.netloc}{_prefix(parts)}" for parts in replicas]
+
+
+def _prefix(parts: SplitResult) -> str:
+    path = parts.path.rstrip("/")
+    return path.removesuffix("/v1").rstrip("/") if parts.scheme in _NAMED else path
 
 
 def model_name(url: str) -> str:
-    """The `model` in the query of a checked openai or chat URL, or ''."""
-    return dict(parse_qsl(urlsplit(_replicas(url)[0]).query)).get("model", "")
+    """The `model` in the query of a checked openai or chat URL, or ''. A + in it is a +, not a space."""
+    query = urlsplit(_replicas(url)[0]).query.replace("+", "%2B")
+    return dict(parse_qsl(query)).get("model", "")
 
 
 def _replicas(url: str) -> list[str]:

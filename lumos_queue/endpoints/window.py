@@ -8,11 +8,14 @@ is one when the round's latency has grown nearly as much as the window, since th
 wait. The window then shrinks by the gradient, old latency / new latency, to where the queue begins.
 
 Lengths of replies vary, but a round has as many replies as the window has slots, and the next round has as many.
+
+A window does not grow in a round in which a request was late (late.py). It does not shrink for that either: a server
+with four slots that needs two minutes for each reply must still get four requests at once.
 """
 
 from __future__ import annotations
 
-FIRST = 64  #: requests at once to begin with; two round trips to 256
+FIRST = 8  #: requests at once to begin with: what the smallest servers take; three round trips to 64
 JUDGED_AT = 2.0  #: latency is judged when the window has grown so much: the effect then stands out from chance
 QUEUEING = 0.6  #: of the growth in requests, found again as growth in latency: the server only queues
 BELOW = 0.85  #: of where the queue seems to begin; errors of judgement would else add up to an ever longer queue
@@ -31,7 +34,24 @@ class Window:
         self._begin(float("-inf"))
 
     def _begin(self, now: float) -> None:
-        self._began, self._replies, self._seconds, self._filled = now, 0, 0.0, False
+        self._began, self._replies, self._seconds, self._filled, self._late = now, 0, 0.0, False, False
+
+    def set_limit(self, limit: int) -> None:
+        """Have at most `limit` requests in flight from now on."""
+        if limit != self._limit:
+            self._limit = float(limit)
+            self.size = min(self.size, self._limit)
+            self._doubles_to = self._limit
+
+    def start(self, size: float) -> None:
+        """Begin again with `size`, which others have learnt; beyond it growth is slow."""
+        self.size = max(1.0, min(size, self._limit))
+        self._doubles_to = min(self._limit, max(self.size, FIRST))
+        self._compared = None
+
+    def note_late(self) -> None:
+        """A request is late: the window does not grow in this round."""
+        self._late = True
 
     def note_full(self) -> None:
         """Some request waits because of this window. It grows only then."""
@@ -45,13 +65,13 @@ class Window:
         self._seconds += now - sent
         if self._replies < self.size:
             return False
-        before, filled, latency = self.size, self._filled, self._seconds / self._replies
+        before, filled, late, latency = self.size, self._filled, self._late, self._seconds / self._replies
         self._begin(now)
         if filled:
-            self._judge(latency)
+            self._judge(latency, may_grow=not late)
         return self.size != before
 
-    def _judge(self, latency: float) -> None:
+    def _judge(self, latency: float, may_grow: bool) -> None:
         if self._compared is None:
             self._compared = self.size, latency
         else:
@@ -65,8 +85,9 @@ class Window:
                 self._compared = self.size, latency
                 if self._stopped_by_latency:  # by chance, or the server has capacity again
                     self._doubles_to = self._limit
-        self.size += self.size if self.size < self._doubles_to else max(1.0, self.size / 8)
-        self.size = min(self.size, self._limit)
+        if may_grow:
+            self.size += self.size if self.size < self._doubles_to else max(1.0, self.size / 8)
+            self.size = min(self.size, self._limit)
 
     def note_overload(self, sent: float, now: float, in_flight: int) -> None:
         """The server had no capacity for a request sent at `sent`: halve, once for all that were sent before this."""

@@ -8,9 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from db.models import EndpointCap, JobRow
-from db.reading import calls_in_flight
+from db.models import JobRow
+from db.reading import traffic_of
+from db.shares import list_caps
 from db.states import OPEN, JobState
+from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.live.waits import is_silent
 from lumos_queue.settings import Settings
 from workers.describe import roles_of
@@ -23,8 +25,7 @@ class Load:
     """What one endpoint has to do, over all workers."""
 
     url: str
-    in_flight: int
-    waiting: int
+    traffic: Traffic
     cap: int | None
 
 
@@ -39,10 +40,10 @@ class OpenWork:
 
 def read_loads(connection: Connection, urls: Iterable[str], sessions: Sequence[Any], settings: Settings) -> list[Load]:
     """Of these endpoints, each once. `sessions`: the workers alive, rows of `live_sessions`."""
-    caps = dict(connection.execute(select(EndpointCap.url, EndpointCap.requests)).all())
-    calls = calls_in_flight(one for one in sessions if not is_silent(one, settings))
+    caps = {cap.url: cap.requests for cap in list_caps(connection)}
+    calls = traffic_of(one for one in sessions if not is_silent(one, settings))
     asked = (url for url in dict.fromkeys(urls) if not url.startswith(IN_PROCESS))
-    return [Load(url, *calls.get(url, (0, 0)), caps.get(url)) for url in asked]
+    return [Load(url, calls.get(url, Traffic()), caps.get(url)) for url in asked]
 
 
 def read_open_work(connection: Connection, limit: int) -> OpenWork:

@@ -128,7 +128,8 @@ def test_caps_are_set_shown_and_taken_away(lumos):
     def caps(*arguments) -> list:
         return lumos("endpoints", *arguments, "--json").json["endpoints"]
 
-    assert caps("tgi://a:1,b:2", "--cap", "5") == [{"url": "tgi://a:1,b:2", "cap": 5, "held": 0, "workers": 0}]
+    (cap,) = caps("tgi://a:1,b:2", "--cap", "5")
+    assert cap == {"url": "tgi://a:1,b:2", "cap": 5, "held": 0, "workers": 0, "stated": False}
     assert [one["cap"] for one in caps("tgi://a:1,b:2", "--cap", "7")] == [7]
     assert "tgi://a:1,b:2" in lumos("endpoints").out
     assert caps("tgi://a:1,b:2", "--cap", "0") == []

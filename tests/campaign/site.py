@@ -80,7 +80,8 @@ class Site:
         return {
             "home": self.folder / "home", "database_url": database_url, "broker_url": broker_url,
             "concurrency": CONCURRENCY, "poll_seconds": 0.5, "heartbeat_seconds": HEARTBEAT, "fence_seconds": FENCE,
-            "lease_seconds": LEASE, "request_seconds": REQUEST_SECONDS, "slice_seconds": 8.0,
+            "lease_seconds": LEASE, "request_seconds": REQUEST_SECONDS, "silence_seconds": REQUEST_SECONDS,
+            "slice_seconds": 8.0,
         }  # fmt: skip
 
     def _environment(self) -> dict[str, str]:

@@ -15,7 +15,7 @@ RECOVERED_WITHIN = 45.0  #: seconds: a job that waits for its endpoint looks aga
 def endpoint_fails(lab: Lab, mode: str, *, seconds: float = 6.0, episodes: int = 200, database: str = "postgresql",
                    broker: str = "redis") -> Result:  # fmt: skip
     """`mode`: as in tests/fake_endpoint.py. Nothing may come of it but a delay."""
-    deployment = lab.deployment(database, broker, episodes=episodes, request_seconds=2.0)
+    deployment = lab.deployment(database, broker, episodes=episodes, request_seconds=2.0, silence_seconds=2.0)
     with deployment:
         deployment.start("celery" if broker else "dispatcher", "dispatcher")
         deployment.submit()

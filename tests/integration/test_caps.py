@@ -59,7 +59,7 @@ def test_workers_together_keep_to_an_endpoints_cap(settings, rows, replies):
         assert server.count == 2 * TASKS
         assert 4 <= server.most_busy <= 6
     with database.engine.connect() as connection:
-        assert list_caps(connection) == [(server.tgi, 6, 0, 0)], "who leaves holds nothing"
+        assert list_caps(connection) == [(server.tgi, 6, 0, 0, False)], "who leaves holds nothing"
         assert connection.execute(select(func.count()).select_from(WorkerSessionRow)).scalar_one() == 2
         waited = select(func.max(CompletionRow.waited))
         assert connection.execute(waited).scalar_one() > 0.1, "waiting for a place is on record"

@@ -20,6 +20,7 @@ from db.models import EndpointShare, Heartbeat, Item, JobRow
 from db.quarantine import AT_ONCE, DEATHS, WAITS
 from db.schedule import back_off, begin_work, reset_backoff, runnable_jobs
 from db.shares import fair_shares, list_caps, set_cap
+from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
@@ -300,7 +301,7 @@ URL = "tgi://a:1"
 
 
 def lease(database, who, in_flight: int, demand: int) -> int | None:
-    return beat(database, who.session, [], {URL: (in_flight, demand)}).shares[URL]
+    return beat(database, who.session, [], {URL: Traffic(in_flight, demand - in_flight)}).shares[URL]
 
 
 def test_without_a_cap_there_is_no_share(database):
@@ -321,7 +322,7 @@ def test_a_cap_is_shared_and_never_exceeded_while_shares_move(database):
     assert lease(database, first, 5, 64) == 5
     assert lease(database, second, 4, 64) == 5
     with database.engine.connect() as connection:
-        assert list_caps(connection) == [(URL, 10, 10, 2)]
+        assert list_caps(connection) == [(URL, 10, 10, 2, False)]
 
 
 def test_who_asks_for_less_leaves_the_rest_to_others(database):

@@ -17,6 +17,7 @@ from db.models import Attempt, EpisodeRow, Heartbeat, Item, JobRow, ScoreRow
 from db.reading import get_trajectory, jobs_of_kind, live_sessions, messages, outputs, values_by_metric
 from db.shares import list_caps, set_cap
 from lumos_queue.commands import Ask, Note, Step
+from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Completion, FinishReason, Outcome, Score, Subgoal, Verdict
 from tests.claims import claim, finish, holder, new_job
@@ -210,23 +211,23 @@ def test_a_cap_that_was_lifted_leaves_no_shares(database):
     who = holder(database, job)
     for url in ("tgi://a:1", "tgi://b:2"):
         set_cap(database, url, 10)
-    both = {"tgi://a:1": (1, 4), "tgi://b:2": (0, 4)}
+    both = {"tgi://a:1": Traffic(1, 3), "tgi://b:2": Traffic(0, 4)}
     assert beat(database, who.session, [], both).shares == {"tgi://a:1": 10, "tgi://b:2": 10}
     set_cap(database, "tgi://a:1", None)
     assert beat(database, who.session, [], both).shares == {"tgi://a:1": None, "tgi://b:2": 10}
     set_cap(database, "tgi://a:1", 3)
-    assert read(database, list_caps) == [("tgi://a:1", 3, 0, 0), ("tgi://b:2", 10, 10, 1)]
+    assert read(database, list_caps) == [("tgi://a:1", 3, 0, 0, False), ("tgi://b:2", 10, 10, 1, False)]
 
 
 def test_who_has_more_in_flight_than_its_share_holds_it_until_it_ends(database):
     job = new_job(database)
     one, other = holder(database, job), holder(database, job)
     set_cap(database, "tgi://a:1", 10)
-    beat(database, one.session, [], {"tgi://a:1": (0, 64)})
+    beat(database, one.session, [], {"tgi://a:1": Traffic(0, 64)})
     set_cap(database, "tgi://a:1", 4)
     for _ in range(3):
-        assert beat(database, one.session, [], {"tgi://a:1": (9, 64)}).shares["tgi://a:1"] in (2, 4)
-        assert beat(database, other.session, [], {"tgi://a:1": (0, 64)}).shares["tgi://a:1"] == 0
+        assert beat(database, one.session, [], {"tgi://a:1": Traffic(9, 55)}).shares["tgi://a:1"] in (2, 4)
+        assert beat(database, other.session, [], {"tgi://a:1": Traffic(0, 64)}).shares["tgi://a:1"] == 0
     with database.engine.connect() as connection:
         assert list_caps(connection)[0][2] == 9
 

@@ -18,6 +18,7 @@ from db.connection import now
 from db.fence import beat
 from db.models import Heartbeat, JobRow, RefusedMessage, WorkerSessionRow
 from db.shares import set_cap
+from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
 from workers.flower_tasks import JobWords, TaskFormat
@@ -47,7 +48,7 @@ def deployment(database):
     items = claim(database, who)
     held = {item.id: item.claim for item in items}
     commit(database, who, Batch(held, finished=[finish(items[0]), finish(items[1])]), ClaimRequest(0))
-    beat(database, who.session, [job], {URL: (3, 5)})
+    beat(database, who.session, [job], {URL: Traffic(3, 2, late=1)})
     set_cap(database, URL, 8)
     other = new_job(database, digest="cd" * 32)
     with database.writer.begin() as connection:
@@ -70,7 +71,7 @@ def test_the_metrics_are_those_of_what_is_stored(database, deployment):
     assert 100 <= found["lumos_queue_age_seconds"][()] < 200
     assert found["lumos_workers"] == {("at work",): 1.0, ("idle",): 0.0}
     assert found["lumos_leases_lost_total"] == {(): 1.0}
-    assert found["lumos_endpoint_calls"] == {(URL, "in flight"): 3.0, (URL, "waiting"): 2.0}
+    assert found["lumos_endpoint_calls"] == {(URL, "in flight"): 3.0, (URL, "waiting"): 2.0, (URL, "late"): 1.0}
     assert found["lumos_endpoint_cap"] == {(URL,): 8.0}
     assert found["lumos_rejected_messages_total"] == {("not JSON",): 7.0}
     with database.writer.begin() as connection:

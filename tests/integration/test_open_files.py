@@ -47,10 +47,11 @@ def reply(prompt: str) -> str:
 def test_an_evaluation_says_what_the_system_does_not_allow_and_ends_well(tmp_path, hard):
     """More requests at once than files may be open, unless the limit is raised."""
     make_tables(tmp_path / "home")
-    with FakeEndpoint(reply, latency=0.3) as planner, FakeEndpoint(reply, latency=0.3) as grounder:
+    large = {"latency": 0.3, "owner": "llamacpp", "stated_slots": 64}
+    with FakeEndpoint(reply, **large) as planner, FakeEndpoint(reply, **large) as grounder:
         process = command(
             tmp_path, "lumos", "evaluate", "wordmath", "--limit", str(ITEMS), "--formulation",
-            "one-pass", "--planner", planner.tgi, "--grounder", grounder.tgi, "--json", hard=hard,
+            "one-pass", "--planner", planner.openai, "--grounder", grounder.openai, "--json", hard=hard,
         )  # fmt: skip
         assert process.wait(120) == 0, process.err
     out, err = process.out, process.err

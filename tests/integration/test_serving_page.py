@@ -20,6 +20,7 @@ import pytest
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.errors import SpecError, Undecided
+from lumos_queue.settings import Settings
 from tests.services import free_port, wait_until
 from tests.tiny_model import make_tiny_model
 
@@ -38,7 +39,7 @@ def indented(section: str) -> list[str]:
     return [line.strip() for line in re.sub(r" \\\n +", " ", body).splitlines() if line.startswith("    ")]
 
 
-SETTINGS = SimpleNamespace(request_seconds=60.0, request_retries=1, api_keys=None, endpoint_hosts="", concurrency=8)
+SETTINGS = Settings(request_seconds=60.0, request_retries=1, api_keys=None, endpoint_hosts="", concurrency=8)
 GREEDY = Sampling(max_tokens=12, stop=())
 PROMPT = "<|user|>\nTask: Tom has 8 apples.\n<|assistant|>\n"
 GET, SERVE, DOCTOR, *EVALUATE, PRINTED = indented("transformers serve (run here)")

@@ -24,6 +24,7 @@ from db.figures import progress
 from db.jobs import cancel, get_job, pause
 from db.models import Attempt, CompletionRow, EpisodeRow, Item
 from lumos_queue.commands import KEPT_DIGITS, Ask, Step
+from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Diverged
 from lumos_queue.errors import EndpointDown, InfrastructureError, Undecided
 from lumos_queue.jobs.base import ItemResult, Work
@@ -33,6 +34,7 @@ from tests.claims import claim, finish, holder, new_job
 from tests.integration.test_deaths import items_of, kill
 from workers.session import WorkerSession
 from workers.slice import IDLE_SECONDS, Slice
+from workers.stop_signal import StopSignal
 from workers.writer import CommitWriter
 
 SETTINGS = Settings(flush_seconds=0.02, concurrency=8)
@@ -101,6 +103,37 @@ def test_an_item_that_failed_waits_longer_each_time_or_as_long_as_the_server_ask
     assert [round(wait, -1) if wait > 10 else wait > 0 for wait, *_ in found] == [True, 20.0, 60.0, 50.0]
     assert found[0][0] <= 2.0 and found[1][0] <= 16.0
     assert {row[1:] for row in found} == {(1, "said � so")}
+
+
+def test_a_slice_that_ends_gives_back_at_once_what_only_waits_for_a_slot(database):
+    """One request of eight is in flight; it ends and is recorded, and the others cost nothing."""
+    job = new_job(database, tasks=8)
+    gate = AdmissionControl("tgi://a:1", 1)
+    ending = asyncio.Event()
+
+    async def asks(work: Work, journal: Any) -> None:
+        await gate.enter()
+        try:
+            await ending.wait()  # as long as the server takes
+        finally:
+            gate.leave()
+
+    def should_end() -> StopSignal:
+        if not signals and gate.waiting == 7:
+            signals.append(StopSignal.DRAIN)
+        elif signals and not gate.waiting:
+            ending.set()
+        return signals[0] if signals else StopSignal.CONTINUE
+
+    signals: list[StopSignal] = []
+    doing = Doing(asks)
+    with present(database, job) as (session, row):
+        part = Slice(session, row, doing, SimpleNamespace(traffic={"tgi://a:1": gate}), should_end)
+        asyncio.run(part.run())
+    assert part.finished == 1 and len(doing.ran) == 8
+    assert sorted(items(database, Item.state, Item.failures, Item.not_before_at)) == [
+        ("done", 0, 0.0), *[("owed", 0, 0.0)] * 7
+    ]  # fmt: skip
 
 
 def _episode_of(connection, job: str, ordinal: int):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from types import SimpleNamespace
 
 import pytest
 
@@ -197,9 +196,9 @@ def test_who_is_refused_is_told_which_line_is_missing_or_wrong(tmp_path):
         keys = keys_in(tmp_path, f"http://127.0.0.1:{port} s3cret")
         common = {"request_seconds": 5.0, "request_retries": 0, "endpoint_hosts": "", "concurrency": 2}
         with pytest.raises(SpecError, match=rf"http://127\.0\.0\.1:{port} wants a key \(401\).*LUMOS_API_KEYS"):
-            await identity(SimpleNamespace(api_keys=None, **common))
+            await identity(Settings(api_keys=None, **common))
         with pytest.raises(SpecError, match=rf"http://127\.0\.0\.1:{port} refuses the key \(401\)"):
-            await identity(SimpleNamespace(api_keys=keys, **common))
+            await identity(Settings(api_keys=keys, **common))
         server.close()
 
     port = 0

@@ -40,13 +40,34 @@ SAID = {
     "llama.cpp": (400, {"error": {"code": 400, "message": "the request exceeds the available context size",
                                   "type": "exceed_context_size_error", "n_prompt_tokens": 5000, "n_ctx": 4096}}),
     "a proxy": (413, {"detail": "Maximum context length exceeded"}),
+    "another proxy": (404, {"error": {"message": "Too long.", "code": "context_length_exceeded"}}),
+    "vllm, the decoder": (400, {"object": "error", "message": "The decoder prompt (length 5000) is longer than the "
+                                "maximum model length of 4096.", "type": "BadRequestError", "code": 400}),
+    "sglang, the input": (400, {"object": "error", "message": "The input (5000 tokens) is longer than the model's "
+                                "context length (4096 tokens).", "type": "BadRequestError", "code": 400}),
+    "llama.cpp, at a slot": (500, {"error": {"code": 500, "message": "Context size has been exceeded.",
+                                             "type": "server_error"}}),
+    "llama-cpp-python": (400, {"error": {"message": "Requested tokens (5000) exceed context window of 4096",
+                                         "type": "invalid_request_error", "param": "messages", "code": None}}),
+    "in place of a reply": (200, {"error": {"message": "prompt is too long: 5000 tokens > 4096 maximum", "code": 502}}),
+    "counted": (400, {"error": {"message": "The input token count (5000) exceeds the maximum number of tokens allowed "
+                                "(4096).", "status": "INVALID_ARGUMENT"}}),
+    "a desktop application": (400, {"error": "The number of tokens to keep from the initial prompt is greater than the "
+                              "context length."}),
 }  # fmt: skip
 OTHERS = [
     (422, {"error": "Input validation error: `temperature` must be strictly positive", "error_type": "validation"}),
     (422, {"detail": [{"type": "missing", "input": "maximum context length"}]}),
     (400, {"error": {"code": 400, "message": "no such model", "type": "invalid_request_error"}}),
     (400, {"maximum context length": 4096}),
-    (404, SAID["openai"][1]),
+    (429, SAID["openai"][1]),
+    (400, {"error": {"message": "Rate limit reached: the input of 5000 tokens exceeds 4000 tokens per minute."}}),
+    (403, {"error": {"message": "You exceeded your current quota of input tokens."}}),
+    (500, {"error": "CUDA out of memory: the context needs more than 79 GiB"}),
+    (500, {"error": "The model's max seq len (4096) is larger than the tokens that can be stored in KV cache (2048)."}),
+    (504, {"error": "context deadline exceeded"}),
+    (500, {"error": "the context was canceled, as more than one client asked"}),
+    (400, {"error": {"message": "The image is larger than 20 MB."}}),
     (400, ["maximum context length"]),
     (400, {"error": "x" * MAX_BYTES, "code": "context_length_exceeded"}),
 ]
@@ -72,7 +93,7 @@ JSON = st.recursive(
 @given(JSON.map(json.dumps).map(str.encode) | st.binary(max_size=60))
 def test_no_body_is_an_error(body):
     assert is_context_full(400, body) in (True, False)
-    assert not is_context_full(500, body)
+    assert not is_context_full(429, body)
 
 
 def test_a_body_too_deep_to_read_is_any_other():

@@ -7,7 +7,6 @@ import json
 import math
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -19,9 +18,10 @@ from lumos_queue.endpoints.replies import completion, count, cut
 from lumos_queue.endpoints.scripted import Rule, Scripted
 from lumos_queue.endpoints.urls import base_urls, model_name
 from lumos_queue.errors import BadRow, EpisodeError, SpecError
+from lumos_queue.settings import Settings
 from lumos_queue.util.sanitize import storable
 
-SETTINGS = SimpleNamespace(request_seconds=5.0, request_retries=0, api_keys=None, endpoint_hosts="", concurrency=4)
+SETTINGS = Settings(request_seconds=5.0, request_retries=0, api_keys=None, endpoint_hosts="", concurrency=4)
 
 
 def say(endpoint, *prompts):

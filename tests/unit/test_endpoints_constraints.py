@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
 
 import pytest
 
@@ -11,10 +10,11 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import gives_candidates, open_endpoint, takes_constraints
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.errors import EpisodeError
+from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
 from tests.finite_texts import STEPS
 
-SETTINGS = SimpleNamespace(request_seconds=5.0, request_retries=0, api_keys=None, endpoint_hosts="", concurrency=8)
+SETTINGS = Settings(request_seconds=5.0, request_retries=0, api_keys=None, endpoint_hosts="", concurrency=8)
 ALLOWED, OTHER = "Fill Mask,", "Bake the cake"
 
 

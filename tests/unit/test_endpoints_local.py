@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -17,9 +16,10 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.errors import EpisodeError, InfrastructureError, SpecError
+from lumos_queue.settings import Settings
 from tests.tiny_model import make_tiny_model
 
-SETTINGS = SimpleNamespace(request_seconds=60.0, request_retries=0, api_keys=None, endpoint_hosts="", concurrency=64)
+SETTINGS = Settings(request_seconds=60.0, request_retries=0, api_keys=None, endpoint_hosts="", concurrency=64)
 FREELY = Sampling(max_tokens=24, stop=())  #: nothing but the limit or the model itself ends a reply
 
 
@@ -311,18 +311,18 @@ def test_a_cancelled_call_does_not_disturb_the_batch(folder, prompts):
 
 LEAVE_EARLY = """
 import asyncio, sys
-from types import SimpleNamespace
 import torch
 from lumos_queue.endpoints import local
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import open_endpoint
+from lumos_queue.settings import Settings
 
 large = torch.rand(2500, 2500)
 local.Batcher._step = lambda self: large @ large  # takes as long as a pass of a large model
 
 async def leave_early():
     values = {"request_seconds": 60.0, "request_retries": 0, "api_keys": None, "endpoint_hosts": "", "concurrency": 64}
-    endpoint = open_endpoint(sys.argv[1], SimpleNamespace(**values))
+    endpoint = open_endpoint(sys.argv[1], Settings(**values))
     asking = asyncio.ensure_future(endpoint.generate("one", Sampling(max_tokens=40, stop=()), 0))
     await asyncio.sleep(float(sys.argv[2]))
     sys.exit(3)

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import socket
 import time
-from types import SimpleNamespace
 
 import pytest
 
@@ -21,13 +20,14 @@ from lumos_queue.episode import StepContext
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.execution.executor import Executor
 from lumos_queue.records import Task
+from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
 
 GREEDY = Sampling()
 
 
 def settings(**changes):
-    return SimpleNamespace(
+    return Settings(
         **{"request_seconds": 30.0, "request_retries": 3, "api_keys": None, "endpoint_hosts": "", "concurrency": 64}
         | changes
     )
@@ -120,6 +120,7 @@ def test_an_episode_is_a_task_and_a_sample():
 def test_a_replica_that_is_clearly_busier_hands_over():
     async def all_of_one_episode(servers):
         endpoint = connect(*servers)
+        endpoint.admission.pace.start(16, 0.1)
         await ask(endpoint, ["the same"] * 16)
         await endpoint.close()
 
@@ -131,6 +132,7 @@ def test_a_replica_that_is_clearly_busier_hands_over():
 def test_requests_without_an_episode_go_to_the_least_busy():
     async def run(servers):
         endpoint = connect(*servers)
+        endpoint.admission.pace.start(16, 0.1)
         await ask(endpoint, [""] * 16)
         await endpoint.close()
 

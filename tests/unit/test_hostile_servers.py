@@ -27,7 +27,8 @@ def test_a_call_ends_in_time_and_in_bounded_memory(name, scheme, run):
     async def call(port: int) -> None:
         model = "" if scheme == "tgi" else "?model=m"
         endpoint = open_endpoint(
-            f"{scheme}://127.0.0.1:{port}{model}", Settings(request_seconds=SECONDS, request_retries=0)
+            f"{scheme}://127.0.0.1:{port}{model}",
+            Settings(request_seconds=SECONDS / 2, silence_seconds=SECONDS, request_retries=0),
         )
         try:
             with pytest.raises(InfrastructureError) as caught:

@@ -20,13 +20,14 @@ from lumos_queue.experts.plan_constraint import PlanConstraint
 from lumos_queue.experts.plans import read_wire
 from lumos_queue.prompts.model_synthesis import planner_prompt
 from lumos_queue.records import Completion, Ending, FinishReason, Task
+from lumos_queue.settings import Settings
 from tests.expert_tasks import ALL, make_task, run_task
 from tests.tiny_model import make_tiny_model
 from tests.tiny_t5 import make_tiny_t5
 
 TOOLS = prepare_experts({"experts": "oracle"})
 LINEAR, JOINED = ALL[0], ALL[117]
-SETTINGS = SimpleNamespace(request_seconds=60.0, request_retries=0, api_keys=None, endpoint_hosts="", concurrency=64)
+SETTINGS = Settings(request_seconds=60.0, request_retries=0, api_keys=None, endpoint_hosts="", concurrency=64)
 CONSTRAINED = {"decoding": "constrained", "schema": "fine-tuning"}
 
 

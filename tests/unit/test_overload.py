@@ -28,9 +28,13 @@ def window_after(mode: str, **options) -> tuple[int, int]:
         return asyncio.run(body(server.tgi))
 
 
-@pytest.mark.parametrize("mode", ["429", "503", "hang"])
+@pytest.mark.parametrize("mode", ["429", "503", "504", "524"])
 def test_a_server_without_a_place_or_without_time_is_sent_less(mode):
-    assert window_after(mode, **({"request_seconds": 0.2} if mode == "hang" else {})) == (FIRST, 1)
+    assert window_after(mode) == (FIRST, 1)
+
+
+def test_a_server_that_is_late_is_sent_as_much_as_before():
+    assert window_after("hang", request_seconds=0.1, silence_seconds=0.2) == (FIRST, FIRST)
 
 
 @pytest.mark.parametrize("mode", ["500", "502", "408", "425", "reset", "truncated", "garbage"])

@@ -7,13 +7,15 @@ import time
 import pytest
 
 from lumos_queue.endpoints.evidence import MAX_TRIES, Evidence
+from lumos_queue.endpoints.flights import Flights
 from lumos_queue.endpoints.http import Http
 from lumos_queue.endpoints.replicas import MAX_FAILURES, MAX_PAUSE_SECONDS, PAUSE_SECONDS, Replica, Replicas
 from lumos_queue.settings import Settings
 
 
 def replicas(count: int) -> Replicas:
-    return Replicas(Http(f"http://127.0.0.1:{port}", Settings()) for port in range(1, count + 1))
+    clients = [Http(f"http://127.0.0.1:{port}", Settings()) for port in range(1, count + 1)]
+    return Replicas(Replica(client, Flights(1.0, 1.0, lambda: 1, client.is_alive, lambda: None)) for client in clients)
 
 
 def replica() -> Replica:

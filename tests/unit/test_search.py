@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from types import SimpleNamespace
 
 import pytest
 
@@ -15,11 +14,12 @@ from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.endpoints.search import FoundReply, SearchRequest, SearchResult
 from lumos_queue.endpoints.token_constraint import TokenConstraint
 from lumos_queue.errors import EpisodeError, SpecError
+from lumos_queue.settings import Settings
 from tests.finite_texts import STEPS, FiniteTexts
 from tests.tiny_model import make_tiny_model
 from tests.tiny_t5 import make_tiny_t5
 
-SETTINGS = SimpleNamespace(request_seconds=60.0, request_retries=0, api_keys=None, endpoint_hosts="", concurrency=64)
+SETTINGS = Settings(request_seconds=60.0, request_retries=0, api_keys=None, endpoint_hosts="", concurrency=64)
 PROMPT = "<|user|>\nGiven noisy image, how to return the regular image step by step?\n<|assistant|>\n"
 TEXTS = len(STEPS.texts)
 

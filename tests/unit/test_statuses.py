@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +11,7 @@ from lumos_queue.endpoints.http import RequestRefused, TryFailed, refusal
 from lumos_queue.endpoints.statuses import CAUSES, explain
 from lumos_queue.endpoints.tgi import Tgi
 from lumos_queue.errors import EndpointDown, EpisodeError, SpecError, Undecided
+from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
 from tests.loop_wait import loop_until
 from tests.unit.test_endpoints_replicas import GREEDY
@@ -103,7 +103,7 @@ def run(work, *servers, **settings):
     url = "tgi://" + ",".join(f"127.0.0.1:{server.port}" for server in servers)
 
     async def body():
-        endpoint = Tgi(url, SimpleNamespace(**values), first_backoff=0.002)
+        endpoint = Tgi(url, Settings(**values), first_backoff=0.002)
         try:
             return await work(endpoint)
         finally:

@@ -28,7 +28,7 @@ def job(database) -> str:
 
 def caps(database) -> dict[str, int]:
     with database.engine.connect() as connection:
-        return {url: cap for url, cap, _, _ in list_caps(connection)}
+        return {cap.url: cap.requests for cap in list_caps(connection)}
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)

@@ -60,6 +60,7 @@ def _read(connection: Connection, site: Site) -> dict[str, Any]:
     sessions = live_sessions(connection, site.settings.lease_seconds)
     loads = read_loads(connection, [*work.jobs, *(one[0] for one in caps)], sessions, site.settings)
     return {
-        "loads": loads, "work": work, "caps": caps, "held": {url: held for url, _, held, _ in caps},
+        "loads": loads, "work": work, "caps": caps, "held": {cap.url: cap.held for cap in caps},
+        "stated": {cap.url for cap in caps if cap.stated},
         "moment": clock(connection), "max_open": MAX_OPEN,
     }  # fmt: skip

@@ -1,0 +1,45 @@
+"""Why a server says that a reply has ended: only the model's own end makes a reply.
+
+A server that aborts a request sends what it has so far, with a 200. Taken as a reply, half an answer would be scored.
+"""
+
+from __future__ import annotations
+
+from lumos_queue.endpoints.http import Malformed
+from lumos_queue.errors import EpisodeError
+from lumos_queue.records import Ending
+from lumos_queue.util.sanitize import storable
+
+#: Of OpenAI's protocol and text-generation-inference: the model or a stop string ended it, or the limit of tokens.
+OWN_ENDS = frozenset(("stop", "length", "eos_token", "stop_sequence", "tool_calls", "function_call", "max_tokens"))
+LIMITS = ("length", "max_tokens")
+#: The server has ended it: vLLM, SGLang and others.
+FAILURES = frozenset(("abort", "aborted", "cancelled", "canceled", "error", "failed", "timeout"))
+WITHHELD = "content_filter"
+MAX_REASONS = 100  #: unknown ones that are remembered
+
+
+class FinishReasons:
+    """What one endpoint's finish reasons mean."""
+
+    def __init__(self) -> None:
+        self._unknown: set[str] = set()  # that have come before
+
+    def read(self, value: object, notes: list[str]) -> bool:
+        """Whether the limit of tokens ended the reply; an unknown reason is added to `notes`.
+
+        Raises Malformed, so that the request is sent again, when the server ended it, or for a reason that nobody
+        knows and that comes for the first time. Raises EpisodeError('no_answer', …) when the reply was withheld.
+        """
+        if value is None or value == "" or value in OWN_ENDS:
+            return value in LIMITS
+        reason = storable(str(value)[:40])[0]
+        if reason == WITHHELD:
+            raise EpisodeError(Ending.NO_ANSWER, f"the server has withheld the reply (finish_reason '{reason}')")
+        known = reason in self._unknown
+        if reason in FAILURES or not known:
+            if reason not in FAILURES and len(self._unknown) < MAX_REASONS:
+                self._unknown.add(reason)
+            raise Malformed(f"the reply has ended with finish_reason '{reason}'")
+        notes.append(f"finish_reason '{reason}'")
+        return False

@@ -1,0 +1,156 @@
+"""The requests in flight at one server. A late one is watched, not given up: a slow server answers in the end.
+
+A request is late when it takes longer than `LUMOS_REQUEST_SECONDS`. To send it again would make a slow server slower,
+and would throw away what it has computed. So a late request is cancelled only
+
+- when the server seems to be gone: three requests for its health in a row got no answer, on connections of their own.
+  Any answer of HTTP counts, also 503;
+- when it was overtaken: as many requests that were sent later as the window has slots were answered, and it has taken
+  four times as long as the slowest of them. Servers and proxies do lose requests;
+- when the server has answered no request for `LUMOS_SILENCE_SECONDS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+HEALTH_SECONDS = 15.0  #: between two requests for the health of a server that is late
+MAX_UNANSWERED = 3  #: of these, in a row: the server is gone
+OVERTAKEN = 4.0  #: times as long as the slowest of those that overtook it
+LOOK_SECONDS = 1.0  #: how often late requests are looked at
+ANSWERS = 1024  #: that are remembered, to tell which requests were overtaken
+
+
+class Flight:
+    """One request in flight. Its `limit` is an asynchronous context, which raises TimeoutError when it is cancelled."""
+
+    __slots__ = ("is_gone", "late", "limit", "reason", "sent")
+
+    def __init__(self, sent: float):
+        self.sent = sent  #: time.perf_counter
+        self.late = False
+        self.limit = asyncio.timeout(None)
+        self.reason = ""  #: why it was cancelled
+        self.is_gone = False  #: it was cancelled since the server seems to be gone
+
+    def cancel(self, reason: str, is_gone: bool = False) -> None:
+        if not self.reason:
+            self.reason, self.is_gone = reason, is_gone
+            self.limit.reschedule(asyncio.get_running_loop().time())
+
+
+class Flights:
+    """The requests in flight at one server, of one event loop. Times are of time.perf_counter."""
+
+    def __init__(
+        self,
+        late_seconds: float,
+        silence_seconds: float,
+        window: Callable[[], int],
+        check_health: Callable[[], Awaitable[bool]],
+        on_late: Callable[[], None],
+    ):
+        """`check_health`: whether the server answers a request for its health, with whatever status.
+
+        `on_late` is called again and again while a request is late.
+        """
+        self._late_seconds, self._silence_seconds = late_seconds, silence_seconds
+        self._window, self._check_health, self._on_late = window, check_health, on_late
+        self._flights: dict[Flight, None] = {}  # in the order of sending
+        self._answers: deque[tuple[float, float]] = deque(maxlen=ANSWERS)  # when sent, and how long it took
+        self._answered_at = float("-inf")
+        self._timer: asyncio.TimerHandle | None = None
+        self._checking: asyncio.Task[None] | None = None
+        self._checked_at = float("-inf")
+        self._unanswered = 0
+        self._unanswered_since = 0.0
+
+    @property
+    def late(self) -> int:
+        """Number of requests that are late."""
+        return sum(flight.late for flight in list(self._flights))
+
+    @property
+    def prompt(self) -> int:
+        """Number of requests in flight that are not late."""
+        return len(self._flights) - self.late
+
+    def age(self, now: float) -> float:
+        """Seconds since the oldest request was sent; 0 when none is in flight. For any thread, as `late`."""
+        flights = list(self._flights)
+        return max(0.0, now - flights[0].sent) if flights else 0.0
+
+    def begin(self, sent: float) -> Flight:
+        """A request is being sent."""
+        flight = Flight(sent)
+        self._flights[flight] = None
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._late_seconds, self._look)
+        return flight
+
+    def end(self, flight: Flight) -> None:
+        """The request is over, whatever came of it."""
+        del self._flights[flight]
+
+    def note_answer(self, sent: float, now: float) -> None:
+        """The server has answered a request."""
+        self._answered_at = now
+        self._answers.append((sent, now - sent))
+
+    def close(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+        if self._checking:
+            self._checking.cancel()
+
+    def _look(self) -> None:
+        """Find what is late, and cancel what has no chance any more."""
+        self._timer = None
+        if not self._flights:
+            self._unanswered = 0
+            return
+        now = time.perf_counter()
+        for flight in self._flights:
+            flight.late = now - flight.sent >= self._late_seconds
+        late = [flight for flight in self._flights if flight.late]
+        if late:
+            self._on_late()
+            self._cancel_hopeless(late, now)
+            self._request_health(now)
+            wait = min(LOOK_SECONDS, self._late_seconds)
+        else:
+            self._unanswered = 0
+            wait = self._late_seconds - self.age(now)
+        self._timer = asyncio.get_running_loop().call_later(wait, self._look)
+
+    def _cancel_hopeless(self, late: list[Flight], now: float) -> None:
+        for flight in late:
+            age = now - flight.sent
+            later = [seconds for sent, seconds in self._answers if sent > flight.sent]
+            if len(later) >= self._window() and age > OVERTAKEN * max(later):
+                flight.cancel(f"no answer in {age:.0f} s, while {len(later)} later requests were answered")
+            elif age > self._silence_seconds and now - self._answered_at > self._silence_seconds:
+                flight.cancel(f"the server has answered nothing for {self._silence_seconds:g} s")
+
+    def _request_health(self, now: float) -> None:
+        if now - self._checked_at >= HEALTH_SECONDS and (self._checking is None or self._checking.done()):
+            self._checked_at = now
+            self._checking = asyncio.get_running_loop().create_task(self._note_health())
+
+    async def _note_health(self) -> None:
+        asked = time.perf_counter()
+        if await self._check_health():
+            self._unanswered = 0
+            return
+        self._unanswered_since = self._unanswered_since if self._unanswered else asked
+        self._unanswered += 1
+        if self._unanswered >= MAX_UNANSWERED:
+            self._unanswered = 0
+            reason = f"no answer, and none to {MAX_UNANSWERED} requests for its health"
+            for flight in self._flights:
+                if flight.sent <= self._unanswered_since:
+                    flight.cancel(reason, is_gone=True)

@@ -1,0 +1,40 @@
+"""What one process has to do with one endpoint, as its heartbeats report it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Traffic(NamedTuple):
+    """A snapshot. Heartbeats store it as a list, of which earlier versions wrote the first two entries."""
+
+    in_flight: int = 0
+    waiting: int = 0  #: requests that wait for a slot
+    window: float = 0.0  #: requests at once that the endpoint is believed to serve well; 0: nothing is known
+    late: int = 0  #: requests in flight that are late
+    oldest_seconds: float = 0.0  #: since the oldest request in flight was sent
+    per_minute: int = 0  #: replies in the last minute
+    reply_seconds: float = 0.0  #: mean of the latest replies; 0: none yet
+
+    @classmethod
+    def sum(cls, parts: Iterable[Traffic]) -> Traffic:
+        """Of several processes."""
+        in_flight, waiting, windows, late, oldest, rates, seconds = zip(*parts, strict=True)
+        known = [value for value in seconds if value] or [0.0]
+        return cls(
+            sum(in_flight), sum(waiting), sum(windows), sum(late), max(oldest), sum(rates), sum(known) / len(known)
+        )
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether requests take longer than they should."""
+        return self.late > 0
+
+    def describe(self) -> str:
+        """In words, for a person who waits."""
+        if not self.late:
+            return f"{self.in_flight:,} in flight, window {self.window:.0f}, {self.per_minute:,} replies a minute"
+        span = round(self.oldest_seconds)
+        answered = round(self.per_minute * span / 60)
+        return f"late: {self.late:,} in flight, about {answered:,} answered in {span:,} s"
