@@ -29,9 +29,13 @@ def head() -> str:
 def current(database: Database) -> str | None:
     """The revision the database is at; None when it has no tables yet."""
     with database.engine.connect() as connection:
-        if not inspect(connection).has_table("alembic_version"):
-            return None
-        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        return _read_revision(connection)
+
+
+def _read_revision(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
 def upgrade(database: Database, revision: str = "head") -> None:
@@ -60,7 +64,8 @@ def _migrating(database: Database) -> Iterator[Config]:
         if not database.is_sqlite:  # there the transaction itself has taken the one write lock
             # Before the version is looked at: a second process finds everything done.
             connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
-            check_may_create(connection)
+            if _read_revision(connection) != head():  # a role that only works on jobs needs no such right
+                check_may_create(connection)
         config.attributes["connection"] = connection
         yield config
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
@@ -57,6 +58,20 @@ def test_a_role_that_may_not_create_tables(postgres_server):
         postgres_server.execute(f"DROP ROLE {role}")
     assert f"The role '{role}' has no right to create tables in the schema 'public'" in message
     assert f"GRANT CREATE ON SCHEMA public TO {role}" in message and "secret" not in message
+
+
+def test_a_database_that_is_up_to_date_needs_no_right_to_create_tables(postgres_server, postgres_url):
+    role = f"worker_{worker_number()}"
+    name = make_url(postgres_url).database
+    postgres_server.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'secret'")
+    with psycopg.connect(postgres_server.uri.replace("/postgres?", f"/{name}?"), autocommit=True) as connection:
+        connection.execute(f"GRANT SELECT, UPDATE, INSERT, DELETE ON ALL TABLES IN SCHEMA public TO {role}")
+    database = open_database(make_url(postgres_url).set(username=role, password="secret").render_as_string(False))
+    upgrade(database)
+    database.close()
+    with psycopg.connect(postgres_server.uri.replace("/postgres?", f"/{name}?"), autocommit=True) as connection:
+        connection.execute(f"DROP OWNED BY {role}")
+    postgres_server.execute(f"DROP ROLE {role}")
 
 
 def test_a_connection_that_loses_its_settings(postgres_url, monkeypatch):
