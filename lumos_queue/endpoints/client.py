@@ -310,11 +310,6 @@ class Client:
         values = {key: [one.get(key) for one in known] for one in known for key in one}
         return {key: each[0] if each == each[:1] * len(each) else each for key, each in values.items()}
 
-    @property
-    def late(self) -> int:
-        """Number of requests in flight that are late."""
-        return sum(replica.flights.late for replica in self.replicas.all)
-
     async def close(self) -> None:
         for replica in self.replicas.all:
             replica.flights.close()

@@ -73,11 +73,6 @@ class Flights:
         """Number of requests that are late."""
         return sum(flight.late for flight in list(self._flights))
 
-    @property
-    def prompt(self) -> int:
-        """Number of requests in flight that are not late."""
-        return len(self._flights) - self.late
-
     def age(self, now: float) -> float:
         """Seconds since the oldest request was sent; 0 when none is in flight. For any thread, as `late`."""
         flights = list(self._flights)

@@ -34,11 +34,6 @@ class ServerEndpoint(ABC):
     async def _describe(self, http: Http) -> dict[str, Any]:
         """What one replica says it is. Raises InfrastructureError, EndpointRefused and SpecError."""
 
-    @property
-    def late(self) -> int:
-        """Number of requests in flight that are late."""
-        return self._client.late
-
     async def identity(self) -> dict[str, Any]:
         return await self._client.identity(self._describe)
 

@@ -26,11 +26,6 @@ class Traffic(NamedTuple):
             sum(in_flight), sum(waiting), sum(windows), sum(late), max(oldest), sum(rates), sum(known) / len(known)
         )
 
-    @property
-    def is_slow(self) -> bool:
-        """Whether requests take longer than they should."""
-        return self.late > 0
-
     def describe(self) -> str:
         """In words, for a person who waits."""
         if not self.late:

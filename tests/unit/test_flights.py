@@ -44,7 +44,7 @@ def test_late_requests_are_sent_once_and_their_replies_count():
 def test_any_answer_to_a_request_for_its_health_means_that_a_server_is_alive(status):
     async def work(endpoint):
         asking = asyncio.create_task(endpoint.generate("p", GREEDY, 0))
-        await loop_until(lambda: endpoint.late == 1, "the request is late")
+        await loop_until(lambda: endpoint.admission.report().late == 1, "the request is late")
         await asyncio.sleep(1.0)  # longer than three requests for the health take
         assert not asking.done()
         asking.cancel()
