@@ -6,9 +6,9 @@ A server that aborts a request sends what it has so far, with a 200. Taken as a 
 from __future__ import annotations
 
 from lumos_queue.endpoints.http import Malformed
+from lumos_queue.endpoints.replies import abbreviate
 from lumos_queue.errors import EpisodeError
 from lumos_queue.records import Ending
-from lumos_queue.util.sanitize import storable
 
 #: Of OpenAI's protocol and text-generation-inference: the model or a stop string ended it, or the limit of tokens.
 OWN_ENDS = frozenset(("stop", "length", "eos_token", "stop_sequence", "tool_calls", "function_call", "max_tokens"))
@@ -31,9 +31,9 @@ class FinishReasons:
         Raises Malformed, so that the request is sent again, when the server ended it, or for a reason that nobody
         knows and that comes for the first time. Raises EpisodeError('no_answer', …) when the reply was withheld.
         """
-        if value is None or value == "" or value in OWN_ENDS:
-            return value in LIMITS
-        reason = storable(str(value)[:40])[0]
+        reason = "" if value is None else abbreviate(value)  # a server may send anything
+        if not reason or reason in OWN_ENDS:
+            return reason in LIMITS
         if reason == WITHHELD:
             raise EpisodeError(Ending.NO_ANSWER, f"the server has withheld the reply (finish_reason '{reason}')")
         known = reason in self._unknown

@@ -65,7 +65,7 @@ def count(value: object, name: str, notes: list[str]) -> int:
     taken = _nearest(value)
     if taken is None or not 0 <= taken <= MAX_COUNT:
         wrong, taken = value, max(0, min(taken or 0, MAX_COUNT))
-        notes.append(f"{name} {_abbreviate(wrong)} clamped to {taken}")
+        notes.append(f"{name} {abbreviate(wrong)} clamped to {taken}")
     return int(taken)
 
 
@@ -78,7 +78,7 @@ def _nearest(value: object) -> float | None:
     return value
 
 
-def _abbreviate(value: object) -> str:
+def abbreviate(value: object) -> str:
     """The value in at most 40 characters."""
     if type(value) is int and value.bit_length() > 128:  # Python refuses to write thousands of digits
         return f"of {value.bit_length()} bits"

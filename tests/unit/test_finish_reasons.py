@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.finish_reasons import FinishReasons
+from lumos_queue.endpoints.http import Malformed
 from lumos_queue.errors import EpisodeError, InfrastructureError
 from lumos_queue.records import FinishReason
 from tests.fake_endpoint import FakeEndpoint
@@ -47,6 +49,14 @@ def test_a_reason_that_nobody_knows_is_accepted_when_it_comes_again(scheme):
         reply = reply_to(server, scheme)
         assert server.count == 2
     assert (reply.text, reply.retries, reply.note) == ("seventy", 1, "finish_reason 'repetition'")
+
+
+@pytest.mark.parametrize("value", [[], {"reason": "stop"}, 7, True, float("nan"), "x" * 10**6, 10**5000])
+def test_a_reason_that_is_no_text_is_an_unknown_one(value):
+    reasons, notes = FinishReasons(), []
+    with pytest.raises(Malformed, match="the reply has ended with finish_reason"):
+        reasons.read(value, notes)
+    assert reasons.read(value, notes) is False and len(notes) == 1 and len(notes[0]) < 80
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
