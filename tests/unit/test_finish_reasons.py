@@ -51,7 +51,7 @@ def test_a_reason_that_nobody_knows_is_accepted_when_it_comes_again(scheme):
     assert (reply.text, reply.retries, reply.note) == ("seventy", 1, "finish_reason 'repetition'")
 
 
-@pytest.mark.parametrize("value", [[], {"reason": "stop"}, 7, True, float("nan"), "x" * 10**6, 10**5000])
+@pytest.mark.parametrize("value", [[], {"reason": "stop"}, 7, True, float("nan"), "x" * 10**6, 10**5000], ids=range(7))
 def test_a_reason_that_is_no_text_is_an_unknown_one(value):
     reasons, notes = FinishReasons(), []
     with pytest.raises(Malformed, match="the reply has ended with finish_reason"):
