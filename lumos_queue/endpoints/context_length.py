@@ -21,18 +21,18 @@ MAX_CHARACTERS = 2_000  #: of its message
 
 #: `error.code` of OpenAI, `error.type` of llama.cpp.
 CODES = ("context_length_exceeded", "exceed_context_size_error")
-#: What is too long.
+#: Words for the context or the length of the prompt.
 _LENGTH = re.compile(
     r"context|max(imum)?[ _](model|seq(uence)?|input)[ _]len|model('s)? (maximum )?length|n_ctx"
     r"|(prompt|inputs?|messages|sequence)\b[^.]{0,80}\b(tokens?|length|long)|tokens? (count|limit)|number of tokens"
 )
-#: That it is.
+#: Words that say that it is exceeded.
 _EXCEEDED = re.compile(
     r"exceed|(long|larg|great)er than|too (long|large|many)|more than|at most|maximum|overflow|(does|do)( not|n't) fit"
     r"|must be (<=|less|smaller|at most)|must have less than|reduce the length|tokens? > "
 )
-#: What else is said in such words.
-_OTHER = re.compile(
+#: Words of limits that have nothing to do with the length of the prompt.
+_OTHER_LIMIT = re.compile(
     r"rate.?limit|per (second|minute|min|hour|day)\b|\b[tr]p[md]\b|quota|credit|billing|memory|cuda|kv.?cache"
     r"|deadline|cancel|time.?out"
 )
@@ -64,4 +64,4 @@ def is_context_full(status: int, body: bytes) -> bool:
 
 
 def _says_too_long(message: str) -> bool:
-    return bool(_LENGTH.search(message) and _EXCEEDED.search(message)) and not _OTHER.search(message)
+    return bool(_LENGTH.search(message) and _EXCEEDED.search(message)) and not _OTHER_LIMIT.search(message)

@@ -3,7 +3,7 @@
 A request is late when it takes longer than `LUMOS_REQUEST_SECONDS`. To send it again would make a slow server slower,
 and would throw away what it has computed. So a late request is cancelled only
 
-- when the server seems to be gone: three requests for its health in a row got no answer, on connections of their own.
+- when the server seems to be gone: three requests for its health in a row, on separate connections, got no answer.
   Any answer of HTTP counts, also 503;
 - when it was overtaken: as many requests that were sent later as the window has slots were answered, and it has taken
   four times as long as the slowest of them. Servers and proxies do lose requests;

@@ -41,7 +41,7 @@ class OpenWork:
 def read_loads(connection: Connection, urls: Iterable[str], sessions: Sequence[Any], settings: Settings) -> list[Load]:
     """Of these endpoints, each once. `sessions`: the workers alive, rows of `live_sessions`."""
     caps = {cap.url: cap.requests for cap in list_caps(connection)}
-    calls = traffic_of(one for one in sessions if not is_silent(one, settings))
+    calls = traffic_of(session for session in sessions if not is_silent(session, settings))
     asked = (url for url in dict.fromkeys(urls) if not url.startswith(IN_PROCESS))
     return [Load(url, calls.get(url, Traffic()), caps.get(url)) for url in asked]
 

@@ -27,7 +27,9 @@ def refusal(url: str) -> str:
     message = str(caught.value)
     assert "\n" not in message
     (checked,) = [
-        one for one in examine(Settings(database_url=url.replace("+psycopg", "")), []) if one.what == "database"
+        finding
+        for finding in examine(Settings(database_url=url.replace("+psycopg", "")), [])
+        if finding.what == "database"
     ]
     assert checked.fine is False and message in checked.found
     return message

@@ -167,6 +167,6 @@ def test_mutmut_runs_one_module_of_the_project(tmp_path):
     names = list_mutants(module, tmp_path / "one")
     run_mutants(names, tmp_path / "one", 1)
     found = read_mutants(module, names, tmp_path / "one")
-    (mutant,) = [one for one in found if one.change.after == 'return b"XX%d:%bXX" % (len(data), data)']
+    (mutant,) = [tested for tested in found if tested.change.after == 'return b"XX%d:%bXX" % (len(data), data)']
     assert (mutant.change.function, mutant.outcome) == ("_with_length", KILLED)
     assert Path(module).read_text().splitlines()[mutant.line - 1].strip() == mutant.change.before
