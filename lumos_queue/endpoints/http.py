@@ -32,6 +32,7 @@ CONNECT_SECONDS = 10.0
 PROBE_SECONDS = 10.0  #: for questions about the server itself
 REPLY_BYTES = 8 * 2**20  #: a longer reply is refused, whatever was asked for
 PROBE_BYTES = 4 * 2**20  #: for what a server says about itself: lists of models are long
+HEALTH_BYTES = 64 * 2**10  #: for an answer about its health, of which only the arrival is of interest
 
 T = TypeVar("T")
 
@@ -138,14 +139,14 @@ class Http:
         """What a server says about a failure goes into messages, and some servers repeat the request's headers."""
         return body.replace(self._key.text.encode(), b"[the key]") if self._key else body
 
-    async def fetch(self, path: str) -> HttpReply:
-        """GET `path`: the reply, whatever its status; without a body when that is too long. One try.
+    async def fetch(self, path: str, max_bytes: int = PROBE_BYTES) -> HttpReply:
+        """GET `path`: the reply, whatever its status; without a body when that is longer than `max_bytes`. One try.
 
         Raises InfrastructureError when nothing answers.
         """
         url = self.base + path
         try:
-            return await self._connections.request("GET", path, b"", min(PROBE_SECONDS, self._seconds))
+            return await self._connections.request("GET", path, b"", min(PROBE_SECONDS, self._seconds), max_bytes)
         except TooLong as error:
             return HttpReply(error.status, "", {}, b"")
         except ForbiddenHost as error:
@@ -157,7 +158,7 @@ class Http:
     async def is_alive(self) -> bool:
         """Whether the server answers a request for its health, with whatever status."""
         try:
-            await self.fetch("/health")
+            await self.fetch("/health", HEALTH_BYTES)
         except InfrastructureError:
             return False
         return True

@@ -59,6 +59,7 @@ class Up:
             "PYTHONPATH": str(ROOT),
             "LUMOS_HOME": "home",
             "FLOWER_PORT": str(free_port()),
+            "LUMOS_WEB_PORT": str(free_port()),  # the usual port may be of another test's explorer
             **variables,
         }
         command = COMMAND if procfile is None else (sys.executable, "-c", UP, str(procfile))
