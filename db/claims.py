@@ -54,6 +54,7 @@ class Claimed:
     ordinal: int
     claim: int
     batch: int  #: 0, or a suspect: it may only run with so many items in all
+    failures: int  #: rounds of tries that have failed
     sample: int
     task: Task | None
     attempt: int
@@ -77,6 +78,8 @@ NO_CLAIM = ClaimRequest(0)
 def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimRequest) -> list[Claimed]:
     """Claim items of the holder's job.
 
+    Those that have failed come after the others, when they are due.
+
     Suspects, which a dead process held, never run beside other items: a process that works on `busy` items claims
     more of their kind, and an idle one suspects only when nothing else is due. So a job whose processes keep dying
     gets its other items done first.
@@ -88,6 +91,7 @@ def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimReque
         rows = _claim(connection, holder, request.items, after=request.after)
         if not rows and request.after >= 0:
             rows = _claim(connection, holder, request.items)
+        rows = rows or _claim(connection, holder, request.items, failed=True)
     if not rows and (request.suspects or not request.busy):
         rows = _claim_suspects(connection, holder, request)
     if not rows:
@@ -104,6 +108,7 @@ def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimReque
             row.ordinal,
             row.claim,
             row.batch,
+            row.failures,
             row.sample,
             tasks.get(row.task),
             *attempts.get(row.id, (1, holder.code_version)),
@@ -120,11 +125,11 @@ def its_turn() -> ColumnElement[bool]:
 
 
 @cache
-def _claim_statement(dialect: str, ordered: bool) -> TextClause:
+def _claim_statement(dialect: str, ordered: bool, failed: bool) -> TextClause:
     """In SQL, because PostgreSQL would evaluate a plain IN (SELECT … SKIP LOCKED) more than once, with other rows."""
     due = (
         f"SELECT i.id FROM item AS i WHERE i.job = :job AND i.state = '{ItemState.OWED}' AND i.batch = :batch "
-        f"AND i.ordinal > :after AND i.not_before_at <= {clock(dialect)} "
+        f"AND i.ordinal > :after AND i.failures {'>' if failed else '='} 0 AND i.not_before_at <= {clock(dialect)} "
     )
     if ordered:
         due += (
@@ -135,22 +140,28 @@ def _claim_statement(dialect: str, ordered: bool) -> TextClause:
     chosen = f"= ANY(ARRAY({due} FOR UPDATE SKIP LOCKED))" if dialect == "postgresql" else f"IN ({due})"
     return text(
         f"UPDATE item SET state = '{ItemState.CLAIMED}', claim = claim + 1, session = :session WHERE id {chosen} "
-        "RETURNING id, ordinal, claim, batch, sample, task"
+        "RETURNING id, ordinal, claim, batch, failures, sample, task"
     )
 
 
-def _claim(connection: Connection, holder: LeaseHolder, items: int, *, batch: int = 0, after: int = -1) -> list[Row]:
+def _claim(
+    connection: Connection, holder: LeaseHolder, items: int, *, batch: int = 0, after: int = -1, failed: bool = False
+) -> list[Row]:
     job = holder.job
     wanted = 1 if job.ordered else items
     values = {"job": job.id, "batch": batch, "after": after, "session": holder.session, "items": wanted}
-    return list(connection.execute(_claim_statement(connection.dialect.name, bool(job.ordered)), values))
+    statement = _claim_statement(connection.dialect.name, bool(job.ordered), failed)
+    return list(connection.execute(statement, values))
 
 
 def _claim_suspects(connection: Connection, holder: LeaseHolder, request: ClaimRequest) -> list[Any]:
     """Suspects whose batch is not full, those of one batch size at a time, from the largest down."""
     values = {"job": holder.job.id, "busy": request.busy}
     batch = connection.execute(_LARGEST_BATCH, values).scalar()
-    return _claim(connection, holder, min(request.items, batch - request.busy), batch=batch) if batch else []
+    if not batch:
+        return []
+    items = min(request.items, batch - request.busy)
+    return _claim(connection, holder, items, batch=batch) or _claim(connection, holder, items, batch=batch, failed=True)
 
 
 def _open_episodes(connection: Connection, holder: LeaseHolder, first: list[Row]) -> None:

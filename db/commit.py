@@ -76,6 +76,7 @@ class GivenBack:
     problem: str = ""  #: empty: nothing failed
     wait_seconds: float = 0.0  #: before it is due again
     awaits: bool = False  #: whether a person has to answer first
+    failed: bool = False  #: whether a server failed all its tries while it answered others
     stop: JobStop | None = None  #: whether its job must not go on, and why
 
 
@@ -247,7 +248,9 @@ def _give_back(connection: Connection, back: GivenBack) -> None:
         if is_unanswered(connection, back.item):
             changes["state"] = ItemState.AWAITING
     if back.problem:
-        changes |= {"problem": back.problem, "failures": Item.failures + 1}
+        changes["problem"] = back.problem
+    if back.failed:
+        changes["failures"] = Item.failures + 1
     if back.problem or back.wait_seconds:
         changes["not_before_at"] = now() + back.wait_seconds
     connection.execute(update(Item).where(Item.id == back.item, Item.state == ItemState.CLAIMED).values(**changes))

@@ -52,7 +52,7 @@ def take_back(connection: Connection, job: str, only: Sequence[int] | None = Non
         which = and_(which, Item.id.op("IN")(numbers(literal(json.dumps(only)))))
     add_counted(connection, 0, which, sign=-1)
     owed = connection.execute(
-        update(Item).where(which).values(state=ItemState.OWED, not_before_at=0.0, deaths=0, problem="")
+        update(Item).where(which).values(state=ItemState.OWED, not_before_at=0.0, deaths=0, failures=0, problem="")
     ).rowcount
     if not owed:
         return 0

@@ -11,6 +11,7 @@ class FailureClass(StrEnum):
     """Kinds of failures beside models and tasks. Each has another remedy."""
 
     REFUSED = "refused"  #: a model server kept refusing this request and answered others (endpoints/evidence.py)
+    FAILED = "failed"  #: a model server failed every try of this request and answered others
     UNFIT = "unfit"  #: the endpoint of a role cannot do what is asked, or there is none: images, candidates, beams
     SCRIPT = "script"  #: a script of replies (scripted:FILE) has none for the prompt
     IMAGE = "image"  #: the database has an image no more that the task or a step names
@@ -28,6 +29,7 @@ _PATTERNS = (
     (FailureClass.UNFIT, r"no endpoint for the role |images belong to a turn "),
     (FailureClass.UNFIT, r"\S+ (?:gives no candidates with log-probabilities|takes no images): "),
     (FailureClass.REFUSED, r"\S*[^\s:] answered \d{3}\b"),
+    (FailureClass.FAILED, r"failed \d+ times while the server answered others; "),
     (FailureClass.FAULT, r"[A-Za-z_][A-Za-z0-9_]*: "),
 )
 _KNOWN = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)

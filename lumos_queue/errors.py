@@ -10,6 +10,7 @@ LumosError
 └── InfrastructureError   the worker: the item is owed again
     ├── EndpointDown      the worker: the job waits, and no item is charged
     │   └── EndpointRefused   a SpecError too: the same, and one line for a person who asks
+    ├── RowFailed         the worker: the item is tried again after the others, and ends when it fails each time
     ├── Undecided         the worker: the item is owed again in a while, and not charged
     ├── Unanswered        the worker: the item waits for a person, and is not charged
     └── AwaitsJob         the worker: the job waits for another one, and no item is charged
@@ -136,6 +137,10 @@ class EndpointDown(InfrastructureError):
 
 class EndpointRefused(SpecError, EndpointDown):
     """Raised when an endpoint that is asked who it is answers with a status other than 2xx."""
+
+
+class RowFailed(InfrastructureError):
+    """Raised when a server fails each try of a request while it answers others."""
 
 
 class NotSent(InfrastructureError):

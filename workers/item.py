@@ -13,13 +13,15 @@ from db.models import Attempt
 from db.states import JobState
 from db.stops import JobStop
 from lumos_queue.episode import Diverged
-from lumos_queue.errors import InfrastructureError, NeedsAttention, PluginFault, SpecError
+from lumos_queue.errors import InfrastructureError, NeedsAttention, PluginFault, RowFailed, SpecError
 from lumos_queue.jobs.base import ItemResult, Job, Work
 from lumos_queue.records import Ending, Outcome
 from lumos_queue.util.failures import tell_failure
 from lumos_queue.util.sanitize import storable
 
 log = logging.getLogger(__name__)
+ROUND_SECONDS = (5.0, 10.0, 30.0, 60.0)  #: between two rounds of tries of an item that a server fails
+MAX_ROUNDS = len(ROUND_SECONDS) + 1  #: after which the item ends
 MAX_CLAIMS = 3  #: of an item without a task that meets a fault of ours each time; then its job has failed
 
 
@@ -50,6 +52,11 @@ class ItemRunner:
                 journal = self._journal(item, item.attempt + 1, self._code_version)
                 self._buffer.add(Attempt, (item.id, journal.attempt, self._code_version))
                 result = await self._do(item, journal)
+        except RowFailed as error:
+            if item.task is None or item.failures + 1 < MAX_ROUNDS:
+                raise RowFailed(str(error), ROUND_SECONDS[min(item.failures, MAX_ROUNDS - 2)]) from None
+            problem = f"failed {MAX_ROUNDS} times while the server answered others; the last: {error}"
+            result = ItemResult(Outcome(None, Ending.INFRA_ERROR, storable(problem)[0]))
         except InfrastructureError:
             raise
         except Exception as error:

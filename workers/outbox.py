@@ -31,8 +31,10 @@ class Outbox:
     def finish(self, done: Finished) -> None:
         self._finished.append(done)
 
-    def give_back(self, item: int, problem: str = "", wait_seconds: float = 0.0, awaits: bool = False) -> None:
-        self._given_back.append(GivenBack(item, storable(problem)[0], wait_seconds, awaits))
+    def give_back(
+        self, item: int, problem: str = "", wait_seconds: float = 0.0, awaits: bool = False, failed: bool = False
+    ) -> None:
+        self._given_back.append(GivenBack(item, storable(problem)[0], wait_seconds, awaits, failed))
 
     def stop_job(self, item: int, stop: JobStop) -> None:
         """Give back the item, whose job must not go on."""

@@ -25,6 +25,7 @@ from lumos_queue.errors import (
     InfrastructureError,
     NeedsAttention,
     NotSent,
+    RowFailed,
     SpecError,
     Unanswered,
     Undecided,
@@ -74,11 +75,6 @@ class Slice:
         self._stopped = False  # whether an item has stopped the job, or the slice
         self._after = -1  # ordinal of the item claimed last
 
-    @property
-    def finished(self) -> int:
-        """Items this slice brought to an end."""
-        return self.result.finished
-
     async def run(self) -> None:
         """Work until nothing is due, the slice should end, the job is stopped or this process is declared dead."""
         try:
@@ -95,23 +91,24 @@ class Slice:
         pace = LookAhead()
         while not self._session.lost:
             state = self._session.states.get(self._row.id)
-            if self.down or self._stopped or state in STOPPED:
+            if self._stopped or state in STOPPED:
                 self.result.why = f"the job is {state}" if state in STOPPED else "an item stopped the job"
                 return
             if signal := self._should_end():
                 self.result.why = getattr(self._should_end, "reason", "") or "the process was told to end"
-                if signal >= StopSignal.ABORT:
-                    return
+            if signal >= StopSignal.ABORT:
+                return
+            if ends := bool(signal or self.down):  # what is in flight may end
                 self._give_back_waiting()
             pace = pace.observe(self.result.finished)
             busy, alone = len(self._running) + len(self._ready), bool(self._suspects)
-            wanted = 0 if signal else pace.items_to_claim(self._places(), busy, time.monotonic(), ahead=not alone)
+            wanted = 0 if ends else pace.items_to_claim(self._places(), busy, time.monotonic(), ahead=not alone)
             claimed = await self._commit(ClaimRequest(wanted, busy, alone, self._after))
             self._take_on(claimed)
             if len(claimed) < wanted:
                 pace = pace.wait_until(time.monotonic() + IDLE_SECONDS)
             if not self._running and self._outbox.is_empty:
-                if self._undecided:  # no other item is left to tell whether it was the server or the request
+                if self._undecided and not self.down:  # no other item is left to tell whose fault it was
                     self.down = EndpointDown(str(self._undecided), status=self._undecided.status)
                 return
             await self._outbox.steps.gather(self._settings.flush_seconds)
@@ -179,8 +176,8 @@ class Slice:
             return
         except InfrastructureError as error:
             self.result.failed += 1
-            # In a while, if the server does not say when: longer each time the item was claimed, up to a minute.
-            self._outbox.give_back(item.id, str(error), error.retry_after or min(60.0, 2.0 ** min(item.claim, 6)))
+            wait = error.retry_after or min(60.0, 2.0 ** min(item.claim, 6))  # longer with each claim
+            self._outbox.give_back(item.id, str(error), wait, failed=isinstance(error, RowFailed))
             return
         except (SpecError, NeedsAttention) as error:
             self._stop_job(item, JobState.FAILED if isinstance(error, SpecError) else JobState.PAUSED, error)

@@ -130,7 +130,7 @@ class Item(Base, table=True):
     claim: Mapped[int] = Field(default=0)  # goes up with every claim; a write with an older number is refused
     session: Mapped[int | None] = Field(default=None, sa_column=Column(Key, nullable=True))
     not_before_at: Mapped[float] = instant(nullable=False)
-    failures: Mapped[int] = Field(default=0)  # infrastructure failures so far
+    failures: Mapped[int] = Field(default=0)  # rounds of tries in which a server failed it and answered others
     deaths: Mapped[int] = Field(default=0)  # processes that died while it was all they held
     batch: Mapped[int] = Field(default=0)  # 0, or a suspect: how many items at most may run where it runs
     problem: Mapped[str] = long_text()  # the latest failure, in words

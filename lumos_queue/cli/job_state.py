@@ -116,8 +116,8 @@ def resume(
         str,
         typer.Option(
             metavar="CLASS",
-            help="Run only those again that a failure of this class ended: refused, unfit, script, image, database, "
-            "fault, died or other (docs/again.md). The report counts them.",
+            help="Run only those again that a failure of this class ended: refused, failed, unfit, script, image, "
+            "database, fault, died or other (docs/again.md). The report counts them.",
         ),
     ] = "",
     accept_plugin: Annotated[

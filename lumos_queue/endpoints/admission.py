@@ -14,7 +14,7 @@ from lumos_queue.endpoints.pace import pace_of
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import EndpointDown, InfrastructureError, NotSent
 
-MAX_FAILURES = 10  #: in a row, with no success at any replica in between, open the breaker
+MAX_FAILURES = 10  #: in a row, with no success at any replica in between: it is looked at whether the server is down
 MAX_PAUSE_SECONDS = 30.0  #: the longest Retry-After for which requests are kept waiting
 
 
@@ -155,9 +155,13 @@ class AdmissionControl:
             _raise_in(self._queue, lambda: EndpointDown(message, status=status))
             _raise_in(self._sleepers, lambda: EndpointDown(message, status=status))
 
-    def note_success(self, sent: float, now: float) -> None:
-        """A replica has served a request that was sent at `sent`."""
+    def note_answer(self, now: float) -> None:
+        """A replica has served a request."""
         self._failures, self._failing, self._several, self._succeeded_at = 0, 0.0, False, now
+
+    def note_success(self, sent: float, now: float) -> None:
+        """A replica has served a request of an episode, which was sent at `sent`."""
+        self.note_answer(now)
         if self.pace.note_reply(sent, now):
             self._admit()
 
@@ -172,8 +176,8 @@ class AdmissionControl:
     def note_failure(self, failure: TryFailed, sent: float, began: float, last_try: bool) -> None:
         """A try has failed other than by 429. Its request was first tried at `began`, which tells it from others.
 
-        A server that answers one request with failures may be well for others; one that fails several, or cannot be
-        reached, is not. And all that was in flight when a server restarts breaks at once: that is one failure.
+        A server that cannot be reached is down. Of other failures evidence.py tells whose fault they are. And all that
+        was in flight when a server restarts breaks at once: that is one failure.
         """
         if self._failures and failure.cause == "broken" and sent < self._failing_since:
             return
@@ -183,9 +187,16 @@ class AdmissionControl:
         self._several = self._several or self._failing not in (0.0, began)
         self._failing = began
         many = self._failures >= MAX_FAILURES or (last_try and began > self._succeeded_at)
-        if many and (self._several or failure.cause == "unreachable"):
+        if many and failure.cause == "unreachable":
             tries = f"{self._failures} tries in a row" if self._failures > 1 else "the only try"
             self.open_breaker(f"{self.url} is down, {tries} failed; the last: {failure}", failure.status)
+            for flights in self.flights:
+                flights.cancel("the server cannot be reached")
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether so many tries, of several requests, have failed in a row that the server may be down."""
+        return self._several and self._failures >= MAX_FAILURES
 
     def _has_slot(self) -> bool:
         limit = self._limit if self.share is None else min(self._limit, self.share)

@@ -13,18 +13,16 @@ import orjson
 
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import EndpointSettings
-from lumos_queue.endpoints.flights import Flight, Flights
+from lumos_queue.endpoints.flights import Flights
 from lumos_queue.endpoints.http import REPLY_BYTES, Http, RequestRefused, TryFailed
+from lumos_queue.endpoints.judging import Judge
 from lumos_queue.endpoints.replicas import Replica, Replicas
-from lumos_queue.errors import EndpointRefused, EpisodeError, InfrastructureError, SpecError, Undecided
+from lumos_queue.errors import EndpointRefused, EpisodeError, InfrastructureError, RowFailed, SpecError
 from lumos_queue.records import Ending
 
 MAX_BACKOFF_SECONDS = 30.0  #: between two tries; if a server asks for more, its request fails and is owed again
-LOOK_SECONDS = 0.05  #: how often a refused request looks for evidence
-GRACE_SECONDS = 1.5  #: when no other item has asked for so long, a control has to give the evidence
 NO_WAIT = 1e-4  #: seconds: less is no waiting, but what it takes to see that there is a slot; stored as 0
 SPARE = 1.25  #: requests for each slot that a server states
-CONTROL = "control"  #: stands for an item in the evidence of such a request
 
 T = TypeVar("T")
 
@@ -53,17 +51,17 @@ class Client:
         servers: Iterable[Http],
         settings: EndpointSettings,
         first_backoff: float,
-        control: Callable[[], Mapping[str, Any]],
+        make_control: Callable[[], Mapping[str, Any]],
+        read_control: Callable[[dict[str, Any], Mapping[str, str]], object],
     ):
-        """`control`: the body of a request that any server of this protocol takes, of one token."""
-        self._control, self._controlling = control, asyncio.Lock()
-        self._control_failed_at = float("-inf")
+        """`make_control`: the body of a request that any server of this protocol takes, of one token. `read_control`
+        raises Malformed when its reply has no text.
+        """
         self.admission = AdmissionControl(url, settings.concurrency)
         self._slots: dict[Http, int] = {}  # that servers state
         self.replicas = Replicas(self._make_replica(server, settings) for server in servers)
+        self._judge = Judge(url, self.admission, self.replicas, make_control, read_control)
         self._retries = settings.request_retries
-        self._request_seconds = settings.request_seconds
-        self._asking = 0  #: requests under way, other than those that wait for evidence
         self._first_backoff = first_backoff  #: seconds before the second try, doubled each time
 
     def _make_replica(self, server: Http, settings: EndpointSettings) -> Replica:
@@ -88,34 +86,22 @@ class Client:
     ) -> TimedReply[T]:
         """POST `body` to a replica. A failed try is followed at once by one at another replica, if one is healthy.
 
-        Raises EndpointDown when the endpoint as a whole has failed too often or refuses all requests,
-        InfrastructureError when the tries of this request are used up, ContextFull when the prompt is too long, and
-        when it is refused otherwise (evidence.py) EpisodeError if that is its own fault, Undecided if nothing tells.
+        Raises EndpointDown when the endpoint cannot be reached, or fails or refuses all requests, InfrastructureError
+        when the tries of this request are used up, ContextFull when the prompt is too long, and, of a request that the
+        server answers otherwise, EpisodeError when it is refused and RowFailed when it fails through its own fault,
+        Undecided when nothing tells whose fault it is (evidence.py).
         """
-        self._asking += 1
-        try:
-            return await self._post(path, body, read, episode, max_bytes)
-        finally:
-            self._asking -= 1
-
-    async def _post(
-        self,
-        path: str,
-        body: Mapping[str, Any],
-        read: Callable[[dict[str, Any], Mapping[str, str]], T],
-        episode: str,
-        max_bytes: int,
-    ) -> TimedReply[T]:
         item: Hashable = episode or object()
         data = orjson.dumps(body)
         asked, first = time.perf_counter(), 0.0
-        tries, refusals, failure = 0, 0, None
+        tries, refusals, left, failure = 0, 0, self._retries, None
         while True:
             await self.admission.enter()
             try:
                 tried: list[Replica] = []
                 refused: dict[Replica, RequestRefused] = {}
-                while tries <= self._retries and (replica := self.replicas.choose(episode, tried)):
+                failed: dict[Replica, TryFailed] = {}
+                while left >= 0 and (replica := self.replicas.choose(episode, tried)):
                     sent = time.perf_counter()
                     first = first or sent
                     try:
@@ -131,18 +117,28 @@ class Client:
                     except TryFailed as error:
                         failure = error
                         tries += 1
-                        if not (failure.rejected or failure.is_late):
-                            self.admission.note_failure(failure, sent, first, last_try=tries > self._retries)
+                        left = min(left - 1, 0) if error.is_late else left - 1  # one more at most if it has taken long
+                        if error.is_answered or error.is_late:
+                            failed[replica] = error
+                            replica.evidence.note_failure(item, time.perf_counter())
+                        if not (error.rejected or error.is_late):
+                            self.admission.note_failure(error, sent, first, last_try=left < 0)
                     tried.append(replica)
                     self.admission.check_breaker()
             finally:
                 self.admission.leave()
             if refused:
-                await self._judge(item, path, refused)
+                self._raise_if_blamed(item, refused)
+                await self._judge.wait_for_evidence(item, path, refused)
+                self._raise_if_blamed(item, refused)
                 continue
             assert failure is not None, "there is a replica for a first try"
+            if failed and (left < 0 or self.admission.is_failing):
+                await self._judge.wait_for_evidence(item, path, failed)
+                if left < 0 and failure.retry_after is None:
+                    raise RowFailed(str(failure))
             wait = self._wait_after(failure, tries)
-            if tries > self._retries or wait > MAX_BACKOFF_SECONDS:
+            if left < 0 or wait > MAX_BACKOFF_SECONDS:
                 raise failure
             await self.admission.sleep(wait)
 
@@ -158,10 +154,9 @@ class Client:
     ) -> T:
         """One try at one replica, and what it teaches about the replica and the endpoint."""
         replica.begin()
-        flight = replica.flights.begin(sent)
         served = replica.evidence.is_serving_others(item)
         try:
-            value = await self._send(replica, flight, path, data, read, max_bytes)
+            value = await replica.send(path, data, read, max_bytes)
         except TryFailed as error:
             now = time.perf_counter()
             if error.overloaded:
@@ -186,7 +181,6 @@ class Client:
             self.admission.note_success(sent, time.perf_counter())
             raise
         finally:
-            replica.flights.end(flight)
             replica.end()
         replica.flights.note_answer(sent, time.perf_counter())
         replica.note_success()
@@ -194,76 +188,12 @@ class Client:
         self.admission.note_success(sent, time.perf_counter())
         return value
 
-    @staticmethod
-    async def _send(
-        replica: Replica, flight: Flight, path: str, data: bytes, read: Callable[..., T], max_bytes: int
-    ) -> T:
-        """Raises what `Http.post` does, and TryFailed when the flight is cancelled."""
-        try:
-            async with flight.limit:
-                return await replica.http.post(path, data, read, max_bytes)
-        except TimeoutError:
-            cause = "unreachable" if flight.is_gone else "late"
-            raise TryFailed(f"{replica.http.base}{path}: {flight.reason}", cause=cause) from None
-
-    async def _judge(self, item: Hashable, path: str, refused: Mapping[Replica, RequestRefused]) -> None:
-        """Wait for evidence about a refusal; returns when the request may be tried again, raises as `post`."""
-        self._raise_if_blamed(item, refused)
-        began = asked = time.perf_counter()  # when another item last asked
-        self._asking -= 1
-        self.admission.suspended += 1
-        try:
-            while all(replica.evidence.is_open(item) for replica in refused):
-                await self.admission.sleep(LOOK_SECONDS)
-                now = time.perf_counter()
-                asked = now if self._asking else asked
-                # What was under way may take one time-out, what is sent after it another.
-                if now - began >= 2 * self._request_seconds + GRACE_SECONDS:
-                    self._give_up(item, refused, now)
-                if now - asked >= GRACE_SECONDS and not await self._passes_control(item, path, refused):
-                    self._give_up(item, refused, time.perf_counter())
-        finally:
-            self._asking += 1
-            self.admission.suspended -= 1
-        self._raise_if_blamed(item, refused)
-
-    async def _passes_control(self, item: Hashable, path: str, refused: Mapping[Replica, RequestRefused]) -> bool:
-        """Whether those that refuse the item answer a request of ours, when no other item asks."""
-        async with self._controlling:  # one control serves all that wait for it, whether it is answered or not
-            if time.perf_counter() - self._control_failed_at < GRACE_SECONDS:
-                return False
-            for replica in refused:
-                if not replica.evidence.is_open(item):
-                    continue
-                await self.admission.enter()
-                sent = time.perf_counter()
-                try:
-                    await replica.http.post(path, orjson.dumps(self._control()), lambda reply, _: reply)
-                except (TryFailed, RequestRefused, EpisodeError):
-                    self._control_failed_at = time.perf_counter()
-                    return False
-                finally:
-                    self.admission.leave()
-                replica.evidence.note_answer(CONTROL, sent)
-        return True
-
     def _raise_if_blamed(self, item: Hashable, refused: Mapping[Replica, RequestRefused]) -> None:
         """Raises EpisodeError when enough speaks against the item."""
         for replica, refusal in refused.items():
             if replica.evidence.blames(item, refusal.status):
                 replica.evidence.forget(item)
                 raise EpisodeError(Ending.INFRA_ERROR, str(refusal))
-
-    def _give_up(self, item: Hashable, refused: Mapping[Replica, RequestRefused], now: float) -> None:
-        """Raises Undecided, or EndpointDown when no other replica is left."""
-        for replica in refused:
-            if not replica.evidence.is_lone(item):
-                replica.avoid(now)
-        refusal = next(iter(refused.values()))
-        if all(replica.out for replica in self.replicas.all):
-            self.admission.open_breaker(refusal.outage, refusal.status)
-            self.admission.check_breaker()
-        raise Undecided(refusal.outage, refusal.status)
 
     def _wait_after(self, failure: TryFailed, tries: int) -> float:
         if failure.retry_after is not None and (pause := self.replicas.pause_seconds()):

@@ -1,4 +1,4 @@
-"""Whose fault is a refusal: the request's or the server's? One server's other answers tell.
+"""Whose fault is a refusal or a failure: the request's or the server's? One server's other answers tell.
 
 A refusal is a status that is neither 2xx nor worth another try as it is (statuses.py): 404 for a second while a proxy
 is set up anew, 401 while a key is exchanged, 400 for a wrong ?model=. A refusal alone does not say which (but for a
@@ -14,6 +14,12 @@ prompt that is too long: context_length.py). So
   counts like another item's. If it is answered, evidence goes on as above. If not, the item is given back uncharged; if
   others are refused as well, or the same item was refused again with no 2xx to any item in between, the server is left
   out, and probed later, like one that fails. When none is left, the job waits.
+
+A failure is an answer that promises another try: 5xx, 424, a 2xx with an error in place of the reply, what cannot be
+read, and a connection that breaks. It is tried again a few times at once. When all of these have failed the same
+evidence is waited for, and what was answered before does not matter. A row whose failure is its own fault is claimed
+again after the others (workers/item.py). The server is down when it cannot be reached, and when several rows and the
+control fail.
 
 Answers to the questions that a slice begins with (`identity`) are no evidence: a proxy may serve only those. What is
 known is kept as long as the client, for a slice. docs/decisions/0016.
@@ -67,6 +73,11 @@ class Evidence:
         refusals = self._refusals.setdefault(item, _Refusals())
         refusals.again = refusals.open
         refusals.at, refusals.before, refusals.open = now, before, True
+
+    def note_failure(self, item: Hashable, now: float) -> None:
+        """A try of `item` has failed. Several in a row speak against the server no more than one does."""
+        refusals = self._refusals.setdefault(item, _Refusals())
+        refusals.at, refusals.before, refusals.open = now, False, True
 
     def is_open(self, item: Hashable) -> bool:
         """Whether evidence about its latest refusal is still missing."""

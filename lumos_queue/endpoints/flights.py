@@ -73,6 +73,11 @@ class Flights:
         """Number of requests that are late."""
         return sum(flight.late for flight in list(self._flights))
 
+    @property
+    def is_answering(self) -> bool:
+        """Whether a request is in flight that is not late, so that its answer can be waited for."""
+        return any(not flight.late for flight in self._flights)
+
     def age(self, now: float) -> float:
         """Seconds since the oldest request was sent; 0 when none is in flight. For any thread, as `late`."""
         flights = list(self._flights)
@@ -89,6 +94,11 @@ class Flights:
     def end(self, flight: Flight) -> None:
         """The request is over, whatever came of it."""
         del self._flights[flight]
+
+    def cancel(self, reason: str) -> None:
+        """Cancel all: the server cannot be reached."""
+        for flight in self._flights:
+            flight.cancel(reason, is_gone=True)
 
     def note_answer(self, sent: float, now: float) -> None:
         """The server has answered a request."""

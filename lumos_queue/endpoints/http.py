@@ -69,6 +69,11 @@ class TryFailed(InfrastructureError):
         return self.cause == "late"
 
     @property
+    def is_answered(self) -> bool:
+        """The server was reached, and failed to serve this request."""
+        return self.cause == "broken" and not self.rejected
+
+    @property
     def overloaded(self) -> bool:
         """Fewer requests at once would help."""
         return self.status in (429, 503, 504, 524)

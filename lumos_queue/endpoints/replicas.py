@@ -9,16 +9,18 @@ A replica that fails several times in a row is left out; after a pause one reque
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import blake2b
+from typing import Any, TypeVar
 
 from lumos_queue.endpoints.evidence import Evidence
 from lumos_queue.endpoints.flights import Flights
-from lumos_queue.endpoints.http import Http
+from lumos_queue.endpoints.http import REPLY_BYTES, Http, TryFailed
 
 MAX_FAILURES = 3  #: in a row, and a replica is left out
 PAUSE_SECONDS = 1.0  #: before it is tried again, doubled each time that this fails
 MAX_PAUSE_SECONDS = 60.0
+T = TypeVar("T")
 BUSIER = 1.25  #: times the mean number in flight, plus one: more than that is clearly busier
 
 
@@ -61,6 +63,27 @@ class Replica:
         self.in_flight -= 1
         if not self.in_flight:
             self._probing = False  # a probe that was cancelled
+
+    async def send(
+        self,
+        path: str,
+        data: bytes,
+        read: Callable[[dict[str, Any], Mapping[str, str]], T],
+        max_bytes: int = REPLY_BYTES,
+    ) -> T:
+        """POST `data`: what `read` makes of the reply.
+
+        Raises what `Http.post` does, and TryFailed when the request is cancelled (flights.py).
+        """
+        flight = self.flights.begin(time.perf_counter())
+        try:
+            async with flight.limit:
+                return await self.http.post(path, data, read, max_bytes)
+        except TimeoutError:
+            cause = "unreachable" if flight.is_gone else "late"
+            raise TryFailed(f"{self.http.base}{path}: {flight.reason}", cause=cause) from None
+        finally:
+            self.flights.end(flight)
 
     def note_success(self) -> None:
         self._failures, self._pause, self._probing = 0, 0.0, False

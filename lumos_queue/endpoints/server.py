@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.endpoints.base import EndpointSettings
@@ -19,7 +20,7 @@ class ServerEndpoint(ABC):
         self.url = url
         self._model = model_name(url)
         servers = [self._connect(base, settings) for base in base_urls(url)]
-        self._client = Client(url, servers, settings, first_backoff, self._control)
+        self._client = Client(url, servers, settings, first_backoff, self._control, self._read)
         self.admission = self._client.admission
 
     def _connect(self, base: str, settings: EndpointSettings) -> Http:
@@ -29,6 +30,10 @@ class ServerEndpoint(ABC):
     @abstractmethod
     def _control(self) -> dict[str, Any]:
         """The body of a request that any server of this protocol takes, of one token."""
+
+    @abstractmethod
+    def _read(self, reply: dict[str, Any], headers: Mapping[str, str]) -> object:
+        """What a reply to such a request says. Raises Malformed when it has no text."""
 
     @abstractmethod
     async def _describe(self, http: Http) -> dict[str, Any]:

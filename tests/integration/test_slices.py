@@ -98,11 +98,11 @@ def test_an_item_that_failed_waits_longer_each_time_or_as_long_as_the_server_ask
         raise InfrastructureError("said \0 so", 50.0 if work.ordinal == 3 else None)
 
     part = run(database, job, Doing(fails))
-    assert part.finished == 0 and part.down is None
+    assert part.result.finished == 0 and part.down is None
     found = items(database, Item.not_before_at - now(), Item.failures, Item.problem)
     assert [round(wait, -1) if wait > 10 else wait > 0 for wait, *_ in found] == [True, 20.0, 60.0, 50.0]
     assert found[0][0] <= 2.0 and found[1][0] <= 16.0
-    assert {row[1:] for row in found} == {(1, "said � so")}
+    assert {row[1:] for row in found} == {(0, "said � so")}
 
 
 def test_a_slice_that_ends_gives_back_at_once_what_only_waits_for_a_slot(database):
@@ -130,7 +130,7 @@ def test_a_slice_that_ends_gives_back_at_once_what_only_waits_for_a_slot(databas
     with present(database, job) as (session, row):
         part = Slice(session, row, doing, SimpleNamespace(traffic={"tgi://a:1": gate}), should_end)
         asyncio.run(part.run())
-    assert part.finished == 1 and len(doing.ran) == 8
+    assert part.result.finished == 1 and len(doing.ran) == 8
     assert sorted(items(database, Item.state, Item.failures, Item.not_before_at)) == [
         ("done", 0, 0.0), *[("owed", 0, 0.0)] * 7
     ]  # fmt: skip
@@ -164,8 +164,8 @@ def test_suspects_run_beside_no_more_than_their_batch_allows_and_none_is_held_ah
     done = 0
     while done < 12:  # a slice may end when the others are done: the next one finds the suspects
         part = run(database, job, doing)
-        assert part.finished
-        done += part.finished
+        assert part.result.finished
+        done += part.result.finished
     assert set(doing.ran[:6]) == set(range(6, 12)), "suspects come last"
     assert held and max(held) <= 3
     assert doing.most <= 6
@@ -204,7 +204,7 @@ def test_code_that_goes_another_way_begins_a_new_attempt_that_is_the_accepted_on
         await journal.wait_for_capacity()
         journal.record(Step(0, 0, Ask("planner", "p"), Completion("r", "stop", 5, 3)))
 
-    assert run(database, job, Doing(diverges)).finished == 1 and tried == [1, 2]
+    assert run(database, job, Doing(diverges)).result.finished == 1 and tried == [1, 2]
     with database.engine.connect() as connection:
         assert connection.execute(select(Attempt.number, Attempt.code_version)).all() == [(1, "1"), (2, "1")]
         row = connection.execute(select(EpisodeRow.attempt, EpisodeRow.calls, EpisodeRow.prompt_tokens)).one()
@@ -221,7 +221,7 @@ def test_one_item_that_nothing_tells_about_is_nobodys_outage_while_others_get_do
 
     finished = []
     part = run(database, job, Doing(refused_first), on_finish=lambda: finished.append(1))
-    assert (part.finished, part.down, len(finished)) == (1, None, 1)
+    assert (part.result.finished, part.down, len(finished)) == (1, None, 1)
     assert items(database, Item.state, Item.failures) == [("owed", 0), ("done", 0)]
     with database.writer.begin() as connection:
         connection.execute(update(Item).values(not_before_at=0.0))
@@ -248,12 +248,12 @@ def test_a_fault_of_ours_ends_an_episode_and_gives_a_window_back(database):
 
     told = f"ZeroDivisionError: a fault� of ours (test_slices.py, line {faulty.__code__.co_firstlineno + 1})"
     job = new_job(database, tasks=1)
-    assert run(database, job, Doing(faulty)).finished == 1
+    assert run(database, job, Doing(faulty)).result.finished == 1
     with database.engine.connect() as connection:
         row = connection.execute(select(EpisodeRow.ending, EpisodeRow.message)).one()
     assert tuple(row) == ("infra_error", told)
     window = new_job(database, tasks=0, kind="train", windows=1, digest="cd" * 32)
-    assert run(database, window, Doing(faulty)).finished == 0
+    assert run(database, window, Doing(faulty)).result.finished == 0
     with database.engine.connect() as connection:
         found = connection.execute(select(Item.state, Item.problem).where(Item.job == window)).one()
     assert tuple(found) == ("owed", told)
@@ -275,7 +275,7 @@ def test_a_slice_stops_when_its_job_is_stopped_and_gives_back_what_runs_with_its
         session.mark_loop_alive()
         part = Slice(session, row, Doing(takes_long), CONTEXT, lambda: 0)
         asyncio.run(asyncio.wait_for(part.run(), 8))
-    assert part.finished == 0 and set(items(database, Item.state, Item.failures)) == {("owed", 0)}
+    assert part.result.finished == 0 and set(items(database, Item.state, Item.failures)) == {("owed", 0)}
     with database.engine.connect() as connection:
         assert connection.execute(select(CompletionRow.reply)).scalars().all() == ["r", "r"]
 
@@ -291,10 +291,10 @@ def test_an_item_goes_on_from_the_steps_that_are_stored_of_it(database):
             journal.record(step)
             raise InfrastructureError("503")
 
-    assert run(database, job, Doing(asks_once)).finished == 0
+    assert run(database, job, Doing(asks_once)).result.finished == 0
     with database.writer.begin() as connection:
         connection.execute(update(Item).values(not_before_at=0.0))
-    assert run(database, job, Doing(asks_once)).finished == 1
+    assert run(database, job, Doing(asks_once)).result.finished == 1
     assert found == [None, (step.command.digest[:KEPT_DIGITS], step.result)]
     with database.engine.connect() as connection:
         row = connection.execute(select(EpisodeRow.calls, EpisodeRow.prompt_tokens)).one()
@@ -333,7 +333,7 @@ def test_a_claim_that_brought_less_than_was_wanted_is_not_repeated_at_once(datab
 
     monkeypatch.setattr(workers.slice, "IDLE_SECONDS", 60.0)
     monkeypatch.setattr(workers.writer, "commit", counts)
-    assert run(database, job, Doing(takes_time)).finished == 3
+    assert run(database, job, Doing(takes_time)).result.finished == 3
     assert seen[0] == [8]
 
 

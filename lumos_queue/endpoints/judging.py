@@ -1,0 +1,105 @@
+"""Waiting until it is known whose fault the failure of a request is: its row's, or the server's.
+
+evidence.py has the rules. While other requests are in flight at the server and not late, their answers are waited for.
+When there is none, a control is sent: a request of this client, of one token.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import orjson
+
+from lumos_queue.endpoints.admission import AdmissionControl
+from lumos_queue.endpoints.http import RequestRefused, TryFailed, reply_bytes
+from lumos_queue.endpoints.replicas import Replica, Replicas
+from lumos_queue.errors import EpisodeError, Undecided
+
+LOOK_SECONDS = 0.05  #: how often it is looked whether there is evidence
+QUIET_SECONDS = 1.5  #: without another request in flight: a control has to give the evidence
+CONTROL = "control"  #: stands for a row in the evidence of such a request
+
+
+class Judge:
+    """Of the failed requests to one endpoint, for one event loop."""
+
+    def __init__(
+        self,
+        url: str,
+        admission: AdmissionControl,
+        replicas: Replicas,
+        make_control: Callable[[], Mapping[str, Any]],
+        read_control: Callable[[dict[str, Any], Mapping[str, str]], object],
+    ):
+        """As `Client` takes them."""
+        self._url, self._admission, self._replicas = url, admission, replicas
+        self._make_control, self._read_control = make_control, read_control
+        self._controlled_at = float("-inf")  # when the latest control failed
+        self._controlling = False
+
+    async def wait_for_evidence(
+        self, item: Hashable, path: str, failures: Mapping[Replica, RequestRefused | TryFailed]
+    ) -> None:
+        """Return as soon as one of these replicas has answered another row, or a control.
+
+        Raises Undecided when a control fails, too, and EndpointDown when no replica is left out for another reason.
+        """
+        self._admission.suspended += 1
+        quiet_since = time.perf_counter()
+        try:
+            while all(replica.evidence.is_open(item) for replica in failures):
+                await self._admission.sleep(LOOK_SECONDS)
+                now = time.perf_counter()
+                if self._controlling or any(replica.flights.is_answering for replica in failures):
+                    quiet_since = now
+                elif now - quiet_since >= QUIET_SECONDS and not await self._passes_control(item, path, failures):
+                    self._give_up(item, failures)
+        finally:
+            self._admission.suspended -= 1
+
+    async def _passes_control(
+        self, item: Hashable, path: str, failures: Mapping[Replica, RequestRefused | TryFailed]
+    ) -> bool:
+        """Whether the servers of these failures answer a control. A control that has just failed counts for all."""
+        if time.perf_counter() - self._controlled_at < QUIET_SECONDS:
+            return False
+        self._controlling = True
+        try:
+            for replica in failures:
+                if replica.evidence.is_open(item) and not await self._is_answered(replica, path):
+                    self._controlled_at = time.perf_counter()
+                    return False
+        finally:
+            self._controlling = False
+        return True
+
+    async def _is_answered(self, replica: Replica, path: str) -> bool:
+        await self._admission.enter()
+        sent = time.perf_counter()
+        try:
+            await replica.send(path, orjson.dumps(self._make_control()), self._read_control, reply_bytes(1))
+        except (TryFailed, RequestRefused, EpisodeError):
+            return False
+        finally:
+            self._admission.leave()
+        self._admission.note_answer(time.perf_counter())
+        replica.evidence.note_answer(CONTROL, sent)
+        return True
+
+    def _give_up(self, item: Hashable, failures: Mapping[Replica, RequestRefused | TryFailed]) -> None:
+        """Raises Undecided, or EndpointDown when no other replica is left."""
+        for replica in failures:
+            if not replica.evidence.is_lone(item):
+                replica.avoid(time.perf_counter())
+        failure = next(iter(failures.values()))
+        message = failure.outage if isinstance(failure, RequestRefused) else _DOWN.format(self._url, failure)
+        is_lone = all(replica.evidence.is_lone(item) for replica in failures)
+        if not is_lone and all(replica.out for replica in self._replicas.all):
+            self._admission.open_breaker(message, failure.status)
+            self._admission.check_breaker()
+        raise Undecided(message, failure.status)
+
+
+_DOWN = "{} is down, a request of one token failed, too; the last: {}"
