@@ -46,6 +46,7 @@ class NewJob:
     submitted_by: str
     priority: int
     code_version: str
+    concurrency: int = 0  #: as lumos_queue/jobs/scheduling.py has it
     ordered: bool = False
     origin: str = "run"  #: of its episodes: run, converted, derived, imported or corrected
     name: str = ""  #: this and what follows is not part of the digest

@@ -23,6 +23,7 @@ from lumos_queue.settings import Settings
 from workers.context import WorkerContext
 from workers.event_loop import run_on_loop
 from workers.notify import notify_workers
+from workers.open_files import allow_open_files
 from workers.session import WorkerSession
 from workers.slice import Slice
 from workers.slice_result import SliceResult
@@ -98,6 +99,10 @@ async def _slice(
         log.warning("job %s is refused: %s", row.id, error)
         return
     job = read_job(row.kind, row.spec)
+    if row.concurrency:
+        settings = settings.model_copy(update={"concurrency": row.concurrency})
+        if too_few := allow_open_files(settings):
+            log.warning("%s", too_few)
     session.work_on(row.id)
     marking = asyncio.create_task(_mark_loop_alive(session, settings))
     try:

@@ -116,7 +116,8 @@ class Slice:
 
     def _places(self) -> int:
         """How many items may run at once; one more while all of them wait for others' evidence (evidence.py)."""
-        places = min([self._job.concurrency or self._settings.concurrency, *self._suspects.values()])
+        usual = self._job.concurrency or self._row.concurrency or self._settings.concurrency
+        places = min([usual, *self._suspects.values()])
         waiting = sum(one.suspended for one in self._context.traffic.values())
         return places + (waiting >= places and not self._suspects)
 

@@ -66,6 +66,7 @@ class JobRow(Base, table=True):
     project: Mapped[str]
     submitted_by: Mapped[str]
     priority: Mapped[int] = Field(default=0)
+    concurrency: Mapped[int] = Field(default=0)  # episodes in flight in one process; 0: as its settings have it
     origin: Mapped[str] = Field(default="run")  # of its episodes
     licence: Mapped[str] = Field(default="")
     split: Mapped[str] = Field(default="")

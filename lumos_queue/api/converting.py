@@ -14,6 +14,7 @@ from lumos_queue.api.opening import translate_failures
 from lumos_queue.api.starting import call_outside_loop, log, store_job
 from lumos_queue.api.submitting import handle_of, pairs
 from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job
@@ -29,7 +30,7 @@ def convert(
     price_prompt: float = 0.0, price_completion: float = 0.0, budget: float = 0.0, perturbations: int = 3,
     longest: int = 1024, tokenizer: str | Path | None = None, options: Values | None = None,
     skip_bad_rows: bool = False, name: str = "", tags: Values | None = None, again: bool = False,
-    priority: int = 0, deployment: Settings | None = None,
+    priority: int = 0, concurrency: int = 0, deployment: Settings | None = None,
 ) -> JobHandle:  # fmt: skip
     """Turn gold rationales into annotated episodes: by the model `teacher`, or by rule where none is given.
 
@@ -64,8 +65,9 @@ def convert(
         options=pairs("options", options),
         vision=vision,
     )
+    scheduling = Scheduling(priority, concurrency)
     named = read_name_and_tags(name, pairs("tags", tags))
     with note_call(deployment):
         job, read = call_outside_loop(lambda: make_conversion_job(asked, deployment, log.warning, rows))
-        row, new = store_job(deployment, job, read, log.warning, named=named, priority=priority, again=again)
+        row, new = store_job(deployment, job, read, log.warning, named=named, scheduling=scheduling, again=again)
     return handle_of(deployment, row, new)

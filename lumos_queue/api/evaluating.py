@@ -28,7 +28,7 @@ def evaluate(
     tools: Values | None = None, options: Values | None = None, settings: Values | None = None,
     samplings: Values | None = None, live: bool = False, replay: str = "", draw: int = 0, sets: int = 0,
     skip_bad_rows: bool = False, yes: bool = False, name: str = "", tags: Values | None = None,
-    again: bool = False, priority: int = 0, deployment: Settings | None = None,
+    again: bool = False, priority: int = 0, concurrency: int = 0, deployment: Settings | None = None,
 ) -> JobHandle:  # fmt: skip
     """Run an agent on a benchmark and score its answers; returns at once.
 
@@ -64,7 +64,7 @@ def infer(
     tools: Values | None = None, options: Values | None = None, settings: Values | None = None,
     samplings: Values | None = None, live: bool = False, replay: str = "", draw: int = 0, sets: int = 0,
     skip_bad_rows: bool = False, yes: bool = False, name: str = "", tags: Values | None = None,
-    again: bool = False, priority: int = 0, deployment: Settings | None = None,
+    again: bool = False, priority: int = 0, concurrency: int = 0, deployment: Settings | None = None,
 ) -> JobHandle:  # fmt: skip
     """Run an agent on a benchmark, unscored. Arguments, return value and errors are those of `evaluate`.
 

@@ -16,6 +16,7 @@ from db.tags import UNNAMED, NameAndTags
 from lumos_queue.api.forks import refuse_sqlite
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.plugins import check_plugins
+from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING, Scheduling
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
 from lumos_queue.submission.extend import remark_on_extend
@@ -33,14 +34,15 @@ _changing = threading.Lock()
 
 def store_job(
     deployment: Settings, job: Job, rows: Rows | None, say: Callable[[str], None], *,
-    named: NameAndTags | None = None, windows: int = 0, priority: int = 0, again: bool = False,
+    named: NameAndTags | None = None, windows: int = 0, scheduling: Scheduling = DEFAULT_SCHEDULING,
+    again: bool = False,
 ) -> tuple[Any, bool]:  # fmt: skip
     """Store a job; returns its row, and whether it is new. `say` gets each remark, a line for a person."""
     with database(deployment, create=True) as opened:
         if not again and (told := remark_on_extend(opened, deployment, job)):
             say(told)
         identifier, new = submit(
-            opened, deployment, job, rows, named=named or UNNAMED, windows=windows, priority=priority, again=again
+            opened, deployment, job, rows, named=named or UNNAMED, windows=windows, scheduling=scheduling, again=again
         )
         with opened.engine.connect() as connection:
             row = get_job(connection, identifier)

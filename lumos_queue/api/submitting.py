@@ -12,6 +12,7 @@ from lumos_queue.api.objects import address_of, name_benchmark, name_formulation
 from lumos_queue.api.opening import translate_failures
 from lumos_queue.api.starting import begin_job, call_outside_loop, log, store_job
 from lumos_queue.errors import SpecError
+from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
 from lumos_queue.submission.ranges import check_ranges
@@ -26,7 +27,8 @@ def submit_inference(kind: str, given: dict[str, Any]) -> JobHandle:
     deployment = given.pop("deployment") or read_settings()
     check_ranges(given)
     named = read_name_and_tags(given.pop("name"), pairs("tags", given.pop("tags")))
-    again, priority, rows = given.pop("again"), given.pop("priority"), given.pop("rows")
+    again, rows = given.pop("again"), given.pop("rows")
+    scheduling = Scheduling(given.pop("priority"), given.pop("concurrency"))
     models = {role: given.pop(role) for role in _ROLES} | check_mapping("roles", given.pop("roles"))
     others = {role: address_of(model, deployment) if model != "" else "" for role, model in models.items()}
     given |= {role: others.pop(role) for role in _ROLES}
@@ -42,7 +44,7 @@ def submit_inference(kind: str, given: dict[str, Any]) -> JobHandle:
     )
     with note_call(deployment):
         job, read = call_outside_loop(lambda: make_inference_job(kind, asked, deployment, log.warning, rows))
-        row, new = store_job(deployment, job, read, log.warning, named=named, priority=priority, again=again)
+        row, new = store_job(deployment, job, read, log.warning, named=named, scheduling=scheduling, again=again)
     return handle_of(deployment, row, new)
 
 

@@ -13,6 +13,7 @@ from lumos_queue.api.opening import translate_failures
 from lumos_queue.api.starting import log, store_job
 from lumos_queue.api.submitting import handle_of, pairs
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.jobs.train import Train
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.ranges import RANGES, check_ranges
@@ -48,7 +49,14 @@ def train(
         job = Train(_make(recipe, values, deployment) if isinstance(recipe, str) else recipe)
         windows = len(job.windows())
         row, new = store_job(
-            deployment, job, None, log.warning, named=named, windows=windows, priority=priority, again=again
+            deployment,
+            job,
+            None,
+            log.warning,
+            named=named,
+            windows=windows,
+            scheduling=Scheduling(priority),
+            again=again,
         )
     return handle_of(deployment, row, new)
 

@@ -8,6 +8,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.jobs.scheduling import Scheduling
 
 if TYPE_CHECKING:
     from db.tags import NameAndTags
@@ -53,6 +54,7 @@ def rerun(
     again: opt.Again = False,
     follow: opt.Follow = False,
     priority: opt.Priority = 0,
+    concurrency: opt.Concurrency = 0,
     json: opt.Json = False,
 ) -> None:
     """Run a job's request again, with what the options change.
@@ -88,7 +90,7 @@ def rerun(
     again = again or not (changes or where)
 
     def make(opened: Any, row: Any) -> Repeat:
-        return make_rerun(opened, settings, row, changes, where, priority, output.say)
+        return make_rerun(opened, settings, row, changes, where, Scheduling(priority, concurrency), output.say)
 
     _store_and_run(settings, job, make, named, again, follow)
 
@@ -102,6 +104,7 @@ def extend(
     again: opt.Again = False,
     follow: opt.Follow = False,
     priority: opt.Priority = 0,
+    concurrency: opt.Concurrency = 0,
     json: opt.Json = False,
 ) -> None:
     """Run more or fewer rows or samples of a job.
@@ -116,7 +119,7 @@ def extend(
     settings, named = read_settings(), read_name_and_tags(name, tag)
 
     def make(opened: Any, row: Any) -> Repeat:
-        return make_extension(opened, settings, row, limit, samples, priority, output.say)
+        return make_extension(opened, settings, row, limit, samples, Scheduling(priority, concurrency), output.say)
 
     _store_and_run(settings, job, make, named, again, follow)
 

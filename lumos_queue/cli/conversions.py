@@ -10,6 +10,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.jobs.scheduling import Scheduling
 
 Source = Annotated[
     str,
@@ -52,7 +53,7 @@ def convert(
     tokenizer: Annotated[Path | None, typer.Option(help="Folder of the tokenizer that counts these tokens.")] = None,
     skip_bad_rows: opt.SkipBad = False, option: opt.RowOptions = [],
     name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, json: opt.Json = False,
+    priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Turn gold rationales into annotated episodes.
 
@@ -88,7 +89,9 @@ def convert(
         vision=vision,
     )
     job, rows = with_data(settings, lambda: make_conversion_job(options, settings, output.say))
-    submit_and_finish(settings, job, rows, named=named, priority=priority, again=again, follow=follow)
+    submit_and_finish(
+        settings, job, rows, named=named, scheduling=Scheduling(priority, concurrency), again=again, follow=follow
+    )
 
 
 def budget(

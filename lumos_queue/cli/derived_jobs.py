@@ -16,6 +16,7 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.models.starter import AGENTS, STARTER, remark_on_starter, starter_url
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.rollouts.derived import Make, derive
@@ -53,7 +54,7 @@ def submit_derived(
     make: Make,
     *,
     named: NameAndTags,
-    priority: int,
+    scheduling: Scheduling,
     again: bool,
     follow: bool,
 ) -> tuple[dict[str, Any], dict[str, str], int]:
@@ -85,7 +86,7 @@ def submit_derived(
             rows.benchmark.name, rows.digest, rows.split, derived.formulation, agent, 0, asked.samples, asked.seed
         )
         jobs[name], ended = submit_and_run(
-            settings, Evaluate(infer), rows, named=named, priority=priority, again=again, follow=follow
+            settings, Evaluate(infer), rows, named=named, scheduling=scheduling, again=again, follow=follow
         )
         if ended == Exit.INCOMPLETE and follow:
             check_completeness(settings, jobs[name])

@@ -75,7 +75,18 @@ def job(job: opt.JobId, json: opt.Json = False) -> None:
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    names = (*SETTINGS, "main_metric", "plugins", "priority", "seed", "created_at", "started_at", "finished_at", "spec")
+    names = (
+        *SETTINGS,
+        "main_metric",
+        "plugins",
+        "priority",
+        "concurrency",
+        "seed",
+        "created_at",
+        "started_at",
+        "finished_at",
+        "spec",
+    )
     settings = read_settings()
     with database(settings) as opened, opened.engine.connect() as connection:
         row = get_job(connection, job)

@@ -8,6 +8,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.jobs.scheduling import Scheduling
 
 if TYPE_CHECKING:
     from lumos_queue.prompts.agent import Agent
@@ -26,7 +27,7 @@ def judge(
     seed: opt.Seed = 0, temperature: opt.Temperature = 0.2, top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512,
     framing: opt.Framing = "train",
     name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, json: opt.Json = False,
+    priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Have a model judge the runs of tool agents.
 
@@ -45,7 +46,15 @@ def judge(
     _tell(found, votes)
     rows = found.rows
     infer = Infer(rows.benchmark.name, rows.digest, rows.split, "tooleval", agent, seed=seed)
-    submit_and_finish(settings, Evaluate(infer), rows, named=named, priority=priority, again=again, follow=follow)
+    submit_and_finish(
+        settings,
+        Evaluate(infer),
+        rows,
+        named=named,
+        scheduling=Scheduling(priority, concurrency),
+        again=again,
+        follow=follow,
+    )
 
 
 def _make_agent(

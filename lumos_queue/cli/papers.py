@@ -8,6 +8,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.jobs.scheduling import Scheduling
 
 if TYPE_CHECKING:
     from lumos_queue.papers.model import PaperColumn, PaperRow
@@ -25,7 +26,7 @@ def papers(
     any_weights: Annotated[bool, typer.Option("--any-weights", help="Allow weights other than the row's.")] = False,
     live: opt.Live = False, replay: opt.Replay = "", skip_bad_rows: opt.SkipBad = False,
     name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, json: opt.Json = False,
+    priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Compare the papers' tables with stored jobs.
 
@@ -63,7 +64,9 @@ def papers(
         skip_bad_rows=skip_bad_rows,
     )
     job, rows = with_data(settings, lambda: make_inference_job("evaluate", options, settings, output.say))
-    submit_and_finish(settings, job, rows, named=named, priority=priority, again=again, follow=follow)
+    submit_and_finish(
+        settings, job, rows, named=named, scheduling=Scheduling(priority, concurrency), again=again, follow=follow
+    )
 
 
 def _require_weights(row: PaperRow, column: PaperColumn, roles: dict[str, str], settings: Settings) -> None:

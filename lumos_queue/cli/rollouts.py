@@ -9,6 +9,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.jobs.scheduling import Scheduling
 
 if TYPE_CHECKING:
     from db.tags import NameAndTags
@@ -32,7 +33,7 @@ def rollouts(
     max_subgoals: opt.MaxSubgoals = 0, framing: opt.Framing = "train",
     role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "",
     name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, json: opt.Json = False,
+    priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Continue stored episodes from their first subgoals.
 
@@ -52,7 +53,15 @@ def rollouts(
     asked = DerivedOptions(
         where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool, at_limit
     )
-    _submit(asked, prefixes(at, unsettled), named, priority, again, follow, "lumos rollouts report {}")
+    _submit(
+        asked,
+        prefixes(at, unsettled),
+        named,
+        Scheduling(priority, concurrency),
+        again,
+        follow,
+        "lumos rollouts report {}",
+    )
 
 
 def rollouts_report(
@@ -82,7 +91,7 @@ def blame(
     framing: opt.Framing = "train",
     role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "",
     name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, json: opt.Json = False,
+    priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Find the module at fault in failed episodes.
 
@@ -101,7 +110,8 @@ def blame(
     asked = DerivedOptions(
         where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool, at_limit
     )
-    _submit(asked, replacements, named, priority, again, follow, "lumos blame report {} {}")
+    scheduling = Scheduling(priority, concurrency)
+    _submit(asked, replacements, named, scheduling, again, follow, "lumos blame report {} {}")
 
 
 def blame_report(
@@ -130,7 +140,7 @@ def reground(
     max_subgoals: opt.MaxSubgoals = 0, framing: opt.Framing = "train",
     role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "",
     name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, json: opt.Json = False,
+    priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Ground the stored plans of episodes again.
 
@@ -156,11 +166,18 @@ def reground(
         tool,
         at_limit,
     )
-    _submit(asked, regroundings, named, priority, again, follow, "lumos report {}")
+    scheduling = Scheduling(priority, concurrency)
+    _submit(asked, regroundings, named, scheduling, again, follow, "lumos report {}")
 
 
 def _submit(
-    asked: DerivedOptions, make: Make, named: NameAndTags, priority: int, again: bool, follow: bool, read_command: str
+    asked: DerivedOptions,
+    make: Make,
+    named: NameAndTags,
+    scheduling: Scheduling,
+    again: bool,
+    follow: bool,
+    read_command: str,
 ) -> None:
     from lumos_queue.cli.derived_jobs import submit_derived
     from lumos_queue.settings import read_settings
@@ -168,7 +185,7 @@ def _submit(
     settings = read_settings()
     follow = follow or not settings.broker_url
     chosen, jobs, code = submit_derived(
-        settings, asked, make, named=named, priority=priority, again=again, follow=follow
+        settings, asked, make, named=named, scheduling=scheduling, again=again, follow=follow
     )
     names = list(jobs.values())
 

@@ -18,6 +18,7 @@ from lumos_queue.cli.live import Progress
 from lumos_queue.cli.plan_prompt import ask_for_approval, may_ask, tell_how_to_approve
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.plugins import check_plugins
+from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING, Scheduling
 from lumos_queue.reports.completeness import completeness, remark
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
@@ -31,10 +32,12 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 def submit_and_run(
     settings: Settings, job: Job, rows: Rows | None, *, named: NameAndTags | None = None,
-    windows: int = 0, priority: int = 0, again: bool, follow: bool, tell_known: bool = True,
+    windows: int = 0, scheduling: Scheduling = DEFAULT_SCHEDULING, again: bool, follow: bool, tell_known: bool = True,
 ) -> tuple[str, int]:  # fmt: skip
     """Store the job and run or follow it; returns its id and the exit code. Remarks go to standard error."""
-    row, new = store_job(settings, job, rows, output.say, named=named, windows=windows, priority=priority, again=again)
+    row, new = store_job(
+        settings, job, rows, output.say, named=named, windows=windows, scheduling=scheduling, again=again
+    )
     return row.id, go_on(settings, row, new or not tell_known, named or UNNAMED, follow)
 
 

@@ -10,6 +10,7 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.jobs import show_reports
+from lumos_queue.jobs.scheduling import Scheduling
 
 if TYPE_CHECKING:
     from db.tags import NameAndTags
@@ -25,7 +26,7 @@ def submit_and_finish(
     *,
     named: NameAndTags | None = None,
     windows: int = 0,
-    priority: int,
+    scheduling: Scheduling,
     again: bool,
     follow: bool,
 ) -> None:
@@ -34,7 +35,7 @@ def submit_and_finish(
 
     follow = follow or not settings.broker_url
     identifier, code = submit_and_run(
-        settings, job, rows, named=named, windows=windows, priority=priority, again=again, follow=follow
+        settings, job, rows, named=named, windows=windows, scheduling=scheduling, again=again, follow=follow
     )
     finish(settings, identifier, code, follow)
 
@@ -65,7 +66,7 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
         draw: opt.Draw = 0, sets: opt.Sets = 0, at_limit: opt.AtLimit = "",
         setting: opt.SettingOptions = [], sampling: opt.Samplings = [], yes: opt.Yes = False,
         name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-        priority: opt.Priority = 0, json: opt.Json = False,
+        priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
     ) -> None:  # fmt: skip
         from lumos_queue.cli.data_offer import with_data
         from lumos_queue.settings import read_settings
@@ -106,7 +107,9 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
             yes=yes,
         )
         job, rows = with_data(settings, lambda: make_inference_job(kind, options, settings, output.say))
-        submit_and_finish(settings, job, rows, named=named, priority=priority, again=again, follow=follow)
+        submit_and_finish(
+            settings, job, rows, named=named, scheduling=Scheduling(priority, concurrency), again=again, follow=follow
+        )
 
     command.__doc__ = help
     return command

@@ -11,6 +11,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli.submit import submit_and_finish
+from lumos_queue.jobs.scheduling import Scheduling
 
 if TYPE_CHECKING:
     from db.tags import NameAndTags
@@ -71,7 +72,7 @@ def train_sft(
         given["precision"] = _one_of("--precision", precision, ("bf16", "fp32"))
     builds = [find_data(settings, text) for text in data]
     recipe = sft(builds, start, folder, formulation, module=module, preset=preset, window=window, **given)
-    _submit(settings, recipe, named=named, priority=priority, again=again, follow=follow)
+    _submit(settings, recipe, named=named, scheduling=Scheduling(priority), again=again, follow=follow)
 
 
 def train_starter(
@@ -101,7 +102,7 @@ def train_starter(
         data or settings.home / "data", folder, start, window=window, seed=seed, adapter_steps=adapter_steps,
         steps=steps, one_pass_steps=one_pass_steps, generated=generated, **chosen,
     )  # fmt: skip
-    _submit(settings, recipe, named=named, priority=priority, again=again, follow=follow)
+    _submit(settings, recipe, named=named, scheduling=Scheduling(priority), again=again, follow=follow)
 
 
 def train_experts(
@@ -124,7 +125,7 @@ def train_experts(
 
     named = read_name_and_tags(name, tag)
     recipe = experts(folder, only, profile, steps, seed)
-    _submit(read_settings(), recipe, named=named, priority=priority, again=again, follow=follow)
+    _submit(read_settings(), recipe, named=named, scheduling=Scheduling(priority), again=again, follow=follow)
 
 
 def train_rltf(
@@ -189,18 +190,25 @@ def train_rltf(
     options = RltfOptions(start, folder, preset, reward, beams, epsilon, temperature, given)
     job, rows = make_rltf_job(options, evaluation, settings, output.say)
     submit_and_finish(
-        settings, job, rows, named=named, windows=len(job.windows()), priority=priority, again=again, follow=follow
+        settings,
+        job,
+        rows,
+        named=named,
+        windows=len(job.windows()),
+        scheduling=Scheduling(priority),
+        again=again,
+        follow=follow,
     )
 
 
 def _submit(
-    settings: Settings, recipe: Recipe, *, named: NameAndTags, priority: int, again: bool, follow: bool
+    settings: Settings, recipe: Recipe, *, named: NameAndTags, scheduling: Scheduling, again: bool, follow: bool
 ) -> None:
     from lumos_queue.jobs.train import Train
 
     job = Train(recipe)
     submit_and_finish(
-        settings, job, None, named=named, windows=len(job.windows()), priority=priority, again=again, follow=follow
+        settings, job, None, named=named, windows=len(job.windows()), scheduling=scheduling, again=again, follow=follow
     )
 
 

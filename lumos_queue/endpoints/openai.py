@@ -98,7 +98,7 @@ class OpenAI(ServerEndpoint):
     def _control(self) -> dict[str, Any]:
         return {"model": self._model, "prompt": "1 + 1 =", "max_tokens": 1, "temperature": 0.0}
 
-    def _read(self, reply: dict[str, Any], _headers: Mapping[str, str]) -> tuple[str, bool, int, int, str]:
+    def _read(self, reply: dict[str, Any], headers: Mapping[str, str]) -> tuple[str, bool, int, int, str]:
         """Text, whether the token limit ended it, the tokens of prompt and reply, and a note on what was clamped."""
         choices, usage = reply.get("choices"), reply.get("usage")
         choice = choices[0] if isinstance(choices, list) and choices else None

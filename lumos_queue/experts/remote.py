@@ -60,7 +60,9 @@ class RemoteExperts:
     def _client_of(self, url: str) -> Client:
         if url not in self._clients:
             server = Http(url, self._settings)
-            self._clients[url] = Client(url, [server], self._settings, self._first_backoff, lambda: {"control": True})
+            self._clients[url] = Client(
+                url, [server], self._settings, self._first_backoff, lambda: {"control": True}, lambda reply, _: reply
+            )
         return self._clients[url]
 
 

@@ -11,13 +11,14 @@ from lumos_queue.commands import digest
 from lumos_queue.conversion.verdicts import acceptance_metric
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.plugins import find_plugins, plugins_as_json
+from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING, Scheduling
 from lumos_queue.settings import Settings
 from lumos_queue.util.version import code_version
 
 
 def make_new_job(
-    job: Job[Any], settings: Settings, *, split: str = "", licence: str = "", priority: int = 0, origin: str = "run",
-    named_by: str = "",
+    job: Job[Any], settings: Settings, *, split: str = "", licence: str = "",
+    scheduling: Scheduling = DEFAULT_SCHEDULING, origin: str = "run", named_by: str = "",
 ) -> NewJob:  # fmt: skip
     """The row of a job. `split` and `licence` are its dataset's; `origin` is that of its episodes.
 
@@ -40,7 +41,8 @@ def make_new_job(
         seed=inner.get("seed", 0),
         project=settings.project,
         submitted_by=settings.user,
-        priority=priority,
+        priority=scheduling.priority,
+        concurrency=scheduling.concurrency,
         code_version=code_version(),
         ordered=job.ordered,
         origin=origin,

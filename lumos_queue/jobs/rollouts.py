@@ -33,6 +33,7 @@ from lumos_queue.execution.stored_asks import stored_asks
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.jobs.rewards import read_reward
+from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.records import Completion, Ending, FinishReason
 from lumos_queue.settings import Settings
 from lumos_queue.training.engine.checkpoints import checkpoint_of
@@ -120,8 +121,8 @@ class Rollouts:
         with database.writer.begin() as connection:
             copy_names(connection, recipe.evaluation["dataset"], infer.dataset)
         new = make_new_job(
-            evaluate, self._settings, split=infer.split, licence=benchmark.licence, priority=mine.priority,
-            named_by=mine.code_version,
+            evaluate, self._settings, split=infer.split, licence=benchmark.licence,
+            scheduling=Scheduling(mine.priority, mine.concurrency), named_by=mine.code_version,
         )  # fmt: skip
         new = replace(new, project=mine.project, submitted_by=mine.submitted_by)  # and not the worker's
         return create_job(database, new, dataset, samples=infer.samples)[0]

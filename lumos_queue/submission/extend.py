@@ -19,6 +19,7 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.jobs.plugins import check_plugins
+from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import identify
 from lumos_queue.submission.job_request import check_options, make_job_on
@@ -32,7 +33,7 @@ _UNCHANGING = ("local:", "scripted:")  #: addresses whose content is part of the
 
 
 def make_extension(
-    database: Database, settings: Settings, job: Any, limit: int | None, samples: int | None, priority: int,
+    database: Database, settings: Settings, job: Any, limit: int | None, samples: int | None, scheduling: Scheduling,
     remark: Remark,
 ) -> Repeat:  # fmt: skip
     """The job that extends `job` (its row); None: as many rows, or samples, as it has. `limit` 0: all rows.
@@ -65,7 +66,9 @@ def make_extension(
         remark(f"the rows are {rows:,}: all of them are used")
     told = f"adopts {adoptable:,} of {items:,} episodes from job {job.id}"
     request: Job = Evaluate(infer) if job.kind == "evaluate" else infer
-    new = make_new_job(request, settings, split=job.split, licence=job.licence, priority=priority, origin=job.origin)
+    new = make_new_job(
+        request, settings, split=job.split, licence=job.licence, scheduling=scheduling, origin=job.origin
+    )
     store = store_adopting(source, former.dataset, tasks)
     return Repeat(replace(new, parent=job.id), former.dataset, items, store, MANY, told)
 

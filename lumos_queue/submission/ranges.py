@@ -23,6 +23,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "draw": (0, MAX_INTEGER),
     "sets": (0, 100),
     "priority": (-MAX_INTEGER, MAX_INTEGER),
+    "concurrency": (0, MAX_INTEGER),
     "reasks": (0, 10),
     "perturbations": (0, 20),
     "longest": (1, MAX_INTEGER),

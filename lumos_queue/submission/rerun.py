@@ -23,6 +23,7 @@ from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.new_job import make_new_job
+from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.reports.chosen import is_by_outcome, remark_on_chosen
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import parse_pairs
@@ -53,7 +54,13 @@ class Repeat:
 
 
 def make_rerun(
-    database: Database, settings: Settings, job: Any, changes: Changes, where: str, priority: int, remark: Remark
+    database: Database,
+    settings: Settings,
+    job: Any,
+    changes: Changes,
+    where: str,
+    scheduling: Scheduling,
+    remark: Remark,
 ) -> Repeat:
     """The job that runs `job` (its row) again, with these changes; `where`: only tasks whose episodes in it fit.
 
@@ -77,7 +84,7 @@ def make_rerun(
         rows = rows_of(connection, infer.dataset)
     repeated = _repeat(job.kind, infer, changes, settings, remark)
     asked = repeated.infer if isinstance(repeated, Evaluate) else repeated
-    new = replace(_as_new(repeated, job, settings, priority), parent=job.id)
+    new = replace(_as_new(repeated, job, settings, scheduling), parent=job.id)
     if chosen is None:
         tasks = min(asked.limit or rows, rows)
         return Repeat(new, infer.dataset, tasks * asked.samples, store_first(infer.dataset, tasks))
@@ -87,9 +94,9 @@ def make_rerun(
     return Repeat(new, infer.dataset, len(chosen) * asked.samples, store_chosen(chosen))
 
 
-def _as_new(job: Job, parent: Any, settings: Settings, priority: int) -> NewJob:
+def _as_new(job: Job, parent: Any, settings: Settings, scheduling: Scheduling) -> NewJob:
     return make_new_job(
-        job, settings, split=parent.split, licence=parent.licence, priority=priority, origin=parent.origin
+        job, settings, split=parent.split, licence=parent.licence, scheduling=scheduling, origin=parent.origin
     )
 
 

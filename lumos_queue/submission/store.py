@@ -20,6 +20,7 @@ from lumos_queue.commands import Digest
 from lumos_queue.errors import BadRow, LumosError, SpecError, unknown
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.new_job import make_new_job
+from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING, Scheduling
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from lumos_queue.submission.task_file import TaskFile
@@ -146,7 +147,7 @@ def submit(
     *,
     named: NameAndTags = UNNAMED,
     windows: int = 0,
-    priority: int = 0,
+    scheduling: Scheduling = DEFAULT_SCHEDULING,
     again: bool = False,
 ) -> tuple[str, bool]:
     """Store a job with its items; returns its id and whether it is new (if not, the same request was made before).
@@ -160,7 +161,7 @@ def submit(
         settings,
         split=rows.split if rows else "",
         licence=rows.benchmark.licence if rows else "",
-        priority=priority,
+        scheduling=scheduling,
         origin=_origin(job, rows),
     )
     new = replace(new, name=named.name, tags=named.tags)

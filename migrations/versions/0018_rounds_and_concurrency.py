@@ -1,8 +1,9 @@
-"""`item.failures` counts rounds of tries that a server has failed; what it counted before is forgotten.
+"""How many requests a job has in flight; `item.failures` counts rounds of tries, and begins anew.
 
 Revision 0018, after 0017.
 """
 
+import sqlalchemy as sa
 from alembic import op
 
 revision = "0018"
@@ -12,8 +13,9 @@ depends_on = None
 
 
 def upgrade() -> None:
+    op.add_column("job", sa.Column("concurrency", sa.Integer(), nullable=False, server_default="0"))
     op.execute("UPDATE item SET failures = 0 WHERE failures > 0 AND state <> 'done'")
 
 
 def downgrade() -> None:
-    pass
+    op.drop_column("job", "concurrency")

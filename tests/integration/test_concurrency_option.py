@@ -1,0 +1,44 @@
+"""`--concurrency N`: stored with the job, kept by its worker, and no part of what the job computes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.fake_endpoint import FakeEndpoint
+
+
+def evaluate(lumos, server, *options: str):
+    return lumos(
+        "evaluate", "wordmath", "--formulation", "direct", "--solver", server.tgi, "--limit", "30", "--json", *options
+    )
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_a_job_has_so_many_requests_in_flight_in_one_process(lumos, concurrency):
+    with FakeEndpoint(lambda prompt: "7", latency=0.03) as server:
+        done = evaluate(lumos, server, "--concurrency", str(concurrency))
+        assert done.code == 0 and server.most_busy == concurrency
+        job = json.loads(done.out)["job"]
+        assert json.loads(lumos("job", job, "--json").out)["concurrency"] == concurrency
+
+
+def test_the_same_request_with_another_concurrency_is_the_same_job(lumos):
+    with FakeEndpoint(lambda prompt: "7") as server:
+        evaluate(lumos, server, "--concurrency", "2")
+        asked = server.count
+        again = evaluate(lumos, server, "--concurrency", "4")
+        assert "is the same request" in again.err and server.count == asked
+
+
+def test_without_the_option_the_setting_counts(lumos):
+    lumos.set(LUMOS_CONCURRENCY="2")
+    with FakeEndpoint(lambda prompt: "7", latency=0.03) as server:
+        evaluate(lumos, server)
+        assert server.most_busy == 2
+
+
+def test_a_number_out_of_range_is_one_line(lumos):
+    done = lumos("evaluate", "wordmath", "--concurrency", "-1")
+    assert done.code == 2 and "--concurrency" in done.err
