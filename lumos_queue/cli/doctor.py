@@ -36,7 +36,12 @@ def examine(settings: Settings, urls: list[str]) -> Iterator[Finding]:
 
     yield Finding("benchmarks", True, ", ".join(TESTABLE))
     for url in urls:
-        yield _check_endpoint(url, settings)
+        finding = _check_endpoint(url, settings)
+        yield finding
+        if finding.fine:
+            from lumos_queue.cli.call_estimate import estimate
+
+            yield Finding("one call", *estimate(url, settings))
 
 
 def _check_database(settings: Settings) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from lumos_queue.cli import output
 def doctor(
     planner: opt.Planner = "",
     grounder: opt.Grounder = "",
+    solver: opt.Solver = "",
     recount: Annotated[
         bool, typer.Option("--recount", help="Compare the kept sums of every job with its rows instead.")
     ] = False,
@@ -21,7 +22,7 @@ def doctor(
 ) -> None:
     """Check everything that a job needs.
 
-    Says how to fix what is missing.
+    Says how to fix what is missing. Of each model that is given one call is timed, and the time of 100 rows estimated.
     """
     from dataclasses import asdict
 
@@ -34,7 +35,7 @@ def doctor(
 
     marks = {True: "[green]ok[/]", False: "[red]no[/]", None: "[yellow]--[/]"}
     console, found = output.console(), []
-    settings, urls = read_settings(), [url for url in (planner, grounder) if url]
+    settings, urls = read_settings(), [url for url in dict.fromkeys((planner, grounder, solver)) if url]
     for finding in recount_jobs(settings, repair) if recount else examine(settings, urls):
         found.append(asdict(finding))
         if not output.as_json:

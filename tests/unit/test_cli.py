@@ -341,7 +341,7 @@ def test_framing_eval_sends_no_bos_and_the_report_names_who_puts_it_there_all_th
             assert report["tools"]["<s>"] == told
             assert "<s>" not in result(lumos("evaluate", "wordmath", *options))["tools"]
             assert server.bodies[-1].get("add_special_tokens") is None
-        found = [result(lumos("doctor", "--planner", url, "--json"))["findings"][-1]["found"]
+        found = [result(lumos("doctor", "--planner", url, "--json"))["findings"][-2]["found"]
                  for url in (server.openai, server.tgi)]  # fmt: skip
     assert ["decides itself whether <s>" in one for one in found] == [False, True]
 

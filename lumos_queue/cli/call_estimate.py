@@ -1,0 +1,54 @@
+"""How long a job of 100 rows takes at an endpoint, estimated from one call."""
+
+from __future__ import annotations
+
+import asyncio
+
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.client import SPARE
+from lumos_queue.endpoints.registry import open_endpoint
+from lumos_queue.errors import LumosError
+from lumos_queue.live.pace import format_seconds
+from lumos_queue.records import Completion
+from lumos_queue.settings import Settings
+
+ROWS = 100
+TOKENS = 64  #: that the reply may have
+PROMPT = "A baker sells 12 rolls on Monday and 30 on Tuesday. How many are that? Explain it in three sentences.\n"
+
+
+def estimate(url: str, settings: Settings) -> tuple[bool | None, str]:
+    """Whether a call was answered (None: not within the seconds of a request), and what follows, as one line."""
+    try:
+        reply, slots = asyncio.run(_call(url, settings))
+    except TimeoutError:
+        seconds = settings.request_seconds
+        return None, (
+            f"no reply within {seconds:g} s (LUMOS_REQUEST_SECONDS): {ROWS} rows of one call each need more than "
+            f"{format_seconds(ROWS * seconds)} one after the other. Replies are waited for while the server is alive"
+        )
+    except LumosError as error:
+        return False, str(error)
+    tokens = reply.completion_tokens
+    size = f"{tokens} token{'s' * (tokens != 1)}" if tokens else "unknown length"
+    rate = f", {tokens / reply.seconds:.1f} tokens/s" if tokens and reply.seconds else ""
+    said = f"a reply of {size} took {reply.seconds:.1f} s{rate}; {ROWS} rows of one such call each: about "
+    if slots:
+        return True, f"{said}{format_seconds(ROWS * reply.seconds / slots)}, {slots} at once as the server states"
+    return (
+        True,
+        f"{said}{format_seconds(ROWS * reply.seconds)} one after the other, less where it serves several at once",
+    )
+
+
+async def _call(url: str, settings: Settings) -> tuple[Completion, int]:
+    """The reply, and how many requests at once the server states that it serves; 0: it states none."""
+    endpoint = open_endpoint(url, settings)
+    try:
+        await endpoint.identity()
+        call = endpoint.generate(PROMPT, Sampling(max_tokens=TOKENS, stop=()), 0)
+        reply = await asyncio.wait_for(call, settings.request_seconds)
+        admission = getattr(endpoint, "admission", None)
+        return reply, int((admission.stated or 0) / SPARE) if admission else 0
+    finally:
+        await endpoint.close()
