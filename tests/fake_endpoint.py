@@ -49,8 +49,8 @@ def digest(prompt: str) -> str:
     return hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def from_mapping(replies: Mapping[str, str], default: str | None = None) -> Reply:
-    """Replies by the sha256 of the prompt."""
+def from_mapping(replies: Mapping[str, str | int], default: str | None = None) -> Reply:
+    """Replies, or statuses, by the sha256 of the prompt."""
     return lambda prompt: replies.get(digest(prompt), default)
 
 

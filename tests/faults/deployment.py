@@ -49,7 +49,7 @@ class Deployment:
         self.database = open_database(database_url)
         upgrade(self.database)
         witness.install(self.database)
-        self.replies: dict[str, str] = {}
+        self.replies: dict[str, str | int] = {}
         self._rows: dict[str, Rows] = {}
         self._know(episodes, formulation, split)
         self._request = (episodes, formulation, split)
@@ -70,6 +70,7 @@ class Deployment:
         self.deaths = 0  #: processes with items that were killed, or stopped for longer than their lease
         self.expected = "done"  #: state that each item should come to
         self.quarantined = 0  #: items that should be in quarantine instead
+        self.failing = 0  #: items that should end as infra_error, since the endpoint fails them
 
     def rows(self, split: str) -> Rows:
         """The tasks of that split of the generated benchmark."""

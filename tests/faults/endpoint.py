@@ -17,15 +17,23 @@ from lumos_queue.util.process import die_with_parent
 class Endpoint:
     """Each call is in `log` before it is answered, whatever becomes of the client."""
 
-    def __init__(self, folder: Path, replies: Mapping[str, str], latency: float, module: str = "tests.fake_endpoint"):
+    def __init__(
+        self, folder: Path, replies: Mapping[str, str | int], latency: float, module: str = "tests.fake_endpoint"
+    ):
         """`replies`: by the sha256 of the prompt. `latency`: seconds of each call."""
         self.log = folder / "calls.jsonl"
         self.log.touch()
         self._read, self._calls = 0, []
         written = folder / "replies.json"
         written.write_text(json.dumps(dict(replies)), encoding="utf-8")
-        command = [sys.executable, "-m", module, "--replies", str(written), "--log", str(self.log),
-                   "--latency", str(latency), "--slots", "1000"]  # fmt: skip
+        self._command = [sys.executable, "-m", module, "--replies", str(written), "--log", str(self.log),
+                         "--latency", str(latency), "--slots", "1000"]  # fmt: skip
+        self.port = 0
+        self.start()
+
+    def start(self) -> None:
+        """Also after `stop`: on the same port, and with the same log."""
+        command = [*self._command, "--port", str(self.port)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
         assert self.process.stdout
         found = re.search(r"listening on (\d+)", self.process.stdout.readline())

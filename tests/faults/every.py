@@ -13,6 +13,7 @@ from tests.faults import (  # noqa: F401
     jobs,
     kills,
     orders,
+    outages,
     refusals,
     restarts,
     servers,

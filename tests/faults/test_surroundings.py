@@ -8,6 +8,7 @@ from tests.faults.brokers import flushed, forged, notifications_repeated, redis_
 from tests.faults.conditions import long_query
 from tests.faults.disks import full_disk_on_sqlite
 from tests.faults.orders import cancelled, paused
+from tests.faults.outages import rows_fail
 from tests.faults.refusals import refused_for_good
 from tests.faults.restarts import crashed
 from tests.faults.servers import endpoint_fails
@@ -42,6 +43,11 @@ def test_the_disk_is_full(lab):
 
 def test_the_endpoint_fails(lab):
     assert endpoint_fails(lab, "500", seconds=1.0, episodes=40, database="sqlite", broker="").problems == []
+
+
+@pytest.mark.long
+def test_rows_always_fail(lab):
+    assert rows_fail(lab, episodes=40, failing=2, database="sqlite", broker="").problems == []
 
 
 @pytest.mark.long

@@ -1,0 +1,93 @@
+"""A model server that fails some rows for good, answers only for its health, or is gone for minutes."""
+
+from __future__ import annotations
+
+import time
+
+from tests.fake_endpoint import digest
+from tests.faults.deployment import CONCURRENCY, Deployment
+from tests.faults.lab import Lab, case
+from tests.faults.result import Result
+from tests.faults.servers import RECOVERED_WITHIN
+from tests.gold_agent import gold_replies
+from workers.item import MAX_ROUNDS
+
+LONGEST_WAIT = 60.0  #: seconds between two looks at an endpoint that has been gone for long
+SILENCE = 6.0  #: seconds without an answer after which a late request is cancelled, here
+CHARGED = "SELECT (SELECT sum(failures) FROM item) + (SELECT count(*) FROM episode WHERE ending = 'infra_error')"
+
+
+@case("endpoint: 5 rows of 200 always fail, PostgreSQL and Redis")
+def rows_fail(lab: Lab, episodes: int = 200, failing: int = 5, database: str = "postgresql", broker: str = "redis",
+              seconds: float = 240.0) -> Result:  # fmt: skip
+    """The first rows, so that they are claimed before all others. They alone end as infra_error."""
+    with_failing = lab.deployment(database, broker, episodes=episodes)
+    rows = with_failing.rows("test")
+    with_failing.replies |= dict.fromkeys(gold_replies(rows.benchmark, rows.tasks[:failing], "iterative"), 500)
+    with_failing.replies[digest("1 + 1 =")] = " 2"  # the control
+    with_failing.failing = failing
+    with with_failing as deployment:
+        deployment.start("celery" if broker else "dispatcher", "dispatcher")
+        deployment.submit()
+        deployment.wait_for_items(episodes - failing)
+        healthy_at = time.monotonic() - deployment.began
+        deployment.wait_for_jobs(seconds)
+        tries = 1 + deployment.settings.request_retries
+        controls = 2 * MAX_ROUNDS  # of two processes
+        result = deployment.result(bound=failing * MAX_ROUNDS * tries + controls)
+        result.notes = f"the healthy rows were done after {healthy_at:.0f} s"
+        waits = deployment.ask("SELECT max(waits) FROM job")
+        if waits:
+            result.problems.append(f"the endpoint was called down {waits} times")
+        return result
+
+
+@case("endpoint: it answers for its health alone, PostgreSQL and Redis")
+def health_alone(lab: Lab, episodes: int = 200, seconds: float = 15.0) -> Result:
+    """Late requests are waited for, cancelled after the time of silence, and no item pays for it."""
+    with lab.deployment(
+        "postgresql", "redis", episodes=episodes, request_seconds=1.0, silence_seconds=SILENCE
+    ) as deployment:
+        deployment.start("celery", "dispatcher")
+        deployment.submit()
+        deployment.wait_for_items(20)
+        deployment.endpoint.control(mode="hang")
+        time.sleep(SILENCE / 2)
+        sent = deployment.endpoint.count
+        time.sleep(SILENCE / 4)
+        again = deployment.endpoint.count - sent
+        time.sleep(seconds - SILENCE * 3 / 4)
+        deployment.endpoint.control(mode="ok")
+        deployment.fault_ended()
+        deployment.wait_for_jobs()
+        # Each request in flight is sent once more after the time of silence; then there may be a control.
+        result = deployment.result(bound=2 * (2 * CONCURRENCY) + 8)
+        if again:
+            result.problems.append(f"{again} requests were sent while all were late")
+        _check_uncharged(deployment, result, RECOVERED_WITHIN)
+        return result
+
+
+@case("endpoint: gone for three minutes, PostgreSQL and Redis")
+def gone(lab: Lab, episodes: int = 200, seconds: float = 180.0) -> Result:
+    """The job waits, and goes on by itself when the server is back on its port."""
+    with lab.deployment("postgresql", "redis", episodes=episodes) as deployment:
+        deployment.start("celery", "dispatcher")
+        deployment.submit()
+        deployment.wait_for_items(20)
+        deployment.endpoint.stop()
+        deployment.wait(lambda: deployment.ask("SELECT max(waits) FROM job"), "the job waits")
+        time.sleep(seconds)
+        deployment.endpoint.start()
+        deployment.fault_ended()
+        deployment.wait_for_jobs()
+        result = deployment.result(bound=2 * CONCURRENCY)
+        _check_uncharged(deployment, result, LONGEST_WAIT + 15)
+        return result
+
+
+def _check_uncharged(deployment: Deployment, result: Result, recovered_within: float) -> None:
+    if charged := deployment.ask(CHARGED):
+        result.problems.append(f"{charged} failures charged to items")
+    if result.recovery is None or result.recovery > recovered_within:
+        result.problems.append(f"it took {result.recovery} s to go on")
