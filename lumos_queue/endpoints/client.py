@@ -94,14 +94,15 @@ class Client:
         item: Hashable = episode or object()
         data = orjson.dumps(body)
         asked, first = time.perf_counter(), 0.0
-        tries, refusals, left, failure = 0, 0, self._retries, None
+        tries, refusals, failure = 0, 0, None
+        left, is_judged = 1 + self._retries, False
         while True:
             await self.admission.enter()
             try:
                 tried: list[Replica] = []
                 refused: dict[Replica, RequestRefused] = {}
                 failed: dict[Replica, TryFailed] = {}
-                while left >= 0 and (replica := self.replicas.choose(episode, tried)):
+                while left > 0 and (replica := self.replicas.choose(episode, tried)):
                     sent = time.perf_counter()
                     first = first or sent
                     try:
@@ -117,12 +118,12 @@ class Client:
                     except TryFailed as error:
                         failure = error
                         tries += 1
-                        left = min(left - 1, 0) if error.is_late else left - 1  # one more at most if it has taken long
+                        left = min(left - 1, 1) if error.is_late else left - 1  # one more at most if it has taken long
                         if error.is_answered or error.is_late:
                             failed[replica] = error
                             replica.evidence.note_failure(item, time.perf_counter())
                         if not (error.rejected or error.is_late):
-                            self.admission.note_failure(error, sent, first, last_try=left < 0)
+                            self.admission.note_failure(error, sent, first, last_try=left <= 0)
                     tried.append(replica)
                     self.admission.check_breaker()
             finally:
@@ -133,12 +134,15 @@ class Client:
                 self._raise_if_blamed(item, refused)
                 continue
             assert failure is not None, "there is a replica for a first try"
-            if failed and (left < 0 or self.admission.is_failing):
+            if failed and is_judged and failure.retry_after is None:
+                raise RowFailed(str(failure))
+            if failed and not is_judged and (left <= 1 or self.admission.is_failing):
                 await self._judge.wait_for_evidence(item, path, failed)
-                if left < 0 and failure.retry_after is None:
-                    raise RowFailed(str(failure))
+                if left <= 1:  # the last try: the server may have been down until now
+                    left, is_judged = 1, True
+                    continue
             wait = self._wait_after(failure, tries)
-            if left < 0 or wait > MAX_BACKOFF_SECONDS:
+            if left <= 0 or wait > MAX_BACKOFF_SECONDS:
                 raise failure
             await self.admission.sleep(wait)
 

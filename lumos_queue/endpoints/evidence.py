@@ -16,9 +16,9 @@ prompt that is too long: context_length.py). So
   out, and probed later, like one that fails. When none is left, the job waits.
 
 A failure is an answer that promises another try: 5xx, 424, a 2xx with an error in place of the reply, what cannot be
-read, and a connection that breaks. It is tried again a few times at once. When all of these have failed the same
-evidence is waited for, and what was answered before does not matter. A row whose failure is its own fault is claimed
-again after the others (workers/item.py). The server is down when it cannot be reached, and when several rows and the
+read, and a connection that breaks. It is tried again a few times at once. Before the last of these tries the same
+evidence is waited for, and what was answered before does not matter. When that try fails, too, it is the row's own
+fault, which is claimed again after the others (workers/item.py). The server is down when it cannot be reached, and when several rows and the
 control fail.
 
 Answers to the questions that a slice begins with (`identity`) are no evidence: a proxy may serve only those. What is

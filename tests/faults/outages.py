@@ -33,8 +33,7 @@ def rows_fail(lab: Lab, episodes: int = 200, failing: int = 5, database: str = "
         healthy_at = time.monotonic() - deployment.began
         deployment.wait_for_jobs(seconds)
         tries = 1 + deployment.settings.request_retries
-        controls = 2 * MAX_ROUNDS  # of two processes
-        result = deployment.result(bound=failing * MAX_ROUNDS * tries + controls)
+        result = deployment.result(bound=failing * MAX_ROUNDS * (tries + 1))  # with a control for each round
         result.notes = f"the healthy rows were done after {healthy_at:.0f} s"
         waits = deployment.ask("SELECT max(waits) FROM job")
         if waits:
