@@ -17,9 +17,9 @@ prompt that is too long: context_length.py). So
 
 A failure is an answer that promises another try: 5xx, 424, a 2xx with an error in place of the reply, what cannot be
 read, and a connection that breaks. It is tried again a few times at once. Before the last of these tries the same
-evidence is waited for, and what was answered before does not matter. When that try fails, too, it is the row's own
-fault, which is claimed again after the others (workers/item.py). The server is down when it cannot be reached, and when several rows and the
-control fail.
+evidence is waited for, and what was answered before does not matter. When that try fails, too, it is the fault of the
+row, which is claimed again after the others (workers/item.py). The server is down when it cannot be reached, and when
+several rows and the control fail.
 
 Answers to the questions that a slice begins with (`identity`) are no evidence: a proxy may serve only those. What is
 known is kept as long as the client, for a slice. docs/decisions/0016.
