@@ -8,11 +8,14 @@ from collections import Counter
 import pytest
 from sqlalchemy import text
 
+from db.claims import ClaimRequest
+from db.commit import Batch, GivenBack, commit
 from db.connection import now
 from db.endings import take_back
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import KEPT_DIGITS
 from lumos_queue.submission.store import read_rows
+from tests.claims import claim, holder, new_job
 from tests.fake_endpoint import FakeEndpoint, digest
 from tests.gold_agent import gold_replies
 from tests.integration.test_statuses import Run, known
@@ -153,3 +156,16 @@ def test_an_item_that_failed_is_due_again_after_the_seconds_of_its_round(tmp_pat
                 at = connection.execute(now().select()).scalar()
             assert 30 < left - at <= 50
             assert run.ask("SELECT problem FROM item WHERE ordinal = 0")[0][0].startswith("http://127.0.0.1")
+
+
+def test_items_that_have_failed_are_claimed_when_no_other_is_due(database):
+    job = new_job(database, tasks=4)
+    first = holder(database, job)
+    failed = claim(database, first, 2)
+    batch = Batch({item.id: item.claim for item in failed})
+    batch.given_back = [GivenBack(item.id, "answered 500", failed=item.ordinal == 0) for item in failed]
+    assert [(item.ordinal, item.failures) for item in commit(database, first, batch, ClaimRequest(10))] == [
+        (1, 0), (2, 0), (3, 0),
+    ]  # fmt: skip
+    other = holder(database, job)
+    assert [(item.ordinal, item.failures) for item in claim(database, other)] == [(0, 1)]
