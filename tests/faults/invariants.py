@@ -49,9 +49,11 @@ INVARIANTS = {
     "I1 one episode for each task and sample of a job": (
         "SELECT job, task, sample FROM episode GROUP BY job, task, sample HAVING count(*) > 1"
     ),
+    # Versions before 0.2.0 scored results of infra_error, too.
     "I1 an accepted result is scored once, anything else never": (
         "SELECT e.id FROM episode e LEFT JOIN score s ON s.episode = e.id AND s.metric = 'accuracy' "
-        "GROUP BY e.id, e.ending HAVING count(s.episode) <> CASE WHEN e.ending IN ('', 'infra_error') THEN 0 ELSE 1 END"
+        "GROUP BY e.id, e.ending HAVING count(s.episode) NOT BETWEEN "
+        "CASE WHEN e.ending IN ('', 'infra_error') THEN 0 ELSE 1 END AND CASE WHEN e.ending = '' THEN 0 ELSE 1 END"
     ),
     "I2 accepted steps have the positions from 0 without a gap": (
         f"SELECT id FROM ({_ACCEPTED}) a GROUP BY id HAVING count(DISTINCT position) <> max(position) + 1"
