@@ -12,6 +12,7 @@ from rich.text import Text
 
 from lumos_queue.cli import output
 from lumos_queue.cli.columns import Column, cut, fit, pad, plain_column
+from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.reports.real_state import RealState
 
 _UNLIMITED = 1_000  #: cells, where the list is read by a program
@@ -61,6 +62,13 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], more: bool, where: str = "") -
     if more:
         chosen = ["--where", where] if where else []
         output.say(f"older ones: {shlex.join(['lumos', 'jobs', *chosen, '--before', jobs[-1]['job']])}")
+
+
+def print_traffic(traffic: Mapping[str, Traffic]) -> None:
+    """On standard error, a line for each endpoint (by URL) that has something in flight."""
+    for url, use in traffic.items():
+        if use.in_flight or use.waiting:
+            output.say(f"{output.harmless(url)}: {use.describe()}")
 
 
 def _columns(jobs: Sequence[Mapping[str, Any]]) -> list[Column]:

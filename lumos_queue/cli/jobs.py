@@ -49,7 +49,8 @@ def jobs(
 
     What each was asked, its score so far, and what happens to it.
     """
-    from lumos_queue.cli.job_list import print_jobs
+    from db.reading import live_sessions, traffic_of
+    from lumos_queue.cli.job_list import print_jobs, print_traffic
     from lumos_queue.reports.job_list import list_jobs
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
@@ -61,7 +62,13 @@ def jobs(
         wanted = read_job_where(opened, where)
         with opened.engine.connect() as connection:
             found, more = list_jobs(connection, wanted, limit, settings.lease_seconds, storable(before)[0])
-    output.result({"jobs": found, "more": more}, lambda _: print_jobs(found, more, str(wanted)))
+            traffic = traffic_of(live_sessions(connection, settings.lease_seconds))
+    if output.as_json:
+        endpoints = [{"url": url, **use._asdict()} for url, use in traffic.items()]
+        output.emit({"jobs": found, "more": more, "endpoints": endpoints})
+    else:
+        print_jobs(found, more, str(wanted))
+        print_traffic(traffic)
 
 
 def job(job: opt.JobId, json: opt.Json = False) -> None:

@@ -28,8 +28,11 @@ class Traffic(NamedTuple):
 
     def describe(self) -> str:
         """In words, for a person who waits."""
-        if not self.late:
-            return f"{self.in_flight:,} in flight, window {self.window:.0f}, {self.per_minute:,} replies a minute"
         span = round(self.oldest_seconds)
+        if not self.late:
+            oldest = f", the oldest for {span:,} s" if self.in_flight else ""
+            return (
+                f"{self.in_flight:,} in flight{oldest}, window {self.window:.0f}, {self.per_minute:,} replies a minute"
+            )
         answered = round(self.per_minute * span / 60)
         return f"late: {self.late:,} in flight, about {answered:,} answered in {span:,} s"

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+import sys
 
 import pytest
 
 from tests.fake_endpoint import FakeEndpoint
+from tests.services import wait_until
 
 
 def evaluate(lumos, server, *options: str):
@@ -42,3 +47,19 @@ def test_without_the_option_the_setting_counts(lumos):
 def test_a_number_out_of_range_is_one_line(lumos):
     done = lumos("evaluate", "wordmath", "--concurrency", "-1")
     assert done.code == 2 and "--concurrency" in done.err
+
+
+def test_the_list_of_jobs_shows_what_is_in_flight(lumos):
+    with FakeEndpoint(lambda prompt: "7", latency=3.0) as server:
+        started = subprocess.Popen(
+            [sys.executable, "-m", "lumos_queue.cli.main", "evaluate", "wordmath", "--formulation", "direct",
+             "--solver", server.tgi, "--limit", "8", "--concurrency", "2"],
+            env={**os.environ, "LUMOS_HOME": str(lumos.home), "LUMOS_HEARTBEAT_SECONDS": "0.3"},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            line = re.compile(rf"{server.tgi}: 2 in flight, the oldest for \d s, window 2, \d+ replies a minute")
+            wait_until(lambda: line.search(lumos("jobs").err), "the list shows the requests in flight")
+        finally:
+            started.terminate()
+            started.wait(30)

@@ -322,7 +322,7 @@ def test_a_file_that_is_no_database_is_one_line(lumos):
 
 def test_db_upgrade_makes_the_tables_and_doctor_finds_them(lumos):
     assert result(lumos("db", "upgrade", "--json"))["before"] is None
-    assert result(lumos("jobs", "--json")) == {"jobs": [], "more": False}
+    assert result(lumos("jobs", "--json")) == {"jobs": [], "more": False, "endpoints": []}
     findings = {one["what"]: one for one in result(lumos("doctor", "--json"))["findings"]}
     assert findings["database"]["fine"] is True
     assert findings["broker"]["fine"] is None
