@@ -237,7 +237,7 @@ def test_a_failure_is_counted_and_told_until_the_item_is_done(database):
     who = holder(database, job)
     for failures in (1, 2):
         (item,) = claim(database, who)
-        commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id, "503")]))
+        commit(database, who, Batch({item.id: item.claim}, given_back=[GivenBack(item.id, "503", failed=True)]))
         with database.engine.connect() as connection:
             assert tuple(connection.execute(select(Item.failures, Item.problem)).one()) == (failures, "503")
     (item,) = claim(database, who)

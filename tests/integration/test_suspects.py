@@ -187,7 +187,7 @@ def test_a_batch_in_parts_is_the_batch(database):
     items = claim(database, who)
     claims = {item.id: item.claim for item in items}
     rows, texts = record(items[0], Step(0, 0, Ask("planner", "x" * 5000), asked(1)))[0]
-    whole = Batch(claims, rows, texts, [finish(items[1])], [GivenBack(items[2].id, "503", 60.0)])
+    whole = Batch(claims, rows, texts, [finish(items[1])], [GivenBack(items[2].id, "503", 60.0, failed=True)])
     assert whole.items() == [item.id for item in items[:3]]
     for item in items:
         commit(database, who, whole.part({item.id}))
