@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError, OperationalError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import Float
 
+from db.pooler import check_sessions, is_from_pooler, set_when_connected
 from db.server_connections import ServerConnections
-from db.server_needs import check_server
+from db.server_needs import check_server, has_settings
 from db.sqlite import open_sqlite
 from lumos_queue.errors import InfrastructureError, SpecError
 
@@ -97,31 +98,63 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
         address = make_url(url)
     except ArgumentError:
         raise SpecError("LUMOS_DATABASE_URL is not a URL: expected sqlite:///FILE or postgresql://HOST/NAME.") from None
-    if address.get_backend_name() == "sqlite":
-        engine, connections = open_sqlite(address), None
-        milliseconds = None
-    else:
-        # A transaction left idle holds the fence and item locks: the server ends it before the lease does.
-        milliseconds = int(lease_seconds * 1000 * 2 / 3)
-        options = f"-c idle_in_transaction_session_timeout={milliseconds} -c timezone=UTC"
-        options_unset = {name: value for name, value in _TCP_OPTIONS.items() if name not in address.query}
-        engine = create_engine(address, pool_size=4, connect_args={**options_unset, "options": options})
-        event.listen(engine, "checkout", _refuse_if_closed)
-        connections = ServerConnections(engine)
     try:
-        with engine.connect() as connection:
-            if milliseconds is not None:
-                check_server(connection, milliseconds)
+        if address.get_backend_name() == "sqlite":
+            engine, connections = open_sqlite(address), None
+            with engine.connect():
+                pass
+        else:
+            # A transaction left idle holds the fence and item locks: the server ends it before the lease does.
+            engine = _open_server(address, int(lease_seconds * 1000 * 2 / 3))
+            connections = ServerConnections(engine)
     except OperationalError as error:
         shown = address.render_as_string(hide_password=True)
-        reason = str(error.orig).strip().splitlines()[-1]
-        if "unsupported startup parameter" in reason:
-            raise SpecError(
-                f"The database at {shown} refuses a connection's settings ({reason}), as pgbouncer does: write the "
-                "address of PostgreSQL itself into LUMOS_DATABASE_URL."
-            ) from None
-        raise InfrastructureError(f"The database at {shown} does not answer: {reason}") from None
+        raise InfrastructureError(f"The database at {shown} does not answer: {_reason(error)}") from None
     return Database(url, engine, engine.execution_options(lumos_write=True), connections)
+
+
+def _open_server(address: URL, idle_milliseconds: int) -> Engine:
+    """An engine whose connections have the settings that this code needs, from their beginning where that is possible.
+
+    Raises SpecError for a database that cannot be used, OperationalError when the server is silent.
+    """
+    settings = {"idle_in_transaction_session_timeout": str(idle_milliseconds), "timezone": "UTC"}
+    engine = _server_engine(address, options=" ".join(f"-c {name}={value}" for name, value in settings.items()))
+    try:
+        with engine.connect() as connection:
+            if has_settings(connection, idle_milliseconds):
+                check_server(connection, idle_milliseconds)
+                return engine
+    except OperationalError as error:
+        if not is_from_pooler(error):
+            raise
+    engine.dispose()
+    _check_pooler(address)
+    engine = _server_engine(address)
+    set_when_connected(engine, settings)
+    with engine.connect() as connection:
+        check_server(connection, idle_milliseconds)
+    return engine
+
+
+def _check_pooler(address: URL) -> None:
+    engine = _server_engine(address, prepare_threshold=None)
+    try:
+        check_sessions(engine, address.render_as_string(hide_password=True))
+    finally:
+        engine.dispose()
+
+
+def _server_engine(address: URL, **driver_options: Any) -> Engine:
+    options_unset = {name: value for name, value in _TCP_OPTIONS.items() if name not in address.query}
+    engine = create_engine(address, pool_size=4, connect_args=options_unset | driver_options)
+    event.listen(engine, "checkout", _refuse_if_closed)
+    return engine
+
+
+def _reason(error: OperationalError) -> str:
+    """The last line of what the driver says."""
+    return str(error.orig).strip().splitlines()[-1]
 
 
 def _refuse_if_closed(connection: Any, _record: object, _proxy: object) -> None:

@@ -19,7 +19,7 @@ _MAY_CREATE = text(
 def check_server(connection: Connection, idle_milliseconds: int) -> None:
     """Raises SpecError unless the database stores all texts and keeps the settings of a connection.
 
-    `idle_milliseconds`: what the connection was opened with as `idle_in_transaction_session_timeout`.
+    `idle_milliseconds`: what `idle_in_transaction_session_timeout` was set to.
     """
     row = connection.execute(_NEEDS).one()
     if row.encoding != "UTF8":
@@ -30,9 +30,14 @@ def check_server(connection: Connection, idle_milliseconds: int) -> None:
     if _milliseconds(row.patience) != idle_milliseconds:
         raise SpecError(
             f"The database '{row.name}' loses a connection's settings (idle_in_transaction_session_timeout is "
-            f"{row.patience}, expected {idle_milliseconds}ms), as pgbouncer does in transaction mode: write the "
-            "address of PostgreSQL itself into LUMOS_DATABASE_URL."
+            f"{row.patience}, expected {idle_milliseconds}ms), as some poolers do: write the address of PostgreSQL "
+            "itself into LUMOS_DATABASE_URL."
         )
+
+
+def has_settings(connection: Connection, idle_milliseconds: int) -> bool:
+    """Whether the settings that the connection was opened with have reached the server."""
+    return _milliseconds(connection.execute(_NEEDS).one().patience) == idle_milliseconds
 
 
 def check_may_create(connection: Connection) -> None:

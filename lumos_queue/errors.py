@@ -9,7 +9,8 @@ LumosError
 │   └── DivergedFit       the same, of weights that are not usable any more
 └── InfrastructureError   the worker: the item is owed again
     ├── EndpointDown      the worker: the job waits, and no item is charged
-    │   └── EndpointRefused   a SpecError too: the same, and one line for a person who asks
+    │   ├── EndpointRefused   a SpecError too: the same, and one line for a person who asks
+    │   └── EndpointNotReady  the same, while a server cannot work yet: who submits a job waits for it
     ├── RowFailed         the worker: the item is tried again after the others, and ends when it fails each time
     ├── Undecided         the worker: the item is owed again in a while, and not charged
     ├── Unanswered        the worker: the item waits for a person, and is not charged
@@ -137,6 +138,10 @@ class EndpointDown(InfrastructureError):
 
 class EndpointRefused(SpecError, EndpointDown):
     """Raised when an endpoint that is asked who it is answers with a status other than 2xx."""
+
+
+class EndpointNotReady(SpecError, EndpointDown):
+    """Raised when an endpoint that is asked who it is answers with a 5xx, as a server does while its model loads."""
 
 
 class RowFailed(InfrastructureError):

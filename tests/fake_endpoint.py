@@ -77,10 +77,12 @@ class FakeEndpoint:
         drag: float = 0.0,
         owner: str = "vllm",
         health: int | None = 200,
+        loading: bool = False,
         stated_slots: int | None = None,
         most_requests: int | None = None,
     ):
         self.health = health  #: status of GET /health; None: no answer
+        self.loading = loading  #: whether it answers 503 to everything, as llama.cpp does until its model is there
         self.stated_slots, self.most_requests = stated_slots, most_requests  #: as llama.cpp and TGI state them
         self.mode, self.limit, self.drag = mode, limit, drag  # may be changed while it runs, as may latency
         self.reply, self.latency, self.model, self.owner = reply, latency, model, owner
@@ -170,6 +172,8 @@ class FakeEndpoint:
         kind, _, detail = (self.failures.popleft() if self.failures else self.mode).partition(":")
         if self.limit is not None and self.in_flight >= self.limit:
             kind, detail = "429", ""
+        if self.loading:
+            kind, detail = "503", ""
         call = {"sha256": digest(prompt)[:32], "time": time.time()}
         if kind.isdigit():
             call["status"] = int(kind)
@@ -239,6 +243,8 @@ class FakeEndpoint:
 
     def about(self, path: str) -> tuple[int, object]:
         """The reply to a GET request; status 0: none."""
+        if self.loading:
+            return 503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}
         match path:
             case "/health":
                 return self.health or 0, {}

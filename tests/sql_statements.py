@@ -54,6 +54,36 @@ COMPARED = (
     ("SELECT (SELECT code, id FROM part WHERE id = 3) = (SELECT id, code FROM part WHERE id = 3)", [[0]]),
 )  # fmt: skip
 
+#: On a database `shop` with the table `hat`, in which Fez is the first and Boater the second.
+COMMENTED = (
+    ("SELECT name FROM hat WHERE hat_id = 1 -- the first", [["Fez"]]),
+    ("SELECT name FROM hat WHERE hat_id = 1; -- the first", [["Fez"]]),
+    ("SELECT name FROM hat WHERE hat_id = 1; -- it's the first\n-- of all\n", [["Fez"]]),
+    ("SELECT name FROM hat WHERE hat_id = 1 /* the; first */;", [["Fez"]]),
+    ("SELECT name FROM hat WHERE hat_id = 1; /* the; first */ ;", [["Fez"]]),
+    ("SELECT name FROM hat WHERE hat_id = 1 # the first", [["Fez"]]),
+    ("SELECT name FROM hat WHERE hat_id = 1; # the first", [["Fez"]]),
+    ("SELECT name FROM hat WHERE hat_id = 1; --", [["Fez"]]),
+    ("SELECT name -- its name\nFROM hat # all\nWHERE hat_id = 1 /* the first */", [["Fez"]]),
+    ("-- the first\n# of all\n/* hats */ SELECT name FROM hat WHERE hat_id = 1;", [["Fez"]]),
+    ("SELECT '-- a; # b /* c */', \"# d\" FROM hat WHERE hat_id = 1; -- the first", [["-- a; # b /* c */", "# d"]]),
+    ("SELECT 2--1 FROM hat WHERE hat_id = 1", [[3]]),  # in MySQL no comment, as no space follows
+)
+
+#: Two statements each, also where a comment stands between them or holds what MySQL or MariaDB runs.
+SEVERAL = (
+    "SELECT 1 -- one\n; DROP TABLE hat",
+    "SELECT 1; -- one\nDROP TABLE hat",
+    "SELECT 1; # one\nDROP TABLE hat",
+    "SELECT 1; /* one */ DROP TABLE hat -- two",
+    "SELECT 1 /* one */; SELECT 2; -- two",
+    "SELECT '; -- one'; DROP TABLE hat",
+    "SELECT 1; /*! DROP TABLE hat */",
+    "SELECT 1; -- one\n/*!50000 DROP TABLE hat */;",
+    "SELECT 1; /*M!100100 DROP TABLE hat */",
+    "REPLACE INTO hat VALUES (1) -- one\n; DROP TABLE hat",
+)
+
 #: Each is CAST to text, as drivers have types of their own for dates.
 DATES = (
     ("STR_TO_DATE('5/31/2014', '%m/%d/%Y')", "2014-05-31"),

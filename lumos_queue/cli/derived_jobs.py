@@ -76,7 +76,8 @@ def submit_derived(
     sampling = Sampling(asked.temperature, asked.top_p, asked.max_tokens)
     roles = _roles(asked, derived.formulation) | other_roles(asked.others, derived.benchmark.domain, {})
     tools = DOMAINS.load(derived.benchmark.domain).prepare_tools(parse_pairs("--tool", asked.tools))
-    agent = make_agent(roles, derived.benchmark.domain, sampling, asked.max_subgoals, asked.framing, settings)
+    domain = derived.benchmark.domain
+    agent = make_agent(roles, domain, sampling, asked.max_subgoals, asked.framing, settings, output.say)
     agent = replace(agent, tools=tools, answer_by=answer_by(derived.benchmark), at_limit=asked.at_limit)
     chosen = {"episodes": derived.episodes, "left_out": dict(derived.left_out)}
     jobs: dict[str, str] = {}

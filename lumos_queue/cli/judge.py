@@ -81,7 +81,8 @@ def _make_agent(
         raise SpecError("--temperature and --top-p must be finite numbers.")
     if votes > 1 and temperature == 0:
         raise SpecError("Greedy votes are all equal: give --temperature above 0, or --votes 1.")
-    agent = make_agent(roles, "tools", Sampling(temperature, top_p, max_tokens, stop=()), 0, framing, settings)
+    sampling = Sampling(temperature, top_p, max_tokens, stop=())
+    agent = make_agent(roles, "tools", sampling, 0, framing, settings, output.say)
     return replace(agent, samplings={JUDGE: agent.sampling}, settings={"votes": str(votes)})
 
 

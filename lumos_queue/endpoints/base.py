@@ -121,7 +121,7 @@ class Endpoint(Protocol):
         """What the server says it is (model, revision, dtype, server version), as far as it says.
 
         A value is a list where replicas differ. Raises SpecError, one line with the way out, when nothing answers
-        there, or a server of another protocol than the scheme says.
+        there, or a server of another protocol than the scheme says; EndpointNotReady while its model is loading.
         """
         ...
 

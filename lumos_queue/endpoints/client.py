@@ -6,7 +6,7 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
@@ -17,7 +17,14 @@ from lumos_queue.endpoints.flights import Flights
 from lumos_queue.endpoints.http import REPLY_BYTES, Http, RequestRefused, TryFailed
 from lumos_queue.endpoints.judging import Judge
 from lumos_queue.endpoints.replicas import Replica, Replicas
-from lumos_queue.errors import EndpointRefused, EpisodeError, InfrastructureError, RowFailed, SpecError
+from lumos_queue.errors import (
+    EndpointNotReady,
+    EndpointRefused,
+    EpisodeError,
+    InfrastructureError,
+    RowFailed,
+    SpecError,
+)
 from lumos_queue.records import Ending
 
 MAX_BACKOFF_SECONDS = 30.0  #: between two tries; if a server asks for more, its request fails and is owed again
@@ -215,7 +222,7 @@ class Client:
             self.admission.set_stated(sum(math.ceil(SPARE * slots) for slots in self._slots.values()))
 
     async def identity(self, describe: Callable[[Http], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        """`describe` for a person: raises SpecError also when none answers."""
+        """`describe` for a person: raises SpecError also when none answers, EndpointNotReady when none is ready."""
         try:
             return await self.describe(describe)
         except SpecError:
@@ -227,8 +234,8 @@ class Client:
         """What the replicas say they are; a list, in their order, where they differ.
 
         Those that do not answer, or not with a status of success, are left out for a while. Raises
-        InfrastructureError when all are, EndpointRefused if one of them has answered, and SpecError when one gives an
-        answer that `describe` refuses.
+        InfrastructureError when all are, EndpointNotReady if one of them is not ready yet, else EndpointRefused if one
+        has answered, and SpecError when one gives an answer that `describe` refuses.
         """
         told = await asyncio.gather(*(describe(replica.http) for replica in self.replicas.all), return_exceptions=True)
         known: list[dict[str, Any]] = []
@@ -240,7 +247,7 @@ class Client:
             else:
                 known.append(one)
         if not known:
-            raise next((one for one in told if isinstance(one, EndpointRefused)), InfrastructureError(str(told[0])))
+            raise _most_telling([error for error in told if isinstance(error, InfrastructureError)])
         values = {key: [one.get(key) for one in known] for one in known for key in one}
         return {key: each[0] if each == each[:1] * len(each) else each for key, each in values.items()}
 
@@ -248,3 +255,12 @@ class Client:
         for replica in self.replicas.all:
             replica.flights.close()
         await asyncio.gather(*(replica.http.close() for replica in self.replicas.all))
+
+
+def _most_telling(errors: Sequence[InfrastructureError]) -> InfrastructureError:
+    """What to say of an endpoint whose replicas all fail: that one is loading, else what one of them answers."""
+    for kind in (EndpointNotReady, EndpointRefused):
+        for error in errors:
+            if isinstance(error, kind):
+                return error
+    return InfrastructureError(str(errors[0]))

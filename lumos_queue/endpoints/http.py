@@ -23,7 +23,7 @@ from lumos_queue.endpoints.connections import Connections
 from lumos_queue.endpoints.context_length import ContextFull, is_context_full
 from lumos_queue.endpoints.hosts import Hosts
 from lumos_queue.endpoints.statuses import explain, may_pass
-from lumos_queue.errors import EndpointRefused, InfrastructureError
+from lumos_queue.errors import EndpointNotReady, EndpointRefused, InfrastructureError
 from lumos_queue.util.addresses import Origin
 from lumos_queue.util.retry_after import read_retry_after
 from lumos_queue.util.sanitize import storable
@@ -188,6 +188,12 @@ class Http:
             if self._key:
                 problem = f"refuses the key ({status}): correct its line in the file of LUMOS_API_KEYS."
             raise EndpointRefused(f"{origin} {problem}", status=status)
+
+    def not_ready(self, path: str, status: int) -> EndpointNotReady:
+        """The error of a server that answers GET `path` with this status of 500 or more; llama.cpp loads with 503."""
+        answer = f"GET {path} answered {status}"
+        reason = f"its model is loading ({answer})" if status == 503 else answer
+        return EndpointNotReady(f"{self.base} is not ready: {reason}", status=status)
 
     async def close(self) -> None:
         """End the connections; requests under way fail."""

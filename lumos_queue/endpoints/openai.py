@@ -21,7 +21,7 @@ from lumos_queue.endpoints.http import Http, Malformed, reply_bytes
 from lumos_queue.endpoints.replies import completion, count
 from lumos_queue.endpoints.server import ServerEndpoint
 from lumos_queue.endpoints.vision import refuse_images
-from lumos_queue.errors import EndpointRefused, InfrastructureError, SpecError
+from lumos_queue.errors import EndpointRefused, SpecError
 from lumos_queue.records import Completion
 
 #: Servers (`owned_by` in /v1/models) that list each model they serve; `transformers serve` lists its cache instead.
@@ -124,8 +124,10 @@ class OpenAI(ServerEndpoint):
         status, listed = await http.probe("/v1/models")
         models = _models(listed)
         if health != 200 and not models:
-            if health >= 500 or status >= 500:
-                raise InfrastructureError(f"{http.base} is not ready: GET /health answered {health}")
+            if health >= 500:
+                raise http.not_ready("/health", health)
+            if status >= 500:
+                raise http.not_ready("/v1/models", status)
             raise EndpointRefused(
                 f"{self.url} is not a server of the OpenAI protocol (GET /health answered {health}): "
                 "for text-generation-inference write tgi://HOST:PORT.",

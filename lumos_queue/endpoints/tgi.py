@@ -22,7 +22,7 @@ from lumos_queue.endpoints.http import Http, Malformed, reply_bytes
 from lumos_queue.endpoints.replies import completion, count
 from lumos_queue.endpoints.server import ServerEndpoint
 from lumos_queue.endpoints.vision import with_markdown_images
-from lumos_queue.errors import EndpointRefused, InfrastructureError, SpecError
+from lumos_queue.errors import EndpointRefused, SpecError
 from lumos_queue.records import Completion
 
 #: Fields of GET /info that say which model answers and how.
@@ -100,7 +100,7 @@ class Tgi(ServerEndpoint):
         status, info = await library.read_info(http)
         http.check_access(status)
         if status >= 500:
-            raise InfrastructureError(f"{http.base}/info answers {status}")
+            raise http.not_ready("/info", status)
         if status != 200 or not isinstance(info, dict) or "model_id" not in info:
             line = (
                 f"{self.url} is not a text-generation-inference server (GET /info answered {status}): "
@@ -112,7 +112,7 @@ class Tgi(ServerEndpoint):
             self.admission.set_bound(bound * len(self._client.replicas.all))
         health = await library.read_health(http)
         if health >= 500:  # any other failure is of a proxy that does not serve this path
-            raise InfrastructureError(f"{http.base}/health answers {health}")
+            raise http.not_ready("/health", health)
         return {"server": "text-generation-inference"} | {name: info[name] for name in IDENTITY if name in info}
 
 

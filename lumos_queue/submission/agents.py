@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.scoring.limit import AtLimit
 from lumos_queue.settings import Settings
+from lumos_queue.submission.readiness import identify_when_ready
 from lumos_queue.submission.runs import is_run
 
 if TYPE_CHECKING:
@@ -64,16 +65,18 @@ def check_at_limit(asked: str, formulation: str, benchmark: Benchmark) -> None:
 
 
 def make_agent(
-    roles: Mapping[str, str], domain: str, sampling: Sampling, max_subgoals: int, framing: str, settings: Settings
-) -> Agent:
+    roles: Mapping[str, str], domain: str, sampling: Sampling, max_subgoals: int, framing: str, settings: Settings,
+    remark: Callable[[str], None],
+) -> Agent:  # fmt: skip
     """The agent with the endpoint of each role. Without a broker, the endpoints are asked for their identity.
 
-    In a deployment the workers ask them; weights in local files are identified by content in both cases.
+    In a deployment the workers ask them; weights in local files are identified by content in both cases. `remark` gets
+    one line about each server that is waited for.
     """
     deployed = bool(settings.broker_url)
     checked = {role: resolve_address(url, deployed) for role, url in roles.items()}
     local = {url for url in checked.values() if not deployed or _is_local_model(url)}
-    identities = asyncio.run(identify(local, settings))
+    identities = asyncio.run(identify(local, settings, remark))
     weights = {role: identities[url]["sha256"] for role, url in checked.items() if "sha256" in identities.get(url, {})}
     sampling = replace(sampling, bos=get_framing(framing).bos)
     return Agent(checked, domain, framing, sampling, max_subgoals or DOMAINS.load(domain).max_subgoals, weights=weights)
@@ -149,13 +152,18 @@ def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, st
     return given
 
 
-async def identify(urls: set[str], settings: Settings) -> dict[str, dict[str, Any]]:
-    """The identity that each endpoint reports. Raises SpecError or InfrastructureError for the first that does not."""
-    found = {}
+async def identify(
+    urls: set[str], settings: Settings, remark: Callable[[str], None] | None = None
+) -> dict[str, dict[str, Any]]:
+    """The identity that each endpoint reports. Raises SpecError or InfrastructureError for the first that does not.
+
+    With `remark` a server that is not ready is waited for, and `remark` gets one line about it.
+    """
+    identities = {}
     for url in sorted(urls):
         endpoint = open_endpoint(url, settings)
         try:
-            found[url] = await endpoint.identity()
+            identities[url] = await (identify_when_ready(endpoint, remark) if remark else endpoint.identity())
         finally:
             await endpoint.close()
-    return found
+    return identities

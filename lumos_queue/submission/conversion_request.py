@@ -88,7 +88,7 @@ def make_conversion_job(
     for note in rows.benchmark.notes:
         remark(note)
     if teacher and not settings.broker_url:
-        asyncio.run(identify({teacher}, settings))
+        asyncio.run(identify({teacher}, settings, remark))
     check_vision(vision, teacher, rows, settings)
     job = Convert(
         source=options.source,

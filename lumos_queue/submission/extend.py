@@ -61,7 +61,7 @@ def make_extension(
         raise SpecError(said)
     items = tasks * infer.samples
     if adoptable < items:
-        _check_agent(database, settings, job, infer)
+        _check_agent(database, settings, job, infer, remark)
     if infer.limit > rows:
         remark(f"the rows are {rows:,}: all of them are used")
     told = f"adopts {adoptable:,} of {items:,} episodes from job {job.id}"
@@ -99,8 +99,14 @@ def _say_why_not(connection: Connection, job: Any, finished: int, tasks: int, sa
     return f"Nothing that job {job.id} has finished is among the first {tasks:,} rows, {samples} samples each. {rerun}"
 
 
-def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer) -> None:
-    """Raises SpecError if the agent would be another one today: other weights, files of tools, models at addresses."""
+def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer, remark: Remark) -> None:
+    """Raises SpecError if the agent would be another one today: other weights, files of tools, models at addresses.
+
+    Without a broker the servers are asked; with one the workers ask, and only they may reach them.
+    """
+    urls = () if settings.broker_url else infer.agent.roles.values()
+    asked = {url for url in urls if not url.startswith(_UNCHANGING)}
+    now = asyncio.run(identify(asked, settings, remark))
     options = changed_options(infer, Changes())
     made = make_job_on(job.kind, options, check_options(job.kind, options, _ignore), infer.dataset, settings, _ignore)
     agent = made.infer.agent if isinstance(made, Evaluate) else made.agent if isinstance(made, Infer) else None
@@ -109,10 +115,6 @@ def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer)
         before, after = infer.agent.as_json(), agent.as_json() if agent else {}
         differ = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
         raise SpecError(f"The agent of job {job.id} is another one today ({', '.join(differ)} differ). {rerun}")
-    if settings.broker_url:
-        return  # the workers ask; only they may reach the servers
-    asked = {url for url in infer.agent.roles.values() if not url.startswith(_UNCHANGING)}
-    now = asyncio.run(identify(asked, settings))
     with database.engine.connect() as connection:
         before = {one.url: one.identity for one in endpoints_of(connection, job.id)}  # the latest of each
     for url in sorted(asked & before.keys()):

@@ -153,6 +153,7 @@ def make_job_on(
             options.max_subgoals,
             options.framing,
             settings,
+            remark,
         ),
         tools=tools,
         shots=_shots(options, benchmark.domain),

@@ -76,15 +76,28 @@ def test_a_database_that_is_up_to_date_needs_no_right_to_create_tables(postgres_
     postgres_server.execute(f"DROP ROLE {role}")
 
 
-def test_a_connection_that_loses_its_settings(postgres_url, monkeypatch):
-    """As pgbouncer hands out connections between transactions, or ignores what a connection is opened with."""
+@pytest.fixture
+def ignored_options(monkeypatch):
+    """Connections are opened without settings, as a pooler may ignore them."""
 
     def engine_without_options(address, connect_args, **options):
-        connect_args.pop("options")
-        return make_engine(address, connect_args=connect_args, **options)
+        return make_engine(address, connect_args={**connect_args, "options": ""}, **options)
 
     make_engine = db.connection.create_engine
     monkeypatch.setattr(db.connection, "create_engine", engine_without_options)
+
+
+def test_settings_that_a_connection_is_not_opened_with_are_set_in_it(postgres_url, ignored_options):
+    database = open_database(postgres_url)
+    with database.engine.connect() as first, database.engine.connect() as second:
+        for connection in (first, second):
+            assert connection.exec_driver_sql("SHOW idle_in_transaction_session_timeout").scalar() == "10s"
+            assert connection.exec_driver_sql("SHOW timezone").scalar() == "UTC"
+    database.close()
+
+
+def test_a_connection_that_loses_its_settings(postgres_url, ignored_options, monkeypatch):
+    monkeypatch.setattr(db.connection, "set_when_connected", lambda engine, settings: None)
     message = refusal(postgres_url)
     assert "loses a connection's settings (idle_in_transaction_session_timeout is 0, expected 10000ms)" in message
     assert "write the address of PostgreSQL itself into LUMOS_DATABASE_URL" in message

@@ -18,7 +18,7 @@ from lumos_queue.episode import StepContext
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.records import Action, Task
 from tests.services import missing
-from tests.sql_statements import CATALOGUE, COMPARED, DATES, MADE
+from tests.sql_statements import CATALOGUE, COMMENTED, COMPARED, DATES, MADE, SEVERAL
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +102,18 @@ def test_a_server_compares_texts_with_numbers_as_copies_are_made_to(server):
 def test_a_server_reads_and_writes_dates_as_copies_do(server):
     (found,) = run(server, "SELECT " + ", ".join(f"CAST({text} AS CHAR)" for text, _ in DATES), database="parts")
     assert found.values[0]["rows"] == [[value for _, value in DATES]]
+
+
+def test_a_server_runs_a_statement_with_comments(server):
+    executions = run(server, *(text for text, _ in COMMENTED), turns="50")
+    assert [execution.message for execution in executions] == [""] * len(COMMENTED)
+    assert [execution.values[0]["rows"] for execution in executions] == [rows for _, rows in COMMENTED]
+
+
+def test_a_server_is_sent_no_second_statement(server):
+    executions = run(server, *SEVERAL, "SELECT count(*) FROM hat", writes="yes")
+    assert {execution.status for execution in executions[:-1]} == {"several"}
+    assert executions[-1].values[0]["rows"] == [[2]]
 
 
 def test_a_servers_catalogue_shows_the_tasks_database_alone(server):

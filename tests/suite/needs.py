@@ -51,6 +51,7 @@ NEEDS = (
     Need(
         "MariaDB", _is_program("mariadbd", folder="/usr/sbin"), "mariadb-server", "tests/integration/test_sql_mysql.py"
     ),
+    Need("pgbouncer", _is_program("pgbouncer", folder="/usr/sbin"), "pgbouncer", "tests/integration/test_pgbouncer.py"),
     Need("Chromium", Path("/usr/bin/chromium").exists, "chromium", "browser tests in tests/web"),
     Need("openssl", _is_program("openssl"), "openssl", "tests of TLS certificates"),
     Need(

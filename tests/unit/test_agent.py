@@ -32,7 +32,7 @@ def test_agents_stored_before_are_sent_with_bos_and_are_written_as_they_were():
 def test_a_new_agent_leaves_bos_out_where_its_framing_does(monkeypatch, tmp_path):
     monkeypatch.setenv("LUMOS_BROKER_URL", "redis://127.0.0.1:9/0")  # nobody is asked who they are
     roles = {"planner": "tgi://h:1", "grounder": "tgi://h:1"}
-    made = {name: make_agent(roles, "maths", Sampling(), 8, name, read_settings()) for name in ("train", "eval")}
+    made = {name: make_agent(roles, "maths", Sampling(), 8, name, read_settings(), print) for name in ("train", "eval")}
     assert json.loads(json.dumps(made["train"].as_json()["sampling"])) == STORED["train"]["sampling"]
     assert made["eval"].as_json()["sampling"]["bos"] is False
     with_bos = replace(made["eval"], sampling=Sampling())

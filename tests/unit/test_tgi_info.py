@@ -157,7 +157,9 @@ def test_a_server_whose_health_check_fails_is_left_out(status, well):
     info = reply(200, b'{"model_id": "m"}')
     known, _ = asked(info=info, health=reply(status))
     assert (
-        known == {"server": "text-generation-inference", "model_id": "m"} if well else "/health answers" in str(known)
+        known == {"server": "text-generation-inference", "model_id": "m"}
+        if well
+        else f"GET /health answered {status}" in str(known)
     )
 
 

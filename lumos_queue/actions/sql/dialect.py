@@ -23,6 +23,7 @@ from lumos_queue.errors import ActionError
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # a child's log is not read; its errors say the same
 
 MAX_SHOWN = 200  #: characters of a parser's message that a model is shown
+_RUN_COMMENT = re.compile("M?!")  #: how a comment begins that MySQL (`!`) or MariaDB (`M!`) runs
 _WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Create, exp.Drop, exp.Alter)
 _DEFINES = (exp.Create, exp.Drop, exp.Alter)
 _FORBIDDEN = {
@@ -107,12 +108,18 @@ def _read(text: str) -> exp.Expr:
     if "\0" in text:
         raise ActionError("syntax", "a NUL character")
     try:
-        found = [one for one in sqlglot.parse(text, read="mysql") if one is not None]
-        if len(found) != 1:
-            raise ActionError("several" if found else "syntax", f"one statement at a time; these are {len(found)}")
-        return _in_other_words(found[0])
+        statements = [tree for tree in sqlglot.parse(text, read="mysql") if tree is not None and not _is_remark(tree)]
+        if len(statements) != 1:
+            count = len(statements)
+            raise ActionError("several" if statements else "syntax", f"one statement at a time; these are {count}")
+        return _in_other_words(statements[0])
     except SqlglotError as error:
         raise ActionError("syntax", f"You have an error in your SQL syntax: {_short(error)}") from None
+
+
+def _is_remark(tree: exp.Expr) -> bool:
+    """Whether the parser found only comments here, behind a semicolon. MySQL runs what `/*! … */` holds."""
+    return isinstance(tree, exp.Semicolon) and not any(_RUN_COMMENT.match(text) for text in tree.comments or ())
 
 
 def _in_other_words(tree: exp.Expr) -> exp.Expr:

@@ -1,0 +1,82 @@
+"""A connection pooler in front of PostgreSQL, such as pgbouncer: it is used if it keeps the connections of sessions.
+
+pgbouncer drops the settings that a connection is opened with. With pool_mode = session they are set again here, as each
+session has one connection to the server. With pool_mode = transaction they would be lost, and set for other clients.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, Engine, event, text
+from sqlalchemy.exc import OperationalError
+
+from lumos_queue.errors import SpecError
+
+ROUNDS = 5  #: other clients of a busy pooler may hide in one round that it changes connections
+_PROCESS = text("SELECT pg_backend_pid()")
+#: What pgbouncer says to the settings that a connection is opened with, and to a transaction in statement mode.
+_REFUSALS = ("unsupported startup parameter", "in statement pooling mode")
+
+
+def is_from_pooler(error: OperationalError) -> bool:
+    """Whether a pooler refuses what PostgreSQL itself allows."""
+    return any(refusal in str(error.orig) for refusal in _REFUSALS)
+
+
+def check_sessions(engine: Engine, address: str) -> None:
+    """Raises SpecError unless each session keeps its connection to the server. No setting is changed.
+
+    `engine`: one whose driver prepares no statements, as a pooler may send them to different servers.
+    """
+    try:
+        is_kept = _keeps_sessions(engine)
+    except OperationalError as error:
+        if not is_from_pooler(error):
+            raise
+        is_kept = False
+    if not is_kept:
+        raise SpecError(
+            f"The database at {address} is behind a pooler that changes the connection between transactions, as "
+            "pgbouncer does with pool_mode = transaction, expected pool_mode = session: set it there, or write the "
+            "address of PostgreSQL itself into LUMOS_DATABASE_URL."
+        )
+
+
+def _keeps_sessions(engine: Engine) -> bool:
+    """Whether two sessions reach one server process each, and different ones.
+
+    A pooler that changes connections gives the second session the one that the first has just used, or gives the first
+    session the next of several in turn.
+    """
+    first_processes: set[int] = set()
+    second_processes: set[int] = set()
+    with engine.connect() as first, engine.connect() as second:
+        for _ in range(ROUNDS):
+            first_processes |= {_process_of_transaction(first), _process_of_transaction(first)}
+            with second.begin():
+                second_processes.add(_read_process(second))
+                first_processes.add(_process_of_transaction(first))
+    return len(first_processes) == len(second_processes) == 1 and first_processes != second_processes
+
+
+def _process_of_transaction(connection: Connection) -> int:
+    """The server process that runs a new transaction."""
+    with connection.begin():
+        return _read_process(connection)
+
+
+def _read_process(connection: Connection) -> int:
+    return connection.execute(_PROCESS).scalar_one()
+
+
+def set_when_connected(engine: Engine, settings: dict[str, str]) -> None:
+    """Set these settings of the server in each new connection."""
+
+    def set_all(connection: Any, _record: object) -> None:
+        with connection.cursor() as cursor:
+            for name, value in settings.items():
+                cursor.execute("SELECT set_config(%s, %s, false)", (name, value))
+        connection.commit()
+
+    event.listen(engine, "connect", set_all)

@@ -1,0 +1,34 @@
+"""A server whose model is still loading when a job is submitted: the person who submits waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+from lumos_queue.endpoints.base import Endpoint
+from lumos_queue.errors import EndpointNotReady, SpecError
+
+WAIT_SECONDS = 600.0  #: that a server is waited for; large models load for minutes
+PAUSE_SECONDS = 2.0  #: between two questions
+
+
+async def identify_when_ready(endpoint: Endpoint, remark: Callable[[str], None]) -> dict[str, Any]:
+    """The identity of an endpoint, as soon as its server is ready. `remark` gets one line if that is not at once.
+
+    Raises SpecError for an endpoint that cannot be used, and when its server is not ready within WAIT_SECONDS.
+    """
+    ends_at = time.monotonic() + WAIT_SECONDS
+    is_remarked = False
+    while True:
+        try:
+            return await endpoint.identity()
+        except EndpointNotReady as error:
+            if time.monotonic() + PAUSE_SECONDS > ends_at:
+                minutes = f"{WAIT_SECONDS / 60:g} minutes"
+                raise SpecError(f"{error}, after a wait of {minutes}: submit again when it is ready.") from None
+            if not is_remarked:
+                remark(f"waits: {error}")
+                is_remarked = True
+        await asyncio.sleep(PAUSE_SECONDS)
