@@ -231,11 +231,13 @@ def test_who_goes_on_with_a_job_here_is_told_at_once_that_it_needs_a_gpu(rows, t
 class Machine:
     """`lumos worker` in a process of its own, where torch finds these GPUs."""
 
-    def __init__(self, folder, database_url: str, *memories: int):
+    def __init__(self, folder, database_url: str, *memories: int, pools: str = "cpu,llm,gpu"):
         variables = {"LUMOS_DATABASE_URL": database_url, "LUMOS_HOME": str(folder / "home")}
         variables |= {f"LUMOS_{name.upper()}": str(value) for name, value in QUICK.items()}
         path = pretend_gpus(folder / "path", memories)
-        self.process = forked_lumos("worker", environment={**os.environ, **variables, "PYTHONPATH": path})
+        self.process = forked_lumos(
+            "worker", "--pools", pools, environment={**os.environ, **variables, "PYTHONPATH": path}
+        )
 
     def __enter__(self) -> Machine:
         return self
@@ -243,6 +245,16 @@ class Machine:
     def __exit__(self, *_: object) -> None:
         self.process.terminate()
         assert self.process.wait() == 0
+
+
+@pytest.mark.parametrize(("memories", "number"), [([], 0), ([24_000], 1)])
+def test_a_process_of_the_pool_gpu_alone_looks_for_gpus_before_there_is_a_job(tmp_path, memories, number):
+    database = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
+    upgrade(database)
+    with Machine(tmp_path, database.url, *memories, pools="gpu") as machine:
+        wait_until(lambda: [row[:2] for row in sessions_of(database).values()] == [("gpu", number)], "it has looked")
+        assert ("this process finds no GPU and serves no other pool" in machine.process.err) is not bool(number)
+    database.close()
 
 
 def test_of_three_dispatchers_the_one_with_a_gpu_claims_all_jobs_of_the_pool(postgres_url, rows, tmp_path):
