@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Select, bindparam, insert, select, update
 
 from db.connection import Database, now
 from db.models import Heartbeat, JobRow, WorkerSessionRow
+from db.pools import POOLS, Gpus, write_pools
 from db.quarantine import close_sessions
 from db.shares import lease_shares
 from db.states import JobState
@@ -37,18 +38,29 @@ class HeartbeatReply:
     shares: dict[str, int | None]  #: requests this process may have in flight, by endpoint; None: no cap
 
 
-def start_session(database: Database, code_version: str) -> int:
-    """Register this process in the database; returns the session's number."""
+def start_session(database: Database, code_version: str, pools: Sequence[str] = POOLS, gpus: Gpus | None = None) -> int:
+    """Register this process in the database; returns the session's number.
+
+    `pools`: those that it was started for; `gpus`: those that it has, None as long as it has not looked for them.
+    """
     with database.writer.begin() as connection:
         session = connection.execute(
             insert(WorkerSessionRow)
             .values(
-                host=socket.gethostname(), pid=os.getpid(), code_version=code_version, started_at=now(), ended_by=""
+                host=socket.gethostname(), pid=os.getpid(), code_version=code_version, started_at=now(), ended_by="",
+                pools=write_pools(pools), gpus=gpus and gpus.number, gpu_mib=gpus and gpus.mib,
             )
             .returning(WorkerSessionRow.id)
-        ).scalar_one()
+        ).scalar_one()  # fmt: skip
         connection.execute(insert(Heartbeat).values(session=session, at=now()))
         return session
+
+
+def record_gpus(database: Database, session: int, gpus: Gpus) -> None:
+    """Store which GPUs the process of a session has."""
+    with database.writer.begin() as connection:
+        stored = update(WorkerSessionRow).where(WorkerSessionRow.id == session)
+        connection.execute(stored.values(gpus=gpus.number, gpu_mib=gpus.mib))
 
 
 def end_session(database: Database, session: int) -> None:

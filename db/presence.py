@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, func, select
 
@@ -16,22 +17,26 @@ from db.states import ItemState
 class Presence:
     """The worker processes that reported within the lease."""
 
-    workers: int
+    sessions: Sequence[Any]  #: their rows
     held: Mapping[str, int]  #: items that they hold, by job; what a silent process holds does not count
+
+    @property
+    def workers(self) -> int:
+        return len(self.sessions)
 
 
 def read_presence(connection: Connection, lease_seconds: float) -> Presence:
     """Who is alive by the database's clock. A process that stays silent for longer than the lease has lost its items,
     whether or not another process has noticed yet."""
     alive = (
-        select(WorkerSessionRow.id)
+        select(WorkerSessionRow.id, WorkerSessionRow.pools, WorkerSessionRow.gpus)
         .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
         .where(WorkerSessionRow.ended_at.is_(None), Heartbeat.at > now() - lease_seconds)
     )
-    sessions = list(connection.execute(alive).scalars())
+    sessions = connection.execute(alive).all()
     held = (
         select(Item.job, func.count())
-        .where(Item.session.in_(sessions), Item.state == ItemState.CLAIMED)
+        .where(Item.session.in_([session.id for session in sessions]), Item.state == ItemState.CLAIMED)
         .group_by(Item.job)
     )
-    return Presence(len(sessions), dict(connection.execute(held).all()) if sessions else {})
+    return Presence(sessions, dict(connection.execute(held).all()) if sessions else {})

@@ -21,17 +21,18 @@ from celery.signals import (
 )
 from kombu.entity import Exchange, Queue
 
+from db.pools import POOLS
 from lumos_queue.settings import read_settings
 from lumos_queue.util.display import LogFormatter
 from workers import transports
 from workers.open_files import allow_open_files
 from workers.preload import preload
+from workers.queues import choose_queues
 from workers.rejected import close_rejected_messages
 from workers.stop_signal import MAX_SLICES
 
 #: Celery task of each kind of job: the names that Flower shows and routing goes by.
 CELERY_TASKS = {"convert": "convert", "train": "train_shard", "infer": "infer", "evaluate": "evaluate"}
-POOLS = ("cpu", "llm", "gpu")  #: also the names of the queues
 _USUAL_POOL = {"convert": "cpu", "train_shard": "gpu", "infer": "llm", "evaluate": "llm"}
 #: Seconds beyond the longest slice after which a child counts as hanging and is killed. What is in flight when a slice
 #: ends may go on until then: an episode for minutes, a training window for a day.
@@ -147,6 +148,7 @@ def _begin(**_: object) -> None:
     settings = read_settings()
     if too_few := allow_open_files(settings):  # before it forks: its children inherit what is allowed
         print(f"lumos: {too_few}", file=sys.stderr, flush=True)
+    choose_queues(app, settings)
     preload(settings)
 
 

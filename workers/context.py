@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 from db.connection import Database, open_database
 from db.migrate import require_current
+from db.pools import GPU_POOL, POOLS
 from lumos_queue.errors import EndpointDown
 from lumos_queue.settings import Settings, read_settings
+from lumos_queue.util.launch_folder import empty_folder
 from lumos_queue.util.version import code_version
+from workers.gpus import find_gpus, known_gpus
 from workers.per_process import PerProcess
 from workers.session import WorkerSession
 
@@ -16,8 +20,9 @@ from workers.session import WorkerSession
 class WorkerContext:
     """Everything is opened on first use, so that a process forked later opens its own."""
 
-    def __init__(self, settings: Settings):
+    def __init__(self, settings: Settings, pools: Sequence[str] = POOLS):
         self.settings = settings
+        self.pools = tuple(pools)  #: that this process was started for
         #: the latest one that a slice of this process met; None again as soon as one finishes an item
         self.outage: EndpointDown | None = None
         self._database: Database | None = None
@@ -49,8 +54,21 @@ class WorkerContext:
             if self._session is None or self._session.lost:
                 if self._session:
                     self._session.close()
-                self._session = WorkerSession(self.database, self.settings, code_version())
+                self._session = WorkerSession(self.database, self.settings, code_version(), self.pools)
             return self._session
+
+    @property
+    def usable_pools(self) -> tuple[str, ...]:
+        """Those of `pools` whose jobs this process can run, as far as it knows: not `gpu` once it found no GPU."""
+        gpus = known_gpus()
+        return tuple(pool for pool in self.pools if pool != GPU_POOL or gpus is None or gpus.number)
+
+    def can_run(self, pool: str) -> bool:
+        """Whether this process can run jobs of the pool. The first question about `gpu` takes up to 60 s.
+
+        Raises SpecError when processes cannot start in a folder of LUMOS_HOME.
+        """
+        return pool != GPU_POOL or find_gpus(empty_folder(self.settings.home)).number > 0
 
     @property
     def is_present(self) -> bool:

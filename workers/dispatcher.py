@@ -19,6 +19,8 @@ from sqlalchemy.exc import DBAPIError
 from db.fence import reap
 from db.jobs import finish_if_idle, get_job
 from db.models import JobRow
+from db.pools import GPU_POOL, can_run
+from db.reading import live_sessions
 from db.schedule import awaited_jobs, find_idle_jobs, runnable_jobs
 from db.states import OPEN, STOPPED, JobState
 from lumos_queue.errors import InfrastructureError
@@ -41,12 +43,14 @@ def serve(settings: Settings, pools: Sequence[str]) -> None:
     told = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: told.set())
-    worker = WorkerContext(settings)
+    worker = WorkerContext(settings, pools)
     # With a broker, those who receive its messages come first: this process is for what they have missed.
     patience = 2 * settings.poll_seconds if settings.broker_url else 0.0
     log.info("looking for jobs of %s every %g s", ", ".join(pools), settings.poll_seconds)
     with Watchdog(worker, told.is_set):
         try:
+            if set(pools) == {GPU_POOL} and not worker.can_run(GPU_POOL):
+                log.warning("this process finds no GPU and serves no other pool: it takes no job")
             Dispatcher(worker, pools, patience=patience).run(told.is_set)
         finally:
             worker.close()
@@ -55,7 +59,8 @@ def serve(settings: Settings, pools: Sequence[str]) -> None:
 class Dispatcher:
     """Runs one slice at a time, of any job in `pools`, or of `only` one job until nothing of it is owed.
 
-    The jobs that this one waits for are worked on, too.
+    The jobs that this one waits for are worked on, too. Jobs of the pool `gpu` are left to others from when on the
+    process has found no GPU.
     """
 
     def __init__(self, worker: WorkerContext, pools: Sequence[str], only: str | None = None, patience: float = 0.0):
@@ -86,11 +91,13 @@ class Dispatcher:
         reap(database, self.worker.session.id, self.worker.settings.lease_seconds)
         for job in find_idle_jobs(database):
             finish_if_idle(database, job)
-        due = runnable_jobs(database, self.pools, self.patience, after=self._served)
+        pools = self._usable_pools
+        due = runnable_jobs(database, pools, self.patience, after=self._served)
         if not self.only:
             self._served = due[0] if due else self._served
-            self._bring_workers_back(due)
-            policy = StopPolicy(self.worker, due[0], self.pools, stop) if due else None
+            others = [pool for pool in self.pools if pool not in pools]
+            self._bring_workers_back([*due, *(runnable_jobs(database, others, self.patience) if others else ())])
+            policy = StopPolicy(self.worker, due[0], pools, stop) if due else None
             return policy is not None and not try_slice(self.worker, due[0], policy).fault
         mine = [job for job in awaited_jobs(database, self.only) if job in due]
         if not mine:
@@ -108,22 +115,29 @@ class Dispatcher:
 
         try:
             # Not `try_slice`: a fault is for the person who waits for this job to see.
-            run_slice(self.worker, job, StopPolicy(self.worker, job, self.pools, is_told, alone=True))
+            run_slice(self.worker, job, StopPolicy(self.worker, job, self._usable_pools, is_told, alone=True))
         finally:
             session.leave(only)
+
+    @property
+    def _usable_pools(self) -> list[str]:
+        return [pool for pool in self.pools if pool in self.worker.usable_pools]
 
     def _bring_workers_back(self, due: Sequence[str]) -> None:
         """Send a message for each job that is due, in a thread, since a broker may be slow to take it.
 
         A worker goes on from slice to slice by messages to itself. When the broker has lost one it would stay idle
-        until the next job is submitted.
+        until the next job is submitted. A job that no live worker can run gets none: messages would pile up.
         """
         settings, now = self.worker.settings, time.monotonic()
-        if due and settings.broker_url and now - self._notified_at > NOTIFY_SECONDS:
-            self._notified_at = now
-            with self.worker.database.engine.connect() as connection:
-                rows = connection.execute(select(JobRow.id, JobRow.kind, JobRow.pool).where(JobRow.id.in_(due))).all()
-            threading.Thread(target=_notify_all, args=(settings, rows), name="notifications", daemon=True).start()
+        if not due or not settings.broker_url or now - self._notified_at <= NOTIFY_SECONDS:
+            return
+        self._notified_at = now
+        with self.worker.database.engine.connect() as connection:
+            rows = connection.execute(select(JobRow.id, JobRow.kind, JobRow.pool).where(JobRow.id.in_(due))).all()
+            sessions = live_sessions(connection, settings.lease_seconds)
+        rows = [row for row in rows if any(can_run(session, row.pool) for session in sessions)]
+        threading.Thread(target=_notify_all, args=(settings, rows), name="notifications", daemon=True).start()
 
     def _is_over(self) -> bool:
         assert self.only is not None

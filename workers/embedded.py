@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Self
 
+from db.pools import POOLS
 from lumos_queue.settings import Settings
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 from workers.open_files import allow_open_files
-
-POOLS = ("cpu", "llm", "gpu")
 
 
 class EmbeddedRun:

@@ -106,6 +106,9 @@ async def _slice(
     session.work_on(row.id)
     marking = asyncio.create_task(_mark_loop_alive(session, settings))
     try:
+        if not await asyncio.to_thread(worker.can_run, row.pool):
+            result.why = "this machine has no GPU"
+            return
         async with job.open(settings) as context:
             if not begin_work(database, row.id, getattr(context, "identities", ())):
                 result.why = "the job was stopped"

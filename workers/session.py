@@ -6,17 +6,19 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from db.connection import Database
 from db.errors import reason
-from db.fence import Fenced, beat, end_session, reap, start_session
+from db.fence import Fenced, beat, end_session, reap, record_gpus, start_session
 from db.paces import read_paces
+from db.pools import POOLS
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.pace import Pace
 from lumos_queue.settings import Settings
+from workers.gpus import known_gpus
 
 HUNG_LEASES = 4  #: a loop that hangs for so long does not come back: the process ends, and its parent starts another
 HUNG = 70  #: exit status of such a process (EX_SOFTWARE of sysexits.h)
@@ -26,15 +28,17 @@ log = logging.getLogger(__name__)
 class WorkerSession:
     """Beats from its own thread and connection, so that no slow episode or long commit can silence it.
 
-    Cancel, pause and the shares of endpoints' caps travel with the heartbeat.
+    Cancel, pause and the shares of endpoints' caps travel with the heartbeat, and which GPUs the process has found.
 
     But it beats only while the event loop turns: a process whose loop hangs should lose its items. And it stops its own
     process from writing (`lost`) when the last heartbeat that succeeded *started* longer ago than `fence_seconds`.
     """
 
-    def __init__(self, database: Database, settings: Settings, code_version: str):
+    def __init__(self, database: Database, settings: Settings, code_version: str, pools: Sequence[str] = POOLS):
+        """`pools`: those that the process was started for."""
         self.database, self.settings, self.code_version = database, settings, code_version
-        self.id = start_session(database, code_version)
+        self._gpus = known_gpus()  # as stored
+        self.id = start_session(database, code_version, pools, self._gpus)
         self.states: dict[str, str] = {}  #: of the jobs being worked on, as of the last heartbeat
         self._jobs: set[str] = set()
         self._gates: Mapping[str, AdmissionControl] = {}
@@ -142,5 +146,13 @@ class WorkerSession:
             others = {url: pace.report() for url, pace in self._paces.items() if url not in gates and pace.is_fresh}
             reply = beat(self.database, self.id, sorted(self._jobs), traffic, stated, others)
             self.states, self._alive_at = reply.states, started
+            self._record_gpus()
             for url, share in reply.shares.items():
                 gates[url].set_share(share)
+
+    def _record_gpus(self) -> None:
+        """Store which GPUs the process has, once it knows."""
+        gpus = known_gpus()
+        if gpus and gpus != self._gpus:
+            record_gpus(self.database, self.id, gpus)
+            self._gpus = gpus

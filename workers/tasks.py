@@ -21,6 +21,7 @@ from workers.context import current_context
 from workers.describe import describe_job, shorten
 from workers.notify import notify_workers
 from workers.presence import Presence
+from workers.queues import served_pools
 from workers.rejected import close_rejected_messages, rejected_messages
 from workers.run import try_slice
 from workers.slice_failed import SliceFailed, SliceTask
@@ -67,6 +68,10 @@ def serve_message(kind: str, job: str) -> str:
             # Nothing left, or the job waits for something: messages that pile up must not begin it again.
             waits = f"nothing was done, it waits: {row.waiting}" if row.waiting else "nothing was due"
             return shorten(f"{describe_job(row)}: {waits}", MAX_RESULT)
+        if not worker.can_run(row.pool):
+            # Should this worker receive the message once more, its parent gives it back and stops consuming the queue.
+            notify_workers(worker.settings, kind, row.id, 1, row.pool)
+            return shorten(f"{describe_job(row)}: left to a worker with a GPU", MAX_RESULT)
         policy = StopPolicy(worker, row.id, [row.pool], _told_to_stop, bounded=True)
         result = try_slice(worker, row.id, policy)
         if not result.fault and row.id in runnable_jobs(worker.database, [row.pool]):
@@ -95,8 +100,10 @@ _presence: Presence | None = None  # of this child
 def _child_starts(**_: object) -> None:
     global _parent, _presence
     _parent = os.getppid()
-    Watchdog(current_context(), _told_to_stop).start()
-    _presence = Presence(current_context())
+    worker = current_context()
+    worker.pools = served_pools()
+    Watchdog(worker, _told_to_stop).start()
+    _presence = Presence(worker)
 
 
 @worker_process_shutdown.connect

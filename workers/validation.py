@@ -16,6 +16,7 @@ from celery.worker.consumer import Consumer
 from kombu.message import Message
 
 from workers.app import CELERY_TASKS
+from workers.queues import is_for_others, leave_to_others
 from workers.rejected import rejected_messages
 from workers.transports import MalformedMessage
 
@@ -86,6 +87,8 @@ class CheckingConsumer(Consumer):
                 job = check_message(message)
             except MessageRejected as rejected:
                 return self._drop(message, str(rejected))
+            if is_for_others(message):
+                return leave_to_others(self, message)
             _rebuild(message, job)
             return accept(message)
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from lumos_queue.cli import output
 from lumos_queue.cli.columns import Column, cut, fit, pad, plain_column
 from lumos_queue.endpoints.traffic import Traffic
-from lumos_queue.reports.real_state import RealState
+from lumos_queue.reports.real_state import WAITED, RealState
 
 _UNLIMITED = 1_000  #: cells, where the list is read by a program
 _ROOMY = 100  #: cells from which on there is room between columns
@@ -55,10 +55,10 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], more: bool, where: str = "") -
             output.say(f"no room for: {', '.join(left_out)}. A wider terminal shows more, and --json all of it")
     else:
         output.say("no job matches")
-    if alone := [job["job"] for job in jobs if job["real_state"] == RealState.NOBODY]:
+    for reason, alone in _jobs_alone(jobs).items():
         named = alone[0] if len(alone) == 1 else "JOB"
-        output.say(f"nobody works on {', '.join(alone[:3])}{', …' if len(alone) > 3 else ''}: go on with "
-                   f"lumos resume {named}, or start a worker with lumos worker")  # fmt: skip
+        advice = reason or f"go on with lumos resume {named}, or start a worker with lumos worker"
+        output.say(f"nobody works on {', '.join(alone[:3])}{', …' if len(alone) > 3 else ''}: {advice}")
     if more:
         chosen = ["--where", where] if where else []
         output.say(f"older ones: {shlex.join(['lumos', 'jobs', *chosen, '--before', jobs[-1]['job']])}")
@@ -69,6 +69,16 @@ def print_traffic(traffic: Mapping[str, Traffic]) -> None:
     for url, use in traffic.items():
         if use.in_flight or use.waiting:
             output.say(f"{output.harmless(url)}: {use.describe()}")
+
+
+def _jobs_alone(jobs: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """The jobs that nobody works on, by the reason why no live worker can; '' where no worker is alive."""
+    alone: dict[str, list[str]] = {}
+    for job in jobs:
+        if job["real_state"] == RealState.NOBODY:
+            reason = "" if job["reason"].startswith(WAITED) else job["reason"]
+            alone.setdefault(reason, []).append(job["job"])
+    return alone
 
 
 def _columns(jobs: Sequence[Mapping[str, Any]]) -> list[Column]:

@@ -12,7 +12,8 @@ from sqlalchemy.exc import DBAPIError
 from db.awaiting import HOW
 from db.connection import Database
 from db.jobs import get_job
-from db.reading import live_sessions, traffic_of
+from db.pools import describe_lack
+from db.reading import jobs_held, live_sessions, traffic_of
 from db.schedule import awaits_job
 from db.states import OPEN, UNFINISHED, ItemState, JobState
 from lumos_queue.cli import output
@@ -105,17 +106,25 @@ class Progress:
             self.awaits = job.state in OPEN and left == {ItemState.AWAITING}
             held, awaited = figures.holder, figures.awaited
             outage = held.state in OPEN and HOW not in held.waiting and not awaits_job(held)
-            self._waiting = held.waiting if outage else ""
+            self._waiting = (held.waiting if outage else "") or self._find_lack(connection, held)
             self._pace.observe(figures.done, figures.tokens)
             self._notice_a_stall(connection, held, (figures.done, awaited.done if awaited else None))
             if self._live:
-                waits = [f"waiting: {held.waiting}"] if held.waiting else self._describe_traffic(connection)
+                reason = held.waiting or self._waiting
+                waits = [f"waiting: {reason}"] if reason else self._describe_traffic(connection)
                 self._live.update(job_block(figures, self._pace, waits), refresh=True)
             elif not output.as_json and time.monotonic() - self._line_at > LINE_SECONDS:
                 self._line_at = time.monotonic()
                 output.say(format_line(figures))
         # These reads must cost the database little, however large the job is.
         self.pause = min(max(0.5, 20 * (time.monotonic() - started)), MAX_POLL_SECONDS)
+
+    def _find_lack(self, connection: Any, job: Any) -> str:
+        """Why no live worker can run the job (its row), if nobody works on it."""
+        if job.state not in OPEN:
+            return ""
+        lack = describe_lack(live_sessions(connection, self.settings.lease_seconds), job.pool)
+        return "" if lack and any(job.id in held for held in jobs_held(connection).values()) else lack
 
     def _describe_traffic(self, connection: Any) -> list[str]:
         """What the workers have to do with each endpoint that has requests in flight."""
@@ -126,7 +135,7 @@ class Progress:
         """`job`: the one that holds things up; `done`: items of the one that is shown, and of one that it awaits."""
         if done != self._done:
             self._done, self._moved_at = done, time.monotonic()
-        elif job.waiting:  # reported as an outage instead
+        elif job.waiting or self._waiting:  # reported as an outage instead
             self._moved_at = time.monotonic()
         elif time.monotonic() - self._moved_at > STALL_SECONDS and job.state in OPEN:
             self._moved_at = time.monotonic()

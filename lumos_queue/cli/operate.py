@@ -56,11 +56,11 @@ def worker(
     """Find work and do it on this host, until stopped."""
     import logging
 
+    from db.pools import POOLS
     from lumos_queue.errors import unknown
     from lumos_queue.settings import read_settings
     from lumos_queue.util.display import LogFormatter
     from workers.dispatcher import serve
-    from workers.embedded import POOLS
 
     wanted = tuple(pool.strip() for pool in pools.split(",") if pool.strip())
     for pool in wanted:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lumos_queue.settings import Settings
     from lumos_queue.training.recipes.base import Recipe
 
-AUTO = "auto"
-
 Folder = Annotated[Path, typer.Option(help="For checkpoints and the model; all workers need access to it.")]
 Window = Annotated[int, typer.Option(min=0, help="Optimizer steps between checkpoints; 0: the recipe's.")]
 FitSeed = Annotated[int, typer.Option(min=0, max=opt.MAX_INTEGER, help="Seed of weights, order and dropout.")]
@@ -50,13 +48,14 @@ def train_sft(
     gradient_checkpointing: Annotated[bool, typer.Option(
         "--gradient-checkpointing", help="Less memory, a third more time.")] = False,
     device: Annotated[str, typer.Option(
-        help="cpu, cuda (a worker of the pool gpu), or auto: cuda where this machine has a GPU.")] = AUTO,
+        help="cpu, cuda, or auto: cuda where a live worker (without a broker: this machine) has a GPU.")] = "auto",
     window: Window = 0, seed: FitSeed = 0,
     name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
     priority: opt.Priority = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
     """Train on builds."""
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.fit_device import choose_device
     from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.training.engine.spec import LoraShape
     from lumos_queue.training.recipes.sft import find_data, sft
@@ -67,7 +66,7 @@ def train_sft(
         "gradient_checkpointing": gradient_checkpointing, "lora": LoraShape(rank=lora) if lora else None,
     }  # fmt: skip
     given = {key: value for key, value in chosen.items() if value}
-    given["device"] = _device(settings, device)
+    given["device"] = choose_device(settings, device)
     if precision:
         given["precision"] = _one_of("--precision", precision, ("bf16", "fp32"))
     builds = [find_data(settings, text) for text in data]
@@ -158,7 +157,7 @@ def train_rltf(
     role: opt.Roles = [], tool: opt.ToolOptions = [], setting: opt.SettingOptions = [],
     max_tokens: opt.MaxTokens = 512, max_subgoals: opt.MaxSubgoals = 0, skip_bad_rows: opt.SkipBad = False,
     device: Annotated[str, typer.Option(
-        help="cpu, cuda (a worker of the pool gpu), or auto: cuda where this machine has a GPU.")] = "cpu",
+        help="cpu, cuda, or auto: cuda where a live worker (without a broker: this machine) has a GPU.")] = "cpu",
     seed: FitSeed = 0,
     name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
     priority: opt.Priority = 0, json: opt.Json = False,
@@ -169,6 +168,7 @@ def train_rltf(
     """
     from lumos_queue.cli import output
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.fit_device import choose_device
     from lumos_queue.submission.job_request import InferenceOptions
     from lumos_queue.submission.rltf_request import RltfOptions, make_rltf_job
     from lumos_queue.submission.tags import read_name_and_tags
@@ -185,7 +185,7 @@ def train_rltf(
     given = {key: value for key, value in values.items() if value} | {
         "samples": samples, "epsilon_decay": epsilon_decay, "momentum": momentum, "seed": seed,
         "baseline": not no_baseline, "shuffle": shuffle_rewards, "infeasible": infeasible,
-        "device": _device(settings, device),
+        "device": choose_device(settings, device),
     }  # fmt: skip
     options = RltfOptions(start, folder, preset, reward, beams, epsilon, temperature, given)
     job, rows = make_rltf_job(options, evaluation, settings, output.say)
@@ -218,17 +218,3 @@ def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise unknown(f"value of {option}", value, allowed)
     return value
-
-
-def _device(settings: Settings, device: str) -> str:
-    """`cpu` or `cuda`. Raises SpecError for a GPU that is not there, where this machine does the work itself."""
-    import torch
-
-    from lumos_queue.errors import SpecError
-
-    _one_of("--device", device, ("cpu", "cuda", AUTO))
-    if device == AUTO:
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if device == "cuda" and not settings.broker_url and not torch.cuda.is_available():
-        raise SpecError("--device cuda: this machine has no GPU, and without a broker the fit runs here.")
-    return device

@@ -13,27 +13,41 @@ from lumos_queue.cli import output
 def workers(json: opt.Json = False) -> None:
     """List the worker processes that are alive.
 
-    Also shows which jobs they work on, how many items they hold, and which messages were rejected.
+    Also shows the pools that they serve, their GPUs (`?`: not looked for yet), which jobs they work on, how many items
+    they hold, and which messages were rejected.
     """
+    from db.pools import describe_gpus
     from db.reading import jobs_held, live_sessions, refused_messages
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
     settings = read_settings()
     with database(settings) as opened, opened.engine.connect() as connection:
-        names = ("id", "host", "pid", "code_version", "started_at", "silent_seconds", "items", "calls")
-        held = jobs_held(connection)
+        names = (
+            "id",
+            "host",
+            "pid",
+            "code_version",
+            "started_at",
+            "silent_seconds",
+            "items",
+            "calls",
+            "gpus",
+            "gpu_mib",
+        )
+        held, sessions = jobs_held(connection), live_sessions(connection, settings.lease_seconds)
         found = {
             "workers": [
-                {name: getattr(row, name) for name in names} | {"jobs": sorted(held.get(row.id, ()))}
-                for row in live_sessions(connection, settings.lease_seconds)
+                {name: getattr(row, name) for name in names}
+                | {"pools": row.pools.split(","), "jobs": sorted(held.get(row.id, ()))}
+                for row in sessions
             ],
             "refused": [
                 {"reason": row.reason, "messages": row.messages, "latest": row.latest, "latest_at": row.latest_at}
                 for row in refused_messages(connection)
             ],
         }
-    output.result(found, _print_workers)
+    output.result(found, lambda value: _print_workers(value, {row.id: describe_gpus(row) for row in sessions}))
 
 
 def endpoints(
@@ -70,21 +84,24 @@ def endpoints(
     output.result(found, _print_endpoints)
 
 
-def _print_workers(found: dict[str, Any]) -> None:
+def _print_workers(found: dict[str, Any], gpus: dict[int, str]) -> None:
+    """`gpus`: those of each session, in words."""
     from rich import box
     from rich.table import Table
 
     from lumos_queue.cli.output import escape
 
     table = Table(header_style="bold", box=box.SIMPLE_HEAD)
-    for name in ("session", "host", "pid", "code", "works on", "items held", "last heard of"):
-        table.add_column(name, justify="left" if name in ("host", "code", "works on") else "right")
+    for name in ("session", "host", "pid", "code", "pools", "GPUs", "works on", "items held", "last heard of"):
+        table.add_column(name, justify="left" if name in ("host", "code", "pools", "GPUs", "works on") else "right")
     for one in found["workers"]:
         table.add_row(
             str(one["id"]),
             escape(one["host"]),
             str(one["pid"]),
             one["code_version"][:12],
+            ", ".join(one["pools"]),
+            gpus[one["id"]],
             ", ".join(one["jobs"]) or "idle",
             str(one["items"]),
             f"{max(0.0, one['silent_seconds']):.1f} s ago",

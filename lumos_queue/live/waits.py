@@ -7,6 +7,7 @@ from typing import Any
 
 from db.awaiting import HOW, describe_awaiting
 from db.jobs import PAUSED_BY_PERSON
+from db.pools import describe_lack
 from db.states import OPEN, ItemState, JobState
 from lumos_queue.live.figures import JobFigures
 from lumos_queue.live.pace import format_seconds
@@ -40,9 +41,18 @@ def find_waits(
         plans = figures.items.get(ItemState.AWAITING, 0)
         if plans and not any(HOW in line for line in waits):
             waits.append(describe_awaiting(plans, row.id))
-        if not waits and not claimed:
+        if lack := _find_lack(figures, claimed, waits, sessions):
+            waits.append(f"nobody works on it: {lack}")
+        elif not waits and not claimed:
             waits.append(_nobody(row.id, len(sessions), len(held)))
     return waits + _silent_workers(row.id, sessions, held, settings)
+
+
+def _find_lack(figures: JobFigures, claimed: int, waits: Sequence[str], sessions: Sequence[Any]) -> str:
+    """Why no live worker can go on with the job; '' while it is worked on, and while another job or a person is due."""
+    if claimed or figures.awaited or any(HOW in line for line in waits):
+        return ""
+    return describe_lack(sessions, figures.row.pool)
 
 
 def describe_awaited(job: Any, awaited: Any) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from db.models import JobRow
+from db.pools import describe_lack
 from db.presence import Presence, read_presence
 from db.states import OPEN, JobState
 from db.waiting import HOW, PAUSED_BY_PERSON, awaits_job
@@ -23,13 +24,16 @@ class RealState(StrEnum):
     QUEUED = "queued"  #: no item of it is held; a worker process is alive that may take one
     RUNNING = "running"  #: a live worker process holds items of it
     WAITING = "waiting"  #: for an endpoint, another job, a person's approval, or after deaths of processes
-    NOBODY = "nobody works on it"  #: it may be worked on, and no worker process is alive
+    NOBODY = "nobody works on it"  #: it may be worked on, and no worker process is alive that can run it
     STOPPING = "stopping"  #: it was paused or cancelled, and live worker processes still hold items of it
     PAUSED = "paused"  #: until a person resumes it
     FAILED = "failed"  #: until a person resumes it
     CANCELLED = "cancelled"  #: what it stored is kept
     INCOMPLETE = "incomplete"  #: it ended, and some items have no result: quarantined, or an infra_error
     DONE = "done"  #: every item has its result
+
+
+WAITED = "it waited: "  #: how the reason begins of a job that nobody works on, and that waited before
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ def real_state(job: Any, presence: Presence, unfinished: set[str], lacking: int 
     """What happens to a job (its row). `unfinished`: of the jobs that others wait for, those that have not ended."""
     held, reason = presence.held.get(job.id, 0), " ".join(job.waiting.split())
     if job.state in OPEN:
-        return _of_open(job, held, reason, presence.workers, unfinished)
+        return _of_open(job, held, reason, presence, unfinished)
     if job.state in (JobState.PAUSED, JobState.CANCELLING) and held:
         return Standing(RealState.STOPPING)
     if job.state == JobState.CANCELLING:  # a process that is alive ends it; until one is, it is stopped all the same
@@ -83,15 +87,17 @@ def real_state(job: Any, presence: Presence, unfinished: set[str], lacking: int 
     return Standing(RealState(job.state))
 
 
-def _of_open(job: Any, held: int, reason: str, workers: int, unfinished: set[str]) -> Standing:
+def _of_open(job: Any, held: int, reason: str, presence: Presence, unfinished: set[str]) -> Standing:
     if HOW in reason:  # a person is waited for, whether or not a process is alive
         return Standing(RealState.WAITING, reason)
     if awaits_job(job) and job.awaits not in unfinished:
         reason = ""  # what it waited for has ended; the next slice takes note
     if held and not reason:
         return Standing(RealState.RUNNING)
-    if not workers:
-        return Standing(RealState.NOBODY, f"it waited: {reason}" if reason else "")
+    if not presence.workers:
+        return Standing(RealState.NOBODY, f"{WAITED}{reason}" if reason else "")
+    if not held and not awaits_job(job) and (lack := describe_lack(presence.sessions, job.pool)):
+        return Standing(RealState.NOBODY, lack)
     if reason:
         return Standing(RealState.WAITING, reason)
     # Between two slices, too: a job that has begun has its turn again after others.

@@ -35,8 +35,8 @@ def _site(database, calls, tmp_path):
     refused, answered = ([call for call in calls if ("status" in call) == wanted] for wanted in (True, False))
     endpoint = SimpleNamespace(calls=answered, refused=refused, endpoints=[SimpleNamespace(port=1, calls=calls)])
     return SimpleNamespace(
-        database=database, endpoint=endpoint, folder=tmp_path, faults=[], expected="done", quarantined=0, failing=0, began=0.0,
-        broker_url="", settings=SimpleNamespace(lease_seconds=6.0), ask=lambda query: _ask(database, query),
+        database=database, endpoint=endpoint, folder=tmp_path, faults=[], expected="done", quarantined=0, failing=0,
+        began=0.0, broker_url="", settings=SimpleNamespace(lease_seconds=6.0), ask=lambda query: _ask(database, query),
     )  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from lumos_queue.submission.store import read_rows, submit
 from lumos_queue.training.recipes.starter import Starter
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
+from tests.pretended_gpus import pretend_gpus
 from tests.services import CeleryWorker, running_redis, wait_until
 from tests.stored import run_embedded, state, stored_rows, wait_for
 from workers.app import POOLS, make_app
@@ -252,6 +253,7 @@ def test_a_job_of_the_gpu_pool_runs_only_on_its_worker_in_a_process_of_its_own(
     later = Convert("wordmath", wordmath.digest, "test", limit=1)
     wait_for(deployed.database, send(deployed, later, wordmath))
     assert state(deployed.database, identifier) == "queued", "the workers of the other pools leave it alone"
+    monkeypatch.setenv("PYTHONPATH", pretend_gpus(tmp_path / "path", [24_000]))
     with CeleryWorker(tmp_path, "gpu", **urls) as worker:
         (pool_process,) = worker.children()
 

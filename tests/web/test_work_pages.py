@@ -9,6 +9,7 @@ from sqlalchemy import insert, update
 
 from db.fence import start_session
 from db.models import Heartbeat, JobRow, RefusedMessage
+from db.pools import Gpus
 from db.shares import list_caps
 from db.web_actions import add_action, list_actions
 from lumos_queue.web.routes.actions import PAGE
@@ -40,8 +41,10 @@ def test_workers_are_shown_with_what_they_hold_and_whether_they_are_silent(explo
         connection.execute(update(Heartbeat).where(Heartbeat.session == idle).values(at=Heartbeat.at - 8))
         row = {"reason": "not ours", "messages": 7, "latest": HOSTILE, "latest_at": 0.0}
         connection.execute(insert(RefusedMessage).values(**row))
+    start_session(database, "1", ("gpu",), Gpus(2, 81_559))
     text = client.get("/workers").text
     assert f'href="/jobs/{job}"' in text and text.count(">silent<") == 1
+    assert ">cpu, llm, gpu</td>" in text and ">gpu</td>" in text and ">2, at least 81,559 MiB each</td>" in text
     assert "&lt;b&gt;code" in text and "<script>document" not in text and "\u202e" not in text
     part = client.get("/workers", headers={"hx-request": "true"}).text
     assert "<html" not in part and f'href="/jobs/{job}"' in part

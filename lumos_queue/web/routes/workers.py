@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import HTMLResponse, Response
 
 from db.connection import clock
+from db.pools import describe_gpus
 from db.reading import jobs_held, live_sessions, refused_messages
 from lumos_queue.live.waits import is_silent
 from lumos_queue.web.rendering import render, render_part
@@ -26,6 +27,7 @@ def workers_page(visit: Reading) -> Response:
     shown = [
         {
             "row": one,
+            "gpus": describe_gpus(one),
             "jobs": sorted(held.get(one.id, ()))[:MAX_JOBS],
             "more": max(0, len(held.get(one.id, ())) - MAX_JOBS),
             "silent": is_silent(one, site.settings),

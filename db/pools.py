@@ -1,0 +1,53 @@
+"""Pools, the kinds of work: which worker sessions can run the jobs of a pool, and what to do when none can."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
+
+POOLS = ("cpu", "llm", "gpu")  #: also the names of Celery's queues
+GPU_POOL = "gpu"  #: jobs of it need a GPU
+
+
+class Gpus(NamedTuple):
+    """The GPUs that a process can use."""
+
+    number: int
+    mib: int  #: memory of the smallest one, in MiB; 0 without a GPU
+
+
+def write_pools(pools: Iterable[str]) -> str:
+    """Names of pools as a worker session stores them: `cpu,llm`."""
+    return ",".join(pools)
+
+
+def serves(session: Any, pool: str) -> bool:
+    """Whether a worker session (its row) was started for the pool."""
+    return pool in session.pools.split(",")
+
+
+def can_run(session: Any, pool: str) -> bool:
+    """Whether a worker session (its row) may take jobs of the pool. One that has not looked for GPUs yet may."""
+    return serves(session, pool) and not (pool == GPU_POOL and session.gpus == 0)
+
+
+def describe_gpus(session: Any) -> str:
+    """The GPUs of a worker session (its row): `2, at least 81,559 MiB each`; `?` if it has not looked for them yet."""
+    if session.gpus is None:
+        return "?" if serves(session, GPU_POOL) else ""
+    if session.gpus < 2:
+        return f"1, {session.gpu_mib:,} MiB" if session.gpus else "none"
+    return f"{session.gpus:,}, at least {session.gpu_mib:,} MiB each"
+
+
+def describe_lack(sessions: Collection[Any], pool: str) -> str:
+    """Why none of the live worker sessions (their rows) can run jobs of the pool, with what to do.
+
+    Empty when one of them can, and when no session is alive at all.
+    """
+    if not sessions or any(can_run(session, pool) for session in sessions):
+        return ""
+    if not any(serves(session, pool) for session in sessions):
+        machine = " on a machine with a GPU" if pool == GPU_POOL else ""
+        return f"no live worker serves the pool {pool}: start `lumos worker --pools {pool}`{machine}"
+    return "no live worker has a GPU: start `lumos worker --pools gpu` on a machine with a GPU"

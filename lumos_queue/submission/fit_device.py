@@ -1,0 +1,44 @@
+"""The device that a fit is stored with: `cpu` or `cuda`, as a person or the live workers say."""
+
+from __future__ import annotations
+
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.settings import Settings
+from lumos_queue.submission.database import database
+
+AUTO = "auto"
+
+
+def choose_device(settings: Settings, device: str) -> str:
+    """`cpu` or `cuda`, of `--device`.
+
+    `auto` is what this machine has where it does the work itself. With a broker it is what the live workers have.
+    Raises SpecError for another value, and for a GPU that is not there where this machine does the work itself.
+    """
+    if device not in ("cpu", "cuda", AUTO):
+        raise unknown("value of --device", device, ("cpu", "cuda", AUTO))
+    if device == AUTO:
+        chosen = _device_of_workers(settings) if settings.broker_url else ""
+        return chosen or ("cuda" if _has_gpu() else "cpu")
+    if device == "cuda" and not settings.broker_url and not _has_gpu():
+        raise SpecError("--device cuda: this machine has no GPU, and without a broker the fit runs here.")
+    return device
+
+
+def _device_of_workers(settings: Settings) -> str:
+    """`cuda` if a live worker has a GPU, `cpu` if none can have one; '' if some have not looked for theirs yet."""
+    from db.pools import GPU_POOL, can_run
+    from db.reading import live_sessions
+
+    with database(settings, create=True) as opened, opened.engine.connect() as connection:
+        sessions = live_sessions(connection, settings.lease_seconds)
+    capable = [session for session in sessions if can_run(session, GPU_POOL)]
+    if any(session.gpus for session in capable):
+        return "cuda"
+    return "" if capable else "cpu"
+
+
+def _has_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()

@@ -1,0 +1,23 @@
+"""Which pools a worker session serves, and which GPUs it has: their number and the memory of the smallest, in MiB.
+
+Revision 0019, after 0018. Sessions of earlier code are taken to serve all pools; whether they have GPUs is not known.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0019"
+down_revision = "0018"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("worker_session", sa.Column("pools", sa.String(), nullable=False, server_default="cpu,llm,gpu"))
+    op.add_column("worker_session", sa.Column("gpus", sa.Integer(), nullable=True))
+    op.add_column("worker_session", sa.Column("gpu_mib", sa.Integer(), nullable=True))
+
+
+def downgrade() -> None:
+    for column in ("gpu_mib", "gpus", "pools"):
+        op.drop_column("worker_session", column)

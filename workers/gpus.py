@@ -1,0 +1,85 @@
+"""The GPUs that this process can use. torch is asked in a child process, so that a worker never initialises CUDA."""
+
+from __future__ import annotations
+
+import json
+import logging
+import mmap
+import struct
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from db.pools import Gpus
+from lumos_queue.util.launch_folder import child_environment
+
+SECONDS = 60.0  #: after which the child process is ended, and counts as one that found no GPU
+log = logging.getLogger(__name__)
+_CODE = """
+import json, torch
+number = torch.cuda.device_count() if torch.cuda.is_available() else 0
+print(json.dumps([torch.cuda.get_device_properties(gpu).total_memory // 2**20 for gpu in range(number)]))
+"""
+_FORMAT = struct.Struct("qq")  # number of GPUs, MiB of the smallest
+_AT = 8  # where these lie: the first byte is 1 once they are known
+_answer: bytearray | mmap.mmap = bytearray(_AT + _FORMAT.size)
+_asking = threading.Lock()
+
+
+def known_gpus() -> Gpus | None:
+    """The GPUs of this process; None as long as torch was not asked."""
+    return Gpus(*_FORMAT.unpack_from(_answer, _AT)) if _answer[0] else None
+
+
+def find_gpus(folder: Path) -> Gpus:
+    """The GPUs of this process. The first call asks torch, in `folder`, and takes up to 60 s."""
+    with _asking:
+        if (gpus := known_gpus()) is None:
+            gpus = ask_torch(folder)
+            _FORMAT.pack_into(_answer, _AT, *gpus)
+            _answer[0] = 1
+        return gpus
+
+
+def share_answer() -> None:
+    """Forget the answer, and share the next one with all processes that this one forks from now on."""
+    global _answer
+    _answer = mmap.mmap(-1, _AT + _FORMAT.size)
+
+
+def ask_torch(folder: Path) -> Gpus:
+    """Ask torch for GPUs, in a child process that starts in `folder`.
+
+    No GPUs where torch is not installed, the process fails or takes longer than 60 s: the log says why.
+    """
+    try:
+        memories = _run_child(folder)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        log.warning("no GPU is used, as asking torch for GPUs failed: %s", _describe(error))
+        return Gpus(0, 0)
+    if not memories:
+        log.info("torch finds no GPU: jobs of the pool gpu are left to other workers")
+        return Gpus(0, 0)
+    log.info("torch finds %d GPU%s; the smallest has %d MiB", len(memories), "s" * (len(memories) > 1), min(memories))
+    return Gpus(len(memories), min(memories))
+
+
+def _run_child(folder: Path) -> list[int]:
+    """MiB of each GPU. Raises OSError, ValueError or SubprocessError when the child gives no such answer."""
+    command = [sys.executable, "-P", "-c", _CODE]
+    child = subprocess.run(
+        command, cwd=folder, env=child_environment(), stdin=subprocess.DEVNULL, capture_output=True, check=True,
+        timeout=SECONDS,
+    )  # fmt: skip
+    return [int(mib) for mib in json.loads(child.stdout)]
+
+
+def _describe(error: Exception) -> str:
+    """What went wrong, in one line."""
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"no answer within {SECONDS:g} s"
+    if isinstance(error, subprocess.CalledProcessError):
+        lines = error.stderr.decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"the process ended with status {error.returncode}"
+    return f"{type(error).__name__}: {error}"

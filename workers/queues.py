@@ -1,0 +1,49 @@
+"""Which queues a Celery worker consumes. Once it has found no GPU, it leaves the queue of the pool gpu to others."""
+
+from __future__ import annotations
+
+import logging
+
+from celery import Celery
+from celery.worker.consumer import Consumer
+from kombu.message import Message
+
+from db.pools import GPU_POOL, POOLS
+from lumos_queue.settings import Settings
+from lumos_queue.util.launch_folder import empty_folder
+from workers.gpus import find_gpus, known_gpus, share_answer
+
+log = logging.getLogger(__name__)
+_pools: tuple[str, ...] = POOLS
+
+
+def served_pools() -> tuple[str, ...]:
+    """The pools that this Celery worker, parent or child, was started for."""
+    return _pools
+
+
+def choose_queues(app: Celery, settings: Settings) -> None:
+    """Called by the parent once its queues are known, and before it forks.
+
+    A worker of the pool gpu alone asks torch for GPUs now, which takes up to 60 s, and consumes nothing where there
+    are none. Raises SpecError when processes cannot start in a folder of LUMOS_HOME.
+    """
+    global _pools
+    share_answer()
+    _pools = tuple(pool for pool in POOLS if pool in app.amqp.queues.consume_from)
+    if _pools == (GPU_POOL,) and not find_gpus(empty_folder(settings.home)).number:
+        print("lumos: this worker finds no GPU and serves no other pool: it takes no job", flush=True)
+        app.amqp.queues.deselect([GPU_POOL])
+
+
+def is_for_others(message: Message) -> bool:
+    """Whether a message announces a job of the pool gpu, and this worker knows that it has no GPU."""
+    gpus = known_gpus()
+    return gpus is not None and not gpus.number and (message.delivery_info or {}).get("routing_key") == GPU_POOL
+
+
+def leave_to_others(consumer: Consumer, message: Message) -> None:
+    """Stop consuming the queue of the pool gpu, and give the message back to the broker."""
+    log.warning("this worker has no GPU: it leaves the queue of the pool gpu to other workers")
+    consumer.cancel_task_queue(GPU_POOL)
+    message.reject_log_error(log, consumer.connection_errors, requeue=True)
