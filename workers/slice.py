@@ -175,9 +175,10 @@ class Slice:
             self._outbox.give_back(item.id)
             return
         except InfrastructureError as error:
-            self.result.note_failure(item.id, str(error))
+            reason = str(error).strip() or type(error).__name__  # an empty one would say that nothing failed
+            self.result.note_failure(item.id, reason)
             wait = error.retry_after or min(60.0, 2.0 ** min(item.claim, 6))  # longer with each claim
-            self._outbox.give_back(item.id, str(error), wait, failed=isinstance(error, RowFailed))
+            self._outbox.give_back(item.id, reason, wait, failed=isinstance(error, RowFailed))
             return
         except (SpecError, NeedsAttention) as error:
             self._stop_job(item, JobState.FAILED if isinstance(error, SpecError) else JobState.PAUSED, error)
