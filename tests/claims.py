@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from db.claims import ClaimRequest, LeaseHolder
-from db.commit import Batch, Finished, commit
+from db.commit import Batch, Finished, GivenBack, commit
 from db.datasets import NewDataset
 from db.fence import start_session
 from db.jobs import get_job
@@ -36,3 +36,9 @@ def claim(database, who: LeaseHolder, wanted: int = 10) -> list:
 
 def finish(item, answer: str = "7", **changes) -> Finished:
     return Finished(item.id, Outcome(answer, "answered"), (Score("accuracy", 1.0),), **changes)
+
+
+def fail(database, who: LeaseHolder, items: list, problem: str, seconds: float = 40.0) -> None:
+    """Give back these items as after a failure of infrastructure; they are due again in so many seconds."""
+    returned = [GivenBack(item.id, problem, seconds) for item in items]
+    commit(database, who, Batch({item.id: item.claim for item in items}, given_back=returned))

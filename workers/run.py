@@ -15,13 +15,15 @@ from db.errors import reason, retryable
 from db.fence import Fenced
 from db.jobs import find_job, finish_if_idle
 from db.schedule import await_job, back_off, begin_work, jobs_awaiting, reset_backoff
-from db.states import OPEN
+from db.states import OPEN, JobState
 from lumos_queue.errors import EndpointDown, InfrastructureError, SpecError
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.jobs.registry import read_job
+from lumos_queue.reports.completeness import stop_reason
 from lumos_queue.settings import Settings
 from workers.context import WorkerContext
 from workers.event_loop import run_on_loop
+from workers.idle import NOTHING_DUE, describe_idle
 from workers.notify import notify_workers
 from workers.open_files import allow_open_files
 from workers.session import WorkerSession
@@ -154,10 +156,24 @@ def _finish_job(database: Database, settings: Settings, job: str, result: SliceR
     """End the job if nothing of it is left, and tell the workers of the jobs that waited for it."""
     state = finish_if_idle(database, job)
     if state in OPEN:
+        if result.why == NOTHING_DUE and not (result.failed or result.failure):
+            result.why = describe_idle(database, job)
         return
     result.why = f"the job is {state}"
+    _note_stop(database, job, result)
     for waiting in jobs_awaiting(database, job) if settings.broker_url else ():
         notify_workers(settings, waiting.kind, waiting.id, 1, waiting.pool)
+
+
+def _note_stop(database: Database, job: str, result: SliceResult) -> None:
+    """Say in the result why the job has failed, which makes the slice a failed one, or why it has paused by itself."""
+    with database.engine.connect() as connection:
+        row = find_job(connection, job)
+    if row is None or not (reason := stop_reason(row.state, row.waiting)):
+        return
+    if row.state == JobState.FAILED:
+        result.failure = result.failure or f"job: {reason}"
+    result.why = f"the job is {row.state}: {reason}"
 
 
 def _clear_outage(worker: WorkerContext) -> None:

@@ -31,7 +31,6 @@ from lumos_queue.errors import (
     Undecided,
 )
 from lumos_queue.jobs.base import Job
-from lumos_queue.records import Ending
 from workers.item import ItemRunner, stop_for
 from workers.lookahead import LookAhead
 from workers.outbox import Outbox
@@ -176,9 +175,10 @@ class Slice:
             self._outbox.give_back(item.id)
             return
         except InfrastructureError as error:
-            self.result.failed += 1
+            reason = str(error).strip() or type(error).__name__  # an empty one would say that nothing failed
+            self.result.note_failure(item.id, reason)
             wait = error.retry_after or min(60.0, 2.0 ** min(item.claim, 6))  # longer with each claim
-            self._outbox.give_back(item.id, str(error), wait, failed=isinstance(error, RowFailed))
+            self._outbox.give_back(item.id, reason, wait, failed=isinstance(error, RowFailed))
             return
         except (SpecError, NeedsAttention) as error:
             self._stop_job(item, JobState.FAILED if isinstance(error, SpecError) else JobState.PAUSED, error)
@@ -187,8 +187,7 @@ class Slice:
             self._running.pop(item.id, None)
             self._suspects.pop(item.id, None)
             self._start()
-        self.result.finished += 1
-        self.result.failed += finished.outcome is not None and finished.outcome.ending == Ending.INFRA_ERROR
+        self.result.note_end(item.id, finished.outcome)
         self._undecided = None
         self._on_finish()
         self._outbox.finish(finished)

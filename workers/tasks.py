@@ -15,10 +15,12 @@ from sqlalchemy.exc import DBAPIError
 from db.connection import Database
 from db.models import JobRow
 from db.schedule import runnable_jobs
+from db.states import OPEN, JobState
 from lumos_queue.errors import InfrastructureError, SpecError
 from workers.app import app, draining
 from workers.context import current_context
 from workers.describe import describe_job, shorten
+from workers.idle import NOTHING_DUE, describe_idle
 from workers.notify import notify_workers
 from workers.presence import Presence
 from workers.queues import served_pools
@@ -66,8 +68,7 @@ def serve_message(kind: str, job: str) -> str:
             return f"refused: no {kind} job has the id '{job}'"
         if row.id not in runnable_jobs(worker.database, [row.pool]):
             # Nothing left, or the job waits for something: messages that pile up must not begin it again.
-            waits = f"nothing was done, it waits: {row.waiting}" if row.waiting else "nothing was due"
-            return shorten(f"{describe_job(row)}: {waits}", MAX_RESULT)
+            return _tell_idle(worker.database, row)
         if not worker.can_run(row.pool):
             # Should this worker receive the message once more, its parent gives it back and stops consuming the queue.
             notify_workers(worker.settings, kind, row.id, 1, row.pool)
@@ -81,9 +82,21 @@ def serve_message(kind: str, job: str) -> str:
         log.warning("job %s left to the dispatcher: %s", job, problem)
         raise SliceFailed(shorten(f"job {job} left to the dispatcher: {problem}", MAX_RESULT)) from None
     told = shorten(f"{describe_job(row)}: {result}", MAX_RESULT)
-    if result.failure:
+    if result.has_failed:
         raise SliceFailed(told)
     return told
+
+
+def _tell_idle(database: Database, row: Row) -> str:
+    """Why a message about the job (its row) has led to nothing. Raises SliceFailed when the job has failed."""
+    if row.state == JobState.FAILED:
+        failure = f"{describe_job(row)}: failed: job: {row.waiting.rstrip('.')}; nothing was done"
+        raise SliceFailed(shorten(failure, MAX_RESULT))
+    if row.waiting:
+        why = f"nothing was done, it waits: {row.waiting}"
+    else:
+        why = describe_idle(database, row.id) if row.state in OPEN else NOTHING_DUE
+    return shorten(f"{describe_job(row)}: {why}", MAX_RESULT)
 
 
 def _job_of(database: Database, kind: str, job: str) -> Row | None:

@@ -17,10 +17,12 @@ from db.reading import jobs_held, live_sessions, traffic_of
 from db.schedule import awaits_job
 from db.states import OPEN, UNFINISHED, ItemState, JobState
 from lumos_queue.cli import output
+from lumos_queue.cli.failure_notice import FailureNotice
 from lumos_queue.cli.job_block import format_line, job_block
 from lumos_queue.cli.outage import Outage, format_silence
-from lumos_queue.live.figures import read_figures
+from lumos_queue.live.figures import JobFigures, read_figures
 from lumos_queue.live.pace import Pace
+from lumos_queue.live.waits import describe_failures
 from lumos_queue.settings import Settings
 from workers.patience import Patience, format_give_up
 
@@ -47,6 +49,7 @@ class Progress:
         self._done: tuple[int, int | None] = (-1, None)  # items, of the job and of one that it awaits
         self._waiting = ""  # what the job waits for
         self._endpoint, self._silence = Outage(self._report), Outage(self._report)
+        self._failures = FailureNotice(lambda line: output.say(output.harmless(f"job {job}: {line}")))
         self._patience = Patience()
         self.awaits = False  #: whether all that is left of the job waits for a person's answer
         self.given_up = ""  #: why to stop, in words: an outage that only a person can end
@@ -108,10 +111,13 @@ class Progress:
             outage = held.state in OPEN and HOW not in held.waiting and not awaits_job(held)
             self._waiting = (held.waiting if outage else "") or self._find_lack(connection, held)
             self._pace.observe(figures.done, figures.tokens)
-            self._notice_a_stall(connection, held, (figures.done, awaited.done if awaited else None))
+            self._notice_a_stall(connection, figures, (figures.done, awaited.done if awaited else None))
+            failures = describe_failures(figures)
+            self._failures.update(figures.failing.reason if figures.failing else "", failures)
             if self._live:
                 reason = held.waiting or self._waiting
                 waits = [f"waiting: {reason}"] if reason else self._describe_traffic(connection)
+                waits += [failures] * bool(failures)
                 self._live.update(job_block(figures, self._pace, waits), refresh=True)
             elif not output.as_json and time.monotonic() - self._line_at > LINE_SECONDS:
                 self._line_at = time.monotonic()
@@ -131,8 +137,9 @@ class Progress:
         traffic = traffic_of(live_sessions(connection, self.settings.lease_seconds))
         return [f"{url}: {use.describe()}" for url, use in traffic.items() if use.in_flight]
 
-    def _notice_a_stall(self, connection: Any, job: Any, done: tuple[int, int | None]) -> None:
-        """`job`: the one that holds things up; `done`: items of the one that is shown, and of one that it awaits."""
+    def _notice_a_stall(self, connection: Any, figures: JobFigures, done: tuple[int, int | None]) -> None:
+        """`done`: items of the job that is shown, and of one that it awaits."""
+        job = figures.holder
         if done != self._done:
             self._done, self._moved_at = done, time.monotonic()
         elif job.waiting or self._waiting:  # reported as an outage instead
@@ -143,5 +150,7 @@ class Progress:
             cause = "no worker is alive. Start one with: lumos worker"
             if alive:
                 causes = [f"{alive} worker{'s' * (alive > 1)} alive", *self._describe_traffic(connection)]
+                if len(causes) == 1 and figures.failing:  # the notice of failures says why
+                    return
                 cause = "; ".join(causes if len(causes) > 1 else [*causes, "items take longer than this"])
             output.say(f"no item has finished for {STALL_SECONDS:.0f} s: {cause}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,12 +11,10 @@ from sqlalchemy import Connection, func, select
 from db.jobs import problems
 from db.models import EpisodeRow
 from lumos_queue.records import Ending
-from lumos_queue.util.display import one_line
+from lumos_queue.util.alike import MAX_TEXT, alike_key, short_line
 
 MAX_GROUPS = 6  #: read of each kind
-MAX_TEXT = 240  #: characters of a message: what is longer may be a whole page of a server
 SHARE = 20  #: a read that took so long is made again after so many times as long
-_NUMBERS = re.compile(r"\d+(\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +61,8 @@ def _unanswered(connection: Connection, job: str) -> list[ErrorGroup]:
 def _merge_alike(groups: list[ErrorGroup]) -> list[ErrorGroup]:
     merged: dict[tuple[str, str], ErrorGroup] = {}
     for one in groups:
-        text = " ".join(one_line(one.text[:MAX_TEXT]).split())
-        key = one.kind, _NUMBERS.sub("0", text)
+        text = short_line(one.text)
+        key = one.kind, alike_key(text)
         first = merged.get(key)
         merged[key] = ErrorGroup(one.kind, first.text if first else text, one.items + (first.items if first else 0))
     return list(merged.values())

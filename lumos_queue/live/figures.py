@@ -11,8 +11,9 @@ from sqlalchemy import Connection
 
 from db.figures import Totals, count_endings, progress, running_score, seconds_by_phase, totals
 from db.schedule import find_awaited
-from db.states import ItemState
+from db.states import OPEN, ItemState
 from db.training import list_feedback
+from lumos_queue.reports.failing import Failing, read_failing
 from lumos_queue.reports.scores import samples_of
 from lumos_queue.scoring.statistics import wilson
 
@@ -30,6 +31,7 @@ class JobFigures:
     awaited: Any = None  #: row of the open job that it waits for, with how many of its items are `done`
     awaited_endings: Mapping[str, int] | None = None
     feedback: Mapping[str, Any] | None = None  #: the latest optimizer step of a training that learns from rewards
+    failing: Failing | None = None  #: items of the `holder`, if it is open, that failed and are tried again
 
     @property
     def done(self) -> int:
@@ -48,6 +50,7 @@ class JobFigures:
 def read_figures(connection: Connection, row: Any) -> JobFigures:
     """`row`: the job's."""
     awaited, train = find_awaited(connection, row), row.kind == "train"
+    holder = awaited or row
     learnt = list_feedback(connection, row.id) if train else []
     return JobFigures(
         row,
@@ -59,6 +62,7 @@ def read_figures(connection: Connection, row: Any) -> JobFigures:
         awaited,
         count_endings(connection, awaited.id) if awaited and train else None,
         learnt[-1] if learnt else None,
+        read_failing(connection, [holder.id]).get(holder.id) if holder.state in OPEN else None,
     )
 
 

@@ -11,6 +11,7 @@ from db.pools import describe_lack
 from db.states import OPEN, ItemState, JobState
 from lumos_queue.live.figures import JobFigures
 from lumos_queue.live.pace import format_seconds
+from lumos_queue.reports.failing import describe_failing
 from lumos_queue.settings import Settings
 
 LATE_BEATS = 2.5  #: heartbeats that a worker may miss before it is called silent
@@ -41,10 +42,12 @@ def find_waits(
         plans = figures.items.get(ItemState.AWAITING, 0)
         if plans and not any(HOW in line for line in waits):
             waits.append(describe_awaiting(plans, row.id))
+        failures = describe_failures(figures)
         if lack := _find_lack(figures, claimed, waits, sessions):
             waits.append(f"nobody works on it: {lack}")
-        elif not waits and not claimed:
+        elif not waits and not claimed and not (failures and sessions):
             waits.append(_nobody(row.id, len(sessions), len(held)))
+        waits += [failures] * bool(failures)
     return waits + _silent_workers(row.id, sessions, held, settings)
 
 
@@ -58,6 +61,17 @@ def _find_lack(figures: JobFigures, claimed: int, waits: Sequence[str], sessions
 def describe_awaited(job: Any, awaited: Any) -> str:
     """How far the job is that this one waits for, to follow other figures; '' if it waits for none."""
     return f" · {job.waiting}, {awaited.done}/{awaited.items}" if awaited else ""
+
+
+def describe_failures(figures: JobFigures) -> str:
+    """Why items fail and when they are tried again, of the job that holds things up; '' where none fails."""
+    if (failing := figures.failing) is None:
+        return ""
+    job = f"job {figures.holder.id}: " if figures.awaited else ""
+    if failing.running:
+        return job + describe_failing(failing, "being tried now")
+    due = failing.seconds is None or failing.seconds <= 0
+    return job + describe_failing(failing, "due now" if due else f"next try in {format_seconds(failing.seconds or 0)}")
 
 
 def is_silent(session: Any, settings: Settings) -> bool:

@@ -15,6 +15,7 @@ from db.presence import Presence, read_presence
 from db.states import OPEN, JobState
 from db.waiting import HOW, PAUSED_BY_PERSON, awaits_job
 from lumos_queue.errors import unknown
+from lumos_queue.reports.failing import describe_failing, read_failing
 
 
 class RealState(StrEnum):
@@ -38,7 +39,8 @@ WAITED = "it waited: "  #: how the reason begins of a job that nobody works on, 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What happens to a job, and why: what it waits for, or what stopped it; empty where there is nothing to say."""
+    """What happens to a job, and why: what it waits for, why items fail, or what stopped it; empty where there is
+    nothing to say."""
 
     state: RealState
     reason: str = ""
@@ -60,7 +62,7 @@ def read_state(text: str) -> RealState:
 def real_states(
     connection: Connection, jobs: Sequence[Any], lease_seconds: float, lacking: Mapping[str, int] | None = None
 ) -> dict[str, Standing]:
-    """What happens to each of these jobs (their rows), by id: three small queries, however many jobs these are.
+    """What happens to each of these jobs (their rows), by id: four small queries, however many jobs these are.
 
     `lacking`: how many items of a job ended without a result; not named: none.
     """
@@ -68,14 +70,24 @@ def real_states(
     awaited = {job.awaits for job in jobs if job.state in OPEN and awaits_job(job)}
     still_open = select(JobRow.id).where(JobRow.id.in_(awaited), JobRow.state.in_(OPEN))
     unfinished = set(connection.execute(still_open).scalars()) if awaited else set()
-    return {job.id: real_state(job, presence, unfinished, (lacking or {}).get(job.id, 0)) for job in jobs}
+    by_job = read_failing(connection, [job.id for job in jobs if job.state in OPEN])
+    failures = {job: describe_failing(failing) for job, failing in by_job.items()}
+    return {
+        job.id: real_state(job, presence, unfinished, (lacking or {}).get(job.id, 0), failures.get(job.id, ""))
+        for job in jobs
+    }
 
 
-def real_state(job: Any, presence: Presence, unfinished: set[str], lacking: int = 0) -> Standing:
-    """What happens to a job (its row). `unfinished`: of the jobs that others wait for, those that have not ended."""
+def real_state(
+    job: Any, presence: Presence, unfinished: set[str], lacking: int = 0, failures: str = ""
+) -> Standing:  # fmt: skip
+    """What happens to a job (its row). `unfinished`: of the jobs that others wait for, those that have not ended.
+
+    `failures`: why items of it fail and are tried again.
+    """
     held, reason = presence.held.get(job.id, 0), " ".join(job.waiting.split())
     if job.state in OPEN:
-        return _of_open(job, held, reason, presence, unfinished)
+        return _of_open(job, held, reason, presence, unfinished, failures)
     if job.state in (JobState.PAUSED, JobState.CANCELLING) and held:
         return Standing(RealState.STOPPING)
     if job.state == JobState.CANCELLING:  # a process that is alive ends it; until one is, it is stopped all the same
@@ -87,13 +99,13 @@ def real_state(job: Any, presence: Presence, unfinished: set[str], lacking: int 
     return Standing(RealState(job.state))
 
 
-def _of_open(job: Any, held: int, reason: str, presence: Presence, unfinished: set[str]) -> Standing:
+def _of_open(job: Any, held: int, reason: str, presence: Presence, unfinished: set[str], failures: str) -> Standing:
     if HOW in reason:  # a person is waited for, whether or not a process is alive
         return Standing(RealState.WAITING, reason)
     if awaits_job(job) and job.awaits not in unfinished:
         reason = ""  # what it waited for has ended; the next slice takes note
     if held and not reason:
-        return Standing(RealState.RUNNING)
+        return Standing(RealState.RUNNING, failures)
     if not presence.workers:
         return Standing(RealState.NOBODY, f"{WAITED}{reason}" if reason else "")
     if not held and not awaits_job(job) and (lack := describe_lack(presence.sessions, job.pool)):
@@ -101,4 +113,4 @@ def _of_open(job: Any, held: int, reason: str, presence: Presence, unfinished: s
     if reason:
         return Standing(RealState.WAITING, reason)
     # Between two slices, too: a job that has begun has its turn again after others.
-    return Standing(RealState.QUEUED)
+    return Standing(RealState.QUEUED, failures)

@@ -228,6 +228,42 @@ def test_a_slice_tells_in_words_what_it_did_and_one_at_a_dead_endpoint_fails_in_
     assert "Traceback" not in log.partition(line)[2].partition("Task evaluate")[0]
 
 
+def test_a_slice_fails_with_the_reason_when_its_job_has_failed_or_each_of_its_items(deployed, wordmath, tmp_path):
+    missing = Train(Starter(str(tmp_path / "no-data"), str(tmp_path / "fit"), generated=200))
+    jobs = []
+
+    def train() -> None:
+        jobs.append(submit(deployed.database, deployed.settings, missing, None, windows=1)[0])
+        assert notify_workers(deployed.settings, missing.kind, jobs[0], 1, missing.pool)
+
+    failed = event_of(deployed.settings.broker_url, "train starter", train)
+    assert failed["type"] == "task-failed" and "no-data" in failed["exception"]
+    assert "SliceFailed(\"train starter: failed: job: item 0: No file '" in failed["exception"]
+    assert state(deployed.database, jobs[0]) == "failed"
+    again = event_of(
+        deployed.settings.broker_url, "nothing was done",
+        lambda: notify_workers(deployed.settings, missing.kind, jobs[0], 1, missing.pool),
+    )  # fmt: skip
+    assert again["type"] == "task-failed" and "failed: job: item 0: No file '" in again["exception"]
+
+    replies = {"1 + 1": " 2"}  # of the control: the server is not down
+    with FakeEndpoint(lambda prompt: replies.get(prompt[:5], (500, b"out of memory"))) as server:
+        job = evaluation(server, wordmath, "iterative", 2)
+        rows = event_of(deployed.settings.broker_url, "2 failed", lambda: jobs.append(send(deployed, job, wordmath)))
+        reason = f"http://127.0.0.1:{server.port}/generate answered 500: out of memory"
+        assert rows["type"] == "task-failed"
+        assert rows["exception"].endswith(f": failed: 0 items finished, 2 failed: {reason}')")
+        with deployed.database.engine.connect() as connection:
+            assert get_job(connection, jobs[1]).waits == 0
+        idle = event_of(
+            deployed.settings.broker_url, "are tried again",
+            lambda: notify_workers(deployed.settings, job.kind, jobs[1], 1, job.pool),
+        )  # fmt: skip
+        assert idle["type"] == "task-succeeded"
+        assert f"nothing was due: 2 items failed and are tried again: {reason}" in idle["result"]
+        assert cancel(deployed.database, jobs[1]) in ("cancelling", "cancelled")
+
+
 class OnGpu(Starter):
     """The recipe with the least work, as if its training were asked for on a GPU."""
 

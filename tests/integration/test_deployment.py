@@ -26,9 +26,11 @@ from lumos_queue.errors import SpecError
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.jobs.train import Train
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows, submit
+from lumos_queue.training.recipes.starter import Starter
 from tests.hostile_folder import make_hostile_folder, were_run
 from tests.services import free_port, wait_until
 from tests.stored import stored_rows, wait_for
@@ -157,8 +159,12 @@ def test_one_command_runs_jobs_shows_them_in_flower_and_ends_in_good_order(tmp_p
         identifier, _ = submit(database, settings, Convert("wordmath", rows.digest, "dev", limit=50), rows)
         relative, _ = submit(database, settings, relative_job(rows), rows)
         assert notify_workers(settings, "convert", identifier, 50) and notify_workers(settings, "evaluate", relative, 2)
+        training = Train(Starter(str(tmp_path / "no-data"), str(tmp_path / "fit"), generated=200))
+        failed, _ = submit(database, settings, training, None, windows=1)
+        assert notify_workers(settings, "train", failed, 1, training.pool)
         wait_for(database, identifier)
         wait_for(database, relative)
+        wait_for(database, failed, "failed")
         assert len(stored_rows(database, relative)) == 2
         database.close()
 
@@ -171,6 +177,10 @@ def test_one_command_runs_jobs_shows_them_in_flower_and_ends_in_good_order(tmp_p
         assert b"flower_events_total" in metrics
         wait_until(lambda: identifier in fetch(f"{up.flower}/api/tasks", login)[1].decode(), "Flower knows the job")
         tasks = json.loads(fetch(f"{up.flower}/api/tasks", login)[1])
+        wait_until(
+            lambda: "no-data" in fetch(f"{up.flower}/api/tasks?state=FAILURE", login)[1].decode(),
+            "Flower shows the failed job as failed, with the reason",
+        )
         assert {(task["name"], task["args"]) for task in tasks.values()} >= {("convert", f"['{identifier}']")}
         message, task = next((key, task) for key, task in tasks.items() if task["name"] == "convert")
         assert fetch(f"{up.flower}/api/worker/shutdown/{task['worker']}", login, "POST")[0] == 403

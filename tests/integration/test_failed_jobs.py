@@ -16,11 +16,14 @@ from db.states import JobState
 from db.stops import JobStop
 from lumos_queue.errors import DivergedFit, InfrastructureError, SpecError
 from lumos_queue.jobs.base import ItemResult, Work
+from lumos_queue.reports.failing import read_failing
 from tests.claims import claim, holder, new_job
 from tests.integration.test_slices import Doing, run
 from tests.integration.test_training_rows import steps, train_job
 from tests.stored import state
 from workers.item import MAX_CLAIMS
+from workers.run import _note_stop
+from workers.slice_result import SliceResult
 
 
 def row_of(database, job: str):
@@ -57,6 +60,13 @@ def test_an_item_stops_its_job_and_says_why(database, error, stopped):
     assert items(database, job) == {"done": 1, "owed": 2}
     assert runnable_jobs(database, ["llm", "cpu", "gpu"]) == [] and find_idle_jobs(database) == []
     assert beat(database, holder(database, job).session, [job], {}).states == {job: stopped}
+    result = SliceResult(finished=1)
+    _note_stop(database, job, result)
+    assert result.has_failed == (stopped == "failed")
+    words = f"failed: job: {row.waiting.rstrip('.')}; 1 item finished"
+    assert str(result) == (
+        words if result.has_failed else f"1 item finished; stopped: the job is paused: {row.waiting}"
+    )
     # What others say of it later changes nothing.
     back_off(database, job, "endpoint: away", 5.0)
     assert not begin_work(database, job, ())
@@ -121,6 +131,13 @@ def test_infrastructure_is_waited_for_however_often_it_fails(database):
         resume(database, job)
         run(database, job, doing)
     assert state(database, job) in ("queued", "running") and len(doing.ran) == MAX_CLAIMS + 2
+
+
+def test_an_error_without_words_is_known_by_its_name(database):
+    job = train_job(database)
+    run(database, job, Doing(fails_with(InfrastructureError(" "), at=0), concurrency=1))
+    with database.engine.connect() as connection:
+        assert read_failing(connection, [job])[job].reason == "InfrastructureError"
 
 
 def test_an_episode_that_meets_a_fault_does_not_stop_its_job(database):

@@ -18,6 +18,7 @@ from db.named import finished_trajectory
 from lumos_queue.builds.folder import MANIFEST
 from lumos_queue.scoring.sampling import AuditKind
 from lumos_queue.web.access.people import Role
+from tests.claims import claim, fail, holder
 from tests.explorers import RoleDoor, serving
 from tests.page_jobs import FAILED, RIGHT, WRONG, evaluation
 from tests.page_parts import HOSTILE
@@ -38,6 +39,17 @@ def test_an_open_page_follows_the_job_until_it_ends(served, database, page):
     with database.writer.begin() as connection:
         connection.execute(update(JobRow).where(JobRow.id == job).values(state="failed", waiting="no GPU <b>here</b>"))
     live.get_by_text("failed: no GPU <b>here</b>").wait_for()
+
+
+def test_an_open_page_says_why_items_fail_and_when_they_are_tried_again(served, database, page):
+    job = scored_job(database, [[1], [0], [1]], owed=2)
+    page.goto(served.login_url)
+    page.goto(f"{served.url}/jobs/{job}")
+    live = page.locator("#live")
+    live.get_by_text("no worker is alive").first.wait_for()
+    who = holder(database, job)
+    fail(database, who, claim(database, who, 2), "no <b>memory</b>\nleft", seconds=9_000)
+    live.get_by_text("2 items failed and are tried again: no <b>memory</b> left (next try in 2.5 h)").wait_for()
 
 
 def test_pages_say_that_the_database_is_gone_and_follow_again(postgres_url, chromium):

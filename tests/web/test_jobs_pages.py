@@ -7,6 +7,7 @@ import re
 import pytest
 
 from db.web_actions import list_actions
+from tests.claims import claim, fail, holder
 from tests.scored_jobs import scored_job
 from tests.stored import state
 
@@ -73,3 +74,15 @@ def test_the_report_is_a_part_of_the_page_and_a_page_of_its_own(explorer, job):
     whole, part = client.get(f"/jobs/{job}/report"), client.get(f"/jobs/{job}/report", headers={"hx-request": "true"})
     assert "<html" in whole.text and "<html" not in part.text
     assert "<svg" in part.text and "Instructive failures" in part.text
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+def test_the_list_and_the_page_of_a_job_say_why_its_items_fail(explorer, database):
+    job = scored_job(database, [[1], [0], [1]], owed=2)
+    who = holder(database, job)
+    fail(database, who, claim(database, who, 2), f"the quota is used up {HOSTILE}")
+    client = explorer.client()
+    for path in ("/jobs", f"/jobs/{job}"):
+        text = client.get(path).text
+        assert "2 items failed and are tried again: the quota is used up &lt;script&gt;" in text, path
+        assert "<script>document" not in text and not {"\u202e", "\x1b"} & set(text)

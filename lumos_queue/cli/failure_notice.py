@@ -1,0 +1,29 @@
+"""Lines about items that fail, for the person who waits: at once, then every minute while the reason stays the same."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from lumos_queue.cli.outage import REPORT_SECONDS
+from lumos_queue.util.alike import alike_key
+
+CHANGE_SECONDS = 5.0  #: between two lines whose reasons differ: a server may send another text each time
+
+
+class FailureNotice:
+    """Prints why items fail. `report` prints a line, `clock` gives seconds."""
+
+    def __init__(self, report: Callable[[str], None], clock: Callable[[], float] = time.monotonic):
+        self._report, self._clock = report, clock
+        self._reason = ""
+        self._reported_at = float("-inf")
+
+    def update(self, reason: str, line: str) -> None:
+        """`reason`: the most frequent one, without the count; `line`: what is printed. Both empty: no item fails."""
+        if not reason:
+            return
+        age, key = self._clock() - self._reported_at, alike_key(reason)
+        if age >= (REPORT_SECONDS if key == self._reason else CHANGE_SECONDS):
+            self._reason, self._reported_at = key, self._clock()
+            self._report(line)
