@@ -54,10 +54,10 @@ def rows():
 
 
 def submit_to_gpu(database, settings: Settings, rows, limit: int) -> str:
-    """A small job stored for the pool gpu. It needs no GPU; what matters is who claims it."""
+    """A small and urgent job stored for the pool gpu. It needs no GPU; what matters is who claims it."""
     job, _ = submit(database, settings, Convert("wordmath", rows.digest, "dev", limit=limit), rows)
     with database.writer.begin() as connection:
-        connection.execute(update(JobRow).where(JobRow.id == job).values(pool="gpu"))
+        connection.execute(update(JobRow).where(JobRow.id == job).values(pool="gpu", priority=5))
     return job
 
 
