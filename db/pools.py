@@ -32,9 +32,9 @@ def can_run(session: Any, pool: str) -> bool:
 
 
 def describe_gpus(session: Any) -> str:
-    """The GPUs of a worker session (its row): `2, at least 81,559 MiB each`; `?` if it has not looked for them yet."""
+    """The GPUs of a worker session (its row): `2, at least 81,559 MiB each`; `not asked` before torch was asked for them."""
     if session.gpus is None:
-        return "?" if serves(session, GPU_POOL) else ""
+        return "not asked" if serves(session, GPU_POOL) else ""
     if session.gpus < 2:
         return f"1, {session.gpu_mib:,} MiB" if session.gpus else "none"
     return f"{session.gpus:,}, at least {session.gpu_mib:,} MiB each"

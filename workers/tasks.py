@@ -69,13 +69,10 @@ def serve_message(kind: str, job: str) -> str:
         if row.id not in runnable_jobs(worker.database, [row.pool]):
             # Nothing left, or the job waits for something: messages that pile up must not begin it again.
             return _tell_idle(worker.database, row)
-        if not worker.can_run(row.pool):
-            # Should this worker receive the message once more, its parent gives it back and stops consuming the queue.
-            notify_workers(worker.settings, kind, row.id, 1, row.pool)
-            return shorten(f"{describe_job(row)}: left to a worker with a GPU", MAX_RESULT)
         policy = StopPolicy(worker, row.id, [row.pool], _told_to_stop, bounded=True)
         result = try_slice(worker, row.id, policy)
         if not result.fault and row.id in runnable_jobs(worker.database, [row.pool]):
+            # Also where this process has found no GPU. Its parent then gives such messages back (workers/queues.py).
             notify_workers(worker.settings, kind, row.id, 1, row.pool)
     except (DBAPIError, InfrastructureError, SpecError) as error:
         problem = str(error).splitlines()[0]

@@ -54,10 +54,10 @@ def rows():
 
 
 def submit_to_gpu(database, settings: Settings, rows, limit: int) -> str:
-    """A small job stored for the pool gpu. It needs no GPU; what matters is who claims it."""
+    """A small and urgent job stored for the pool gpu. It needs no GPU; what matters is who claims it."""
     job, _ = submit(database, settings, Convert("wordmath", rows.digest, "dev", limit=limit), rows)
     with database.writer.begin() as connection:
-        connection.execute(update(JobRow).where(JobRow.id == job).values(pool="gpu"))
+        connection.execute(update(JobRow).where(JobRow.id == job).values(pool="gpu", priority=5))
     return job
 
 
@@ -170,9 +170,9 @@ def test_lists_say_which_worker_a_job_lacks_and_what_to_start(lumos, capsys):
     lumos.set(COLUMNS=140)
     shown = lumos("workers").out
     assert "2, at least 81,559 MiB each" in shown and "cpu, llm, gpu" in shown
-    one, two = lumos("workers", "--json").json["workers"]
-    assert (one["id"], one["pools"], one["gpus"], one["gpu_mib"]) == (other, ["cpu", "llm"], None, None)
-    assert (two["pools"], two["gpus"], two["gpu_mib"]) == (["cpu", "llm", "gpu"], 2, 81_559)
+    first, second = lumos("workers", "--json").json["workers"]
+    assert (first["id"], first["pools"], first["gpus"], first["gpu_mib"]) == (other, ["cpu", "llm"], None, None)
+    assert (second["pools"], second["gpus"], second["gpu_mib"]) == (["cpu", "llm", "gpu"], 2, 81_559)
     database.close()
 
 

@@ -71,8 +71,8 @@ assert os.waitpid(child, 0)[1] == 0
 print(gpus.known_gpus(), "torch" in sys.modules)
 """
     path = os.pathsep.join([pretend_gpus(tmp_path / "torch", [24_000]), str(ROOT)])
-    told = subprocess.run(
+    child = subprocess.run(
         [sys.executable, "-P", "-c", code], env={**os.environ, "PYTHONPATH": path}, cwd=tmp_path, capture_output=True,
         text=True, check=True,
     )  # fmt: skip
-    assert told.stdout == "Gpus(number=1, mib=24000) False\n"
+    assert child.stdout == "Gpus(number=1, mib=24000) False\n"

@@ -18,8 +18,8 @@ OTHER = session("cpu,llm")
 
 
 def test_a_session_can_run_what_it_serves_and_gpu_jobs_unless_it_is_known_to_have_no_gpu():
-    assert [can_run(one, "gpu") for one in (NOT_ASKED, WITHOUT, WITH, OTHER)] == [True, False, True, False]
-    assert [can_run(one, "llm") for one in (NOT_ASKED, WITHOUT, WITH, OTHER)] == [True, True, False, True]
+    assert [can_run(each, "gpu") for each in (NOT_ASKED, WITHOUT, WITH, OTHER)] == [True, False, True, False]
+    assert [can_run(each, "llm") for each in (NOT_ASKED, WITHOUT, WITH, OTHER)] == [True, True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -45,5 +45,5 @@ def test_a_job_that_no_live_session_can_run_says_what_to_start(sessions, pool, l
 
 
 def test_gpus_are_told_with_their_memory():
-    told = [describe_gpus(one) for one in (NOT_ASKED, OTHER, WITHOUT, WITH, session("gpu", 1, 24_000))]
-    assert told == ["?", "", "none", "2, at least 81,559 MiB each", "1, 24,000 MiB"]
+    texts = [describe_gpus(each) for each in (NOT_ASKED, OTHER, WITHOUT, WITH, session("gpu", 1, 24_000))]
+    assert texts == ["not asked", "", "none", "2, at least 81,559 MiB each", "1, 24,000 MiB"]
