@@ -32,7 +32,7 @@ def can_run(session: Any, pool: str) -> bool:
 
 
 def describe_gpus(session: Any) -> str:
-    """The GPUs of a worker session (its row): `2, at least 81,559 MiB each`; `not asked` before torch was asked for them."""
+    """The GPUs of a worker session (its row): `2, at least 81,559 MiB each`; `not asked` before torch was asked."""
     if session.gpus is None:
         return "not asked" if serves(session, GPU_POOL) else ""
     if session.gpus < 2:

@@ -299,7 +299,10 @@ class CeleryWorker:
         self.process = forked_celery(arguments, environment={**os.environ, **variables}, log=self.log)
 
     def said(self, text: str) -> bool:
-        return text in self.log.read_text(encoding="utf-8", errors="replace")
+        return self.times_said(text) > 0
+
+    def times_said(self, text: str) -> int:
+        return self.log.read_text(encoding="utf-8", errors="replace").count(text)
 
     @property
     def alive(self) -> bool:

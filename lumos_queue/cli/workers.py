@@ -13,7 +13,7 @@ from lumos_queue.cli import output
 def workers(json: opt.Json = False) -> None:
     """List the worker processes that are alive.
 
-    Also shows the pools that they serve, their GPUs (`?`: not looked for yet), which jobs they work on, how many items
+    Also shows the pools that they serve, their GPUs (`not asked` before the first job of the pool gpu), which jobs they work on, how many items
     they hold, and which messages were rejected.
     """
     from db.pools import describe_gpus

@@ -281,6 +281,7 @@ def test_a_job_of_the_gpu_pool_runs_only_on_its_worker_in_a_process_of_its_own(
         file.write_text("".join(lines[:80]), encoding="utf-8")
     for name in ("asdiv", "svamp"):
         (tmp_path / "data" / name).symlink_to(shared_data / name)
+    before = deployed.worker.times_said("Task train_shard[")  # of other tests
     # Its first item, the preparation; a GPU is not needed to see where it runs.
     identifier, _ = submit(deployed.database, deployed.settings, job, None, windows=1)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
@@ -302,7 +303,7 @@ def test_a_job_of_the_gpu_pool_runs_only_on_its_worker_in_a_process_of_its_own(
         assert child.environ()["CUDA_VISIBLE_DEVICES"] == "3"
         wait_for(deployed.database, identifier)
         assert not child.is_running()
-    assert not deployed.worker.said("Task train_shard[")
+    assert deployed.worker.times_said("Task train_shard[") == before
 
 
 def test_each_broker_is_told_what_it_understands():
