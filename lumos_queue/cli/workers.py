@@ -13,8 +13,8 @@ from lumos_queue.cli import output
 def workers(json: opt.Json = False) -> None:
     """List the worker processes that are alive.
 
-    Also shows the pools that they serve, their GPUs (`not asked` before the first job of the pool gpu), which jobs they work on, how many items
-    they hold, and which messages were rejected.
+    Also shows the pools that they serve, their GPUs (`not asked` before the first job of the pool gpu), which jobs they
+    work on, how many items they hold, and which messages were rejected.
     """
     from db.pools import describe_gpus
     from db.reading import jobs_held, live_sessions, refused_messages
