@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, select
 from db.connection import now
 from db.figures import progress
 from db.models import CallSum, EndpointCap, ExecutionRow, Item, ItemSum, JobRow, ToolCallRow, WorkerSessionRow
-from db.reading import jobs_held, live_sessions, refused_messages, traffic_of
+from db.sessions import jobs_held, live_sessions, refused_messages, traffic_of
 from db.shares import EFFECTIVE
 from db.states import HIDDEN, OPEN, UNFINISHED, ItemState, JobState
 from lumos_queue.endpoints.traffic import Traffic

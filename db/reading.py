@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from db.connection import now
 from db.labels import labels_of
 from db.models import (
     EndingHistory,
     EpisodeRow,
-    Heartbeat,
     Item,
     JobEndpoint,
     JobRow,
-    RefusedMessage,
     ScoreRow,
     TaskRow,
     VerdictRow,
-    WorkerSessionRow,
 )
 from db.newest import is_replaced
 from db.recorded import RecordedStep, load_steps
 from db.states import HIDDEN, ItemState, JobState
-from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 
@@ -157,56 +151,3 @@ def _name_of(connection: Connection, episode: int | None) -> str | None:
         return None
     found = connection.execute(select(Item.job, Item.ordinal).where(Item.id == episode)).first()
     return f"{found.job}-{found.ordinal}" if found else ""
-
-
-def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
-    """Worker processes that reported within the lease, each with the number of items it holds."""
-    held = (
-        select(func.count())
-        .where(Item.session == WorkerSessionRow.id, Item.state == ItemState.CLAIMED)
-        .scalar_subquery()
-    )
-    wanted = (
-        select(
-            WorkerSessionRow.__table__,
-            (now() - Heartbeat.at).label("silent_seconds"),
-            held.label("items"),
-            Heartbeat.calls,
-        )
-        .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
-        .where(WorkerSessionRow.ended_at.is_(None), Heartbeat.at > now() - lease_seconds)
-        .order_by(WorkerSessionRow.id)
-    )
-    return list(connection.execute(wanted))
-
-
-def jobs_held(connection: Connection) -> dict[int, dict[str, int]]:
-    """How many items of each job each worker session holds: those that hold none are left out."""
-    rows = connection.execute(
-        select(Item.session, Item.job, func.count())
-        .join(JobRow, JobRow.id == Item.job)
-        .where(Item.state == ItemState.CLAIMED, Item.session.is_not(None), JobRow.state.not_in(HIDDEN))
-        .group_by(Item.session, Item.job)
-        .order_by(Item.session, Item.job)
-    )
-    found: dict[int, dict[str, int]] = {}
-    for session, job, items in rows:
-        found.setdefault(int(session or 0), {})[job] = items
-    return found
-
-
-def traffic_of(sessions: Iterable[Any]) -> dict[str, Traffic]:
-    """By endpoint what these worker sessions, rows of `live_sessions`, have to do with it as of their last heartbeats.
-
-    Endpoints that run in the worker's own process (`local:`, `scripted:`) have none.
-    """
-    reports: dict[str, list[Traffic]] = {}
-    for session in sessions:
-        for url, values in session.calls.items():
-            reports.setdefault(url, []).append(Traffic(*values))
-    return {url: Traffic.sum(reports[url]) for url in sorted(reports)}
-
-
-def refused_messages(connection: Connection) -> list[Any]:
-    """Messages of the broker that were thrown away unread, by reason."""
-    return list(connection.execute(select(RefusedMessage.__table__).order_by(RefusedMessage.reason)))

@@ -20,8 +20,8 @@ from db.fence import reap
 from db.jobs import finish_if_idle, get_job
 from db.models import JobRow
 from db.pools import GPU_POOL, can_run
-from db.reading import live_sessions
 from db.schedule import awaited_jobs, find_idle_jobs, runnable_jobs
+from db.sessions import live_sessions
 from db.states import OPEN, STOPPED, JobState
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings

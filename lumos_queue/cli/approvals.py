@@ -154,7 +154,7 @@ def _say_why_not(opened: Database, what: str) -> str:
 def _bring_workers(opened: Database, settings: Settings, jobs: list[str]) -> None:
     """Notify the workers, or say how to go on where there are none."""
     from db.jobs import get_job
-    from db.reading import live_sessions
+    from db.sessions import live_sessions
     from db.states import JobState
 
     with opened.engine.connect() as connection:

@@ -53,8 +53,8 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
     from db.connection import open_database
     from db.errors import reason
     from db.migrate import current, head
-    from db.reading import live_sessions
     from db.server_needs import check_may_create
+    from db.sessions import live_sessions
 
     url = settings.database
     shown = make_url(url).render_as_string(hide_password=True)

@@ -49,7 +49,7 @@ def jobs(
 
     What each was asked, its score so far, and what happens to it.
     """
-    from db.reading import live_sessions, traffic_of
+    from db.sessions import live_sessions, traffic_of
     from lumos_queue.cli.job_list import print_jobs, print_traffic
     from lumos_queue.reports.job_list import list_jobs
     from lumos_queue.settings import read_settings

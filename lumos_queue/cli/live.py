@@ -13,8 +13,8 @@ from db.awaiting import HOW
 from db.connection import Database
 from db.jobs import get_job
 from db.pools import describe_lack
-from db.reading import jobs_held, live_sessions, traffic_of
 from db.schedule import awaits_job
+from db.sessions import jobs_held, live_sessions, traffic_of
 from db.states import OPEN, UNFINISHED, ItemState, JobState
 from lumos_queue.cli import output
 from lumos_queue.cli.failure_notice import FailureNotice

@@ -17,7 +17,7 @@ def workers(json: opt.Json = False) -> None:
     work on, how many items they hold, and which messages were rejected.
     """
     from db.pools import describe_gpus
-    from db.reading import jobs_held, live_sessions, refused_messages
+    from db.sessions import jobs_held, live_sessions, refused_messages
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from db.models import JobRow
-from db.reading import traffic_of
+from db.sessions import traffic_of
 from db.shares import list_caps
 from db.states import OPEN, JobState
 from lumos_queue.endpoints.traffic import Traffic

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 from db.connection import clock
 from db.jobs import find_job
 from db.models import JobRow
-from db.reading import jobs_held, live_sessions
+from db.sessions import jobs_held, live_sessions
 from db.states import OPEN, JobState
 from lumos_queue.live.errors import ErrorGroup, ErrorReader
 from lumos_queue.live.figures import JobFigures, read_figures

@@ -28,7 +28,7 @@ def choose_device(settings: Settings, device: str) -> str:
 def _device_of_workers(settings: Settings) -> str:
     """`cuda` if a live worker has a GPU, `cpu` if none can have one; '' if some have not looked for theirs yet."""
     from db.pools import GPU_POOL, can_run
-    from db.reading import live_sessions
+    from db.sessions import live_sessions
 
     with database(settings, create=True) as opened, opened.engine.connect() as connection:
         sessions = live_sessions(connection, settings.lease_seconds)

@@ -17,7 +17,7 @@ from db.figures import progress
 from db.jobs import cancel, get_job, resume
 from db.models import CompletionRow, EpisodeRow
 from db.quarantine import close_sessions
-from db.reading import live_sessions
+from db.sessions import live_sessions
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.jobs.convert import Convert

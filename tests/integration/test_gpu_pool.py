@@ -15,8 +15,8 @@ from db.figures import progress
 from db.migrate import downgrade, upgrade
 from db.models import JobRow, WorkerSessionRow
 from db.pools import Gpus
-from db.reading import live_sessions
 from db.schedule import back_off
+from db.sessions import live_sessions
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.live.watched import Watched

@@ -14,7 +14,8 @@ from db.filters import Filter
 from db.job_list import page_of_jobs
 from db.jobs import cancel, finish_if_idle, get_job, resume
 from db.models import Attempt, EpisodeRow, Heartbeat, Item, JobRow, ScoreRow
-from db.reading import get_trajectory, jobs_of_kind, live_sessions, messages, outputs, values_by_metric
+from db.reading import get_trajectory, jobs_of_kind, messages, outputs, values_by_metric
+from db.sessions import live_sessions
 from db.shares import list_caps, set_cap
 from lumos_queue.commands import Ask, Note, Step
 from lumos_queue.endpoints.traffic import Traffic

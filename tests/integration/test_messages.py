@@ -11,8 +11,8 @@ import redis
 
 from db.connection import open_database
 from db.migrate import upgrade
-from db.reading import refused_messages
 from db.rejected import add_rejected
+from db.sessions import refused_messages
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.settings import Settings

@@ -11,7 +11,7 @@ import pytest
 import workers.rejected
 from db.connection import open_database
 from db.migrate import upgrade
-from db.reading import refused_messages
+from db.sessions import refused_messages
 from lumos_queue.settings import Settings
 from tests.bad_messages import NOTHING, body, headers
 from tests.services import wait_until

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from db.connection import clock
-from db.reading import live_sessions
+from db.sessions import live_sessions
 from db.shares import list_caps, set_cap
 from db.web_actions import add_action
 from lumos_queue.endpoints.registry import check_url

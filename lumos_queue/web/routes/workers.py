@@ -7,7 +7,7 @@ from starlette.responses import HTMLResponse, Response
 
 from db.connection import clock
 from db.pools import describe_gpus
-from db.reading import jobs_held, live_sessions, refused_messages
+from db.sessions import jobs_held, live_sessions, refused_messages
 from lumos_queue.live.waits import is_silent
 from lumos_queue.web.rendering import render, render_part
 from lumos_queue.web.visits import Reading
