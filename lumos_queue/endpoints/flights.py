@@ -25,21 +25,26 @@ ANSWERS = 1024  #: that are remembered, to tell which requests were overtaken
 
 
 class Flight:
-    """One request in flight. Its `limit` is an asynchronous context, which raises TimeoutError when it is cancelled."""
+    """One request in flight, which the running task has sent and waits for."""
 
-    __slots__ = ("is_gone", "late", "limit", "reason", "sent")
+    __slots__ = ("is_gone", "late", "reason", "sent", "task")
 
     def __init__(self, sent: float):
         self.sent = sent  #: time.perf_counter
+        self.task = asyncio.current_task()
         self.late = False
-        self.limit = asyncio.timeout(None)
         self.reason = ""  #: why it was cancelled
         self.is_gone = False  #: it was cancelled since the server seems to be gone
 
     def cancel(self, reason: str, is_gone: bool = False) -> None:
-        if not self.reason:
+        """Raise CancelledError in the task. It calls `take_back` before it goes on."""
+        if not self.reason and self.task:
             self.reason, self.is_gone = reason, is_gone
-            self.limit.reschedule(asyncio.get_running_loop().time())
+            self.task.cancel()
+
+    def take_back(self) -> bool:
+        """Whether it was cancelled here and nowhere else: then the task may go on. As asyncio.timeout does it."""
+        return bool(self.reason and self.task and self.task.uncancel() == 0)
 
 
 class Flights:

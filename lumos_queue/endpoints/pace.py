@@ -67,6 +67,8 @@ class Pace:
 
     def _pass_time(self, now: float) -> None:
         second = int(now)
+        if second == self._second:
+            return
         for passed in range(max(self._second + 1, second - RATE_SECONDS + 1), second + 1):
             self._counts[passed % RATE_SECONDS] = 0
         self._second = max(self._second, second)

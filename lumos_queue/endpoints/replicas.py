@@ -8,6 +8,7 @@ A replica that fails several times in a row is left out; after a pause one reque
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import blake2b
@@ -77,9 +78,10 @@ class Replica:
         """
         flight = self.flights.begin(time.perf_counter())
         try:
-            async with flight.limit:
-                return await self.http.post(path, data, read, max_bytes)
-        except TimeoutError:
+            return await self.http.post(path, data, read, max_bytes)
+        except asyncio.CancelledError:
+            if not flight.take_back():
+                raise
             cause = "unreachable" if flight.is_gone else "late"
             raise TryFailed(f"{self.http.base}{path}: {flight.reason}", cause=cause) from None
         finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 
 import pytest
@@ -104,9 +103,10 @@ def test_silence_is_measured_since_the_latest_answer(answered):
         flight = watched.begin(now - 1000)
         if answered:
             watched.note_answer(now - answered - 1, now - answered)
-        with contextlib.suppress(TimeoutError):
-            async with flight.limit:
-                await loop_until(lambda: len(looks) > 3, "it is looked at")
+        try:
+            await loop_until(lambda: len(looks) > 3, "it is looked at")
+        except asyncio.CancelledError:
+            assert flight.take_back()
         watched.end(flight)
         watched.close()
         return flight.reason
@@ -115,6 +115,30 @@ def test_silence_is_measured_since_the_latest_answer(answered):
         return True
 
     assert asyncio.run(body()) == ("" if answered == 500.0 else "the server has answered nothing for 600 s")
+
+
+def test_a_task_that_others_cancel_too_stays_cancelled():
+    async def send() -> None:
+        flight = flights.Flight(time.perf_counter())
+        sent.append(flight)
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            if not flight.take_back():
+                raise
+
+    async def body(*cancelled: bool) -> list[bool]:
+        tasks = [asyncio.create_task(send()) for _ in cancelled]
+        await asyncio.sleep(0)
+        for task, flight, by_others in zip(tasks, sent, cancelled, strict=True):
+            flight.cancel("it is late")
+            if by_others:
+                task.cancel()
+        await asyncio.wait(tasks)
+        return [task.cancelled() for task in tasks]
+
+    sent: list[flights.Flight] = []
+    assert asyncio.run(body(False, True)) == [False, True]
 
 
 def test_while_a_request_is_late_the_window_keeps_its_size():
