@@ -131,7 +131,7 @@ def _create_database(server: Postgres, disk: Path | None) -> None:
 
 def _listen(server: Postgres) -> int:
     """Start the server again, on a port of this machine: a proxy cannot stand before a socket's file."""
-    postgres, port = server._server, free_port()
+    postgres, port = server.server, free_port()
     sockets = postgres.get_postmaster_info().socket_dir
     options = f'-h "127.0.0.1" -p {port} -k {sockets}'
     pgexec(
