@@ -44,7 +44,7 @@ class Site:
         self.folder, self.seed, self._tasks, self._with_disk = folder, seed, tasks, disk
         self.began = time.monotonic()
         self.faults: list[float] = []  #: when each fault ended (Unix seconds)
-        self.expected, self.quarantined = "done", 0
+        self.expected, self.quarantined, self.failing = "done", 0, 0
 
     def __enter__(self) -> Site:
         with ExitStack() as stack:
