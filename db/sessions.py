@@ -20,7 +20,7 @@ def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
         .where(Item.session == WorkerSessionRow.id, Item.state == ItemState.CLAIMED)
         .scalar_subquery()
     )
-    wanted = (
+    statement = (
         select(
             WorkerSessionRow.__table__,
             (now() - Heartbeat.at).label("silent_seconds"),
@@ -31,7 +31,7 @@ def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
         .where(WorkerSessionRow.ended_at.is_(None), Heartbeat.at > now() - lease_seconds)
         .order_by(WorkerSessionRow.id)
     )
-    return list(connection.execute(wanted))
+    return list(connection.execute(statement))
 
 
 def jobs_held(connection: Connection) -> dict[int, dict[str, int]]:
@@ -43,10 +43,10 @@ def jobs_held(connection: Connection) -> dict[int, dict[str, int]]:
         .group_by(Item.session, Item.job)
         .order_by(Item.session, Item.job)
     )
-    found: dict[int, dict[str, int]] = {}
+    items_by_session: dict[int, dict[str, int]] = {}
     for session, job, items in rows:
-        found.setdefault(int(session or 0), {})[job] = items
-    return found
+        items_by_session.setdefault(int(session or 0), {})[job] = items
+    return items_by_session
 
 
 def traffic_of(sessions: Iterable[Any]) -> dict[str, Traffic]:

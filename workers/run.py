@@ -156,7 +156,7 @@ def _finish_job(database: Database, settings: Settings, job: str, result: SliceR
     """End the job if nothing of it is left, and tell the workers of the jobs that waited for it."""
     state = finish_if_idle(database, job)
     if state in OPEN:
-        if result.why == NOTHING_DUE and not (result.failed or result.failure):
+        if result.why == NOTHING_DUE and not (result.failures or result.failure):
             result.why = describe_idle(database, job)
         return
     result.why = f"the job is {state}"

@@ -33,14 +33,14 @@ class SliceResult:
             self.note_failure(item, outcome.message)
 
     @property
-    def failed(self) -> int:
+    def failures(self) -> int:
         """Items that failed at least once."""
         return len(self._reasons)
 
     @property
     def has_failed(self) -> bool:
         """Whether something was broken, or each item that it tried has failed."""
-        return bool(self.failure) or (self.failed > 0 and self.finished == self._unanswered)
+        return bool(self.failure) or (self.failures > 0 and self.finished == self._unanswered)
 
     def __str__(self) -> str:
         items = f"{self.finished:,} item{'s' * (self.finished != 1)} finished"
@@ -57,5 +57,5 @@ class SliceResult:
         counts = Counter(map(alike_key, self._reasons.values()))
         key, most = counts.most_common(1)[0]
         reason = next(text for text in self._reasons.values() if alike_key(text) == key).rstrip(".")
-        others = f"; {self.failed - most:,} more failed for other reasons" if self.failed > most else ""
+        others = f"; {self.failures - most:,} more failed for other reasons" if self.failures > most else ""
         return f", {most:,} failed: {reason}{others}"

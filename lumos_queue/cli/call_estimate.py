@@ -7,7 +7,7 @@ import asyncio
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.client import SPARE
 from lumos_queue.endpoints.registry import open_endpoint
-from lumos_queue.errors import LumosError
+from lumos_queue.errors import EpisodeError, LumosError
 from lumos_queue.live.pace import format_seconds
 from lumos_queue.records import Completion
 from lumos_queue.settings import Settings
@@ -18,7 +18,7 @@ PROMPT = "A baker sells 12 rolls on Monday and 30 on Tuesday. How many are that?
 
 
 def estimate(url: str, settings: Settings) -> tuple[bool | None, str]:
-    """Whether a call was answered (None: not within the seconds of a request), and what follows, as one line."""
+    """Whether a call was answered (None: there is no estimate), and what follows from it, as one line."""
     try:
         reply, slots = asyncio.run(_call(url, settings))
     except TimeoutError:
@@ -27,18 +27,18 @@ def estimate(url: str, settings: Settings) -> tuple[bool | None, str]:
             f"no reply within {seconds:g} s (LUMOS_REQUEST_SECONDS): {ROWS} rows of one call each need more than "
             f"{format_seconds(ROWS * seconds)} one after the other. Replies are waited for while the server is alive"
         )
+    except EpisodeError as error:  # a script without a reply to this prompt, say
+        return None, f"no estimate: {error}"
     except LumosError as error:
         return False, str(error)
     tokens = reply.completion_tokens
     size = f"{tokens} token{'s' * (tokens != 1)}" if tokens else "unknown length"
     rate = f", {tokens / reply.seconds:.1f} tokens/s" if tokens and reply.seconds else ""
-    said = f"a reply of {size} took {reply.seconds:.1f} s{rate}; {ROWS} rows of one such call each: about "
+    beginning = f"a reply of {size} took {reply.seconds:.1f} s{rate}; {ROWS} rows of one such call each: about "
     if slots:
-        return True, f"{said}{format_seconds(ROWS * reply.seconds / slots)}, {slots} at once as the server states"
-    return (
-        True,
-        f"{said}{format_seconds(ROWS * reply.seconds)} one after the other, less where it serves several at once",
-    )
+        return True, f"{beginning}{format_seconds(ROWS * reply.seconds / slots)}, {slots} at once as the server states"
+    whole = format_seconds(ROWS * reply.seconds)
+    return True, f"{beginning}{whole} one after the other, less where it serves several at once"
 
 
 async def _call(url: str, settings: Settings) -> tuple[Completion, int]:

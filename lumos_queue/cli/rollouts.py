@@ -53,15 +53,8 @@ def rollouts(
     asked = DerivedOptions(
         where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool, at_limit
     )
-    _submit(
-        asked,
-        prefixes(at, unsettled),
-        named,
-        Scheduling(priority, concurrency),
-        again,
-        follow,
-        "lumos rollouts report {}",
-    )
+    scheduling = Scheduling(priority, concurrency)
+    _submit(asked, prefixes(at, unsettled), named, scheduling, again, follow, "lumos rollouts report {}")
 
 
 def rollouts_report(

@@ -84,7 +84,7 @@ def endpoints(
     output.result(found, _print_endpoints)
 
 
-def _print_workers(found: dict[str, Any], gpus: dict[int, str]) -> None:
+def _print_workers(values: dict[str, Any], gpus: dict[int, str]) -> None:
     """`gpus`: those of each session, in words."""
     from rich import box
     from rich.table import Table
@@ -94,7 +94,7 @@ def _print_workers(found: dict[str, Any], gpus: dict[int, str]) -> None:
     table = Table(header_style="bold", box=box.SIMPLE_HEAD)
     for name in ("session", "host", "pid", "code", "pools", "GPUs", "works on", "items held", "last heard of"):
         table.add_column(name, justify="left" if name in ("host", "code", "pools", "GPUs", "works on") else "right")
-    for one in found["workers"]:
+    for one in values["workers"]:
         table.add_row(
             str(one["id"]),
             escape(one["host"]),
@@ -107,8 +107,8 @@ def _print_workers(found: dict[str, Any], gpus: dict[int, str]) -> None:
             f"{max(0.0, one['silent_seconds']):.1f} s ago",
         )
     console = output.console()
-    console.print(table if found["workers"] else "No worker is alive. Start one with: lumos worker")
-    for one in found["refused"]:
+    console.print(table if values["workers"] else "No worker is alive. Start one with: lumos worker")
+    for one in values["refused"]:
         console.print(
             f"rejected {one['messages']:,} messages: {escape(one['reason'])}; latest: {escape(one['latest'][:160])}",
             soft_wrap=True,

@@ -14,7 +14,7 @@ from lumos_queue.endpoints.pace import pace_of
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import EndpointDown, InfrastructureError, NotSent
 
-MAX_FAILURES = 10  #: in a row, with no success at any replica in between: it is looked at whether the server is down
+MAX_FAILURES = 10  #: in a row, with no success at any replica in between: then clients look whether the server is down
 MAX_PAUSE_SECONDS = 30.0  #: the longest Retry-After for which requests are kept waiting
 
 

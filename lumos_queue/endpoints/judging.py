@@ -17,8 +17,8 @@ from lumos_queue.endpoints.http import RequestRefused, TryFailed, reply_bytes
 from lumos_queue.endpoints.replicas import Replica, Replicas
 from lumos_queue.errors import EpisodeError, Undecided
 
-LOOK_SECONDS = 0.05  #: how often it is looked whether there is evidence
-QUIET_SECONDS = 1.5  #: without another request in flight: a control has to give the evidence
+LOOK_SECONDS = 0.05  #: between two looks for evidence
+QUIET_SECONDS = 1.5  #: without another request in flight, after which a control is sent
 CONTROL = "control"  #: stands for a row in the evidence of such a request
 
 

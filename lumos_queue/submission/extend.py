@@ -105,8 +105,8 @@ def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer,
     Without a broker the servers are asked; with one the workers ask, and only they may reach them.
     """
     urls = () if settings.broker_url else infer.agent.roles.values()
-    asked = {url for url in urls if not url.startswith(_UNCHANGING)}
-    now = asyncio.run(identify(asked, settings, remark))
+    addresses = {url for url in urls if not url.startswith(_UNCHANGING)}
+    now = asyncio.run(identify(addresses, settings, remark))
     options = changed_options(infer, Changes())
     made = make_job_on(job.kind, options, check_options(job.kind, options, _ignore), infer.dataset, settings, _ignore)
     agent = made.infer.agent if isinstance(made, Evaluate) else made.agent if isinstance(made, Infer) else None
@@ -117,7 +117,7 @@ def _check_agent(database: Database, settings: Settings, job: Any, infer: Infer,
         raise SpecError(f"The agent of job {job.id} is another one today ({', '.join(differ)} differ). {rerun}")
     with database.engine.connect() as connection:
         before = {one.url: one.identity for one in endpoints_of(connection, job.id)}  # the latest of each
-    for url in sorted(asked & before.keys()):
+    for url in sorted(addresses & before.keys()):
         models = [{name: told[name] for name in _MODEL if name in told} for told in (before[url], now[url])]
         if models[0] != models[1]:
             was, is_now = (", ".join(map(str, told.values())) for told in models)

@@ -32,9 +32,9 @@ def test_a_job_has_so_many_requests_in_flight_in_one_process(lumos, concurrency)
 def test_the_same_request_with_another_concurrency_is_the_same_job(lumos):
     with FakeEndpoint(lambda prompt: "7") as server:
         evaluate(lumos, server, "--concurrency", "2")
-        asked = server.count
+        calls = server.count
         again = evaluate(lumos, server, "--concurrency", "4")
-        assert "is the same request" in again.err and server.count == asked
+        assert "is the same request" in again.err and server.count == calls
 
 
 def test_without_the_option_the_setting_counts(lumos):
@@ -42,6 +42,13 @@ def test_without_the_option_the_setting_counts(lumos):
     with FakeEndpoint(lambda prompt: "7", latency=0.03) as server:
         evaluate(lumos, server)
         assert server.most_busy == 2
+
+
+def test_it_may_be_more_than_the_setting(lumos):
+    lumos.set(LUMOS_CONCURRENCY="2")
+    with FakeEndpoint(lambda prompt: "7", latency=0.03) as server:
+        evaluate(lumos, server, "--concurrency", "6")
+        assert server.most_busy == 6
 
 
 def test_a_number_out_of_range_is_one_line(lumos):

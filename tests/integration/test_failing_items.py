@@ -163,10 +163,10 @@ def test_watch_gives_the_reason_and_not_that_workers_are_idle(database):
 
 def test_the_items_of_a_job_that_is_waited_for_are_named_as_its_own(database):
     other, _ = failed_job(database, (2, "quota"))
-    mine = new_job(database, digest="cd" * 32)
-    await_job(database, mine, other, f"for the rollouts of job {other}")
+    job = new_job(database, digest="cd" * 32)
+    await_job(database, job, other, f"for the rollouts of job {other}")
     assert any(
-        line.startswith(f"job {other}: 2 items failed and are tried again: quota") for line in waits(database, mine)
+        line.startswith(f"job {other}: 2 items failed and are tried again: quota") for line in waits(database, job)
     )
 
 

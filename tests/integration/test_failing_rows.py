@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 
@@ -74,8 +75,8 @@ def test_rows_that_always_fail_end_after_the_others_and_cost_them_nothing(tmp_pa
                             "WHERE e.ending = 'infra_error' ORDER BY i.ordinal")  # fmt: skip
             assert [row[0] for row in ended] == list(bad)
             assert all(row[1] == 4 for row in ended), "four rounds were given back, the fifth ended the row"
-            said = "answered 500" if failure == 500 else "answered 424" if failure == 424 else "sent no valid reply"
-            assert all("failed 5 times while the server answered others" in row[2] and said in row[2] for row in ended)
+            words = "answered 500" if failure == 500 else "answered 424" if failure == 424 else "sent no valid reply"
+            assert all("failed 5 times while the server answered others" in row[2] and words in row[2] for row in ended)
             assert run.ask("SELECT max(waits) FROM job") == [(0,)], "the server was never called down"
             healthy = kept(known(rows, 24).keys() - failing(rows, bad, failure).keys())
             sent = [call["sha256"] for call in server.calls if call["sha256"] in healthy]
@@ -169,3 +170,25 @@ def test_items_that_have_failed_are_claimed_when_no_other_is_due(database):
     ]  # fmt: skip
     other = holder(database, job)
     assert [(item.ordinal, item.failures) for item in claim(database, other)] == [(0, 1)]
+
+
+def test_a_server_that_asks_for_time_charges_no_row(tmp_path, rows, soon):
+    """503 with Retry-After, for one row, while the others are answered."""
+    asks_for_time = failing(rows, [0], "").keys()
+    is_well = False
+
+    class Patient(FakeEndpoint):
+        def answer(self, path, raw, *rest):
+            if not is_well and digest(json.loads(raw)["inputs"]) in asks_for_time:
+                self.failures.appendleft("503:1")
+            super().answer(path, raw, *rest)
+
+    with Patient(replying(known(rows, 8)), latency=0.05) as server:
+        run = Run(tmp_path, rows, server.tgi, 8, request_retries=1)
+        with run.going_on():
+            wait_until(lambda: run.done() == 7, "the others are done")
+            wait_until(lambda: run.ask("SELECT problem FROM item WHERE ordinal = 0")[0][0], "its tries are used up", 60)
+            assert run.ask("SELECT failures FROM item WHERE ordinal = 0") == [(0,)]
+            is_well = True
+            run.wait_for_end()
+            assert endings(run) == [("answered", 8)]

@@ -279,6 +279,22 @@ def test_an_endpoint_that_cannot_be_reached_is_down_when_one_request_has_used_it
     assert "is down, 4 tries in a row failed" in str(failure)
 
 
+def test_requests_in_flight_end_when_the_server_cannot_be_reached_any_more():
+    """It takes no new connection, and on the open ones it never answers."""
+
+    async def work(endpoint):
+        server.mode = "hang"
+        calls = asyncio.create_task(many(endpoint, 4))
+        await loop_until(lambda: server.count == 4, "all are in flight")
+        server._loop.call_soon_threadsafe(server._server.close)
+        (last,) = await many(endpoint, 1)
+        return [last, *await asyncio.wait_for(calls, 30)]
+
+    with fake() as server:
+        failures = run(work, server, request_seconds=600.0)
+    assert all(isinstance(failure, EndpointDown) for failure in failures)
+
+
 def test_those_asleep_and_those_waiting_hear_of_it_at_once(monkeypatch):
     monkeypatch.setattr("lumos_queue.endpoints.client.MAX_BACKOFF_SECONDS", 3600.0)
 
