@@ -79,3 +79,22 @@ def test_many_replies_that_ignore_the_limit_of_tokens_are_held_one_bound_each():
     print(f"64 calls: {peak / 2**20:.1f} MB at most, {server.sent / 2**20:.1f} MB sent")
     assert all(isinstance(one, InfrastructureError) for one in done)
     assert peak < 64 << 20
+
+
+def test_an_answer_about_the_health_is_read_no_further_than_it_has_to_be():
+    async def check(port: int) -> bool:
+        endpoint = open_endpoint(f"tgi://127.0.0.1:{port}", Settings(request_seconds=5))
+        try:
+            return await endpoint._client.replicas.all[0].http.is_alive()
+        finally:
+            await endpoint.close()
+
+    with HostileServer(SCRIPTS["an endless body"]) as server:
+        tracemalloc.start()
+        try:
+            is_alive = asyncio.run(check(server.port))
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    print(f"{peak / 2**20:.1f} MB at most, {server.sent / 2**20:.1f} MB sent")
+    assert is_alive and peak < 2 << 20
