@@ -102,8 +102,11 @@ def test_a_child_forked_from_threads_at_work_goes_on_with_a_job_by_itself(postgr
     def end_in_parent() -> None:
         os.read(forked, 1)
         job.pause()
+        assert run
+        # It learns of the pause with a heartbeat. Answered before, it could finish all items first.
+        wait_until(lambda: run.context.session.states.get(job.id) == "paused" or run.over.is_set(), "it has to pause")
         opened.set()
-        assert run and run.over.wait(60)
+        assert run.over.wait(60)
         os.write(tell_child, b"!")
 
     def work() -> None:
