@@ -77,6 +77,7 @@ def _make_sft(
     deployment: Settings, *, data: str | list[str], folder: str | Path, start: str = "starter",
     formulation: str = "iterative", **values: Any,
 ) -> Recipe:  # fmt: skip
+    from lumos_queue.submission.fit_precision import choose_cpu_precision
     from lumos_queue.training.engine.spec import LoraShape
     from lumos_queue.training.recipes.sft import find_data, sft
 
@@ -86,6 +87,8 @@ def _make_sft(
     for name, choices in _CHOICES.items():
         if name in values and values[name] not in choices:
             raise unknown(f"value of {name}", str(values[name]), choices)
+    if "precision" not in values:
+        values["cpu_precision"] = choose_cpu_precision(deployment, values.get("device", "cpu"))
     builds = [find_data(deployment, text) for text in ([data] if isinstance(data, str) else data)]
     return sft(builds, start, Path(folder), formulation, **values)
 

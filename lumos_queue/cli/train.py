@@ -44,7 +44,7 @@ def train_sft(
     rate: Annotated[float, typer.Option(min=0.0, max=1.0, help="Peak learning rate; 0: the preset's.")] = 0.0,
     lora: Annotated[int, typer.Option(min=0, help="Rank of adapters; 0: the preset's.")] = 0,
     precision: Annotated[str, typer.Option(
-        show_default="the preset's", help="Of matrix products: bf16 or fp32; bf16 in most presets.")] = "",
+        show_default="the faster on a CPU, else the preset's", help="Of matrix products: bf16 or fp32.")] = "",
     gradient_checkpointing: Annotated[bool, typer.Option(
         "--gradient-checkpointing", help="Less memory, a third more time.")] = False,
     device: Annotated[str, typer.Option(
@@ -56,6 +56,7 @@ def train_sft(
     """Train on builds."""
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.fit_device import choose_device
+    from lumos_queue.submission.fit_precision import choose_cpu_precision
     from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.training.engine.spec import LoraShape
     from lumos_queue.training.recipes.sft import find_data, sft
@@ -69,6 +70,8 @@ def train_sft(
     given["device"] = choose_device(settings, device)
     if precision:
         given["precision"] = _one_of("--precision", precision, ("bf16", "fp32"))
+    else:
+        given["cpu_precision"] = choose_cpu_precision(settings, given["device"])
     builds = [find_data(settings, text) for text in data]
     recipe = sft(builds, start, folder, formulation, module=module, preset=preset, window=window, **given)
     _submit(settings, recipe, named=named, scheduling=Scheduling(priority), again=again, follow=follow)

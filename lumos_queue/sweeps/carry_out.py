@@ -20,6 +20,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.build_request import make_build
 from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job
 from lumos_queue.submission.database import database
+from lumos_queue.submission.fit_precision import choose_cpu_precision
 from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
 from lumos_queue.submission.runs import SCHEME
 from lumos_queue.submission.store import Rows
@@ -61,7 +62,7 @@ def carry_out(
     """
     builds, sizes = _make_builds(plan, data, folder, settings, work, say)
     fits = [SweepFit(arm, seed) for arm in plan.arms() for seed in plan.seeds]
-    _train(plan, fits, builds, folder, work, say)
+    _train(plan, fits, builds, folder, settings, work, say)
     for benchmark in plan.benchmarks:
         able = [fit for fit in fits if not fit.failed]
         say(f"evaluating {len(able)} agents on {benchmark.label}")
@@ -106,9 +107,14 @@ def _annotation(source: AnnotationSource, data: Path, settings: Settings, say: C
 
 
 def _train(
-    plan: SweepPlan, fits: list[SweepFit], builds: dict[str, Path], folder: Path, work: Work,
+    plan: SweepPlan,
+    fits: list[SweepFit],
+    builds: dict[str, Path],
+    folder: Path,
+    settings: Settings,
+    work: Work,
     say: Callable[[str], None],
-) -> None:  # fmt: skip
+) -> None:
     parts = [(fit, module) for fit in fits for module in _modules(fit.arm)]
     say(f"training {len(parts)} models")
     values = plan.fit.model_dump(exclude={"start", "preset", "lora"}, exclude_defaults=True)
@@ -116,6 +122,7 @@ def _train(
         from lumos_queue.training.engine.spec import LoraShape
 
         values["lora"] = LoraShape(rank=plan.fit.lora)
+    values["cpu_precision"] = choose_cpu_precision(settings, plan.fit.device)
     wanted = []
     for fit, module in parts:
         name = "-".join((fit.arm.annotation, fit.arm.formulation, module, str(fit.seed)))

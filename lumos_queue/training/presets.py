@@ -43,7 +43,7 @@ PRESETS: dict[str, FitSpec] = {
         warm_up=0.05,
         decay=0.6,
         dropout=0.1,
-        precision=FP32,  # of so small matrices, products of bfloat16 take three times as long on a CPU
+        precision=FP32,  # of so small matrices, products of bfloat16 take three times as long
     ),
 }
 #: A Llama of 1.1 million parameters for the decisions of tool agents, which are for the most part copied from the

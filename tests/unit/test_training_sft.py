@@ -14,9 +14,9 @@ from lumos_queue.models.merge import merge_adapter
 from lumos_queue.prompts.conversations import Conversation, read_conversations, write_conversations
 from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.settings import Settings
-from lumos_queue.training.engine.spec import LoraShape, ModelShape
+from lumos_queue.training.engine.spec import BF16, FP32, LoraShape, ModelShape
 from lumos_queue.training.recipes.registry import run_item
-from lumos_queue.training.recipes.sft import Sft, files_of, find_data, sft
+from lumos_queue.training.recipes.sft import REQUEST, Sft, files_of, find_data, sft
 from lumos_queue.training.recipes.starter import Starter
 
 SHAPE = ModelShape(hidden=32, layers=2, heads=2, feed_forward=48, positions=64)
@@ -251,6 +251,36 @@ def test_the_preset_follows_from_the_start_and_every_value_can_be_given(build, m
     assert fit(str(model), batch=100).micro_batch == 5
     with pytest.raises(SpecError, match="No preset called 'big'"):
         fit(str(model), preset="big")
+
+
+def test_a_fit_on_a_cpu_is_in_float32_unless_a_precision_is_given(build, model, tmp_path):
+    def precision(**values) -> str:
+        return sft([build], str(model), tmp_path / "x", "iterative", **values).fit.precision
+
+    assert precision(cpu_precision=BF16) == BF16  # as measured on this machine
+    assert (
+        precision(cpu_precision=BF16, device="cuda") == BF16 and precision(cpu_precision=BF16, precision=FP32) == FP32
+    )
+    assert precision(preset="tools", cpu_precision=BF16) == FP32
+    for preset in ("paper", "lora", "scratch"):
+        assert precision(preset=preset) == precision(preset=preset, device="cpu") == FP32
+        assert precision(preset=preset, device="cuda") == BF16
+        assert precision(preset=preset, precision=BF16) == BF16
+    assert precision(preset="tools", device="cuda") == FP32
+
+
+def test_a_stored_fit_keeps_its_precision(build, model, tmp_path):
+    begun = sft([build], str(model), tmp_path / "x", "iterative", precision=BF16)
+    assert Sft.from_json(begun.as_json()).fit.precision == BF16
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / REQUEST).write_text(json.dumps(begun.as_json()))
+    assert sft([build], str(model), tmp_path / "x", "iterative") == begun  # the same command, as of an earlier version
+    with pytest.raises(SpecError, match="holds something else"):
+        sft([build], str(model), tmp_path / "x", "iterative", precision=FP32)
+    starter = Starter("/d", "/f", precision=FP32).as_json()
+    assert {fit.precision for fit in Starter.from_json(starter).specs().values()} == {FP32}
+    del starter["precision"]  # as jobs of earlier versions
+    assert {fit.precision for fit in Starter.from_json(starter).specs().values()} == {BF16}
 
 
 def test_an_empty_build_is_refused(build, model, tmp_path):

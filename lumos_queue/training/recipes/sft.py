@@ -20,7 +20,7 @@ from lumos_queue.errors import SpecError, unknown
 from lumos_queue.models.starter import FROM_SCRATCH, starter_url
 from lumos_queue.settings import Settings
 from lumos_queue.training.base_check import check_base
-from lumos_queue.training.engine.spec import FitSpec
+from lumos_queue.training.engine.spec import BF16, FP32, FitSpec
 from lumos_queue.training.presets import CONTINUED_RATE, LORA, PAPER, PRESETS, SCRATCH, SMALL, WINDOWS
 from lumos_queue.training.recipes.base import Window
 from lumos_queue.util.launch_folder import from_launch
@@ -83,11 +83,14 @@ class Sft:
 
 def sft(
     data: Sequence[Path], start: str, folder: Path, formulation: str, *,
-    module: str = JOINT, preset: str = "", window: int = 0, **values: Any,
+    module: str = JOINT, preset: str = "", window: int = 0, cpu_precision: str = FP32, **values: Any,
 ) -> Sft:  # fmt: skip
     """The recipe from what a person gives; `values` are fields of FitSpec that differ from the preset's.
 
-    `start` is a model folder, `starter` or `scratch`. Raises SpecError when something is missing or does not fit.
+    `start` is a model folder, `starter` or `scratch`. `cpu_precision` is that of a fit on a CPU in place of bfloat16,
+    unless `values` have one or the fit in the folder was begun in another.
+
+    Raises SpecError when something is missing or does not fit.
     """
     if module not in MODULES:
         raise unknown("module", module, MODULES)
@@ -103,6 +106,8 @@ def sft(
         values["other_rate"] = values["rate"] / 5
     if preset not in SMALL:  # larger matrices gain from every core
         values.setdefault("threads", os.cpu_count() or 1)
+    if values.get("device", fit.device) == "cpu" and fit.precision == BF16:
+        values.setdefault("precision", _begun_precision(folder) or cpu_precision)
     if "batch" in values:
         values["micro_batch"] = _micro_batch(values["batch"], fit.micro_batch)
     recipe = Sft(
@@ -119,6 +124,15 @@ def sft(
         raise SpecError(f"The builds have no conversations for {formulation} ({module}): {', '.join(recipe.data)}.")
     recipe.check_folder()
     return recipe
+
+
+def _begun_precision(folder: Path) -> str:
+    """Return the precision of the fit whose checkpoints a folder holds; '' without one."""
+    try:
+        precision = json.loads((folder / REQUEST).read_text(encoding="utf-8"))["fit"]["precision"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return precision if precision in (BF16, FP32) else ""
 
 
 def _micro_batch(batch: int, most: int) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.errors import SpecError
 from lumos_queue.training.base_check import check_base
-from lumos_queue.training.engine.spec import FitSpec, LoraShape
+from lumos_queue.training.engine.spec import BF16, FP32, FitSpec, LoraShape
 from lumos_queue.training.presets import LORA, PRESETS, SCRATCH
 from lumos_queue.training.recipes.base import Window
 from lumos_queue.util.launch_folder import from_launch
@@ -41,6 +41,7 @@ class Starter:
     tokens: int = 1_400_000  #: of the adapter's conversations, at most; the small models get eight times as many
     generated: int = 40_000  #: wordmath problems to choose from
     seed: int = 7
+    precision: str = BF16  #: as in jobs that were stored without it
 
     name = "starter"
     device = "cpu"
@@ -65,6 +66,7 @@ class Starter:
         folder = from_launch(self.folder)
         adapter = replace(
             PRESETS[LORA],
+            precision=self.precision,
             base=str(from_launch(self.base)),
             lora=LoraShape(rank=16, alpha=32, dropout=0.05),
             steps=self.adapter_steps,
@@ -73,7 +75,7 @@ class Starter:
             rate=7e-4,
             content=self.content,
         )
-        small = replace(PRESETS[SCRATCH], steps=self.steps, warm_up=0.015)
+        small = replace(PRESETS[SCRATCH], precision=self.precision, steps=self.steps, warm_up=0.015)
         one_pass = replace(
             small,
             steps=self.one_pass_steps,
@@ -101,6 +103,7 @@ def starter(data: Path, folder: Path, base: Path | None, **values: Any) -> Start
                 f"--data '{data}' has no folder '{name}': the recipe reads {', '.join(SOURCES)}. "
                 f"Get it with: lumos data get {name}"
             )
+    values = {"precision": FP32, **values}
     if base is None:
         return Starter(str(data.resolve()), str(folder.resolve()), **values)
     check_base(base)
