@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import ColumnElement, Connection, exists, func, select, update
 from sqlalchemy.orm import aliased
 
-from db.connection import now
+from db.instants import ITEM_WAIT_SECONDS, is_due
 from db.models import Approval, Attempt, Item, JobRow
 from db.states import OPEN, ItemState
 from db.waiting import HOW
@@ -34,7 +34,7 @@ def note_awaiting(connection: Connection, job: str) -> None:
     """Note at the job that all that is left of it waits for a person, unless something else is noted there."""
     mine = Item.job == job
     busy = exists().where(mine, Item.state == ItemState.CLAIMED) | exists().where(
-        mine, Item.state == ItemState.OWED, Item.not_before_at <= now()
+        mine, Item.state == ItemState.OWED, is_due(Item.not_before_at, ITEM_WAIT_SECONDS)
     )
     plans = connection.execute(select(func.count()).where(mine, Item.state == ItemState.AWAITING, ~busy)).scalar_one()
     if plans:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Dialect, LargeBinary, Table, TextClause, text
+from sqlalchemy import ColumnElement, Connection, Dialect, Float, LargeBinary, Table, TextClause, literal_column, text
 from sqlalchemy.exc import DBAPIError
 
 from db.connection import now
+from db.instants import now_after
 from lumos_queue.errors import LumosError
 
 
@@ -77,7 +78,7 @@ class Writes:
     ) -> None:
         """Set `columns` of the rows whose key is the first of them, where the stored row satisfies `only` (SQL).
 
-        `stamp` as for `insert`.
+        `stamp` names a column that gets the time by the database's clock, but not one before the row's `started_at`.
         """
         if not rows:
             return
@@ -198,21 +199,23 @@ _write_rows = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(
 @cache
 def _insert_each(table: Table, columns: tuple[str, ...], stamp: str) -> str:
     names = ", ".join(f'"{name}"' for name in (*columns, *([stamp] if stamp else [])))
-    values = ", ".join("?" * len(columns)) + (f", {clock('sqlite')}" if stamp else "")
+    values = ", ".join("?" * len(columns)) + (f", {compile_sql('sqlite', now())}" if stamp else "")
     return f'INSERT INTO "{table.name}" ({names}) VALUES ({values}) ON CONFLICT DO NOTHING'
 
 
 @cache
 def _update_each(table: Table, columns: tuple[str, ...], only: str, stamp: str) -> str:
     key, *others = columns
-    changes = ", ".join(f'"{name}" = ?' for name in others) + (f', "{stamp}" = {clock("sqlite")}' if stamp else "")
+    changes = ", ".join(f'"{name}" = ?' for name in others) + _set_end("sqlite", stamp)
     return f'UPDATE "{table.name}" AS s SET {changes} WHERE s."{key}" = ? AND {only}'
 
 
 @cache
 def _insert(table: Table, columns: tuple[str, ...], stamp: str) -> str:
     names = ", ".join(f'"{name}"' for name in (*columns, *([stamp] if stamp else [])))
-    values = ", ".join(_values("postgresql", table, columns)) + (f", {clock('postgresql')}" if stamp else "")
+    values = ", ".join(_values("postgresql", table, columns)) + (
+        f", {compile_sql('postgresql', now())}" if stamp else ""
+    )
     return f'INSERT INTO "{table.name}" ({names}) SELECT {values} FROM {_unnest("postgresql")} ON CONFLICT DO NOTHING'
 
 
@@ -233,7 +236,7 @@ def _add(table: Table, columns: tuple[str, ...]) -> str:
 def _update(table: Table, columns: tuple[str, ...], only: str, stamp: str) -> str:
     key, *others = columns
     changes = ", ".join(f'"{name}" = a."{name}"' for name in others)
-    changes += f', "{stamp}" = {clock("postgresql")}' if stamp else ""
+    changes += _set_end("postgresql", stamp)
     arriving = f"SELECT {_select('postgresql', table, columns)} FROM {_unnest('postgresql')}"
     return f'UPDATE "{table.name}" AS s SET {changes} FROM ({arriving}) AS a WHERE s."{key}" = a."{key}" AND {only}'
 
@@ -286,9 +289,15 @@ def _values(dialect: str, table: Table, columns: tuple[str, ...]) -> list[str]:
     return [f"CAST(r.value ->> {index} AS {kind})" for index, kind in enumerate(types)]
 
 
-def clock(dialect: str) -> str:
-    """The database's clock as SQL."""
-    return str(now().compile(dialect=_postgresql() if dialect == "postgresql" else _sqlite()))
+def _set_end(dialect: str, stamp: str) -> str:
+    """Return the SQL that sets the column `stamp` of an UPDATE; '' without one."""
+    return f', "{stamp}" = {compile_sql(dialect, now_after(literal_column("s.started_at", Float)))}' if stamp else ""
+
+
+def compile_sql(dialect: str, expression: ColumnElement[Any]) -> str:
+    """Return an expression as SQL, with its values written out."""
+    compiler = _postgresql() if dialect == "postgresql" else _sqlite()
+    return str(expression.compile(dialect=compiler, compile_kwargs={"literal_binds": True}))
 
 
 @cache

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, select, update
 
 from db.connection import Database, now
+from db.instants import is_recent
 from db.models import Heartbeat, JobRow
 from db.states import JobState
 from lumos_queue.errors import SpecError
@@ -32,7 +33,7 @@ UNTOUCHED_SECONDS = 15.0  #: after which the process that wrote counts as dead
 
 def _somebody_works(connection: Connection) -> bool:
     """Whether a worker session has reported lately."""
-    alive = select(Heartbeat.session).where(Heartbeat.at > now() - ALIVE_SECONDS)
+    alive = select(Heartbeat.session).where(is_recent(Heartbeat.at, ALIVE_SECONDS))
     return connection.execute(alive.limit(1)).first() is not None
 
 

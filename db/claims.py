@@ -7,11 +7,24 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, TextClause, bindparam, exists, func, select, text
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Float,
+    Row,
+    TextClause,
+    bindparam,
+    exists,
+    func,
+    literal_column,
+    select,
+    text,
+)
 from sqlalchemy.orm import aliased
 
-from db.bulk import Writes, clock
-from db.connection import now, numbers
+from db.bulk import Writes, compile_sql
+from db.connection import numbers
+from db.instants import ITEM_WAIT_SECONDS, is_due
 from db.journal import COLUMNS
 from db.models import Attempt, EpisodeRow, Item, TaskRow
 from db.recorded import RecordedStep, load_steps
@@ -25,7 +38,7 @@ _LARGEST_BATCH = select(func.max(Item.batch)).where(
     Item.job == bindparam("job"),
     Item.state == ItemState.OWED,
     Item.batch > bindparam("busy"),
-    Item.not_before_at <= now(),
+    is_due(Item.not_before_at, ITEM_WAIT_SECONDS),
 )
 _ATTEMPTS = (
     select(Attempt.episode, Attempt.number, Attempt.code_version)
@@ -35,6 +48,8 @@ _ATTEMPTS = (
 _TASKS = select(TaskRow.id, TaskRow.dataset, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold).where(
     TaskRow.id.op("IN")(numbers(bindparam("keys")))
 )
+
+_DUE = is_due(literal_column("i.not_before_at", Float), ITEM_WAIT_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +144,7 @@ def _claim_statement(dialect: str, ordered: bool, failed: bool) -> TextClause:
     """In SQL, because PostgreSQL would evaluate a plain IN (SELECT … SKIP LOCKED) more than once, with other rows."""
     due = (
         f"SELECT i.id FROM item AS i WHERE i.job = :job AND i.state = '{ItemState.OWED}' AND i.batch = :batch "
-        f"AND i.ordinal > :after AND i.failures {'>' if failed else '='} 0 AND i.not_before_at <= {clock(dialect)} "
+        f"AND i.ordinal > :after AND i.failures {'>' if failed else '='} 0 AND ({compile_sql(dialect, _DUE)}) "
     )
     if ordered:
         due += (

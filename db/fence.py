@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from sqlalchemy import Connection, Select, bindparam, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, insert, or_, select, update
 
 from db.connection import Database, now
 from db.models import Heartbeat, JobRow, WorkerSessionRow
 from db.pools import POOLS, Gpus, write_pools
 from db.quarantine import close_sessions
 from db.shares import lease_shares
+from db.silence import SilenceWatch
 from db.states import JobState
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import InfrastructureError
@@ -23,6 +24,11 @@ _FENCE = (
     select(WorkerSessionRow.ended_at)
     .where(WorkerSessionRow.id == bindparam("session"))
     .with_for_update(key_share=True, read=True)
+)
+_HEARTBEATS = (
+    select(Heartbeat.session, Heartbeat.at, now().label("clock"))
+    .join(WorkerSessionRow, WorkerSessionRow.id == Heartbeat.session)
+    .where(WorkerSessionRow.ended_at.is_(None))
 )
 
 
@@ -108,24 +114,26 @@ def hold_fence(connection: Connection, session: int) -> None:
         raise Fenced(f"worker session {session} was declared dead")
 
 
-def reap(database: Database, session: int, lease_seconds: float) -> list[int]:
-    """Declare dead every session silent for longer than the lease; their items are owed again, as suspects.
+def reap(database: Database, session: int, watch: SilenceWatch) -> list[int]:
+    """Declare dead every session that the watch reports as silent; their items are pending again, as suspects.
 
-    A session stopped inside a transaction keeps its row locked: it is skipped now and met again later.
+    A session stopped inside a transaction keeps its row locked: it is skipped now and declared dead later.
     """
     with database.engine.connect() as connection:  # a cheap look first: most of the time no session is dead
-        if not connection.execute(_silent(lease_seconds)).first():
-            return []
+        started = watch.start()
+        rows = connection.execute(_HEARTBEATS).all()
+    heartbeats = {row.session: row.at for row in rows}
+    silent = watch.look(heartbeats, rows[0].clock, started) if rows else []
+    if not silent:
+        return []
     with database.writer.begin() as connection:
-        silent = _silent(lease_seconds).with_for_update(of=WorkerSessionRow.__table__, skip_locked=True)
-        dead = list(connection.execute(silent).scalars())
+        unchanged = or_(*(and_(Heartbeat.session == number, Heartbeat.at == heartbeats[number]) for number in silent))
+        rows = (
+            select(WorkerSessionRow.id)
+            .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
+            .where(WorkerSessionRow.ended_at.is_(None), unchanged)
+            .with_for_update(of=WorkerSessionRow.__table__, skip_locked=True)
+        )
+        dead = list(connection.execute(rows).scalars())
         close_sessions(connection, dead, f"session {session}", died=True)
         return dead
-
-
-def _silent(lease_seconds: float) -> Select[int]:
-    return (
-        select(WorkerSessionRow.id)
-        .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
-        .where(WorkerSessionRow.ended_at.is_(None), Heartbeat.at < now() - lease_seconds)
-    )

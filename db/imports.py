@@ -18,6 +18,7 @@ from sqlalchemy import Connection, func, select, update
 from db.bulk import as_json, insert_rows, update_rows
 from db.connection import Database, now
 from db.datasets import ITEM_COLUMNS, TASK_COLUMNS
+from db.instants import now_after
 from db.jobs import remove
 from db.journal import COLUMNS, COMPARED, Buffer, EpisodeJournal
 from db.models import Attempt, Dataset, EpisodeRow, Item, JobRow, ScoreRow, TaskRow, VerdictRow
@@ -207,5 +208,7 @@ def _publish(database: Database, job: str, dataset: str | None, ended: dict[str,
         if dataset:
             connection.execute(update(Dataset).where(Dataset.digest == dataset, Dataset.rows == 0).values(rows=stored))
         connection.execute(
-            update(JobRow).where(JobRow.id == job).values(items=count, state=JobState.DONE, finished_at=now())
+            update(JobRow)
+            .where(JobRow.id == job)
+            .values(items=count, state=JobState.DONE, finished_at=now_after(JobRow.started_at))
         )

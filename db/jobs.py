@@ -6,8 +6,9 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, exists, func, not_,
 
 from db.awaiting import note_awaiting
 from db.chunks import Chunks
-from db.connection import Database, now
+from db.connection import Database
 from db.endings import take_back
+from db.instants import now_after
 from db.models import AuditSample, EpisodeRow, Item, JobRow, Label
 from db.quarantine import update_waiting
 from db.removal import hide, remove_rest
@@ -86,7 +87,7 @@ def finish_if_idle(database: Database, job: str) -> str:
         if state == JobState.CANCELLING:  # what its workers gave back will not run either
             change_states(connection, job, and_(Item.job == job, _UNHELD), {"state": ItemState.CANCELLED})
         if after := _AFTER.get(state):
-            finished = {"state": after, "finished_at": now(), "waiting": ""}
+            finished = {"state": after, "finished_at": now_after(JobRow.started_at), "waiting": ""}
             connection.execute(update(JobRow).where(JobRow.id == job, *_idle()).values(finished))
         if state in OPEN:
             update_waiting(connection, job)

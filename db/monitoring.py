@@ -10,6 +10,7 @@ from sqlalchemy import Connection, func, select
 
 from db.connection import now
 from db.figures import progress
+from db.instants import ITEM_WAIT_SECONDS, JOB_WAIT_SECONDS, is_due
 from db.models import CallSum, EndpointCap, ExecutionRow, Item, ItemSum, JobRow, ToolCallRow, WorkerSessionRow
 from db.sessions import jobs_held, live_sessions, refused_messages, traffic_of
 from db.shares import EFFECTIVE
@@ -44,7 +45,9 @@ class DeploymentFigures:
 def read_deployment(connection: Connection, lease_seconds: float) -> DeploymentFigures:
     """`lease_seconds`: for how long a silent worker counts as alive."""
     states = select(JobRow.state, func.count()).where(JobRow.state.not_in(HIDDEN)).group_by(JobRow.state)
-    wanted = select(JobRow.__table__, now().label("clock")).where(JobRow.state.in_((*OPEN, JobState.CANCELLING)))
+    wanted = select(
+        JobRow.__table__, now().label("clock"), is_due(JobRow.not_before_at, JOB_WAIT_SECONDS).label("due")
+    ).where(JobRow.state.in_((*OPEN, JobState.CANCELLING)))
     rows = connection.execute(wanted.order_by(JobRow.created_at).limit(MAX_JOBS)).all()
     open_jobs = {row.id: progress(connection, row.id) for row in rows}
     due = {row.id: seconds for row in rows if (seconds := _due_for(connection, row)) is not None}
@@ -101,14 +104,14 @@ def _latencies(connection: Connection, table: Any) -> list[float]:
 
 
 def _due_for(connection: Connection, job: Any) -> float | None:
-    """Since how many seconds the next item of an open job (its row, with the `clock`) could have been claimed.
+    """Since how many seconds the next item of an open job could have been claimed; None when none is due.
 
-    None when no item is due, or the job waits.
+    `job`: its row, with the `clock` and whether the job is `due`.
     """
-    if job.state not in OPEN or job.not_before_at > job.clock or job.awaits:
+    if job.state not in OPEN or not job.due or job.awaits:
         return None
     wanted = select(Item.not_before_at).where(
-        Item.job == job.id, Item.state == ItemState.OWED, Item.not_before_at <= now()
+        Item.job == job.id, Item.state == ItemState.OWED, is_due(Item.not_before_at, ITEM_WAIT_SECONDS)
     )
     item = connection.execute(wanted.order_by(Item.batch, Item.ordinal).limit(1)).first()
     if item is None:

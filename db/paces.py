@@ -7,6 +7,7 @@ from collections.abc import Collection
 from sqlalchemy import Connection, select
 
 from db.connection import now
+from db.instants import is_recent
 from db.models import Heartbeat, WorkerSessionRow
 from lumos_queue.endpoints.pace import FORGET_SECONDS
 from lumos_queue.endpoints.traffic import Traffic
@@ -22,7 +23,7 @@ def read_paces(connection: Connection, urls: Collection[str], lease_seconds: flo
     rows = connection.execute(
         select(Heartbeat.at, Heartbeat.calls, WorkerSessionRow.ended_at, now().label("now"))
         .join(WorkerSessionRow, WorkerSessionRow.id == Heartbeat.session)
-        .where(Heartbeat.at > now() - FORGET_SECONDS)
+        .where(is_recent(Heartbeat.at, FORGET_SECONDS))
     ).all()
     paces: dict[str, tuple[float, float]] = {}
     for url in urls:

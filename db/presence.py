@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from db.connection import now
+from db.instants import is_recent
 from db.models import Heartbeat, Item, WorkerSessionRow
 from db.states import ItemState
 
@@ -31,7 +31,7 @@ def read_presence(connection: Connection, lease_seconds: float) -> Presence:
     alive = (
         select(WorkerSessionRow.id, WorkerSessionRow.pools, WorkerSessionRow.gpus)
         .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
-        .where(WorkerSessionRow.ended_at.is_(None), Heartbeat.at > now() - lease_seconds)
+        .where(WorkerSessionRow.ended_at.is_(None), is_recent(Heartbeat.at, lease_seconds))
     )
     sessions = connection.execute(alive).all()
     held = (

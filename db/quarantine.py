@@ -15,12 +15,13 @@ from sqlalchemy import Connection, exists, func, select, update
 
 from db.claims import its_turn
 from db.connection import now
+from db.instants import ITEM_WAIT_SECONDS, is_due, now_after
 from db.models import EndpointShare, Item, JobRow, WorkerSessionRow
 from db.states import OPEN, ItemState, JobState
 from db.sums import add_ended
 
 AT_ONCE = 2  #: deaths after which an item is tried again at once
-WAITS = (60.0, 300.0, 900.0)  #: seconds before it is tried again after each further one
+WAITS = (60.0, 300.0, ITEM_WAIT_SECONDS)  #: seconds before it is tried again after each further one
 DEATHS = AT_ONCE + len(WAITS) + 1  #: processes that may die of an item before it is quarantined
 
 
@@ -37,7 +38,9 @@ def close_sessions(connection: Connection, sessions: list[int], by: str, died: b
         .with_for_update()
     )
     connection.execute(
-        update(WorkerSessionRow).where(WorkerSessionRow.id.in_(sessions)).values(ended_at=now(), ended_by=by)
+        update(WorkerSessionRow)
+        .where(WorkerSessionRow.id.in_(sessions))
+        .values(ended_at=now_after(WorkerSessionRow.started_at), ended_by=by)
     )
     connection.execute(EndpointShare.__table__.delete().where(EndpointShare.session.in_(sessions)))
     held = (Item.session.in_(sessions), Item.state == ItemState.CLAIMED)
@@ -88,7 +91,7 @@ def update_waiting(connection: Connection, job: str) -> None:
     mine = [Item.job == job, Item.state == ItemState.OWED]
     if connection.execute(select(JobRow.ordered).where(JobRow.id == job)).scalar():
         mine.append(its_turn())
-    due = exists().where(*mine, Item.not_before_at <= now())
+    due = exists().where(*mine, is_due(Item.not_before_at, ITEM_WAIT_SECONDS))
     claimed = exists().where(Item.job == job, Item.state == ItemState.CLAIMED)
     next_one = (
         select(Item.ordinal, Item.deaths, Item.not_before_at)

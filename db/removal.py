@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, delete, exists, func, or_, sel
 from db.artifacts import remove_unnamed
 from db.chunks import UNTOUCHED_SECONDS, Chunks
 from db.connection import Database, now
+from db.instants import JOB_WAIT_SECONDS, is_due
 from db.models import Dataset, DatasetArtifact, Item, JobRow, TaskRow
 from db.states import HIDDEN, JobState
 
@@ -21,7 +22,7 @@ def hide(connection: Connection, job: str) -> None:
 
 def remove_leftovers(database: Database, job: str | None = None) -> None:
     """Remove what interrupted submits and removals have left, and the hidden or half-stored `job`."""
-    abandoned = JobRow.state.in_(HIDDEN) & or_(JobRow.not_before_at <= now(), JobRow.id == job)
+    abandoned = JobRow.state.in_(HIDDEN) & or_(is_due(JobRow.not_before_at, JOB_WAIT_SECONDS), JobRow.id == job)
     with database.engine.connect() as connection:
         left = list(connection.execute(select(JobRow.id).where(abandoned)).scalars())
     for one in left:

@@ -18,6 +18,7 @@ from db.connection import Database, now
 from db.datasets import ITEM_COLUMNS, UNCLAIMED, store_items
 from db.filter_sql import conditions
 from db.filters import Filter
+from db.instants import now_after
 from db.models import Dataset, EpisodeRow, Item, JobRow, TaskRow
 from db.new_jobs import SAME_SECONDS, NewJob, find_same, insert_job, is_being_submitted, new_id, publish
 from db.removal import remove_leftovers
@@ -123,5 +124,5 @@ def _keep(connection: Connection, dataset: str, parent: str | None) -> None:
 
 def _finish_if_all_done(connection: Connection, job: str) -> None:
     left = exists().where(Item.job == job, Item.state.in_(UNFINISHED))
-    done = {"state": JobState.DONE, "finished_at": now()}
+    done = {"state": JobState.DONE, "finished_at": now_after(JobRow.started_at)}
     connection.execute(update(JobRow).where(JobRow.id == job, ~left).values(done))

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, delete, exists, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from db.connection import Database, now
+from db.instants import is_due
 from db.labels import NewLabel, check, insert_labels
 from db.labels_left import count_labels_left, lock_audit
 from db.models import AuditSample, EpisodeRow, JobRow, Label, Reservation
@@ -238,7 +239,7 @@ def _held_by_others(person: str) -> Any:
             Reservation.audit == AuditSample.audit,
             Reservation.place == AuditSample.place,
             Reservation.person != person,
-            Reservation.expires_at > now(),
+            ~is_due(Reservation.expires_at, SECONDS),
         )
         .correlate(AuditSample)
         .scalar_subquery()

@@ -10,6 +10,7 @@ from sqlalchemy.orm import aliased
 from db.claims import its_turn
 from db.connection import Database, now
 from db.figures import done_items
+from db.instants import ITEM_WAIT_SECONDS, JOB_WAIT_SECONDS, is_due, is_older
 from db.jobs import lock_job
 from db.models import Item, JobEndpoint, JobRow
 from db.states import OPEN, UNFINISHED, ItemState, JobState
@@ -29,14 +30,14 @@ def runnable_jobs(
     due = exists().where(
         Item.job == JobRow.id,
         Item.state == ItemState.OWED,
-        Item.not_before_at <= now(),
+        is_due(Item.not_before_at, ITEM_WAIT_SECONDS),
         or_(~JobRow.ordered, its_turn()),
     )
-    wanted = [JobRow.state.in_(OPEN), JobRow.pool.in_(list(pools)), JobRow.not_before_at <= now(), due]
+    wanted = [JobRow.state.in_(OPEN), JobRow.pool.in_(list(pools)), is_due(JobRow.not_before_at, JOB_WAIT_SECONDS), due]
     awaited = aliased(JobRow)
     wanted.append(~exists().where(awaited.id == JobRow.awaits, awaited.state.in_(OPEN)))
     if older_than:
-        wanted.append(JobRow.created_at <= now() - older_than)
+        wanted.append(is_older(JobRow.created_at, older_than))
     if beside:
         urgency = select(served.priority).where(served.id == beside).scalar_subquery()
         wanted += [JobRow.id != beside, JobRow.priority >= urgency]
@@ -57,17 +58,17 @@ def find_idle_jobs(database: Database) -> list[str]:
         return list(connection.execute(select(JobRow.id).where(over)).scalars())
 
 
-def back_off(database: Database, job: str, reason: str, wait_seconds: float, max_seconds: float = 60.0) -> None:
+def back_off(database: Database, job: str, reason: str, wait_seconds: float) -> None:
     """Keep slices from starting on the job for a while, twice as long each time in a row, and say why."""
     with database.writer.begin() as connection:
         found = connection.execute(
-            select(JobRow.waits, (JobRow.not_before_at > now()).label("waiting"))
+            select(JobRow.waits, (~is_due(JobRow.not_before_at, JOB_WAIT_SECONDS)).label("waiting"))
             .where(JobRow.id == job, JobRow.state != JobState.REMOVING)
             .with_for_update()
         ).first()
         if found is None or found.waiting:  # it was removed; or another slice has met the same outage: that counts once
             return
-        wait = min(wait_seconds * 2.0 ** min(found.waits, 10), max_seconds)
+        wait = min(wait_seconds * 2.0 ** min(found.waits, 10), JOB_WAIT_SECONDS)
         connection.execute(
             update(JobRow)
             .where(JobRow.id == job, JobRow.state.in_(OPEN))  # what it was stopped for stays

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, case, func, select
 
 from db.connection import now
+from db.instants import is_recent
 from db.models import Heartbeat, Item, JobRow, RefusedMessage, WorkerSessionRow
 from db.states import HIDDEN, ItemState
 from lumos_queue.endpoints.traffic import Traffic
@@ -23,12 +24,12 @@ def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
     statement = (
         select(
             WorkerSessionRow.__table__,
-            (now() - Heartbeat.at).label("silent_seconds"),
+            case((Heartbeat.at > now(), 0.0), else_=now() - Heartbeat.at).label("silent_seconds"),
             held.label("items"),
             Heartbeat.calls,
         )
         .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
-        .where(WorkerSessionRow.ended_at.is_(None), Heartbeat.at > now() - lease_seconds)
+        .where(WorkerSessionRow.ended_at.is_(None), is_recent(Heartbeat.at, lease_seconds))
         .order_by(WorkerSessionRow.id)
     )
     return list(connection.execute(statement))

@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import Row, select
 from sqlalchemy.exc import DBAPIError
 
-from db.fence import reap
 from db.jobs import finish_if_idle, get_job
 from db.models import JobRow
 from db.pools import GPU_POOL, can_run
@@ -88,7 +87,7 @@ class Dispatcher:
         """Finish jobs that have nothing left, and run a slice if there is something to run; returns whether it did."""
         database = self.worker.database
         # Before looking: while dead processes hold all that is left, nothing is due until they are declared dead.
-        reap(database, self.worker.session.id, self.worker.settings.lease_seconds)
+        self.worker.session.reap()
         for job in find_idle_jobs(database):
             finish_if_idle(database, job)
         pools = self._usable_pools

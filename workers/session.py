@@ -15,6 +15,7 @@ from db.errors import reason
 from db.fence import Fenced, beat, end_session, reap, record_gpus, start_session
 from db.paces import read_paces
 from db.pools import POOLS
+from db.silence import SilenceWatch
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.pace import Pace
 from lumos_queue.settings import Settings
@@ -44,6 +45,8 @@ class WorkerSession:
         self._gates: Mapping[str, AdmissionControl] = {}
         self._paces: dict[str, Pace] = {}  # of all endpoints that were used, also by earlier slices
         self._beating = threading.Lock()
+        self._watching = threading.Lock()
+        self._watch = SilenceWatch(settings.lease_seconds)
         self._alive_at = self._loop_at = time.monotonic()
         self._working = self._lost = False
         self._stop = threading.Event()
@@ -91,6 +94,13 @@ class WorkerSession:
         self.states.pop(job, None)
         self._working = bool(self._jobs)
 
+    def reap(self) -> None:
+        """Declare dead the sessions that this process has observed to be silent. Raises SQLAlchemyError."""
+        with self._watching:  # called by the heartbeat's thread, and by a dispatcher before it looks for work
+            dead = reap(self.database, self.id, self._watch)
+        for session in dead:
+            log.warning("worker session %s was silent too long: its items are pending again", session)
+
     def mark_loop_alive(self) -> None:
         """Called by the event loop, again and again."""
         self._loop_at = time.monotonic()
@@ -120,8 +130,7 @@ class WorkerSession:
                 self._beat()
                 if time.monotonic() >= next_reap:
                     next_reap = time.monotonic() + self.settings.lease_seconds / 3
-                    for dead in reap(self.database, self.id, self.settings.lease_seconds):
-                        log.warning("worker session %s was silent too long: its items are owed again", dead)
+                    self.reap()
             except Fenced:
                 self._lost = True
                 return

@@ -191,7 +191,7 @@ def _time(
     found = find_best(row, column, [one for one in done if one.job.state == JobState.DONE])
     if found is None:
         return shown | {"status": f"not run: needs {row.needs(column)}"}
-    took = 100 * (found.job.finished_at - found.job.started_at) / found.job.items
+    took = 100 * max(0.0, found.job.finished_at - found.job.started_at) / found.job.items
     ours = {
         "job": found.job.id,
         "value": round(took, 2),

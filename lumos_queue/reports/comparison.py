@@ -12,7 +12,6 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.connection import clock
 from db.figures import count_endings, count_scores, progress, score_versions, seconds_by_phase, totals
 from db.pairs import Pairs, count_common
 from db.states import ItemState
@@ -24,6 +23,7 @@ from lumos_queue.reports.differences import differences
 from lumos_queue.reports.model_names import models_told
 from lumos_queue.reports.pair_figures import measure_pairs
 from lumos_queue.reports.scores import job_scores
+from lumos_queue.reports.wall_time import wall_seconds
 from lumos_queue.scoring.paired import holm
 
 Comparison = dict[str, Any]
@@ -125,13 +125,10 @@ def _describe_job(
     usd = None
     if prices:
         usd = (sums.prompt_tokens * prices[0] + sums.completion_tokens * prices[1]) / 1e6
-    wall = None
-    if job.started_at is not None:
-        wall = (job.finished_at if job.finished_at is not None else clock(connection)) - job.started_at
     cost = {
         "calls": sums.calls,
         "tokens": sums.prompt_tokens + sums.completion_tokens,
-        "seconds": wall,
+        "seconds": wall_seconds(connection, job),
         "usd": usd,
     }
     return {

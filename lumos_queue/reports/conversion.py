@@ -15,12 +15,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, distinct, exists, func, select
 
 from db.budget import tokens
-from db.connection import clock
 from db.models import CompletionRow, EpisodeRow, Item, SubgoalRow, TaskRow, VerdictRow
 from lumos_queue.conversion.verdicts import VERDICTS
 from lumos_queue.rationales.reasons import REASONS
 from lumos_queue.records import LEVELS, MODULES, TEACHER
 from lumos_queue.reports.remarks import remarks
+from lumos_queue.reports.wall_time import wall_seconds
 
 
 def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
@@ -77,11 +77,9 @@ def _count_rejected(connection: Connection, job: str) -> dict[str, int]:
 
 
 def _speed(connection: Connection, job: Any, judged: int) -> float | None:
-    """Judged rows per second, from the first slice's start to the end of the job, or to now; pauses included."""
-    if job.started_at is None:
-        return None
-    seconds = (job.finished_at or clock(connection)) - job.started_at
-    return round(judged / seconds, 2) if seconds > 0 else None
+    """Judged rows per second of the job's wall time."""
+    seconds = wall_seconds(connection, job)
+    return round(judged / seconds, 2) if seconds else None
 
 
 def _levels(connection: Connection, job: str) -> dict[str, int]:

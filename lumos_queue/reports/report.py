@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.connection import clock
 from db.figures import (
     calls_by_ending,
     code_versions,
@@ -37,6 +36,7 @@ from lumos_queue.reports.people import people_figures
 from lumos_queue.reports.samples import sample_figures
 from lumos_queue.reports.scores import job_scores, scores
 from lumos_queue.reports.tool_agents import calls_functions
+from lumos_queue.reports.wall_time import wall_seconds
 from lumos_queue.scoring.limit import at_limit_of
 
 Report = dict[str, Any]
@@ -56,7 +56,7 @@ def make_report(connection: Connection, job: Any) -> Report:
         "n": job.items,
         "finished": items.get(ItemState.DONE, 0),
         "items": items,
-        "seconds": _seconds(connection, job),
+        "seconds": None if (seconds := wall_seconds(connection, job)) is None else round(seconds, 3),
         "code_version": job.code_version,
         "plugins": job.plugins or [],
         "seed": job.seed,
@@ -217,10 +217,3 @@ def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
         return None
     right = [one["episodes"] for one in judged if one["calls"] == formulation.expected_calls(one["subgoals"], most)]
     return {"episodes": sum(shape["episodes"] for shape in judged), "as_expected": sum(right)}
-
-
-def _seconds(connection: Connection, job: Any) -> float | None:
-    """From the first slice's start to the end of the job, or to now."""
-    if job.started_at is None:
-        return None
-    return round((job.finished_at or clock(connection)) - job.started_at, 3)

@@ -20,6 +20,7 @@ from db.journal import Buffer, EpisodeJournal
 from db.models import CompletionRow, EpisodeRow, Heartbeat, Item, JobRow
 from db.recorded import stored_digest
 from db.schedule import find_idle_jobs, runnable_jobs
+from db.silence import SilenceWatch
 from db.text_blocks import text_digest
 from lumos_queue.commands import KEPT_DIGITS, Ask, Do, Note, Step
 from lumos_queue.errors import SpecError
@@ -99,7 +100,7 @@ def test_a_worker_declared_dead_cannot_write_and_its_items_are_owed_again(databa
     item, *_ = claim(database, dead)
     with database.writer.begin() as connection:
         connection.execute(update(Heartbeat).where(Heartbeat.session == dead.session).values(at=now() - 60))
-    assert reap(database, alive.session, lease_seconds=15) == [dead.session]
+    assert reap(database, alive.session, SilenceWatch(15)) == [dead.session]
     rows, _ = record(item, ASK)
     with pytest.raises(Fenced):
         commit(database, dead, Batch({item.id: item.claim}, *rows, finished=[finish(item)]))
@@ -116,7 +117,7 @@ def test_a_worker_declared_dead_cannot_write_and_its_items_are_owed_again(databa
 def test_a_live_worker_is_not_declared_dead(database):
     who = holder(database, new_job(database))
     beat(database, who.session, [], {})
-    assert reap(database, who.session, lease_seconds=15) == []
+    assert reap(database, who.session, SilenceWatch(15)) == []
 
 
 def test_rows_of_an_item_that_others_hold_by_now_are_dropped(database):
@@ -263,7 +264,7 @@ def test_a_cancelled_job_ends_though_its_holder_died_before_it_heard_of_it(datab
     assert cancel(database, job) == "cancelling"
     with database.writer.begin() as connection:
         connection.execute(update(Heartbeat).where(Heartbeat.session == dead.session).values(at=now() - 60))
-    reap(database, alive.session, lease_seconds=15)
+    reap(database, alive.session, SilenceWatch(15))
     assert find_idle_jobs(database) == [job]
     assert finish_if_idle(database, job) == "cancelled"
     with database.engine.connect() as connection:

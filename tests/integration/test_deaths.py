@@ -20,6 +20,7 @@ from db.models import EndpointShare, Heartbeat, Item, JobRow
 from db.quarantine import AT_ONCE, DEATHS, WAITS
 from db.schedule import back_off, begin_work, reset_backoff, runnable_jobs
 from db.shares import fair_shares, list_caps, set_cap
+from db.silence import SilenceWatch
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
@@ -31,7 +32,7 @@ def kill(database, who) -> None:
     """Let a session fall silent and be found so by another."""
     with database.writer.begin() as connection:
         connection.execute(update(Heartbeat).where(Heartbeat.session == who.session).values(at=now() - 100))
-    reap(database, who.session, 15)
+    reap(database, who.session, SilenceWatch(15))
 
 
 def items_of(database, job: str) -> dict[int, tuple[str, int, int]]:
@@ -188,7 +189,7 @@ def test_the_last_item_of_a_job_survives_three_kills_from_outside(database):
 def test_while_other_items_are_owed_the_job_does_not_wait_for_the_one_that_keeps_killing(database):
     job = new_job(database, tasks=2)
     with database.writer.begin() as connection:
-        connection.execute(update(Item).where(Item.ordinal == 1).values(not_before_at=now() + 1000))
+        connection.execute(update(Item).where(Item.ordinal == 1).values(not_before_at=now() + 800))
     for _ in range(AT_ONCE + 1):
         who = holder(database, job)
         claim(database, who)

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from db.commit import Batch, commit
+from db.connection import now
 from db.jobs import finish_if_idle, pause
 from db.models import JobRow
 from db.removal import hide
@@ -29,7 +30,9 @@ def jobs(database, lumos):
     """A whole job, and two that a submit and a removal have left as they do when they die now."""
     whole, submitting, removing = (finished(database, digest) for digest in ("ab", "cd", "ef"))
     with database.writer.begin() as connection:
-        connection.execute(update(JobRow).where(JobRow.id == submitting).values(state="submitting", not_before_at=9e9))
+        connection.execute(
+            update(JobRow).where(JobRow.id == submitting).values(state="submitting", not_before_at=now() + 50)
+        )
     pause(database, removing)
     with database.writer.begin() as connection:
         hide(connection, removing)

@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 from sqlalchemy import update
 
+from db.connection import now
 from db.models import Item
 from db.quarantine import DEATHS, close_sessions
 from lumos_queue.benchmarks.registry import open_benchmark
@@ -122,7 +123,7 @@ def test_a_job_of_which_an_item_is_in_quarantine_ends_incomplete(lumos, monkeypa
         with database(read_settings()) as opened:
             for _ in range(DEATHS):
                 with opened.writer.begin() as connection:
-                    connection.execute(update(Item).values(not_before_at=9e9))
+                    connection.execute(update(Item).values(not_before_at=now() + 800))
                     connection.execute(update(Item).where(Item.ordinal == 2).values(not_before_at=0.0))
                 who = holder(opened, job)
                 assert [item.ordinal for item in claim(opened, who)] == [2]

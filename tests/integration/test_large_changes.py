@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import event, select, update
 
 import db.chunks
-from db.connection import Database
+from db.connection import Database, now
 from db.jobs import cancel, finish_if_idle, get_job, remove, resume
 from db.models import Item
 from db.schedule import find_idle_jobs, runnable_jobs
@@ -74,7 +74,7 @@ def test_no_transaction_changes_more_than_a_chunk(database, job):
         assert resume(database, job) == "queued"
         assert items(database, job) == {"owed": ITEMS}
         with database.writer.begin() as connection:  # each owed later than now
-            connection.execute(update(Item).values(not_before_at=9e9, deaths=1))
+            connection.execute(update(Item).values(not_before_at=now() + 800, deaths=1))
         assert found.pop() == ITEMS
         assert resume(database, job) == "queued"
     assert sum(found) == 3 * ITEMS and max(found) == ROWS

@@ -177,7 +177,7 @@ def test_after_suspects_as_many_run_as_before(database):
     claim(database, dead, 2)
     kill(database, dead)  # each alone
     with database.writer.begin() as connection:
-        connection.execute(update(Item).where(Item.ordinal >= 2).values(not_before_at=now() + 1000))
+        connection.execute(update(Item).where(Item.ordinal >= 2).values(not_before_at=now() + 800))
 
     async def takes_time(work: Work, journal: Any) -> None:
         if work.ordinal == 1:  # from here on the others are due; nobody looks while a suspect runs

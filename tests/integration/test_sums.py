@@ -18,6 +18,7 @@ from db.journal import Buffer, EpisodeJournal
 from db.models import BaselineRow, CallSum, EpisodeRow, Heartbeat, Item, ItemSum, ScoreSum, VersionSum
 from db.quarantine import DEATHS
 from db.recount import differences, recount, repair
+from db.silence import SilenceWatch
 from lumos_queue.commands import Ask, Do, Note, Step
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Completion, Ending, Execution, FinishReason, Outcome, Score, Subgoal
@@ -78,7 +79,7 @@ def work(database, who, items, chance: random.Random, give_back: float) -> Batch
 def kill(database, who) -> None:
     with database.writer.begin() as connection:
         connection.execute(update(Heartbeat).where(Heartbeat.session == who.session).values(at=now() - 100))
-    reap(database, who.session, 15)
+    reap(database, who.session, SilenceWatch(15))
 
 
 def is_right(database, job: str) -> None:

@@ -13,6 +13,7 @@ from db.jobs import cancel, finish_if_idle, get_job, pause
 from db.models import Attempt, CompletionRow, EpisodeRow, Heartbeat, Item, JobRow, WorkerSessionRow
 from db.quarantine import AT_ONCE, DEATHS
 from db.schedule import begin_work, runnable_jobs
+from db.silence import SilenceWatch
 from lumos_queue.commands import Ask, Step
 from lumos_queue.records import Completion, FinishReason
 from tests.claims import claim, finish, holder, new_job
@@ -98,7 +99,7 @@ def test_a_session_is_declared_dead_once(database):
     dead, who = holder(database, job), holder(database, job)
     claim(database, dead)
     kill(database, dead)
-    assert reap(database, who.session, 15) == []
+    assert reap(database, who.session, SilenceWatch(15)) == []
     with database.engine.connect() as connection:
         ended = select(WorkerSessionRow.ended_by).where(WorkerSessionRow.id == dead.session)
         assert connection.execute(ended).scalar_one() == f"session {dead.session}"  # as `kill` has it
@@ -111,7 +112,7 @@ def test_one_heartbeat_is_ones_own(database):
     with database.writer.begin() as connection:
         connection.execute(update(Heartbeat).values(at=now() - 60))
     beat(database, who.session, [], {})
-    assert reap(database, who.session, 15) == [silent.session]
+    assert reap(database, who.session, SilenceWatch(15)) == [silent.session]
 
 
 def test_a_session_that_there_is_not_may_write_nothing(database):

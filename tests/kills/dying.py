@@ -16,6 +16,7 @@ import workers.outbox
 from db.connection import open_database
 from db.fence import reap
 from db.journal import Buffer, EpisodeJournal
+from db.silence import SilenceWatch
 from lumos_queue.commands import Step
 from lumos_queue.episode import StepContext
 from lumos_queue.settings import Settings
@@ -60,7 +61,7 @@ def wait_for_progress(condition: Callable[[], bool], seconds: float = 30.0) -> N
 def bury(settings: Settings) -> None:
     """Declare the sessions of processes that are known to be dead dead, without waiting for their leases to end."""
     database = open_database(settings.database)
-    reap(database, 0, -1.0)
+    reap(database, 0, SilenceWatch(-1.0))
     database.close()
 
 

@@ -1,0 +1,37 @@
+"""Conditions on instants that hold although the database's clock may be set back.
+
+An instant in the future is a deadline, and no deadline is further away than the longest wait of its kind. One that is
+was stored before the clock was set back: it counts as past. docs/decisions/0050 has the reasons.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement, and_, case, or_
+
+from db.connection import now
+
+ITEM_WAIT_SECONDS = 900.0  #: the longest that an item waits before it is tried again
+JOB_WAIT_SECONDS = (
+    60.0  #: the longest that a job waits for a server, or a process that stores or removes one is trusted
+)
+
+
+def is_due(deadline: ColumnElement[float], longest: float) -> ColumnElement[bool]:
+    """Whether a deadline has passed, or is more than `longest` seconds away."""
+    return or_(deadline <= now(), deadline > now() + longest)
+
+
+def is_recent(instant: ColumnElement[float], seconds: float) -> ColumnElement[bool]:
+    """Whether an instant is less than so many seconds from now, in either direction."""
+    return and_(instant > now() - seconds, instant < now() + seconds)
+
+
+def is_older(instant: ColumnElement[float], seconds: float) -> ColumnElement[bool]:
+    """Whether an instant is at least so many seconds ago; an instant in the future was stored before the clock went
+    back and is older."""
+    return or_(instant <= now() - seconds, instant > now())
+
+
+def now_after(start: ColumnElement[float | None]) -> ColumnElement[float]:
+    """Return the time of an end: now, but not before the start."""
+    return case((start > now(), start), else_=now())

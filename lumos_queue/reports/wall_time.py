@@ -1,0 +1,20 @@
+"""How long a job took, or has taken so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.connection import clock
+
+
+def wall_seconds(connection: Connection, job: Any) -> float | None:
+    """Return the seconds from the first slice's start to the end of a job (its row), or to now; pauses included.
+
+    None when the job has not started. At least 0: the database's clock may have been set back.
+    """
+    if job.started_at is None:
+        return None
+    end = clock(connection) if job.finished_at is None else job.finished_at
+    return max(0.0, end - job.started_at)
