@@ -6,7 +6,7 @@ was stored before the clock was set back: it counts as past. docs/decisions/0050
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, and_, case, or_
+from sqlalchemy import ColumnElement, SQLColumnExpression, and_, case, or_
 
 from db.connection import now
 
@@ -16,22 +16,22 @@ JOB_WAIT_SECONDS = (
 )
 
 
-def is_due(deadline: ColumnElement[float], longest: float) -> ColumnElement[bool]:
+def is_due(deadline: SQLColumnExpression[float], longest: float) -> ColumnElement[bool]:
     """Whether a deadline has passed, or is more than `longest` seconds away."""
     return or_(deadline <= now(), deadline > now() + longest)
 
 
-def is_recent(instant: ColumnElement[float], seconds: float) -> ColumnElement[bool]:
+def is_recent(instant: SQLColumnExpression[float], seconds: float) -> ColumnElement[bool]:
     """Whether an instant is less than so many seconds from now, in either direction."""
     return and_(instant > now() - seconds, instant < now() + seconds)
 
 
-def is_older(instant: ColumnElement[float], seconds: float) -> ColumnElement[bool]:
+def is_older(instant: SQLColumnExpression[float], seconds: float) -> ColumnElement[bool]:
     """Whether an instant is at least so many seconds ago; an instant in the future was stored before the clock went
     back and is older."""
     return or_(instant <= now() - seconds, instant > now())
 
 
-def now_after(start: ColumnElement[float | None]) -> ColumnElement[float]:
+def now_after(start: SQLColumnExpression[float] | SQLColumnExpression[float | None]) -> ColumnElement[float]:
     """Return the time of an end: now, but not before the start."""
     return case((start > now(), start), else_=now())

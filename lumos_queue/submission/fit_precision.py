@@ -36,9 +36,11 @@ def _bf16_is_faster() -> bool:
 
 def _seconds(left: torch.Tensor, right: torch.Tensor, dtype: torch.dtype) -> float:
     """Return the seconds of the fastest of some products after the first, which prepares the library."""
+    import torch
+
     times = []
     for _ in range(1 + TRIES):
         began = time.perf_counter()
-        left.to(dtype) @ right.to(dtype)
+        torch.matmul(left.to(dtype), right.to(dtype))
         times.append(time.perf_counter() - began)
     return min(times[1:])
