@@ -42,11 +42,13 @@ class Settings(BaseSettings):
         description="your address or page, sent to web services with `--live`: Wikipedia's operators ask for one",
     )
     api_keys: Path | None = Field(
-        default=None, description="file with one line `https://HOST[:PORT] KEY` for each model server, mode 600"
+        default=None,
+        description="file, mode 600, with one line `https://HOST[:PORT] KEY` for each model server, and "
+        "`mysql://HOST[:PORT] USER PASSWORD` for each server of `--tool mysql=…`",
     )
     endpoint_hosts: str = Field(
         default="",
-        description="model servers that may be called, separated by commas: `gpu-1:8080, *.models.example, "
+        description="model servers, and MySQL servers, that may be called, separated by commas: `gpu-1:8080, *.models.example, "
         "10.1.0.0/16`; empty: any, but never link-local or metadata addresses, which must be listed one by one",
     )
     web_port: int = Field(default=8642, ge=0, le=65535, description="port of `lumos web`; 0: any that is free")
@@ -61,8 +63,14 @@ class Settings(BaseSettings):
     serve_key: str = Field(
         default="", repr=False, description="what requests to `lumos serve` must have; empty: none is needed"
     )
-    mysql_user: str = Field(default="", description="user at the server that `--tool mysql=mysql://HOST:PORT` names")
-    mysql_password: str = Field(default="", repr=False, description="that user's password")
+    mysql_user: str = Field(
+        default="",
+        description="user at MySQL servers on loopback addresses of this machine; any other server of "
+        "`--tool mysql=mysql://HOST:PORT` needs a line in the file of `LUMOS_API_KEYS`",
+    )
+    mysql_password: str = Field(
+        default="", repr=False, description="that user's password; only logins that do not reveal it are made"
+    )
     plugins: str = Field(
         default="",
         description="modules of plug-ins, and folders with such modules, that jobs may name, with commas "
@@ -159,6 +167,7 @@ def check_page_address(option: str, url: str) -> None:
 
 
 def _check_endpoint_settings(settings: Settings) -> None:
+    from lumos_queue.endpoints.accounts import read_accounts
     from lumos_queue.endpoints.api_keys import EXAMPLE, read_keys
     from lumos_queue.endpoints.hosts import Hosts
 
@@ -173,6 +182,7 @@ def _check_endpoint_settings(settings: Settings) -> None:
             check_page_address(name, value)
     if settings.api_keys:
         read_keys(settings.api_keys)
+        read_accounts(settings.api_keys)
 
 
 def _user() -> str:

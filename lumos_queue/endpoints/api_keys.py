@@ -5,6 +5,8 @@
     http://127.0.0.1:8080          KEY
     http://10.0.0.5:8080           KEY  cleartext
 
+Lines of databases in the same file are accounts (`accounts.py`).
+
 The person who submits a job says which servers the workers call, so a key goes to its own server only. Over plain http
 it goes to this machine only, unless its line says `cleartext`. docs/decisions/0017 has the reasons.
 """
@@ -12,14 +14,13 @@ it goes to this machine only, unless its line says `cleartext`. docs/decisions/0
 from __future__ import annotations
 
 import ipaddress
-import os
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lumos_queue.endpoints.key_file import read_lines
 from lumos_queue.errors import SpecError
-from lumos_queue.util.addresses import Origin
+from lumos_queue.util.addresses import DATABASE_PORTS, PORTS, Origin
 
 EXAMPLE = "https://api.example.org KEY"
 
@@ -40,14 +41,13 @@ def find_key(path: Path | None, base: str) -> ApiKey | None:
 def read_keys(path: Path) -> Mapping[Origin, ApiKey]:
     """The keys in a file, by server. Raises SpecError; its message never shows what a line says."""
     keys: dict[Origin, ApiKey] = {}
-    for number, line in enumerate(_read(path).splitlines(), start=1):
-        words = line.split()
-        if not words or words[0].startswith("#"):
-            continue
-        where = f"LUMOS_API_KEYS, {path}, line {number}"
+    for line in read_lines(path):
+        where, words = line
+        if line.scheme in DATABASE_PORTS:
+            continue  # accounts.py reads it
         if len(words) not in (2, 3) or words[2:] not in ([], ["cleartext"]):
             raise SpecError(f"{where}: expected an address and a key, as in '{EXAMPLE}'.")
-        origin = _origin(words[0], where)
+        origin = line.read_origin(PORTS)
         key = ApiKey(words[1], cleartext=len(words) == 3)
         if not (key.text.isascii() and key.text.isprintable()):
             raise SpecError(f"{where}: a key may only have letters, digits and signs of ASCII.")
@@ -59,33 +59,6 @@ def read_keys(path: Path) -> Mapping[Origin, ApiKey]:
             raise SpecError(f"{where}: an earlier line has a key for the same server; keep one of them.")
         keys[origin] = key
     return keys
-
-
-def _read(path: Path) -> str:
-    try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as file:  # a pipe must not block
-            mode = os.fstat(file.fileno()).st_mode
-            if not stat.S_ISREG(mode):
-                raise SpecError(f"LUMOS_API_KEYS names {path}, which is not a file.")
-            if mode & 0o077:
-                raise SpecError(f"Others can read {path}, which LUMOS_API_KEYS names: run chmod 600 {path}")
-            return file.read()
-    except OSError as error:
-        raise SpecError(f"Cannot read {path}, which LUMOS_API_KEYS names: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise SpecError(f"{path}, which LUMOS_API_KEYS names, is not text in UTF-8.") from None
-
-
-def _origin(address: str, where: str) -> Origin:
-    wrong = SpecError(f"{where}: the address is not http://HOST[:PORT] or https://HOST[:PORT].")
-    try:
-        origin = Origin.of(address)
-    except ValueError:
-        raise wrong from None
-    rest = address.partition("://")[2].removesuffix("/")
-    if any(sign in rest for sign in "@/?#"):
-        raise wrong
-    return origin
 
 
 def _is_here(host: str) -> bool:

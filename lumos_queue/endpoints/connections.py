@@ -31,14 +31,14 @@ class Connections:
         connect_seconds: float,
         max_bytes: int,
         hosts: Hosts | None = None,
-        loopback_only: bool = False,
+        beyond: str = "",
     ):
         """`base`: http://HOST[:PORT] or https://…; a path in it goes before each request's own.
 
-        `max_bytes`: of a reply, with its head. `hosts`: those that may be called. `loopback_only`: only this machine.
+        `max_bytes`: of a reply, with its head. `hosts`: those that may be called. `beyond`: as in `check_addresses`.
         """
         self._origin = Origin.of(base)
-        self._hosts, self._loopback_only = hosts or Hosts(), loopback_only
+        self._hosts, self._beyond = hosts or Hosts(), beyond
         self._path = urlsplit(base).path.rstrip("/")
         authority = self._origin.authority
         fields = {"Host": authority, "Accept": "application/json", "Accept-Encoding": "identity", **headers}
@@ -95,7 +95,7 @@ class Connections:
         tls = {"ssl": tls_context(), "server_hostname": host} if self._origin.scheme == "https" else {}
         try:
             async with asyncio.timeout(seconds):
-                dialled = await dial(host, self._origin.port, self._hosts, self._loopback_only)
+                dialled = await dial(host, self._origin.port, self._hosts, self._beyond)
                 _, connection = await loop.create_connection(lambda: Connection(loop), sock=dialled, **tls)
         except TimeoutError:
             raise Unreachable(f"no connection within {seconds:g} s") from None

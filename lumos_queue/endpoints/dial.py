@@ -12,32 +12,52 @@ import ipaddress
 import os
 import socket
 import ssl
+from collections.abc import Sequence
 from typing import Any
 
 import aiohappyeyeballs
 
 from lumos_queue.endpoints.connection import ForbiddenHost
 from lumos_queue.endpoints.hosts import Hosts
-from lumos_queue.util.addresses import plain_address
+from lumos_queue.util.addresses import is_loopback
 
 STAGGER_SECONDS = 0.25  #: between the starts of two tries
+#: One address, as socket.getaddrinfo returns it: family, type, protocol, name, and the address with its port.
+AddressInfo = tuple[Any, ...]
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
-async def dial(host: str, port: int, hosts: Hosts, loopback_only: bool) -> socket.socket:
-    """A connected socket; with `loopback_only` to this machine. Raises ForbiddenHost, and OSError when none answers."""
-    found, problem = [], ""
+async def dial(host: str, port: int, hosts: Hosts, beyond: str = "") -> socket.socket:
+    """Return a connected socket. Raises as `check_addresses` and `connect`."""
+    return await connect(await check_addresses(host, port, hosts, beyond))
+
+
+async def check_addresses(host: str, port: int, hosts: Hosts, beyond: str = "") -> list[AddressInfo]:
+    """Return the addresses of a host that may be connected to.
+
+    `beyond`: why addresses of other machines may not; '' when they may. Raises ForbiddenHost when none may, and OSError
+    when the name is unknown.
+    """
+    allowed, problem = [], ""
     for entry in await _look_up(host, port):
         address = str(entry[4][0])
-        why = hosts.problem(host, port, address) or (_elsewhere(address) if loopback_only else "")
+        why = hosts.problem(host, port, address)
+        if not why and beyond and not is_loopback(address):
+            why = f"{address} is another machine, and {beyond}"
         problem = problem or why
         if not why:
-            found.append(entry)
-    if not found:
+            allowed.append(entry)
+    if not allowed:
         raise ForbiddenHost(problem or f"no address is known for '{host}'")
-    return await aiohappyeyeballs.start_connection(found, happy_eyeballs_delay=STAGGER_SECONDS, interleave=1)
+    return allowed
 
 
-async def _look_up(host: str, port: int) -> list[tuple[Any, ...]]:
+async def connect(addresses: Sequence[AddressInfo]) -> socket.socket:
+    """Return a socket that is connected to one of these checked addresses. Raises OSError when none answers."""
+    return await aiohappyeyeballs.start_connection(addresses, happy_eyeballs_delay=STAGGER_SECONDS, interleave=1)
+
+
+async def _look_up(host: str, port: int) -> list[AddressInfo]:
     """As socket.getaddrinfo has it; an address needs no thread for that."""
     if _is_address(host):
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
@@ -52,15 +72,16 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _elsewhere(address: str) -> str:
-    if plain_address(ipaddress.ip_address(address)).is_loopback:
-        return ""
-    return f"{address} is another machine, and the line of its key in LUMOS_API_KEYS does not say cleartext"
-
-
 def tls_context() -> ssl.SSLContext:
     """Return the context with the certificates that this machine trusts, one for the process: reading them is slow."""
-    return _tls_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+    file, folder = (os.environ.get(name) for name in _CERTIFICATES)
+    return _tls_context(file, folder)
+
+
+def certificate_variables() -> dict[str, str]:
+    """Return the variables that `tls_context` depends on, with absolute paths: for a process without an environment."""
+    paths = {name: os.environ.get(name, "") for name in _CERTIFICATES}
+    return {name: ":".join(map(os.path.abspath, value.split(":"))) for name, value in paths.items() if value}
 
 
 @functools.lru_cache(maxsize=4)

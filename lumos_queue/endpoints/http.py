@@ -100,9 +100,10 @@ class Http:
         headers = {"Content-Type": "application/json"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key.text}"
-        loopback_only = self._key is not None and base.startswith("http:") and not self._key.cleartext
+        stays_here = self._key is not None and base.startswith("http:") and not self._key.cleartext
+        beyond = "the line of its key in LUMOS_API_KEYS does not say cleartext" if stays_here else ""
         hosts = Hosts(settings.endpoint_hosts)
-        self._connections = Connections(base, headers, CONNECT_SECONDS, PROBE_BYTES, hosts, loopback_only)
+        self._connections = Connections(base, headers, CONNECT_SECONDS, PROBE_BYTES, hosts, beyond)
 
     async def post(
         self,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 PORTS = {"http": 80, "https": 443}
+DATABASE_PORTS = {"mysql": 3306}
+_ALL_PORTS = PORTS | DATABASE_PORTS
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -22,27 +25,37 @@ _COMPATIBLE = ipaddress.IPv6Network("::/96")
 class Origin(NamedTuple):
     """The server of a URL: what a key is bound to."""
 
-    scheme: str  #: http or https
+    scheme: str  #: http, https or mysql
     host: str  #: in small ASCII letters, or an address in its usual spelling, without brackets
     port: int
 
     @classmethod
-    def of(cls, url: str) -> Origin:
-        """Raises ValueError when the URL names no http or https server."""
+    def of(cls, url: str, ports: Mapping[str, int] = PORTS) -> Origin:
+        """`ports`: the schemes that are accepted, with their usual ports. Raises ValueError for any other URL."""
         parts = urlsplit(url)
-        if parts.scheme not in PORTS or not parts.hostname:
-            raise ValueError("not http://HOST[:PORT] or https://HOST[:PORT]")
-        port = PORTS[parts.scheme] if parts.port is None else parts.port
+        if parts.scheme not in ports or not parts.hostname:
+            raise ValueError(f"not {origin_forms(ports)}")
+        port = ports[parts.scheme] if parts.port is None else parts.port
         return cls(parts.scheme, usual_host(parts.hostname), port)
 
     @property
     def authority(self) -> str:
         """What the Host header says."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+        return host if self.port == _ALL_PORTS[self.scheme] else f"{host}:{self.port}"
 
     def __str__(self) -> str:
         return f"{self.scheme}://{self.authority}"
+
+
+def origin_forms(ports: Mapping[str, int]) -> str:
+    """Return how an origin with one of these schemes is written, for messages."""
+    return " or ".join(f"{scheme}://HOST[:PORT]" for scheme in ports)
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether an address, as a socket has it, is one of this machine's loopback addresses."""
+    return plain_address(ipaddress.ip_address(address)).is_loopback
 
 
 def usual_host(host: str) -> str:

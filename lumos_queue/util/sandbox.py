@@ -3,7 +3,7 @@
 Covered: a request that takes too much processor time (the kernel ends the child), too much memory (an address-space
 limit), or replies too much; a child that dies at any time (it is started anew); a parent that dies (the child sees
 the end of its input, and asks the kernel to be ended with the thread that started it). The child has no environment
-but a fixed hash seed, its own session, `/` as its folder and no open files but its pipes.
+but a fixed hash seed and the variables of its Sandbox, its own session, `/` as its folder and no open files but its pipes.
 
 Not covered: the child runs as the same user, sees the same files and the same network. It is meant for this project's
 code working on hostile data; code written by others needs stronger isolation.
@@ -25,7 +25,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -48,8 +48,12 @@ class Sandbox:
     starts new ones.
     """
 
-    def __init__(self, module: str, children: int = 1, memory: int = MEMORY):
+    def __init__(
+        self, module: str, children: int = 1, memory: int = MEMORY, variables: Mapping[str, str] | None = None
+    ):
+        """`memory`: bytes of address space. `variables`: what the child's environment has besides the hash seed."""
         self.module, self.children, self.memory = module, children, memory
+        self.variables = dict(variables or {})
         self._owner = 0  #: the id of the process that started the children
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
@@ -83,7 +87,7 @@ class Sandbox:
                 self._threads = ThreadPoolExecutor(self.children, thread_name_prefix="sandbox")
                 self._idle = queue.SimpleQueue()
                 for _ in range(self.children):
-                    self._idle.put(_Child(self.module, self.memory))
+                    self._idle.put(_Child(self.module, self.memory, self.variables))
             return self._threads
 
     def _serve(self, line: bytes, seconds: float) -> dict[str, Any]:
@@ -117,8 +121,8 @@ class _Ended(Exception):
 class _Child:
     """One helper process; used by one thread at a time."""
 
-    def __init__(self, module: str, memory: int):
-        self.module, self.memory = module, memory
+    def __init__(self, module: str, memory: int, variables: Mapping[str, str]):
+        self.module, self.memory, self.variables = module, memory, variables
         self._process: Any = None  #: a ChildProcess while it runs
         self.served = 0  #: requests since it was started
 
@@ -145,7 +149,7 @@ class _Child:
         if self._process is not None:
             return
         try:
-            self._process = ChildProcess(self.module, ADDRESS_SPACE, self.memory, {})
+            self._process = ChildProcess(self.module, ADDRESS_SPACE, self.memory, self.variables)
         except OSError as error:
             raise InfrastructureError(f"cannot start the helper process: {error}") from error
         try:

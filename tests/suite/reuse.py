@@ -83,12 +83,19 @@ def helper_processes_are_started_once() -> Iterator[None]:
         async def close(self) -> None:
             """The next job goes on with the processes."""
 
-    share = functools.cache(Shared)
+    boxes: dict[tuple[object, ...], Shared] = {}
+
+    def share(*arguments: object, variables: Mapping[str, str] | None = None) -> Shared:
+        key = (*arguments, *sorted((variables or {}).items()))
+        if key not in boxes:
+            boxes[key] = Shared(*arguments, variables=variables)
+        return boxes[key]
+
     with pytest.MonkeyPatch.context() as patch:
         for user in SANDBOX_USERS:
             patch.setattr(f"lumos_queue.actions.{user}.Sandbox", share)
         yield
-    share.cache_clear()
+    boxes.clear()
 
 
 @pytest.fixture

@@ -283,7 +283,7 @@ def test_no_action_and_a_variable(reading):
         ({"databases": "/", "turns": "0"}, "1 to 50"),
         ({"databases": "/", "turns": "ten"}, "1 to 50"),
         ({"database": "/"}, "databases"),
-        ({"mysql": "mysql://ann:secret@host"}, "LUMOS_MYSQL_USER"),
+        ({"mysql": "mysql://ann:secret@host"}, "LUMOS_API_KEYS"),
         ({"mysql": "http://host"}, "mysql://HOST:PORT"),
         ({"mysql": "mysql://host:port"}, "mysql://HOST:PORT"),
     ],

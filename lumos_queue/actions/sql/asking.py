@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from lumos_queue.actions.sql.database import SECONDS
+from lumos_queue.actions.sql.server import open_access
 from lumos_queue.actions.sql.tools import Tools
+from lumos_queue.endpoints.dial import certificate_variables
 from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.settings import Settings
 from lumos_queue.util.sandbox import Sandbox
@@ -17,19 +19,17 @@ REQUEST_SECONDS = 60.0
 
 
 def new_sandbox(children: int = CHILDREN) -> Sandbox:
-    return Sandbox("lumos_queue.actions.sql.child", children)
+    return Sandbox("lumos_queue.actions.sql.child", children, variables=certificate_variables())
 
 
 class Databases:
     """Runs statements on throw-away copies of databases, in killable processes."""
 
     def __init__(self, tools: Tools, settings: Settings | None = None, children: int = CHILDREN):
+        """Raises SpecError when the file of LUMOS_API_KEYS, which has the server's account, cannot be read."""
         self.tools = tools
+        self._server = open_access(tools.server, settings) if tools.server else None
         self._sandbox = new_sandbox(children)
-        self._account = {
-            "user": getattr(settings, "mysql_user", None) or "",
-            "password": getattr(settings, "mysql_password", None) or "",
-        }
 
     async def ask(self, database: object, text: str, writes: Sequence[str] | None = None) -> dict[str, Any]:
         """The child's storable reply; `writes` are the episode's earlier ones, None where the database is read only.
@@ -37,8 +37,8 @@ class Databases:
         Raises ActionError, and InfrastructureError when a server or the child itself cannot work.
         """
         request: dict[str, Any] = {"text": text, "writes": writes, **self.tools.locate(database)}
-        if "server" in request:
-            request["server"] |= self._account
+        if self._server is not None:
+            request["server"] = await self._server.describe()
         try:
             reply = await self._sandbox.call(request, REQUEST_SECONDS)
         except ActionError as error:

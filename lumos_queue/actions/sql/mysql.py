@@ -20,7 +20,6 @@ from lumos_queue.actions.sql.dialect import Statement, read_statement
 from lumos_queue.actions.sql.schema import DESCRIBED, write_tables
 from lumos_queue.errors import ActionError, InfrastructureError
 
-CONNECT_SECONDS = 10
 _LOST = frozenset((1040, 1042, 1043, 1045, 1129, 1130, 1203, 2002, 2003, 2005, 2006, 2013, 2055))
 _OVERTIME = frozenset((1969, 3024))
 
@@ -29,21 +28,12 @@ def answer(statement: Statement, request: Mapping[str, Any]) -> dict[str, Any]:
     """As the child's `_answer`. Raises ActionError; InfrastructureError when the server cannot be reached."""
     import pymysql
 
+    from lumos_queue.actions.sql.login import open_connection  # the network's modules: not for children that read files
+
     server, name, writes = request["server"], request["name"], request["writes"]
     connection = None
     try:
-        connection = pymysql.connect(
-            host=server["host"],
-            port=server["port"],
-            user=server["user"],
-            password=server["password"],
-            database=name,
-            connect_timeout=CONNECT_SECONDS,
-            read_timeout=SECONDS + CONNECT_SECONDS,
-            local_infile=False,
-            charset="utf8mb4",
-            autocommit=False,
-        )
+        connection = open_connection(server, name)
         with connection.cursor(pymysql.cursors.SSCursor) as cursor:
             _limit(cursor)
             if writes is None:

@@ -12,12 +12,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lumos_queue.actions.options import check_option_names
+from lumos_queue.endpoints.accounts import EXAMPLE
 from lumos_queue.errors import ActionError, SpecError
+from lumos_queue.util.addresses import DATABASE_PORTS, Origin
 from lumos_queue.util.launch_folder import from_launch
 
 OPTIONS = {
     "databases": "a folder with NAME/NAME.sqlite for each database, as in Spider",
-    "mysql": "a server in place of files: mysql://HOST:PORT; user and password are settings",
+    "mysql": "a server in place of files: mysql://HOST:PORT; its account is in the file of LUMOS_API_KEYS",
     "writes": "yes: statements may change the throw-away copy",
     "turns": "how many queries may be submitted, 1 to 50; the best one counts",
 }
@@ -30,16 +32,16 @@ class Tools:
     """The options, read. One of `databases` and `server` is set."""
 
     databases: Path | None
-    server: Mapping[str, Any] | None  #: host, port
+    server: Origin | None
     writes: bool
     turns: int
 
     def locate(self, database: object) -> dict[str, Any]:
-        """The part of a request that says where a database is. Raises ActionError for a name that cannot be one."""
+        """The part of a request that says which database it is, and the file of one. Raises ActionError for a name that cannot be one."""
         if not isinstance(database, str) or not _NAME.fullmatch(database):
             raise ActionError("no_database", f"no database can be called {str(database)[:60]!r}")
         if self.server is not None:
-            return {"name": database, "server": dict(self.server)}
+            return {"name": database}
         assert self.databases is not None
         return {"name": database, "file": str(self.databases / database / f"{database}.sqlite")}
 
@@ -83,17 +85,24 @@ def _read(tools: Mapping[str, str]) -> Tools:
     return Tools(folder, server, writes == "yes", int(turns))
 
 
-def _server(url: str) -> dict[str, Any]:
+def _server(url: str) -> Origin:
     try:
         parts = urlsplit(url)
-        port = parts.port or 3306
+        credentials = parts.username is not None or parts.password is not None
     except ValueError as error:
         raise SpecError(f"--tool mysql: {error}. Expected mysql://HOST:PORT.") from None
-    if parts.username is not None or parts.password is not None:
-        raise SpecError("--tool mysql holds a user or password: set LUMOS_MYSQL_USER and LUMOS_MYSQL_PASSWORD instead.")
-    if parts.scheme != "mysql" or not parts.hostname or parts.path.strip("/") or parts.query or parts.fragment:
-        raise SpecError(f"--tool mysql={url}: expected mysql://HOST:PORT; the database comes from the task.")
-    return {"host": parts.hostname, "port": port}
+    if credentials:
+        raise SpecError(
+            f"--tool mysql holds a user or password: write a line '{EXAMPLE}' into the file of LUMOS_API_KEYS instead."
+        )
+    try:
+        if parts.path.strip("/") or parts.query or parts.fragment:
+            raise ValueError("more than a host and a port")
+        return Origin.of(url, DATABASE_PORTS)
+    except ValueError:
+        raise SpecError(
+            f"--tool mysql={url[:200]}: expected mysql://HOST:PORT; the database comes from the task."
+        ) from None
 
 
 def database_files(folder: Path) -> dict[str, Path]:

@@ -1,0 +1,107 @@
+"""Log in at a MySQL server that a job names, without giving its password to a server that must not have it.
+
+Beyond loopback nothing about the account is sent before TLS has verified the server's certificate for its host name.
+What a server may ask for then depends on how the account got there (docs/decisions/0049):
+
+- a line of LUMOS_API_KEYS names this very server: it may get the password itself, inside TLS;
+- LUMOS_MYSQL_USER is for any port of loopback: only methods that do not reveal the password.
+
+On loopback TLS accepts any certificate: few servers have one for `localhost`, and nobody is on the way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pymysql
+from pymysql.constants import CR
+
+from lumos_queue.actions.sql.database import SECONDS
+from lumos_queue.actions.sql.login_methods import LoginMethods
+from lumos_queue.endpoints.dial import connect, tls_context
+from lumos_queue.errors import InfrastructureError
+from lumos_queue.util.addresses import is_loopback
+from lumos_queue.util.os_errors import describe_os_error
+
+CONNECT_SECONDS = 10
+
+
+def open_connection(server: Mapping[str, Any], database: str) -> Any:
+    """Return the connection of pymysql, logged in. `server` is what `ServerAccess.describe` returns.
+
+    Raises InfrastructureError, and pymysql's errors for what the server answers to the login.
+    """
+    origin, bound = server["origin"], server["bound"]
+    connected = asyncio.run(_connect(origin, server["addresses"]))
+    try:
+        local = is_loopback(connected.getpeername()[0])
+        if not local and not bound:
+            raise InfrastructureError(f"The MySQL server {origin} is another machine: it gets no account.")
+        if not local:
+            tls: dict[str, Any] = {"ssl": tls_context()}
+        elif bound:
+            tls = {}  # where the server offers it
+        else:
+            tls = {"ssl_disabled": True}  # inside TLS pymysql sends the password to a server that starts so
+        connection = pymysql.Connection(
+            host=server["host"],
+            port=server["port"],
+            user=server["user"],
+            password=server["password"].encode(),  # of a text pymysql would make Latin-1
+            database=database,
+            read_timeout=SECONDS + CONNECT_SECONDS,
+            local_infile=False,
+            charset="utf8mb4",
+            autocommit=False,
+            auth_plugin_map=LoginMethods(origin, bound),
+            defer_connect=True,
+            **tls,
+        )
+        _log_in(connection, connected, server)
+        return connection
+    except BaseException:
+        connected.close()
+        raise
+
+
+async def _connect(origin: str, addresses: Sequence[Sequence[Any]]) -> socket.socket:
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            connected = await connect([(*entry[:4], tuple(entry[4])) for entry in addresses])
+    except TimeoutError:
+        problem = f"no connection within {CONNECT_SECONDS} s"
+    except OSError as error:
+        problem = describe_os_error(error)
+    else:
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connected
+    raise InfrastructureError(f"The MySQL server {origin} cannot be used: {problem}.")
+
+
+def _log_in(connection: Any, connected: socket.socket, server: Mapping[str, Any]) -> None:
+    """Raises InfrastructureError for what is wrong with TLS, or is not the protocol; pymysql's errors otherwise."""
+    origin, host = server["origin"], server["host"]
+    try:
+        connection.connect(connected)
+    except pymysql.MySQLError as error:
+        cause = getattr(error, "original_exception", None)
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            raise InfrastructureError(
+                f"The certificate of the MySQL server {origin} is not accepted ({cause.verify_message}), and no account "
+                f"was sent: give it one for '{host}' from an authority that this machine trusts (SSL_CERT_FILE)."
+            ) from None
+        if error.args and error.args[0] == CR.CR_SSL_CONNECTION_ERROR:
+            raise InfrastructureError(
+                f"The MySQL server {origin} offers no TLS, and no account was sent: beyond loopback it needs TLS with a "
+                f"certificate for '{host}'."
+            ) from None
+        raise
+    except (InfrastructureError, MemoryError, RecursionError):
+        raise
+    except Exception as error:  # what a server sends is taken apart in many places, and each fails in another way
+        problem = f"{type(error).__name__}: {error}"[:200]
+        raise InfrastructureError(f"The login at the MySQL server {origin} failed: {problem}.") from None

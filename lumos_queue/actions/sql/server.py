@@ -1,0 +1,66 @@
+"""The MySQL server that a job names: which account it gets from this process, and which of its addresses may be used.
+
+The child connects (`login.py`), to an address that was checked here. docs/decisions/0049 has the reasons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from lumos_queue.endpoints.accounts import Account, find_account
+from lumos_queue.endpoints.connection import ForbiddenHost
+from lumos_queue.endpoints.dial import check_addresses
+from lumos_queue.endpoints.hosts import Hosts
+from lumos_queue.errors import InfrastructureError
+from lumos_queue.settings import Settings
+from lumos_queue.util.addresses import Origin
+from lumos_queue.util.os_errors import describe_os_error
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAccess:
+    """What this process knows about one server."""
+
+    origin: Origin
+    hosts: Hosts
+    account: Account | None = field(repr=False)
+
+    async def describe(self) -> dict[str, Any]:
+        """Return the part of a request with the account and the checked addresses. Raises InfrastructureError."""
+        origin, account = self.origin, self.account
+        address = f"mysql://{origin.host}:{origin.port}"
+        line = f"write a line '{address} USER PASSWORD' into the file of LUMOS_API_KEYS"
+        if account is None:
+            raise InfrastructureError(f"There is no account for the MySQL server {origin} here: {line}.")
+        beyond = "" if account.bound else f"LUMOS_MYSQL_USER is for loopback addresses alone: {line}"
+        try:
+            addresses = await check_addresses(origin.host, origin.port, self.hosts, beyond)
+        except ForbiddenHost as error:
+            raise InfrastructureError(f"The MySQL server {origin} is not called from here: {error}.") from None
+        except (OSError, UnicodeError) as error:  # the other: not a name at all
+            raise InfrastructureError(
+                f"The MySQL server {origin} cannot be used: {describe_os_error(error)}."
+            ) from None
+        return {
+            "origin": str(origin),
+            "host": origin.host,
+            "port": origin.port,
+            "addresses": addresses,
+            "user": account.user,
+            "password": account.password,
+            "bound": account.bound,
+        }
+
+
+def open_access(origin: Origin, settings: Settings | None) -> ServerAccess:
+    """Return the access to a server: with the account of its line, else with that of the settings.
+
+    Raises SpecError when the file of LUMOS_API_KEYS or LUMOS_ENDPOINT_HOSTS cannot be read.
+    """
+    if settings is None:
+        return ServerAccess(origin, Hosts(), None)
+    account = find_account(settings.api_keys, origin)
+    if account is None and settings.mysql_user:
+        account = Account(settings.mysql_user, settings.mysql_password, bound=False)
+    return ServerAccess(origin, Hosts(settings.endpoint_hosts), account)
