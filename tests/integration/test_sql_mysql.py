@@ -3,74 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import socket
-import subprocess
-import time
-from types import SimpleNamespace
 
-import pymysql
 import pytest
 
 from lumos_queue.actions.sql.interface import SqlActions
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.records import Action, Task
-from tests.services import missing
+from lumos_queue.settings import Settings
+from tests.mariadb import run_mariadb
 from tests.sql_statements import CATALOGUE, COMMENTED, COMPARED, DATES, MADE, SEVERAL
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    daemon = shutil.which("mariadbd", path=f"{os.environ['PATH']}:/usr/sbin")
-    install = shutil.which("mariadb-install-db")
-    if not daemon or not install:
-        missing("needs a MariaDB server: apt-get install mariadb-server")
-    home = tmp_path_factory.mktemp("mariadb")
-    subprocess.run(
-        [install, "--no-defaults", f"--datadir={home}/data", "--auth-root-authentication-method=normal"],
-        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = subprocess.Popen(
-        [daemon, "--no-defaults", f"--datadir={home}/data", f"--socket={home}/s", f"--port={port}",
-         "--bind-address=127.0.0.1", f"--pid-file={home}/pid", "--user=root"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
-        for _ in range(300):
-            try:
-                root = pymysql.connect(unix_socket=f"{home}/s", user="root", autocommit=True)
-                break
-            except pymysql.MySQLError:
-                time.sleep(0.1)
-        with root.cursor() as cursor:
-            for text in (
-                "CREATE DATABASE shop CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
-                "CREATE TABLE shop.hat (hat_id INT PRIMARY KEY, name TEXT, price DECIMAL(8,2))",
-                "INSERT INTO shop.hat VALUES (1, 'Fez', 12.5), (2, 'Boater', 30)",
-                "SET GLOBAL sql_mode = CONCAT(@@sql_mode, ',NO_ZERO_IN_DATE,NO_ZERO_DATE')",  # as MySQL 8 has it
-                "SET GLOBAL time_zone = '+00:00'",
-                "CREATE DATABASE secret",
-                "CREATE DATABASE parts CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
-                "USE parts",
-                *MADE,
-                "CREATE USER 'agent'@'localhost' IDENTIFIED BY 'pass-word'",
-                "GRANT SELECT, INSERT, UPDATE, DELETE ON shop.* TO 'agent'@'localhost'",
-                "GRANT SELECT ON parts.* TO 'agent'@'localhost'",
-            ):
-                cursor.execute(text)
+    statements = (
+        "CREATE DATABASE shop CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+        "CREATE TABLE shop.hat (hat_id INT PRIMARY KEY, name TEXT, price DECIMAL(8,2))",
+        "INSERT INTO shop.hat VALUES (1, 'Fez', 12.5), (2, 'Boater', 30)",
+        "SET GLOBAL sql_mode = CONCAT(@@sql_mode, ',NO_ZERO_IN_DATE,NO_ZERO_DATE')",  # as MySQL 8 has it
+        "SET GLOBAL time_zone = '+00:00'",
+        "CREATE DATABASE secret",
+        "CREATE DATABASE parts CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+        "USE parts",
+        *MADE,
+        "CREATE USER 'agent'@'localhost' IDENTIFIED BY 'pass-word'",
+        "GRANT SELECT, INSERT, UPDATE, DELETE ON shop.* TO 'agent'@'localhost'",
+        "GRANT SELECT ON parts.* TO 'agent'@'localhost'",
+    )
+    with run_mariadb(tmp_path_factory.mktemp("mariadb"), statements) as port:
         yield f"mysql://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(30)
 
 
 def run(url: str, *texts: str, password="pass-word", database="shop", **tools: str):
-    settings = SimpleNamespace(mysql_user="agent", mysql_password=password)
+    settings = Settings(mysql_user="agent", mysql_password=password)
 
     async def episode():
         actions = SqlActions(SqlActions.prepare({"mysql": url, **tools}), settings)

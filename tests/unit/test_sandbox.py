@@ -54,6 +54,12 @@ def test_the_child_has_no_environment_and_no_folder_of_ours(box, monkeypatch):
     assert reply["folder"] == "/"
 
 
+def test_the_child_has_the_variables_of_its_sandbox():
+    box = Sandbox(MODULE, variables={"SSL_CERT_FILE": "/etc/mine.pem"})
+    assert "SSL_CERT_FILE" in ask(box)["environment"]
+    asyncio.run(box.close())
+
+
 def test_the_child_writes_no_files(box, tmp_path):
     assert ask(box, "write", path=str(tmp_path / "file"))["refused"] == "OSError"
 
