@@ -30,7 +30,7 @@ def load_token_counter(tokenizer: str) -> CountTokens:
         return estimate_tokens
     from transformers import AutoTokenizer
 
-    loaded = AutoTokenizer.from_pretrained(from_launch(tokenizer))
+    loaded = AutoTokenizer.from_pretrained(from_launch(tokenizer), local_files_only=True)
     return lambda text: len(loaded.encode(text))
 
 
