@@ -91,8 +91,8 @@ def _log_in(connection: Any, connected: socket.socket, server: Mapping[str, Any]
         cause = getattr(error, "original_exception", None)
         if isinstance(cause, ssl.SSLCertVerificationError):
             raise InfrastructureError(
-                f"The certificate of the MySQL server {origin} is not accepted ({cause.verify_message}), and no account "
-                f"was sent: give it one for '{host}' from an authority that this machine trusts (SSL_CERT_FILE)."
+                f"The certificate of the MySQL server {origin} is not accepted ({cause.verify_message.rstrip('.')}), and no "
+                f"account was sent: it needs one for '{host}' from an authority that is trusted here (SSL_CERT_FILE)."
             ) from None
         if error.args and error.args[0] == CR.CR_SSL_CONNECTION_ERROR:
             raise InfrastructureError(
