@@ -48,8 +48,9 @@ class Settings(BaseSettings):
     )
     endpoint_hosts: str = Field(
         default="",
-        description="model servers, and MySQL servers, that may be called, separated by commas: `gpu-1:8080, *.models.example, "
-        "10.1.0.0/16`; empty: any, but never link-local or metadata addresses, which must be listed one by one",
+        description="model servers and MySQL servers that may be called, separated by commas: `gpu-1:8080, "
+        "*.models.example, 10.1.0.0/16`; empty: any, but never link-local or metadata addresses, which must be listed "
+        "one by one",
     )
     web_port: int = Field(default=8642, ge=0, le=65535, description="port of `lumos web`; 0: any that is free")
     web_token: str = Field(

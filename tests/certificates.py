@@ -21,18 +21,43 @@ class Authority:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self.file = folder, folder / "authority.pem"
         self._run(
-            "req", "-x509", *CURVE, "-days", "2", "-subj", "/CN=authority", "-keyout", "authority.key", "-out", self.file
+            "req",
+            "-x509",
+            *CURVE,
+            "-days",
+            "2",
+            "-subj",
+            "/CN=authority",
+            "-keyout",
+            "authority.key",
+            "-out",
+            self.file,
         )
 
     def issue(self, name: str, *, days: int = 2) -> tuple[Path, Path]:
         """Return the files of a certificate and its key. `name`: as in `DNS:localhost`; `days`: -1 has expired."""
         stem = f"server{len(list(self._folder.iterdir()))}"
         certificate, key, request = (self._folder / f"{stem}.{end}" for end in ("pem", "key", "csr"))
-        self._run("req", *CURVE, "-subj", "/CN=server", "-addext", f"subjectAltName={name}", "-keyout", key, "-out", request)
         self._run(
-            "x509", "-req", "-in", request, "-CA", self.file, "-CAkey", "authority.key", "-CAcreateserial",
-            "-copy_extensions", "copy", "-days", str(days), "-out", certificate,
-        )  # fmt: skip
+            "req", *CURVE, "-subj", "/CN=server", "-addext", f"subjectAltName={name}", "-keyout", key, "-out", request
+        )
+        self._run(
+            "x509",
+            "-req",
+            "-in",
+            request,
+            "-CA",
+            self.file,
+            "-CAkey",
+            "authority.key",
+            "-CAcreateserial",
+            "-copy_extensions",
+            "copy",
+            "-days",
+            str(days),
+            "-out",
+            certificate,
+        )
         return certificate, key
 
     def _run(self, *arguments: str | Path) -> None:

@@ -17,21 +17,33 @@ from tests.services import free_port, missing
 
 @contextmanager
 def run_mariadb(home: Path, statements: Sequence[str], *options: str) -> Iterator[int]:
-    """Yield the port of a server that listens on 127.0.0.1 unless `options` say more; root runs the statements first."""
+    """Yield the port of a server on 127.0.0.1, unless `options` say more; root runs the statements first."""
     daemon = shutil.which("mariadbd", path=f"{os.environ['PATH']}:/usr/sbin")
     install = shutil.which("mariadb-install-db")
     if not daemon or not install:
         missing("needs a MariaDB server: apt-get install mariadb-server")
     subprocess.run(
         [install, "--no-defaults", f"--datadir={home}/data", "--auth-root-authentication-method=normal"],
-        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     port = free_port()
     process = subprocess.Popen(
-        [daemon, "--no-defaults", f"--datadir={home}/data", f"--socket={home}/s", f"--port={port}",
-         "--bind-address=127.0.0.1", f"--pid-file={home}/pid", "--user=root", *options],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        [
+            daemon,
+            "--no-defaults",
+            f"--datadir={home}/data",
+            f"--socket={home}/s",
+            f"--port={port}",
+            "--bind-address=127.0.0.1",
+            f"--pid-file={home}/pid",
+            "--user=root",
+            *options,
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         for _ in range(300):
             try:

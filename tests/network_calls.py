@@ -10,26 +10,112 @@ from pathlib import Path
 FOLDERS = ("lumos_queue", "workers", "db", "migrations")
 #: Names of functions, methods and classes, of the standard library and of packages, that connect or look up a name.
 CONNECTING = frozenset(
-    """
-    connect connect_ex create_connection create_datagram_endpoint create_unix_connection open_connection
-    open_unix_connection sock_connect start_connection connect_tcp sendto
-    getaddrinfo gethostbyname gethostbyname_ex gethostbyaddr getnameinfo
-    urlopen urlretrieve build_opener HTTPConnection HTTPSConnection FTP FTP_TLS SMTP SMTP_SSL IMAP4 POP3 ServerProxy
-    Client AsyncClient ClientSession PoolManager ConnectionPool AsyncConnectionPool AsyncHTTPClient HTTPClient
-    OpenAI AsyncOpenAI AzureOpenAI InferenceClient AsyncInferenceClient HfApi
-    snapshot_download hf_hub_download load_dataset from_pretrained
-    Connection AsyncConnection Redis StrictRedis from_url Celery create_engine create_async_engine
-    init_process_group TCPStore
-    """.split()
+    [
+        "connect",
+        "connect_ex",
+        "create_connection",
+        "create_datagram_endpoint",
+        "create_unix_connection",
+        "open_connection",
+        "open_unix_connection",
+        "sock_connect",
+        "start_connection",
+        "connect_tcp",
+        "sendto",
+        "getaddrinfo",
+        "gethostbyname",
+        "gethostbyname_ex",
+        "gethostbyaddr",
+        "getnameinfo",
+        "urlopen",
+        "urlretrieve",
+        "build_opener",
+        "HTTPConnection",
+        "HTTPSConnection",
+        "FTP",
+        "FTP_TLS",
+        "SMTP",
+        "SMTP_SSL",
+        "IMAP4",
+        "POP3",
+        "ServerProxy",
+        "Client",
+        "AsyncClient",
+        "ClientSession",
+        "PoolManager",
+        "ConnectionPool",
+        "AsyncConnectionPool",
+        "AsyncHTTPClient",
+        "HTTPClient",
+        "OpenAI",
+        "AsyncOpenAI",
+        "AzureOpenAI",
+        "InferenceClient",
+        "AsyncInferenceClient",
+        "HfApi",
+        "snapshot_download",
+        "hf_hub_download",
+        "load_dataset",
+        "from_pretrained",
+        "Connection",
+        "AsyncConnection",
+        "Redis",
+        "StrictRedis",
+        "from_url",
+        "Celery",
+        "create_engine",
+        "create_async_engine",
+        "init_process_group",
+        "TCPStore",
+    ]
 )
 #: Packages and modules with which a connection can be made.
 NETWORK = frozenset(
-    """
-    aiohappyeyeballs aiohttp aiomysql asyncpg asyncmy boto3 celery datasets fsspec ftplib grpc http.client httpcore
-    httpcore2 httpx httpx2 huggingface_hub imaplib kombu MySQLdb mysql nntplib openai paramiko poplib psycopg psycopg2
-    pymysql redis requests smtplib socketserver telnetlib tornado.httpclient tornado.tcpclient
-    tornado.simple_httpclient tornado.websocket torch.distributed urllib.request urllib3 websocket websockets xmlrpc
-    """.split()
+    [
+        "aiohappyeyeballs",
+        "aiohttp",
+        "aiomysql",
+        "asyncpg",
+        "asyncmy",
+        "boto3",
+        "celery",
+        "datasets",
+        "fsspec",
+        "ftplib",
+        "grpc",
+        "http.client",
+        "httpcore",
+        "httpcore2",
+        "httpx",
+        "httpx2",
+        "huggingface_hub",
+        "imaplib",
+        "kombu",
+        "MySQLdb",
+        "mysql",
+        "nntplib",
+        "openai",
+        "paramiko",
+        "poplib",
+        "psycopg",
+        "psycopg2",
+        "pymysql",
+        "redis",
+        "requests",
+        "smtplib",
+        "socketserver",
+        "telnetlib",
+        "tornado.httpclient",
+        "tornado.tcpclient",
+        "tornado.simple_httpclient",
+        "tornado.websocket",
+        "torch.distributed",
+        "urllib.request",
+        "urllib3",
+        "websocket",
+        "websockets",
+        "xmlrpc",
+    ]
 )
 #: What has a `connect` of another kind: the deployment's database, SQLite's files, and Celery's signals.
 _NO_NETWORK = re.compile(r"(^|\.)_?(engine|sqlite3)$|^(worker|after)_\w+$")

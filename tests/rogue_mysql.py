@@ -68,10 +68,21 @@ class RogueMysql:
     def _greeting(self) -> bytes:
         flags = LONG_PASSWORD | WITH_DATABASE | PROTOCOL_41 | SECURE | PLUGIN_AUTH | (SSL if self.tls else 0)
         return (
-            b"\x0a8.0.0\x00" + struct.pack("<I", 7) + NONCE[:8] + b"\x00" + struct.pack("<H", flags & 0xFFFF)
-            + b"\x2d" + struct.pack("<H", 2) + struct.pack("<H", flags >> 16) + b"\x15" + bytes(10)
-            + NONCE[8:] + b"\x00" + self.greets.encode("latin-1") + b"\x00"
-        )  # fmt: skip
+            b"\x0a8.0.0\x00"
+            + struct.pack("<I", 7)
+            + NONCE[:8]
+            + b"\x00"
+            + struct.pack("<H", flags & 0xFFFF)
+            + b"\x2d"
+            + struct.pack("<H", 2)
+            + struct.pack("<H", flags >> 16)
+            + b"\x15"
+            + bytes(10)
+            + NONCE[8:]
+            + b"\x00"
+            + self.greets.encode("latin-1")
+            + b"\x00"
+        )
 
     def _authenticate(self, client: socket.socket, number: int) -> None:
         method = self.asks or self.greets

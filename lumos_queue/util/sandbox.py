@@ -3,7 +3,8 @@
 Covered: a request that takes too much processor time (the kernel ends the child), too much memory (an address-space
 limit), or replies too much; a child that dies at any time (it is started anew); a parent that dies (the child sees
 the end of its input, and asks the kernel to be ended with the thread that started it). The child has no environment
-but a fixed hash seed and the variables of its Sandbox, its own session, `/` as its folder and no open files but its pipes.
+but a fixed hash seed and the variables of its Sandbox, its own session, `/` as its folder and no open files but its
+pipes.
 
 Not covered: the child runs as the same user, sees the same files and the same network. It is meant for this project's
 code working on hostile data; code written by others needs stronger isolation.

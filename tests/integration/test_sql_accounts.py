@@ -1,4 +1,4 @@
-"""Accounts of MySQL servers from the job's option to the server: a real MariaDB server, and rogues that ask for more."""
+"""Accounts of MySQL servers, from a job's option to the server: a real MariaDB server, and rogues that ask for more."""
 
 from __future__ import annotations
 
@@ -118,7 +118,10 @@ def test_a_rogue_server_on_loopback_gets_no_password(asks):
 
 
 def test_a_server_that_is_not_listed_is_not_called():
-    with RogueMysql(asks="mysql_clear_password") as rogue, pytest.raises(InfrastructureError, match="is not among LUMOS_"):
+    with (
+        RogueMysql(asks="mysql_clear_password") as rogue,
+        pytest.raises(InfrastructureError, match="is not among LUMOS_"),
+    ):
         ask(f"mysql://127.0.0.1:{rogue.port}", endpoint_hosts="models.example:8080", **WORKER)
     assert rogue.heard == b""
 
@@ -132,6 +135,6 @@ def test_a_rogue_server_beyond_loopback_gets_nothing(source, tls, address, autho
     with RogueMysql(asks="mysql_clear_password", tls=context, host=address) as rogue:
         url = f"mysql://{address}:{rogue.port}"
         keys = write_keys(tmp_path, f"{url} {WORKER['mysql_user']} {WORKER['mysql_password']}")
-        with pytest.raises(InfrastructureError, match="no account was sent|is another machine"):
+        with pytest.raises(InfrastructureError, match=r"no account was sent|is another machine"):
             ask(url, **({"api_keys": keys} if source == "line" else WORKER))
     assert b"s3cret" not in rogue.heard and b"agent" not in rogue.heard

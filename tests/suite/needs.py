@@ -49,7 +49,10 @@ NEEDS = (
         "tests/integration/test_rabbitmq.py and the fault cases of RabbitMQ",
     ),
     Need(
-        "MariaDB", _is_program("mariadbd", folder="/usr/sbin"), "mariadb-server", "tests/integration/test_sql_mysql.py"
+        "MariaDB",
+        _is_program("mariadbd", folder="/usr/sbin"),
+        "mariadb-server",
+        "tests/integration/test_sql_mysql.py and test_sql_accounts.py",
     ),
     Need("pgbouncer", _is_program("pgbouncer", folder="/usr/sbin"), "pgbouncer", "tests/integration/test_pgbouncer.py"),
     Need("Chromium", Path("/usr/bin/chromium").exists, "chromium", "browser tests in tests/web"),

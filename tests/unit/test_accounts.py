@@ -29,15 +29,22 @@ def test_keys_and_accounts_share_a_file(tmp_path):
 
 
 def test_an_account_is_bound_to_host_and_port(tmp_path):
-    path = keys_in(tmp_path, "mysql://db.example.org ann p1\nmysql://[::1]:3307/ bob p2\nmysql://bücher.example eve p3\n")
+    path = keys_in(
+        tmp_path, "mysql://db.example.org ann p1\nmysql://[::1]:3307/ bob p2\nmysql://bücher.example eve p3\n"
+    )
     accounts = [
         find_account(path, server(url))
         for url in (
-            "mysql://DB.example.org:3306", "mysql://db.example.org.", "mysql://[0::1]:3307",
-            "mysql://xn--bcher-kva.example", "mysql://db.example.org:3307", "mysql://example.org", "mysql://[::1]",
+            "mysql://DB.example.org:3306",
+            "mysql://db.example.org.",
+            "mysql://[0::1]:3307",
+            "mysql://xn--bcher-kva.example",
+            "mysql://db.example.org:3307",
+            "mysql://example.org",
+            "mysql://[::1]",
             "mysql://evil-db.example.org",
         )
-    ]  # fmt: skip
+    ]
     assert [account.user if account else None for account in accounts] == ["ann", "ann", "bob", "eve", *[None] * 4]
     assert find_account(None, server("mysql://db.example.org")) is None
 

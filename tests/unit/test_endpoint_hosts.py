@@ -177,7 +177,10 @@ def test_a_process_in_another_folder_can_be_told_which_certificates_are_trusted(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", "mine.pem")
     monkeypatch.setenv("SSL_CERT_DIR", "/etc/a:b")
-    assert dial.certificate_variables() == {"SSL_CERT_FILE": f"{tmp_path}/mine.pem", "SSL_CERT_DIR": f"/etc/a:{tmp_path}/b"}
+    assert dial.certificate_variables() == {
+        "SSL_CERT_FILE": f"{tmp_path}/mine.pem",
+        "SSL_CERT_DIR": f"/etc/a:{tmp_path}/b",
+    }
     monkeypatch.setenv("SSL_CERT_FILE", "")
     monkeypatch.delenv("SSL_CERT_DIR")
     assert dial.certificate_variables() == {}

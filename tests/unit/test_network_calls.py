@@ -133,7 +133,9 @@ def test_new_code_that_connects_is_seen(tmp_path: Path, text):
     assert find_calls(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["import requests", "def f():\n    from urllib import request", "import http.client as c"])
+@pytest.mark.parametrize(
+    "text", ["import requests", "def f():\n    from urllib import request", "import http.client as c"]
+)
 def test_new_imports_are_seen(tmp_path: Path, text):
     (tmp_path / "workers").mkdir()
     (tmp_path / "workers" / "new.py").write_text(text)

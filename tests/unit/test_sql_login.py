@@ -12,6 +12,7 @@ import pytest
 from lumos_queue.actions.sql import login
 from lumos_queue.actions.sql.login import open_connection
 from lumos_queue.actions.sql.server import open_access
+from lumos_queue.actions.sql.tools import open_tools
 from lumos_queue.endpoints import dial
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
@@ -33,6 +34,18 @@ TRICKS = [
     ("caching_sha2_password", ""),
     ("mysql_clear_password", "mysql_clear_password"),
     ("dialog", "dialog"),
+]
+
+#: What is no greeting of a MySQL server, or only the beginning of one.
+GREETINGS = [
+    b"",
+    b"\x0a",
+    b"\x0aeight\0" + bytes(60),
+    b"\xff",
+    b"\xfe",
+    bytes(300),
+    b"\x0a8\0" + b"\xff" * 99,
+    b"HTTP/1.1",
 ]
 
 
@@ -62,10 +75,14 @@ def readable_encryption(monkeypatch):
 
 def log_in(rogue: RogueMysql, bound: bool, host: str = "localhost"):
     server = {
-        "origin": f"mysql://{host}:{rogue.port}", "host": host, "port": rogue.port, "bound": bound,
+        "origin": f"mysql://{host}:{rogue.port}",
+        "host": host,
+        "port": rogue.port,
+        "bound": bound,
         "addresses": [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", rogue.port))],
-        "user": USER, "password": PASSWORD,
-    }  # fmt: skip
+        "user": USER,
+        "password": PASSWORD,
+    }
     return open_connection(server, "shop")
 
 
@@ -99,10 +116,17 @@ def test_the_server_of_a_line_may_get_the_password_inside_tls(method, right):
 
 def test_who_is_refused_reads_what_to_do():
     with RogueMysql(asks="caching_sha2_password") as rogue:
-        with pytest.raises(InfrastructureError, match=r"write a line 'mysql://localhost:\d+ USER PASSWORD' into .*KEYS"):
+        with pytest.raises(
+            InfrastructureError, match=r"write a line 'mysql://localhost:\d+ USER PASSWORD' into .*KEYS"
+        ):
             log_in(rogue, UNBOUND)
         with pytest.raises(InfrastructureError, match="offers no TLS: turn TLS on there"):
             log_in(rogue, BOUND)
+        rogue.asks = "mysql_clear_password"
+        with pytest.raises(
+            InfrastructureError, match="by 'mysql_clear_password', which is refused here: use an account"
+        ):
+            log_in(rogue, UNBOUND)
         rogue.asks = "dialog\n\x1b[2J" + "x" * 5000
         with pytest.raises(InfrastructureError, match="use an account of mysql_native_password") as caught:
             log_in(rogue, BOUND)
@@ -141,9 +165,12 @@ def test_beyond_loopback_a_server_without_tls_gets_nothing(beyond):
 )
 def test_beyond_loopback_a_wrong_certificate_gets_nothing(beyond, authority, tmp_path, name, days, trusted, problem):
     signer = authority if trusted else Authority(tmp_path / "other")
-    with RogueMysql(tls=server_context(*signer.issue(name, days=days)), believes=True) as rogue:
-        with pytest.raises(InfrastructureError, match=f"is not accepted .*{problem}.*no account was sent.*SSL_CERT_FILE"):
-            log_in(rogue, BOUND)
+    context = server_context(*signer.issue(name, days=days))
+    with (
+        RogueMysql(tls=context, believes=True) as rogue,
+        pytest.raises(InfrastructureError, match=f"is not accepted .*{problem}.*no account was sent.*SSL_CERT_FILE"),
+    ):
+        log_in(rogue, BOUND)
     assert heard(rogue) == (False, False)
 
 
@@ -159,13 +186,20 @@ def test_beyond_loopback_the_setting_is_never_used(beyond, right):
     assert rogue.heard == b""
 
 
-@pytest.mark.parametrize(
-    "greeting", [b"", b"\x0a", b"\x0aeight\0" + bytes(60), b"\xff", b"\xfe", bytes(300), b"\x0a8\0" + b"\xff" * 99, b"HTTP/1.1"]
-)
+@pytest.mark.parametrize("greeting", GREETINGS)
 def test_what_is_no_greeting_is_the_servers_fault(greeting):
     with RogueMysql(greeting=greeting) as rogue, pytest.raises((InfrastructureError, pymysql.MySQLError)):
         log_in(rogue, UNBOUND)
     assert not heard(rogue)[1]
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port"),
+    [("mysql://127.0.0.1:3307", "127.0.0.1", 3307), ("mysql://DB-1/", "db-1", 3306), ("mysql://[::1]", "::1", 3306)],
+)
+def test_the_options_of_stored_jobs_name_the_same_server(url, host, port):
+    server = open_tools({"mysql": url, "writes": "no", "turns": "1"}).server
+    assert server == Origin("mysql", host, port)
 
 
 def describe(url: str, **settings) -> dict:
@@ -185,7 +219,7 @@ def test_an_account_is_that_of_the_servers_line(tmp_path):
     for url, user, bound in (("mysql://127.0.0.1:3307", "ann", True), ("mysql://127.0.0.1", "bob", False)):
         account = describe(url, **setting)
         assert (account["user"], account["bound"]) == (user, bound)
-    with pytest.raises(InfrastructureError, match=r"no account for the MySQL server mysql://127\.0\.0\.1 here: write a line"):
+    with pytest.raises(InfrastructureError, match=r"no account for .* mysql://127\.0\.0\.1 here: write a line"):
         describe("mysql://127.0.0.1", api_keys=keys)
 
 
@@ -194,10 +228,10 @@ def test_the_setting_is_for_loopback_whatever_a_name_says(monkeypatch):
         return [(2, 1, 6, "", ("10.255.255.1", port))]
 
     setting = {"mysql_user": USER, "mysql_password": PASSWORD}
-    with pytest.raises(InfrastructureError, match=r"8\.8\.8\.8 is another machine.*write a line 'mysql://8\.8\.8\.8:3306 "):
+    with pytest.raises(InfrastructureError, match=r"8\.8\.8\.8 is another machine.*'mysql://8\.8\.8\.8:3306 "):
         describe("mysql://8.8.8.8", **setting)
     monkeypatch.setattr(dial, "_look_up", elsewhere)
-    with pytest.raises(InfrastructureError, match=r"10\.255\.255\.1 is another machine, and LUMOS_MYSQL_USER is for loop"):
+    with pytest.raises(InfrastructureError, match=r"10\.255\.255\.1 is another machine, and LUMOS_MYSQL_USER"):
         describe("mysql://localhost", **setting)
 
 

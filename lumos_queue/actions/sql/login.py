@@ -90,14 +90,15 @@ def _log_in(connection: Any, connected: socket.socket, server: Mapping[str, Any]
     except pymysql.MySQLError as error:
         cause = getattr(error, "original_exception", None)
         if isinstance(cause, ssl.SSLCertVerificationError):
+            problem = cause.verify_message.rstrip(".")
             raise InfrastructureError(
-                f"The certificate of the MySQL server {origin} is not accepted ({cause.verify_message.rstrip('.')}), and no "
-                f"account was sent: it needs one for '{host}' from an authority that is trusted here (SSL_CERT_FILE)."
+                f"The certificate of the MySQL server {origin} is not accepted ({problem}), and no account was sent: "
+                f"it needs one for '{host}' from an authority that is trusted here (SSL_CERT_FILE)."
             ) from None
         if error.args and error.args[0] == CR.CR_SSL_CONNECTION_ERROR:
             raise InfrastructureError(
-                f"The MySQL server {origin} offers no TLS, and no account was sent: beyond loopback it needs TLS with a "
-                f"certificate for '{host}'."
+                f"The MySQL server {origin} offers no TLS, and no account was sent: beyond loopback it needs TLS with "
+                f"a certificate for '{host}'."
             ) from None
         raise
     except (InfrastructureError, MemoryError, RecursionError):

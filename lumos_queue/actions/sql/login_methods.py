@@ -45,8 +45,8 @@ class Refusal:
 
     def authenticate(self, packet: Any) -> Any:
         raise InfrastructureError(
-            f"The MySQL server {self._server} asks for the password by {self._method[:40]!r}, which is refused here: use "
-            "an account of mysql_native_password or caching_sha2_password."
+            f"The MySQL server {self._server} asks for the password by {self._method[:40]!r}, which is refused here: "
+            "use an account of mysql_native_password or caching_sha2_password."
         )
 
 

@@ -37,7 +37,10 @@ class Tools:
     turns: int
 
     def locate(self, database: object) -> dict[str, Any]:
-        """The part of a request that says which database it is, and the file of one. Raises ActionError for a name that cannot be one."""
+        """Return the name of a database and, unless it is a server's, its file, for a request.
+
+        Raises ActionError for a name that cannot be one.
+        """
         if not isinstance(database, str) or not _NAME.fullmatch(database):
             raise ActionError("no_database", f"no database can be called {str(database)[:60]!r}")
         if self.server is not None:
