@@ -13,14 +13,13 @@ it goes to this machine only, unless its line says `cleartext`. docs/decisions/0
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lumos_queue.endpoints.key_file import read_lines
 from lumos_queue.errors import SpecError
-from lumos_queue.util.addresses import DATABASE_PORTS, PORTS, Origin
+from lumos_queue.util.addresses import DATABASE_PORTS, PORTS, Origin, names_loopback
 
 EXAMPLE = "https://api.example.org KEY"
 
@@ -51,7 +50,7 @@ def read_keys(path: Path) -> Mapping[Origin, ApiKey]:
         key = ApiKey(words[1], cleartext=len(words) == 3)
         if not (key.text.isascii() and key.text.isprintable()):
             raise SpecError(f"{where}: a key may only have letters, digits and signs of ASCII.")
-        if origin.scheme == "http" and not key.cleartext and not _is_here(origin.host):
+        if origin.scheme == "http" and not key.cleartext and not names_loopback(origin.host):
             raise SpecError(
                 f"{where}: over http anyone on the way can read the key: write https://, or 'cleartext' after the key."
             )
@@ -59,11 +58,3 @@ def read_keys(path: Path) -> Mapping[Origin, ApiKey]:
             raise SpecError(f"{where}: an earlier line has a key for the same server; keep one of them.")
         keys[origin] = key
     return keys
-
-
-def _is_here(host: str) -> bool:
-    """Whether a host is this machine; the address of a name is checked again when a connection is made."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")

@@ -58,6 +58,17 @@ def is_loopback(address: str) -> bool:
     return plain_address(ipaddress.ip_address(address)).is_loopback
 
 
+def names_loopback(host: str) -> bool:
+    """Return whether a host is written as this machine: a loopback address, `localhost`, or a name below that.
+
+    What a name stands for is another question: `is_loopback` of the address that is connected.
+    """
+    try:
+        return is_loopback(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
 def usual_host(host: str) -> str:
     """A host in the one spelling in which it is compared. Raises ValueError for a name that cannot be one."""
     try:

@@ -180,6 +180,18 @@ def test_beyond_loopback_a_right_certificate_gets_its_account(beyond, right):
     assert heard(rogue) == (True, False)
 
 
+@pytest.mark.parametrize("host", ["db.example.org", "localhost.evil.example"])
+def test_a_name_that_stands_for_loopback_needs_its_certificate(authority, right, monkeypatch, host):
+    """Who answers for the name's address may have chosen this machine, where other users listen, too."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    with RogueMysql(believes=True) as rogue, pytest.raises(InfrastructureError, match="offers no TLS, and no account"):
+        log_in(rogue, BOUND, host)
+    assert rogue.heard == b""
+    with RogueMysql(tls=right, believes=True) as rogue, pytest.raises(InfrastructureError, match="Hostname mismatch"):
+        log_in(rogue, BOUND, host)
+    assert heard(rogue) == (False, False)
+
+
 def test_beyond_loopback_the_setting_is_never_used(beyond, right):
     with RogueMysql(tls=right, believes=True) as rogue, pytest.raises(InfrastructureError, match="gets no account"):
         log_in(rogue, UNBOUND)

@@ -6,7 +6,8 @@ What a server may ask for then depends on how the account got there (docs/decisi
 - a line of LUMOS_API_KEYS names this very server: it may get the password itself, inside TLS;
 - LUMOS_MYSQL_USER is for any port of loopback: only methods that do not reveal the password.
 
-On loopback TLS accepts any certificate: few servers have one for `localhost`, and nobody is on the way.
+For a line that is written for loopback TLS accepts any certificate: few servers have one for `localhost`, and nobody is
+on the way. Any other name needs its certificate even if it stands for a loopback address.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from lumos_queue.actions.sql.database import SECONDS
 from lumos_queue.actions.sql.login_methods import LoginMethods
 from lumos_queue.endpoints.dial import connect, tls_context
 from lumos_queue.errors import InfrastructureError
-from lumos_queue.util.addresses import is_loopback
+from lumos_queue.util.addresses import is_loopback, names_loopback
 from lumos_queue.util.os_errors import describe_os_error
 
 CONNECT_SECONDS = 10
@@ -41,12 +42,12 @@ def open_connection(server: Mapping[str, Any], database: str) -> Any:
         local = is_loopback(connected.getpeername()[0])
         if not local and not bound:
             raise InfrastructureError(f"The MySQL server {origin} is another machine: it gets no account.")
-        if not local:
-            tls: dict[str, Any] = {"ssl": tls_context()}
-        elif bound:
+        if not bound:
+            tls: dict[str, Any] = {"ssl_disabled": True}  # inside TLS a greeting can make pymysql send the password
+        elif local and names_loopback(server["host"]):
             tls = {}  # where the server offers it
         else:
-            tls = {"ssl_disabled": True}  # inside TLS pymysql sends the password to a server that starts so
+            tls = {"ssl": tls_context()}
         connection = pymysql.Connection(
             host=server["host"],
             port=server["port"],
@@ -97,8 +98,8 @@ def _log_in(connection: Any, connected: socket.socket, server: Mapping[str, Any]
             ) from None
         if error.args and error.args[0] == CR.CR_SSL_CONNECTION_ERROR:
             raise InfrastructureError(
-                f"The MySQL server {origin} offers no TLS, and no account was sent: beyond loopback it needs TLS with "
-                f"a certificate for '{host}'."
+                f"The MySQL server {origin} offers no TLS, and no account was sent: it needs TLS with a certificate for "
+                f"'{host}'."
             ) from None
         raise
     except (InfrastructureError, MemoryError, RecursionError):
