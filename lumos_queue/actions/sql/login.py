@@ -98,8 +98,8 @@ def _log_in(connection: Any, connected: socket.socket, server: Mapping[str, Any]
             ) from None
         if error.args and error.args[0] == CR.CR_SSL_CONNECTION_ERROR:
             raise InfrastructureError(
-                f"The MySQL server {origin} offers no TLS, and no account was sent: it needs TLS with a certificate for "
-                f"'{host}'."
+                f"The MySQL server {origin} offers no TLS, and no account was sent: it needs TLS with a certificate "
+                f"for '{host}'."
             ) from None
         raise
     except (InfrastructureError, MemoryError, RecursionError):
