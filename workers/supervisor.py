@@ -17,6 +17,7 @@ from pathlib import Path
 
 from lumos_queue.errors import SpecError
 from lumos_queue.util.process import die_with_parent
+from lumos_queue.util.regular_file import read_regular_text
 
 MAX_RESTARTS, WITHIN_SECONDS = 3, 60.0  #: a child that dies more often than this would die again
 _LINE = re.compile(r"([A-Za-z0-9_-]+):\s*(\S.*)")
@@ -25,7 +26,7 @@ _LINE = re.compile(r"([A-Za-z0-9_-]+):\s*(\S.*)")
 def read_procfile(file: Path) -> dict[str, list[str]]:
     """Command line by name. Raises SpecError at a line that is neither empty, a comment nor `name: command`."""
     found: dict[str, list[str]] = {}
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(read_regular_text(file).splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         match = _LINE.fullmatch(line.strip())

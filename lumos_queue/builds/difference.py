@@ -10,6 +10,7 @@ from typing import Any
 
 from lumos_queue.builds.folder import LINEAGE, read_manifest
 from lumos_queue.errors import SpecError
+from lumos_queue.util.regular_file import open_regular_text
 
 RowKey = tuple[str, str]  #: file without its ending, join key
 
@@ -50,7 +51,7 @@ def _rows(folder: Path) -> dict[RowKey, Counter[bytes]]:
 
 def _lineage(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        with path.open(encoding="utf-8") as lines:
+        with open_regular_text(path, path.parent) as lines:
             for line in lines:
                 yield json.loads(line)
     except (OSError, ValueError) as error:

@@ -15,6 +15,7 @@ from lumos_queue.builds.scratch import locked_folder, sweep
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from lumos_queue.util.paths import require_folders
+from lumos_queue.util.regular_file import open_regular, read_regular_text
 from lumos_queue.util.untrusted_json import read_json
 
 MANIFEST, LINEAGE, CARD = "manifest.json", "lineage.jsonl", "README.md"
@@ -53,7 +54,7 @@ def find_build(settings: Settings, text: str) -> Path:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """What a build says of itself. Raises SpecError when its manifest cannot be read."""
     try:
-        found = read_json((folder / MANIFEST).read_text(encoding="utf-8"))
+        found = read_json(read_regular_text(folder / MANIFEST, folder))
     except (OSError, ValueError) as error:
         raise SpecError(f"'{folder / MANIFEST}' cannot be read: {error}") from None
     if not isinstance(found, dict):
@@ -75,10 +76,13 @@ def changed_files(folder: Path, manifest: dict[str, Any]) -> list[str]:
     found = []
     for one in manifest["files"]:
         try:
-            with (folder / one["file"]).open("rb") as stream:
+            with open_regular(folder / one["file"], folder) as stream:
                 same = hashlib.file_digest(stream, "sha256").hexdigest() == one["sha256"]
         except OSError as error:
             found.append(f"file {one['file']} cannot be read: {error.strerror}")
+            continue
+        except SpecError as error:
+            found.append(f"file {one['file']} cannot be read: {error}")
             continue
         if not same:
             found.append(f"file {one['file']} differs from its manifest")

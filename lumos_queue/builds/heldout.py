@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 from lumos_queue.benchmarks.wordmath.words import FEMALE, MALE
 from lumos_queue.builds.augment import NAMES
+from lumos_queue.util.regular_file import open_regular, open_regular_text, read_regular_text
 
 _NUMBER = re.compile(r"number[0-9]+|[0-9][0-9.,]*")
 _APOSTROPHE = re.compile(r"\s*['’`]\s*")
@@ -60,21 +61,22 @@ class HeldOutTexts:
 def asdiv_texts(folder: Path) -> Iterator[str]:
     """Every problem of the ASDiv files in the folder, including those that the reader cannot use."""
     for file in sorted(folder.glob("*.xml")):
-        for problem in ElementTree.parse(file).iter("Problem"):
-            yield f"{problem.findtext('Body') or ''} {problem.findtext('Question') or ''}"
+        with open_regular(file) as xml:
+            for problem in ElementTree.parse(xml).iter("Problem"):
+                yield f"{problem.findtext('Body') or ''} {problem.findtext('Question') or ''}"
     yield from _table_texts(folder.glob("*.csv"))
 
 
 def svamp_texts(folder: Path) -> Iterator[str]:
     """Every problem of the SVAMP files in the folder."""
     for file in sorted(folder.glob("*.json")):
-        for row in json.loads(file.read_text(encoding="utf-8")):
+        for row in json.loads(read_regular_text(file)):
             yield f"{row['Body']} {row['Question']}"
     yield from _table_texts(folder.glob("*/*.csv"))
 
 
 def _table_texts(files: Iterable[Path]) -> Iterator[str]:
     for file in sorted(files):
-        with file.open(encoding="utf-8", newline="") as lines:
+        with open_regular_text(file, newline="") as lines:
             for row in csv.DictReader(lines):
                 yield row["Question"]

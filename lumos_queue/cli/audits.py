@@ -124,6 +124,7 @@ def label(
     from lumos_queue.review.label_files import places_text, read_labels
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
+    from lumos_queue.util.regular_file import accept_pipe
 
     settings = read_settings()
     who = who or settings.user
@@ -131,6 +132,7 @@ def label(
         raise SpecError(
             "Give a place and a label (right, wrong or unsure), or a file of labels: lumos audit label NAME --from FILE"
         )
+    accept_pipe(file)
     if not file:
         check(value, who)
     with database(settings) as opened:

@@ -165,11 +165,13 @@ def _read_text(file: Path | None) -> str:
     import sys
 
     from lumos_queue.errors import SpecError
+    from lumos_queue.util.regular_file import accept_pipe, read_regular_text
 
+    accept_pipe(file)
     if file is None:
         return ""
     try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+        text = sys.stdin.read() if str(file) == "-" else read_regular_text(file, encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise SpecError(f"'{file}' is not UTF-8 at byte {error.start}.") from None
     except OSError as error:

@@ -42,7 +42,9 @@ def train_sweep(
     from lumos_queue.sweeps.plan import read_plan
     from lumos_queue.sweeps.plot import write_plot
     from lumos_queue.sweeps.report import report_sweep
+    from lumos_queue.util.regular_file import accept_pipe
 
+    accept_pipe(file)
     settings, plan, named = read_settings(), read_plan(file), read_name_and_tags(name, tag)
     folder = folder.resolve()
     fits, sizes = carry_out(plan, data, folder, settings, lambda wanted: _work(settings, wanted, named), output.say)

@@ -18,6 +18,7 @@ from lumos_queue.commands import digest
 from lumos_queue.compat.lines import JsonLine, JsonLines, read_line
 from lumos_queue.compat.reading import ReleasedRow, read_row
 from lumos_queue.errors import BadRow
+from lumos_queue.util.regular_file import open_regular
 from lumos_queue.util.sanitize import storable_json
 
 MAX_BAD_ROWS_KEPT = 100  #: bad rows kept for messages; further ones are only counted
@@ -76,7 +77,7 @@ class Join:
 
     def pairs(self) -> Iterator[tuple[ReleasedRow, ReleasedRow]]:
         """(planner's row, grounder's row), in the order of the planner's file."""
-        with self._paths["plan"].open("rb") as plans, self._paths["ground"].open("rb") as groundings:
+        with open_regular(self._paths["plan"]) as plans, open_regular(self._paths["ground"]) as groundings:
             wanted = "SELECT plan_start, plan_number, ground_start, ground_number FROM pair ORDER BY rowid"
             for plan, number, ground, other in self._index.execute(wanted):
                 yield _read_at(plans, plan, number), _read_at(groundings, ground, other)

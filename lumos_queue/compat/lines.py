@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.util.regular_file import open_regular
 from lumos_queue.util.untrusted_json import read_json
 
 MAX_LINE_BYTES = 16 * 1024 * 1024  #: bytes of one line
@@ -43,7 +44,7 @@ class JsonLines:
     def __iter__(self) -> Iterator[JsonLine | BadRow]:
         """Empty lines are skipped; a line that cannot be read is a BadRow."""
         start = 0
-        with self.path.open("rb") as file:
+        with open_regular(self.path) as file:
             for number, data in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), b""), 1):
                 size, whole = len(data), True
                 self._hasher.update(data)
@@ -73,7 +74,7 @@ def read_line(data: bytes, number: int, start: int = 0) -> JsonLine | BadRow:
 
 def _file_problem(path: Path) -> str:
     """Why the file cannot be JSON lines, and how to convert it; '' when its first line may be one."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         first = next((line for line in iter(lambda: file.readline(MAX_LINE_BYTES), b"") if line.strip()), b"")
     if not first.removeprefix(_MARK).strip():
         return "is empty: expected JSON lines in UTF-8, one object per line."

@@ -15,6 +15,7 @@ from lumos_queue.prompts.conversations import Conversation, read_conversation
 from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.readers.instructions import direct_question, read_instructions
 from lumos_queue.util.paths import require_folders
+from lumos_queue.util.regular_file import open_regular
 
 
 def unify(files: Sequence[Path], out: Path, direct: Sequence[Path] = ()) -> dict[str, int]:
@@ -62,7 +63,7 @@ def _append_instructions(file: Path, mixed: BinaryIO) -> int:
 
 def _append(file: Path, mixed: BinaryIO, seen: set[tuple[str, str]]) -> int:
     count, lines = 0, JsonLines(file)
-    with file.open("rb") as source:
+    with open_regular(file) as source:
         for line in lines:
             if isinstance(line, BadRow):
                 raise SpecError(f"{file}: {line}")

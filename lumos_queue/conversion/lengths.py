@@ -11,6 +11,7 @@ from lumos_queue.notation import write_actions
 from lumos_queue.prompts.dialogue import PLAN_HEAD
 from lumos_queue.records import AnnotatedSubgoal
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.regular_file import check_entries
 
 CountTokens = Callable[[str], int]
 
@@ -30,7 +31,9 @@ def load_token_counter(tokenizer: str) -> CountTokens:
         return estimate_tokens
     from transformers import AutoTokenizer
 
-    loaded = AutoTokenizer.from_pretrained(from_launch(tokenizer), local_files_only=True)
+    folder = from_launch(tokenizer)
+    check_entries(folder)
+    loaded = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     return lambda text: len(loaded.encode(text))
 
 

@@ -12,6 +12,7 @@ from lumos_queue.downloads.catalogue import PublicFile
 from lumos_queue.downloads.fetch import download
 from lumos_queue.errors import SpecError
 from lumos_queue.util.paths import require_folders
+from lumos_queue.util.regular_file import open_regular, read_regular_text
 
 _RECORD = re.compile(r"([0-9a-f]{64})  \S+\n?")
 
@@ -61,13 +62,13 @@ def fetch(file: PublicFile, folder: Path) -> Fetched:
 def _digest(path: Path) -> str:
     if not path.is_file():
         raise SpecError(f"'{path}' is not a file: move it away, or choose another folder with --to.")
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _read_record(record: Path) -> str:
     try:
-        text = record.read_text(encoding="utf-8")
+        text = read_regular_text(record)
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError:

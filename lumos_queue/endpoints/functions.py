@@ -20,11 +20,17 @@ Function = Callable[[str], Any]
 FUNCTIONS: Registry[Function] = Registry("function", {}, "endpoints")
 
 
-def check_function(url: str) -> None:
-    """Raises SpecError where the address names no function that this process may import."""
+def check_name(url: str) -> None:
+    """Raises SpecError where the address is not written as one of a function; nothing is imported."""
     name = url.partition(":")[2]
     if not is_dotted(name):
         raise SpecError(f"'function:{name[:80]}' names no function: expected function:package.module:name.")
+
+
+def check_function(url: str) -> None:
+    """Raises SpecError where the address names no function that this process may import."""
+    check_name(url)
+    name = url.partition(":")[2]
     if not callable(FUNCTIONS.load(name)):
         raise SpecError(f"'{name[:80]}' is not a function: expected one that gets a prompt and returns a text.")
 

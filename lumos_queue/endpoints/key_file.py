@@ -11,13 +11,15 @@ docs/decisions/0017 and 0049 have the reasons.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from lumos_queue.errors import SpecError
 from lumos_queue.util.addresses import Origin, origin_forms
+from lumos_queue.util.regular_file import open_regular_text
+
+MAX_LENGTH = 1_000_000  #: characters of the file
 
 
 class KeyLine(NamedTuple):
@@ -57,13 +59,13 @@ def read_lines(path: Path) -> list[KeyLine]:
 
 def _read(path: Path) -> str:
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as file:  # a pipe must not block
-            mode = os.fstat(file.fileno()).st_mode
-            if not stat.S_ISREG(mode):
-                raise SpecError(f"LUMOS_API_KEYS names {path}, which is not a file.")
-            if mode & 0o077:
+        with open_regular_text(path) as file:
+            if os.fstat(file.fileno()).st_mode & 0o077:
                 raise SpecError(f"Others can read {path}, which LUMOS_API_KEYS names: run chmod 600 {path}")
-            return file.read()
+            text = file.read(MAX_LENGTH + 1)
+        if len(text) > MAX_LENGTH:
+            raise SpecError(f"{path}, which LUMOS_API_KEYS names, has more than {MAX_LENGTH:,} characters.")
+        return text
     except OSError as error:
         raise SpecError(f"Cannot read {path}, which LUMOS_API_KEYS names: {error.strerror}.") from None
     except UnicodeDecodeError:

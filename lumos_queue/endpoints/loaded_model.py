@@ -9,6 +9,7 @@ from typing import Any
 from lumos_queue.endpoints.model_folder import encodes_prompts
 from lumos_queue.errors import SpecError
 from lumos_queue.util.model_loading import MODEL_LOADING
+from lumos_queue.util.regular_file import check_entries
 
 #: Of a prompt and of a reply, where positions are relative: such a model (T5) has no bound of its own.
 MAX_RELATIVE = 4096
@@ -58,6 +59,7 @@ def load_model(folder: Path) -> LoadedModel:
 
     logging.disable_progress_bar()
     torch.set_num_threads(1)  # several threads are slower on small matrices, and workers share the machine
+    check_entries(folder)
     encodes = encodes_prompts(folder)
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 from lumos_queue.errors import SpecError
 from lumos_queue.util.extras import install_command
+from lumos_queue.util.regular_file import check_entries, open_regular, read_regular
 from lumos_queue.util.untrusted_json import read_json
 
 MADE_FROM = "made-from.json"  #: in a folder whose weights were made from others: which (lumos_queue/models/folders.py)
@@ -21,6 +22,7 @@ def check_folder(folder: Path) -> None:
         raise SpecError(f"No folder '{folder}': local: names a Hugging Face model folder on the machine that runs it.")
     if not (folder / "config.json").is_file():
         raise SpecError(f"'{folder}' is not a model folder: it has no config.json.")
+    check_entries(folder)
     tokenizer_file(folder)
     if not any(folder.glob("*.safetensors")):
         raise SpecError(f"'{folder}' has no *.safetensors weights; other formats can run code and are refused.")
@@ -71,7 +73,7 @@ def model_digests(folder: Path) -> dict[str, str]:
     """
     digest = digest_of_files(weights(folder))
     try:
-        made = read_json((folder / MADE_FROM).read_bytes())
+        made = read_json(read_regular(folder / MADE_FROM, folder))
         if made["weights_sha256"] != digest:
             return {"sha256": digest}
         if "adapter" not in made:
@@ -92,7 +94,7 @@ def digest_of_files(paths: Sequence[Path]) -> str:
 def _read_config(folder: Path) -> dict[str, Any]:
     path = folder / "config.json"
     try:
-        config = read_json(path.read_bytes())
+        config = read_json(read_regular(path, folder))
     except (OSError, ValueError) as error:
         raise SpecError(f"'{path}' cannot be read: {error}.") from None
     if not isinstance(config, dict):
@@ -101,5 +103,5 @@ def _read_config(folder: Path) -> dict[str, Any]:
 
 
 def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_regular(path, path.parent) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -32,7 +32,16 @@ SCHEMES: Registry[EndpointScheme] = Registry(
 
 
 def check_url(url: str) -> None:
-    """Check an address without opening it. Raises SpecError; its message never repeats credentials."""
+    """Check an address, and the file or folder that it names. Raises SpecError; its message repeats no credentials."""
+    _find_scheme(url).check_url(url)
+
+
+def check_form(url: str) -> None:
+    """Check how an address is written; nothing that it names is opened. Raises SpecError as `check_url`."""
+    _find_scheme(url).check_form(url)
+
+
+def _find_scheme(url: str) -> EndpointScheme:
     scheme, colon, _ = url.partition(":")
     if not (colon and SCHEME.fullmatch(scheme)):
         raise SpecError(
@@ -43,7 +52,7 @@ def check_url(url: str) -> None:
             raise SpecError(f"'{url[:80]}' has no scheme: write function:{url[:80]} for a Python function.")
         hint = " A vLLM or SGLang server is openai:// or chat://, text-generation-inference is tgi://."
         raise SpecError(f"{unknown('endpoint scheme', scheme, (*SCHEMES.names, 'run'))}{hint}")
-    SCHEMES.load(scheme).check_url(url)
+    return SCHEMES.load(scheme)
 
 
 def takes_images(url: str) -> bool:

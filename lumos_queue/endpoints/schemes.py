@@ -33,11 +33,19 @@ class EndpointScheme:
     #: Whether it can hold replies to a constraint. Of servers of the OpenAI protocol vLLM can, the others are only
     #: judged afterwards: an address does not say which.
     constraints: bool = False
+    form: Function | None = None  #: as `check`, but looks at the address alone and opens nothing; None: `check` does so
 
     def check_url(self, url: str) -> None:
         """Raises SpecError for an address that is wrong."""
         if self.check is not None:
             _function(self.check)(url)
+
+    def check_form(self, url: str) -> None:
+        """Raises SpecError for an address that is written wrong; what it names is not opened."""
+        if self.form is None:
+            self.check_url(url)
+        else:
+            _function(self.form)(url)
 
     def open_url(self, url: str, settings: EndpointSettings) -> Endpoint:
         """The endpoint at a checked address."""
@@ -69,10 +77,15 @@ LOCAL = EndpointScheme(
     partial(_check_path, "lumos_queue.models.local:check_local"),
     candidates=True,
     constraints=True,
+    form=local_path,
 )
 SCRIPTED = EndpointScheme(
-    "lumos_queue.endpoints.scripted:open_scripted", partial(_check_path, "lumos_queue.endpoints.scripted:read_rules")
+    "lumos_queue.endpoints.scripted:open_scripted",
+    partial(_check_path, "lumos_queue.endpoints.scripted:read_rules"),
+    form=local_path,
 )
 FUNCTION = EndpointScheme(
-    "lumos_queue.endpoints.functions:FunctionEndpoint", "lumos_queue.endpoints.functions:check_function"
+    "lumos_queue.endpoints.functions:FunctionEndpoint",
+    "lumos_queue.endpoints.functions:check_function",
+    form="lumos_queue.endpoints.functions:check_name",
 )

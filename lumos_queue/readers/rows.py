@@ -17,6 +17,7 @@ from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import Task
 from lumos_queue.scoring.numbers import show_number
 from lumos_queue.scoring.numeric import read_number
+from lumos_queue.util.regular_file import open_regular, open_regular_text
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
 
@@ -34,7 +35,7 @@ def open_data(path: Path | None, what: str) -> BinaryIO:
     if path is None:
         raise SpecError(f"This benchmark reads {what}: give its path with --data.")
     try:
-        return path.open("rb")
+        return open_regular(path)
     except OSError as error:
         raise SpecError(f"Cannot read '{path}': {error.strerror or error}. Expected {what}.") from error
 
@@ -127,7 +128,7 @@ def table(path: Path | None, what: str, columns: Sequence[str]) -> Iterator[Row 
     open_data(path, what).close()
     assert path is not None
     csv.field_size_limit(MAX_FIELD_BYTES)
-    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+    with open_regular_text(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
         reader = csv.reader(file)
         try:
             header = next(reader, [])

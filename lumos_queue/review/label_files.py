@@ -18,6 +18,7 @@ from db.audits import Sampled
 from db.labels import MAX_NAME, VALUES, NewLabel
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.review import argilla, label_studio
+from lumos_queue.util.regular_file import read_regular
 from lumos_queue.util.untrusted_json import read_json
 
 FIELDS = ("place", "episode", "label", "note", "as")
@@ -30,9 +31,7 @@ def read_labels(path: Path, audit: str, samples: Sequence[Sampled], labeller: st
     Raises SpecError if the file cannot be read, BadRow naming the first invalid row and field.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise SpecError(f"'{path}' has more than {MAX_BYTES:,} bytes: it is not a file of labels.")
-        data = path.read_bytes()
+        data = read_regular(path, limit=MAX_BYTES)
     except OSError as error:
         raise SpecError(f"Cannot read '{path}': {error.strerror}.") from None
     return parse_labels(data, str(path), audit, samples, labeller)

@@ -10,6 +10,7 @@ from lumos_queue.downloads.cache import path_of
 from lumos_queue.downloads.catalogue import PublicFile, list_set
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
+from lumos_queue.util.regular_file import accept_pipe
 
 
 class MissingData(SpecError):
@@ -30,6 +31,7 @@ def find_data(
     """
     files = list_set(benchmark.name)
     if data is not None:
+        accept_pipe(data)
         if files and not data.exists():
             raise SpecError(f"Cannot read '{data}': it does not exist. {_how_to_get(benchmark.name)}")
         return data

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from lumos_queue.errors import SpecError
+from lumos_queue.util.regular_file import read_regular_text
 
 MAX_INTEGER = 2**31 - 1  #: the largest number that both databases can store
 Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
@@ -112,7 +113,7 @@ class SweepPlan(_Table):
 def read_plan(path: Path) -> SweepPlan:
     """Raises SpecError, naming the first part that is wrong."""
     try:
-        return SweepPlan.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return SweepPlan.model_validate(tomllib.loads(read_regular_text(path)))
     except OSError as error:
         raise SpecError(f"'{path}' cannot be read: {error.strerror}.") from None
     except ValueError as error:

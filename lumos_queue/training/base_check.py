@@ -9,6 +9,7 @@ from typing import Any
 from lumos_queue.endpoints.model_folder import tokenizer_file
 from lumos_queue.errors import SpecError
 from lumos_queue.util.model_loading import MODEL_LOADING
+from lumos_queue.util.regular_file import check_entries, read_regular, read_regular_text
 from lumos_queue.util.untrusted_json import read_json
 
 INDEX = "model.safetensors.index.json"
@@ -22,6 +23,7 @@ def check_base(folder: Path) -> None:
     Shapes and names are compared with those of the architecture; the values are not read.
     """
     config = _read_config(folder)
+    check_entries(folder)
     tokenizer_file(folder)
     shapes = _read_shapes(folder)
     expected = _expected_shapes(folder, config)
@@ -41,7 +43,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise SpecError(f"No folder '{folder}': --from names a Hugging Face model folder, `starter` or `scratch`.")
     try:
-        config = read_json((folder / "config.json").read_bytes())
+        config = read_json(read_regular(folder / "config.json", folder))
     except (OSError, ValueError) as error:
         raise SpecError(f"'{folder}' is not a model folder: config.json cannot be read ({error}).") from None
     if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
@@ -56,7 +58,7 @@ def _read_shapes(folder: Path) -> dict[str, list[int]]:
     files = sorted(folder.glob("*.safetensors"))
     if (folder / INDEX).is_file():
         try:
-            named = set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
+            named = set(json.loads(read_regular_text(folder / INDEX, folder))["weight_map"].values())
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise SpecError(f"'{folder / INDEX}' cannot be read: {error}.") from None
         absent = sorted(named - {path.name for path in files})

@@ -14,13 +14,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import io
-import stat
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import ActionError, SpecError
+from lumos_queue.util.regular_file import open_regular
 from lumos_queue.util.sandbox import Sandbox, serve
 
 #: Of a file. One is encoded for a request on the event loop: 8 MB stop it for 0.2 s, 4 MB for 0.1 s; and a
@@ -94,10 +94,10 @@ def image_error(path: Path, problem: str) -> SpecError:
 def _read(path: Path) -> tuple[bytes, str, str]:
     """Bytes, media type and sha256. Raises SpecError if it is not a file, too large, empty, or not an image."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for its other end
-            raise image_error(path, "it is not a file")
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             data = file.read(MAX_BYTES + 1)
+    except SpecError:
+        raise image_error(path, "it is not a file") from None
     except OSError as error:
         raise image_error(path, f"it cannot be read ({error.strerror or error})") from None
     if len(data) > MAX_BYTES:

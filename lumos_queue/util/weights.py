@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lumos_queue.errors import SpecError
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.regular_file import check_entries, open_regular, read_regular
 from lumos_queue.util.untrusted_json import read_json
 
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle", "*.h5", "*.msgpack")
@@ -29,7 +30,9 @@ def find_weights(name: str) -> Path:
 
 def check_weights(folder: Path) -> list[Path]:
     """The weight files. Raises SpecError when some are missing, or there are none but pickles."""
-    return [path for part in _models_of(folder) for path in _check_model(part)]
+    paths = [path for part in _models_of(folder) for path in _check_model(part)]
+    check_entries(folder)
+    return paths
 
 
 def _models_of(folder: Path) -> list[Path]:
@@ -37,7 +40,7 @@ def _models_of(folder: Path) -> list[Path]:
     if not (folder / _PIPELINE).is_file():
         return [folder]
     try:
-        parts = dict(read_json((folder / _PIPELINE).read_bytes()))
+        parts = dict(read_json(read_regular(folder / _PIPELINE, folder)))
         named = {name: str(one[1]) for name, one in parts.items() if isinstance(one, list) and len(one) == 2}
     except (OSError, ValueError, TypeError):
         raise SpecError(f"'{folder / _PIPELINE}' cannot be read: expected the names of a pipeline's models.") from None
@@ -69,7 +72,7 @@ def digest_of_weights(folder: Path) -> str:
     parts = hashlib.sha256()
     texts = "**/*" if (folder / _PIPELINE).is_file() else "*"  # a pipeline's are in folders of their own
     for path in (*check_weights(folder), *sorted(folder.glob(f"{texts}.json")), *sorted(folder.glob(f"{texts}.txt"))):
-        with path.open("rb") as file:
+        with open_regular(path, folder) as file:
             name = path.relative_to(folder).as_posix()
             parts.update(f"{name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
     return parts.hexdigest()
@@ -77,7 +80,7 @@ def digest_of_weights(folder: Path) -> str:
 
 def _shards(folder: Path, index: Path) -> list[Path]:
     try:
-        names = sorted(set(read_json(index.read_bytes())["weight_map"].values()))
+        names = sorted(set(read_json(read_regular(index, folder))["weight_map"].values()))
         shards = [folder / Path(str(name)).name for name in names]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise SpecError(f"'{index}' cannot be read: expected a weight_map.") from None

@@ -19,6 +19,7 @@ from typing import Any
 from lumos_queue.actions.qa.dump import dump_pages
 from lumos_queue.actions.qa.pages import TextPage
 from lumos_queue.errors import SpecError
+from lumos_queue.util.regular_file import open_regular
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
 
@@ -91,7 +92,7 @@ def check_form(path: Path) -> None:
 
 def _digest_of_file(path: Path) -> str:
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise SpecError(f"Cannot read '{path}': {error.strerror or error}. Expected {FORMATS}.") from error
@@ -119,13 +120,15 @@ def _files(folder: Path) -> Iterator[TextPage | UnreadablePart]:
     for file in files:
         where = storable(file.relative_to(folder).as_posix())[0]
         try:
-            with file.open("rb") as stream:
+            with open_regular(file, folder) as stream:
                 data = stream.read(MAX_LINE + 1)
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             yield UnreadablePart(where, f"no UTF-8 at byte {error.start}")
         except OSError as error:
             yield UnreadablePart(where, error.strerror or "cannot be read")
+        except SpecError as error:
+            yield UnreadablePart(where, str(error))
         else:
             if len(data) > MAX_LINE:
                 yield UnreadablePart(where, f"longer than {MAX_LINE:,} bytes")
@@ -135,7 +138,7 @@ def _files(folder: Path) -> Iterator[TextPage | UnreadablePart]:
 
 
 def _lines(path: Path) -> Iterator[TextPage | UnreadablePart]:
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         number = 0
         while line := stream.readline(MAX_LINE + 1):
             number += 1

@@ -16,6 +16,7 @@ from lumos_queue.actions.qa.pages import TextPage
 from lumos_queue.actions.qa.wikitext import facts_of, paragraphs_of
 from lumos_queue.errors import SpecError
 from lumos_queue.readers.xml import read_elements
+from lumos_queue.util.regular_file import open_regular
 from lumos_queue.util.sanitize import storable
 
 WHAT = "a pages-articles dump of Wikipedia"
@@ -29,7 +30,7 @@ _REDIRECT = re.compile(r"\s*#redirect\b", re.IGNORECASE)
 def dump_pages(path: Path) -> Iterator[TextPage | str]:
     """The articles; last, where the file is cut off or is not such a dump, a line that says what is wrong."""
     try:
-        with path.open("rb") as packed:
+        with open_regular(path) as packed:
             file = cast(IO[bytes], _Bounded(packed)) if path.suffix == ".bz2" else packed
             for _, record in read_elements(file, path, WHAT, "page"):
                 if page := _article(record):

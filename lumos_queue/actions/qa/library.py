@@ -12,6 +12,7 @@ from pathlib import Path
 from lumos_queue.actions.qa.corpus import FORMATS, Counted, check_form, digest_of
 from lumos_queue.actions.qa.index import FORMAT, Index
 from lumos_queue.errors import InfrastructureError, SpecError
+from lumos_queue.util.regular_file import read_regular_text
 
 FOLDER = "corpora"  #: in LUMOS_HOME; it can be deleted at any time when no job runs
 _WARNING = "warning.txt"
@@ -28,7 +29,7 @@ def prepare_corpus(path: Path, home: Path) -> dict[str, str]:
     folder = _index_folder(home, digest)
     if not folder.is_dir():
         _build(path, folder, digest)
-    warning = (folder / _WARNING).read_text(encoding="utf-8")
+    warning = read_regular_text(folder / _WARNING)
     options = {"corpus": str(path), "corpus_sha256": digest}
     return {**options, "corpus_warning": warning} if warning else options
 

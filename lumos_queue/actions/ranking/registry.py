@@ -17,6 +17,7 @@ from lumos_queue.util.extras import install_command
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.plugins import is_dotted
 from lumos_queue.util.registry import Registry
+from lumos_queue.util.regular_file import check_entries
 
 RANKERS: Registry[RankerKind] = Registry(
     "ranker",
@@ -94,6 +95,7 @@ def _check(kind: str, folder: Path) -> None:
             f"not run: needs the weights of {model} (or of another {kind}) in '{folder}'. "
             f"Get them with: hf download {model} --local-dir '{folder}'"
         )
+    check_entries(folder)
     if not weights(folder):
         raise SpecError(
             f"not run: '{folder}' has no *.safetensors weights; other formats can run code and are refused. "

@@ -12,6 +12,7 @@ from lumos_queue.actions.ranking.registry import prepare_ranker
 from lumos_queue.actions.shop.stock import open_stock
 from lumos_queue.errors import SpecError
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.regular_file import open_regular
 
 FILES = {
     "catalogue": "WebShop's product file (items_shuffle*.json); without it, the generated catalogue",
@@ -68,5 +69,5 @@ def _sha256(name: str, path: Path) -> str:
 @lru_cache(maxsize=8)
 def _digest(path: Path, _changed: int, _size: int) -> str:
     """Read once in a process, as long as size and time stay the same."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -24,7 +24,8 @@ from typing import Any
 from urllib.parse import quote
 
 from lumos_queue.actions.sql.functions import CLOCKS, INTERNAL, OFFERED, add_functions
-from lumos_queue.errors import ActionError
+from lumos_queue.errors import ActionError, SpecError
+from lumos_queue.util.regular_file import open_regular
 
 MAX_FILE = 256 << 20  #: bytes of a database
 MAX_ROWS = 30_000  #: of a result
@@ -69,11 +70,13 @@ def open_copy(path: Path) -> sqlite3.Connection:
     try:
         if path.stat().st_size > MAX_FILE:
             raise ActionError("no_database", f"the database has more than {MAX_FILE >> 20} MiB")
-        with path.open("rb") as file:
+        with open_regular(path, path.parent.parent) as file:  # FOLDER/NAME/NAME.sqlite
             if file.read(len(_HEADER)) != _HEADER:
                 raise ActionError("no_database", f"'{path.name}' is no SQLite database")
     except OSError as error:
         raise ActionError("no_database", f"cannot read '{path.name}': {error.strerror}") from None
+    except SpecError as error:
+        raise ActionError("no_database", str(error)) from None
     copy = sqlite3.connect(":memory:", isolation_level=None, uri=True, cached_statements=0)
     try:
         copy.execute("PRAGMA trusted_schema=OFF")

@@ -16,6 +16,7 @@ from lumos_queue.endpoints.accounts import EXAMPLE
 from lumos_queue.errors import ActionError, SpecError
 from lumos_queue.util.addresses import DATABASE_PORTS, Origin
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.regular_file import open_regular
 
 OPTIONS = {
     "databases": "a folder with NAME/NAME.sqlite for each database, as in Spider",
@@ -120,7 +121,7 @@ def folder_digest(folder: Path) -> str:
         files = tuple((name, path, *_signature(path)) for name, path in database_files(folder).items())
         if not files:
             raise SpecError(f"'{folder}' holds no database. Expected {OPTIONS['databases']}.")
-        return _digest(files)
+        return _digest(folder, files)
     except OSError as error:
         raise SpecError(f"Cannot read the databases in '{folder}': {error.strerror}.") from error
 
@@ -131,10 +132,10 @@ def _signature(path: Path) -> tuple[int, int, int]:
 
 
 @lru_cache(maxsize=8)
-def _digest(files: tuple[tuple[Any, ...], ...]) -> str:
+def _digest(folder: Path, files: tuple[tuple[Any, ...], ...]) -> str:
     """Read once in a process, as long as sizes and times stay the same."""
     whole = hashlib.sha256()
     for name, path, *_ in files:
-        with path.open("rb") as file:
+        with open_regular(path, folder) as file:
             whole.update(f"{name}\0{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
     return whole.hexdigest()

@@ -14,6 +14,7 @@ from lumos_queue.actions.tools.answers import SHOWN
 from lumos_queue.actions.tools.records import FORMAT, Records, read_records
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.regular_file import open_regular
 
 DOMAIN = "tools"
 OPTIONS = {
@@ -96,5 +97,5 @@ def _sha256(path: Path) -> str:
 
 @lru_cache(maxsize=8)
 def _digest(path: Path, _changed: int, _size: int) -> str:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

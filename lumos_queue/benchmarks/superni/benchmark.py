@@ -23,6 +23,7 @@ from lumos_queue.readers.fields import Node
 from lumos_queue.readers.instructions import direct_question, optional_text
 from lumos_queue.readers.rows import json_document
 from lumos_queue.records import Score, Task
+from lumos_queue.util.regular_file import read_regular_text
 
 FORMAT = "a task of Super-NaturalInstructions, a JSON object with 'Definition' and 'Instances'"
 INSTANCES = 100
@@ -103,7 +104,7 @@ def _files(path: Path | None, split: str) -> tuple[list[Path], bool]:
     if not (listed := names.is_file()):
         found = sorted(tasks.glob("task*.json"))
     else:
-        found = [tasks / f"{name}.json" for name in names.read_text(encoding="utf-8").split()]
+        found = [tasks / f"{name}.json" for name in read_regular_text(names).split()]
         if missing := [one for one in found if not one.is_file()]:
             raise SpecError(f"'{names}' lists {len(missing):,} tasks that have no file; the first: '{missing[0]}'.")
     if not found:

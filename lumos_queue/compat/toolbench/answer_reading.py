@@ -15,6 +15,7 @@ from lumos_queue.compat.toolbench.tree_writing import ANSWERED, GAVE_UP, NodeSty
 from lumos_queue.compat.toolbench.trees import RecordedDecision, read_chain, read_decisions
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.fields import Node
+from lumos_queue.util.regular_file import open_regular
 from lumos_queue.util.sanitize import storable_json
 from lumos_queue.util.untrusted_json import MAX_DEPTH, read_json
 
@@ -27,7 +28,7 @@ MAX_PATH = (MAX_DEPTH - 4) // 2  #: nodes of a path: each is an object in a list
 def read_answer_file(path: Path) -> AnswerFile:
     """Raises SpecError for a file that is something else, as a whole: nothing of it is taken."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise SpecError(f"Cannot read '{path}': {error.strerror or error}. Expected {FORMAT}.") from error

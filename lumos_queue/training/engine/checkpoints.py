@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import SpecError
+from lumos_queue.util.regular_file import open_regular, read_regular_text
 from lumos_queue.util.untrusted_json import read_json
 
 SEAL = "seal.json"  #: written last: the digests of all other files, and what the checkpoint is
@@ -38,7 +39,7 @@ def seal_checkpoint(written: Path, target: Path, facts: dict[str, Any]) -> None:
 def read_seal(checkpoint: Path) -> dict[str, Any]:
     """What the checkpoint is. Raises SpecError unless it is complete and every file has its digest."""
     try:
-        seal = read_json((checkpoint / SEAL).read_text(encoding="utf-8"))
+        seal = read_json(read_regular_text(checkpoint / SEAL, checkpoint))
         files = seal["files"]
     except (OSError, ValueError, KeyError, TypeError):
         raise SpecError(f"'{checkpoint}' is not a checkpoint of a fit: it has no {SEAL}.") from None
@@ -72,7 +73,7 @@ def remove_old(folder: Path) -> None:
 
 
 def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_regular(path, path.parent) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -18,6 +18,7 @@ from lumos_queue.training.engine.checkpoints import checkpoint_of, read_seal
 from lumos_queue.training.engine.model import auto_class, is_encoder_decoder, load_tokenizer
 from lumos_queue.training.engine.spec import FitSpec
 from lumos_queue.training.recipes.base import TrainedModel
+from lumos_queue.util.regular_file import read_regular_text
 
 MADE_FROM = "made-from.json"
 ADAPTER_CONFIG, ADAPTER = "adapter_config.json", "adapter_model.safetensors"
@@ -79,7 +80,7 @@ def _write_adapter(spec: FitSpec, checkpoint: Path, folder: Path) -> None:
     tensors = {name: value.to(torch.bfloat16) for name, value in load_file(checkpoint / ADAPTER).items()}
     save_file(tensors, folder / ADAPTER, metadata={"format": "pt"})  # half the size, the range of float32
     (folder / ADAPTER).chmod(0o644)
-    config = json.loads((checkpoint / ADAPTER_CONFIG).read_text())
+    config = json.loads(read_regular_text(checkpoint / ADAPTER_CONFIG, checkpoint))
     config["base_model_name_or_path"] = None  # made-from.json names it; the folders of this machine are not shared
     config["target_modules"] = sorted(config["target_modules"])
     (folder / ADAPTER_CONFIG).write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")

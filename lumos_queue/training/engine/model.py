@@ -21,6 +21,7 @@ from transformers.utils import logging
 from lumos_queue.endpoints.model_folder import encodes_prompts
 from lumos_queue.errors import SpecError
 from lumos_queue.training.engine.spec import BF16, FitSpec, LoraShape, ModelShape
+from lumos_queue.util.regular_file import check_entries
 
 #: The projections of a layer in Llama and its relatives.
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -42,6 +43,7 @@ def is_encoder_decoder(model: PreTrainedModel | PeftModel) -> bool:
 
 def load_tokenizer(folder: str) -> PreTrainedTokenizerBase:
     """The tokenizer in a folder; nothing is downloaded. Raises SpecError when there is none."""
+    check_entries(Path(folder))
     try:
         return AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError) as error:
@@ -93,6 +95,7 @@ def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -
     Weights are float32, but for frozen ones under bfloat16 products. A new token's row begins as the mean of the rows
     that its text had before. Raises SpecError for a folder that holds no such language model in safetensors.
     """
+    check_entries(folder)
     frozen = spec.lora is not None and spec.precision == BF16
     try:
         load = auto_class(folder).from_pretrained

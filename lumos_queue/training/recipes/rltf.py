@@ -22,6 +22,7 @@ from lumos_queue.training.engine.checkpoints import read_seal
 from lumos_queue.training.engine.spec import LoraShape
 from lumos_queue.training.recipes.base import Window
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.regular_file import read_regular_text
 
 REQUEST = "rltf.json"  #: in the output folder: whose checkpoints these are
 STEPS = "steps"  #: in the output folder: its checkpoints, each a model folder that `local:` serves
@@ -132,7 +133,7 @@ class Rltf:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
         try:
-            mine = json.loads((folder / REQUEST).read_text(encoding="utf-8"))["digest"] == self.digest
+            mine = json.loads(read_regular_text(folder / REQUEST, folder))["digest"] == self.digest
         except (OSError, ValueError, KeyError, TypeError):
             mine = False
         if not mine:

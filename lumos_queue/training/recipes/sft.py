@@ -24,6 +24,7 @@ from lumos_queue.training.engine.spec import BF16, FP32, FitSpec
 from lumos_queue.training.presets import CONTINUED_RATE, LORA, PAPER, PRESETS, SCRATCH, SMALL, WINDOWS
 from lumos_queue.training.recipes.base import Window
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.regular_file import open_regular, read_regular_text
 
 REQUEST = "sft.json"  #: in the output folder: whose checkpoints these are
 STARTER = "starter"
@@ -74,7 +75,7 @@ class Sft:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
         try:
-            mine = json.loads((folder / REQUEST).read_text(encoding="utf-8")) == self.as_json()
+            mine = json.loads(read_regular_text(folder / REQUEST, folder)) == self.as_json()
         except (OSError, ValueError):
             mine = False
         if not mine:
@@ -175,11 +176,11 @@ def content_of(builds: Iterable[Path], start: str, formulation: str, module: str
     parts = [model["sha256"], model["tokenizer_sha256"]]
     for build in builds:
         for path in files_of(build, formulation, module):
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 parts += [path.name, hashlib.file_digest(file, "sha256").hexdigest()]
     return digest("sft", *parts)
 
 
 def _count_rows(path: Path) -> int:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return sum(1 for line in file if line.strip())

@@ -26,6 +26,7 @@ from lumos_queue.records import FeedbackStep
 from lumos_queue.training.engine.checkpoints import checkpoint_of, seal_checkpoint
 from lumos_queue.training.engine.model import add_adapters, load_tokenizer
 from lumos_queue.training.recipes.rltf import Rltf, RltfSpec
+from lumos_queue.util.regular_file import check_entries, read_regular
 from lumos_queue.util.untrusted_json import read_json
 
 ADAPTER, TRAINING, STATE = "adapter.safetensors", "training.pt", "state.json"
@@ -48,6 +49,7 @@ class FitState:
 
 def import_architecture(folder: Path) -> None:
     """Import the module of the model in a folder, which takes longer than a step of a small one; nothing is loaded."""
+    check_entries(folder)
     config = AutoConfig.from_pretrained(folder, local_files_only=True)
     kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
     kind._model_mapping[type(config)]
@@ -58,6 +60,7 @@ def load_policy(folder: Path) -> PreTrainedModel:
 
     Raises SpecError for a folder that is not a language model.
     """
+    check_entries(folder)
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True)
         kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
@@ -131,7 +134,7 @@ def load_fit(recipe: Rltf, step: int) -> Fit:
     training = torch.load(checkpoint / TRAINING, weights_only=True)
     fit.optimizer.load_state_dict(training["optimizer"])
     fit.random.set_state(training["random"])
-    fit.state = FitState.from_json(read_json((checkpoint / STATE).read_bytes()))
+    fit.state = FitState.from_json(read_json(read_regular(checkpoint / STATE, checkpoint)))
     return fit
 
 

@@ -23,6 +23,7 @@ from lumos_queue.builds.augment import replace_names, replace_numbers
 from lumos_queue.builds.heldout import HeldOutTexts, asdiv_texts, svamp_texts
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import Annotation, Task
+from lumos_queue.util.regular_file import open_regular_text
 
 DEV_PART = 12  #: one MAWPS row in so many is kept for choosing between fits, never trained on
 
@@ -86,7 +87,7 @@ class StarterData:
         path = self.data / "mawps" / "cv_mawps" / "fold0" / "train.csv"
         if not path.is_file():
             raise SpecError(f"No file '{path}'. Expected MAWPS as the SVAMP repository publishes it.")
-        with path.open(encoding="utf-8", newline="") as lines:
+        with open_regular_text(path, newline="") as lines:
             yield from csv.DictReader(lines)
 
     def _row(self, number: int, record: dict[str, str]) -> Iterator[tuple[Task, Annotation]]:

@@ -16,6 +16,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.util.regular_file import read_regular_text
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.access.people import Person, Role
 
@@ -74,7 +75,7 @@ def read_people(path: Path) -> dict[str, _Line]:
     if stat.S_IMODE(os.stat(path).st_mode) & 0o077:
         raise SpecError(f"Others can read the password file '{path}': run chmod 600 on it.")
     found: dict[str, _Line] = {}
-    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, text in enumerate(read_regular_text(path).splitlines(), start=1):
         if not text.strip() or text.startswith("#"):
             continue
         words = text.split(" ")

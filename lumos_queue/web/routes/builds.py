@@ -13,6 +13,7 @@ from lumos_queue.builds import summary
 from lumos_queue.builds.difference import compare_builds
 from lumos_queue.builds.folder import CARD, all_builds, changed_files, find_named_build, read_manifest
 from lumos_queue.errors import SpecError
+from lumos_queue.util.regular_file import open_regular_text
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.rendering import render, render_part
 from lumos_queue.web.visits import NotFound, Reading, Visit
@@ -114,7 +115,7 @@ def find_build(visit: Visit, name: str) -> Path:
 
 def _read_card(folder: Path) -> tuple[str, int]:
     try:
-        with (folder / CARD).open(encoding="utf-8", errors="replace") as file:
+        with open_regular_text(folder / CARD, folder, errors="replace") as file:
             return cut_card(file.read(10 * MAX_CARD))
-    except OSError:
+    except (OSError, SpecError):
         return "", 0

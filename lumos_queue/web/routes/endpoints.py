@@ -12,7 +12,7 @@ from db.connection import clock
 from db.sessions import live_sessions
 from db.shares import list_caps, set_cap
 from db.web_actions import add_action
-from lumos_queue.endpoints.registry import check_url
+from lumos_queue.endpoints.registry import check_form
 from lumos_queue.errors import SpecError
 from lumos_queue.live.loads import read_loads, read_open_work
 from lumos_queue.submission.ranges import MAX_INTEGER
@@ -47,7 +47,7 @@ def change_cap(
     with visit.site.reading() as connection:
         known = {one[0] for one in list_caps(connection)}
     if requests or url not in known:  # a cap that is there may go, whatever its address is
-        check_url(url)
+        check_form(url)  # a password is no account on this machine: no file is opened
     set_cap(visit.site.database, url, requests or None)
     add_action(visit.site.database, visit.person.name, "cap", url, f"{requests:,} requests" if requests else "removed")
     visit.session.tell(f"{url} has a cap of {requests:,} requests now." if requests else f"{url} has no cap now.")

@@ -10,6 +10,7 @@ from typing import Any
 
 from lumos_queue.errors import SpecError
 from lumos_queue.experts.catalogue import EXPERTS
+from lumos_queue.util.regular_file import read_regular
 from lumos_queue.util.untrusted_json import read_json
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
@@ -65,7 +66,7 @@ def folder_of(folder: Path, expert: str) -> Path:
 def read_config(path: Path, expert: str) -> ExpertConfig:
     """Raises SpecError for a file that cannot be read, of another format, or of another expert."""
     try:
-        found = read_json(path.read_bytes())
+        found = read_json(read_regular(path, path.parent))
         if found["format"] != FORMAT:
             raise SpecError(
                 f"'{path}' has format {str(found['format'])[:20]}: this version reads {FORMAT}. Train anew."

@@ -15,6 +15,7 @@ from lumos_queue.experts.backends.own.config import CONFIG, MODELS, WEIGHTS, Exp
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.util.extras import install_command
 from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.regular_file import open_regular
 from lumos_queue.util.weights import check_weights
 
 _HERE = Path(__file__).resolve().parent
@@ -53,7 +54,7 @@ def find_trained(expert: str, url: str) -> BackendFacts | None:
 
 def _digest_of_network(folder: Path, config: ExpertConfig) -> str:
     """Of what decides the answers; how it was trained does not."""
-    with (folder / WEIGHTS).open("rb") as file:
+    with open_regular(folder / WEIGHTS, folder) as file:
         weights = hashlib.file_digest(file, "sha256").hexdigest()
     return digest(weights, json.dumps([config.shape, config.vocabulary], sort_keys=True))
 

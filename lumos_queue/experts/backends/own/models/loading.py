@@ -12,13 +12,14 @@ from torch import nn
 
 from lumos_queue.errors import SpecError
 from lumos_queue.experts.backends.own.config import CONFIG, WEIGHTS
+from lumos_queue.util.regular_file import read_regular
 
 Network = TypeVar("Network", bound=nn.Module)
 
 
 def load_network(kind: type[Network], folder: str) -> tuple[Network, dict[str, Any]]:
     """The network in evaluation mode, and its vocabulary. Raises SpecError for weights of another shape."""
-    config = json.loads((Path(folder) / CONFIG).read_bytes())
+    config = json.loads(read_regular(Path(folder) / CONFIG, Path(folder)))
     try:
         network = kind(**config["shape"])
         network.load_state_dict(load_file(Path(folder) / WEIGHTS))

@@ -1,0 +1,190 @@
+"""The one way to open a file that a person, a job, a page or a row of data names: a regular file, or an error.
+
+A pipe would make the reader wait for a writer that may never come, a device such as /dev/zero never ends, and a link
+may lead to a file that was not meant. The opened file is examined, not its path, so that nobody can exchange the file
+between the check and the reading.
+
+What is read whole has at most MAX_BYTES. Data sets are read row by row and weights are mapped, so that neither has a
+limit here. Other libraries open files by their paths: `check_entries` examines a folder before they do.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import re
+import stat
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from lumos_queue.errors import SpecError
+
+MAX_BYTES = 64 * 2**20  #: of a file that is read whole
+#: Endings of the files of a model folder that other libraries read whole; weights are mapped.
+_READ_WHOLE = (".json", ".jinja", ".model", ".txt")
+_BUFFER = 2**16  #: bytes that are read at once
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFDIR: "a folder",
+}
+_DESCRIPTOR = re.compile(r"/dev/stdin|/(?:dev|proc/self)/fd/[0-9]+")
+_accepted: set[tuple[int, int]] = set()  #: device and inode of each pipe that a person named for this process
+
+
+def open_regular(path: str | Path, folder: Path | None = None) -> io.BufferedReader:
+    """Open a regular file to read its bytes; `folder`: the file must be in it, also where its path has links.
+
+    The folder of a model in the cache of Hugging Face has links to files beside it, which are allowed. Raises
+    SpecError for what is not a regular file and for a file outside the folder, and OSError, as `open` does, for a file
+    that does not exist or cannot be read.
+    """
+    if "\0" in str(path):
+        raise SpecError(f"'{str(path)[:80]!r}' is not a path: it has a character of the number 0.")
+    return io.BufferedReader(_RegularFile(path, opener=partial(_open, folder)), _BUFFER)
+
+
+def open_regular_text(
+    path: str | Path,
+    folder: Path | None = None,
+    *,
+    encoding: str = "utf-8",
+    errors: str | None = None,
+    newline: str | None = None,
+) -> io.TextIOWrapper:
+    """Open a regular file to read its text; the options are those of `open`. Raises as `open_regular`."""
+    return io.TextIOWrapper(open_regular(path, folder), encoding, errors, newline)
+
+
+def read_regular(path: str | Path, folder: Path | None = None, limit: int = MAX_BYTES) -> bytes:
+    """Return all bytes of a regular file that has at most `limit` of them.
+
+    Raises SpecError for a larger file, and for one that grows beyond the limit while it is read, and as `open_regular`.
+    """
+    with open_regular(path, folder) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > limit:
+            raise _too_large(path, size, limit)
+        data = file.read(size + 1)
+        if len(data) > size:  # it grows, or its size is not stated
+            data += file.read(limit + 1 - len(data))
+    if len(data) > limit:
+        raise _too_large(path, len(data), limit)
+    return data
+
+
+def read_regular_text(
+    path: str | Path, folder: Path | None = None, *, encoding: str = "utf-8", errors: str = "strict"
+) -> str:
+    """Return the text of a regular file. Raises UnicodeDecodeError for other bytes, and as `read_regular`."""
+    text = read_regular(path, folder).decode(encoding, errors)
+    return text.replace("\r\n", "\n").replace("\r", "\n")  # as files that are opened as text
+
+
+def check_entries(folder: Path) -> None:
+    """Examine a model folder before a library opens its files by their paths.
+
+    Every file in it and in its own folders must be a regular file inside it; what libraries read whole, such as
+    config.json, has at most MAX_BYTES. Hidden entries are not examined, since no library opens them. Raises SpecError.
+    """
+    root = _root_of(folder)
+    for path in _entries(folder):
+        try:
+            state = path.stat()
+        except OSError:  # a link to nothing, which a library cannot open
+            continue
+        if not os.path.realpath(path).startswith(root):
+            raise _outside(path, folder)
+        if not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):
+            raise _not_regular(path, state.st_mode)
+        if path.suffix in _READ_WHOLE and state.st_size > MAX_BYTES:
+            raise _too_large(path, state.st_size, MAX_BYTES)
+
+
+def accept_pipe(path: str | Path | None) -> None:
+    """Let this process read a pipe that it inherited: `/dev/stdin`, or what a shell makes of `<(COMMAND)`.
+
+    Only for what the person who started the process named. A pipe with a name of its own is never accepted, and a
+    path that leads to another pipe later is not either.
+    """
+    if path is None or not _DESCRIPTOR.fullmatch(str(path)):
+        return
+    try:
+        state = os.stat(path)
+    except OSError:  # whoever opens it reports this
+        return
+    if stat.S_ISFIFO(state.st_mode):
+        _accepted.add((state.st_dev, state.st_ino))
+
+
+class _RegularFile(io.FileIO):
+    """The opened file. Raises BlockingIOError where the system has no data yet, which `FileIO` reports as None."""
+
+    def readinto(self, buffer: object, /) -> int:
+        size = super().readinto(buffer)  # pyright: ignore[reportArgumentType]
+        if size is None:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), self.name)
+        return size
+
+
+def _open(folder: Path | None, path: str, _flags: int) -> int:
+    """Examine what a path leads to, and open the very same file; return its descriptor.
+
+    O_PATH opens nothing that waits or begins to work, and the second `open` does not look at the path again.
+    """
+    examined = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        itself = f"/proc/self/fd/{examined}"
+        state = os.fstat(examined)
+        is_pipe = stat.S_ISFIFO(state.st_mode) and (state.st_dev, state.st_ino) in _accepted
+        if not (is_pipe or stat.S_ISREG(state.st_mode)):
+            raise _not_regular(path, state.st_mode)
+        if folder is not None and not os.readlink(itself).startswith(_root_of(folder)):
+            raise _outside(path, folder)
+        waits = 0 if is_pipe else os.O_NONBLOCK
+        return os.open(itself, os.O_RDONLY | os.O_CLOEXEC | waits)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None
+    finally:
+        os.close(examined)
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    """The visible entries of a folder and of the folders in it."""
+    for path in sorted(folder.glob("*")):
+        if not path.name.startswith("."):
+            yield path
+            if path.is_dir():
+                yield from (inner for inner in sorted(path.glob("*")) if not inner.name.startswith("."))
+
+
+def _root_of(folder: Path) -> str:
+    """The real path that files of a folder begin with, with a slash at its end.
+
+    In the cache of Hugging Face `models--ORG--NAME/snapshots/REVISION` has links to `models--ORG--NAME/blobs`.
+    """
+    real = Path(os.path.realpath(folder))
+    for above in (real, *real.parents):
+        if above.parent.name == "snapshots" and above.parent.parent.name.startswith("models--"):
+            real = above.parent.parent
+            break
+    return f"{str(real).rstrip('/')}/"
+
+
+def _not_regular(path: str | Path, mode: int) -> SpecError:
+    kind = _KINDS.get(stat.S_IFMT(mode), "not a file")
+    return SpecError(f"'{path}' is {kind}: expected a regular file. Name a file that holds the content.")
+
+
+def _outside(path: str | Path, folder: Path) -> SpecError:
+    return SpecError(f"'{path}' is a link that leads out of '{folder}': expected a file in it. Put the file there.")
+
+
+def _too_large(path: str | Path, size: int, limit: int) -> SpecError:
+    return SpecError(
+        f"'{path}' has {size / 2**20:,.1f} MiB: at most {limit / 2**20:,.0f} MiB are read. Name a smaller file."
+    )
