@@ -15,7 +15,7 @@ from lumos_queue.builds.scratch import locked_folder, sweep
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from lumos_queue.util.paths import require_folders
-from lumos_queue.util.regular_file import open_regular, read_regular_text
+from lumos_queue.util.regular_file import UnusableFile, open_regular, read_regular_text
 from lumos_queue.util.untrusted_json import read_json
 
 MANIFEST, LINEAGE, CARD = "manifest.json", "lineage.jsonl", "README.md"
@@ -81,8 +81,8 @@ def changed_files(folder: Path, manifest: dict[str, Any]) -> list[str]:
         except OSError as error:
             found.append(f"file {one['file']} cannot be read: {error.strerror}")
             continue
-        except SpecError as error:
-            found.append(f"file {one['file']} cannot be read: {error}")
+        except UnusableFile as error:
+            found.append(f"file {one['file']} cannot be read: it {error.problem}")
             continue
         if not same:
             found.append(f"file {one['file']} differs from its manifest")

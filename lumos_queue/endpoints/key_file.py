@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from lumos_queue.errors import SpecError
 from lumos_queue.util.addresses import Origin, origin_forms
-from lumos_queue.util.regular_file import open_regular_text
+from lumos_queue.util.regular_file import UnusableFile, open_regular_text
 
 MAX_LENGTH = 1_000_000  #: characters of the file
 
@@ -66,6 +66,8 @@ def _read(path: Path) -> str:
         if len(text) > MAX_LENGTH:
             raise SpecError(f"{path}, which LUMOS_API_KEYS names, has more than {MAX_LENGTH:,} characters.")
         return text
+    except UnusableFile as error:
+        raise SpecError(f"{path}, which LUMOS_API_KEYS names, {error.problem}: expected a regular file.") from None
     except OSError as error:
         raise SpecError(f"Cannot read {path}, which LUMOS_API_KEYS names: {error.strerror}.") from None
     except UnicodeDecodeError:

@@ -17,7 +17,7 @@ from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import Task
 from lumos_queue.scoring.numbers import show_number
 from lumos_queue.scoring.numeric import read_number
-from lumos_queue.util.regular_file import open_regular, open_regular_text
+from lumos_queue.util.regular_file import UnusableFile, open_regular, open_regular_text
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
 
@@ -38,6 +38,8 @@ def open_data(path: Path | None, what: str) -> BinaryIO:
         return open_regular(path)
     except OSError as error:
         raise SpecError(f"Cannot read '{path}': {error.strerror or error}. Expected {what}.") from error
+    except UnusableFile as error:
+        raise SpecError(f"Cannot read '{path}': it {error.problem}. Expected {what}.") from error
 
 
 def first_character(path: Path | None, what: str) -> str:

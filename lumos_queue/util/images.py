@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import ActionError, SpecError
-from lumos_queue.util.regular_file import open_regular
+from lumos_queue.util.regular_file import UnusableFile, open_regular
 from lumos_queue.util.sandbox import Sandbox, serve
 
 #: Of a file. One is encoded for a request on the event loop: 8 MB stop it for 0.2 s, 4 MB for 0.1 s; and a
@@ -96,8 +96,8 @@ def _read(path: Path) -> tuple[bytes, str, str]:
     try:
         with open_regular(path) as file:
             data = file.read(MAX_BYTES + 1)
-    except SpecError:
-        raise image_error(path, "it is not a file") from None
+    except UnusableFile as error:
+        raise image_error(path, f"it {error.problem}") from None
     except OSError as error:
         raise image_error(path, f"it cannot be read ({error.strerror or error})") from None
     if len(data) > MAX_BYTES:

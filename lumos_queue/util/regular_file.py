@@ -36,15 +36,23 @@ _DESCRIPTOR = re.compile(r"/dev/stdin|/(?:dev|proc/self)/fd/[0-9]+")
 _accepted: set[tuple[int, int]] = set()  #: device and inode of each pipe that a person named for this process
 
 
+class UnusableFile(SpecError):
+    """Raised for a path that is refused; `problem` is what follows its name, as in `is a pipe`."""
+
+    def __init__(self, path: str | Path, problem: str, remedy: str):
+        self.problem = problem
+        super().__init__(f"'{path}' {problem}: {remedy}.")
+
+
 def open_regular(path: str | Path, folder: Path | None = None) -> io.BufferedReader:
     """Open a regular file to read its bytes; `folder`: the file must be in it, also where its path has links.
 
     The folder of a model in the cache of Hugging Face has links to files beside it, which are allowed. Raises
-    SpecError for what is not a regular file and for a file outside the folder, and OSError, as `open` does, for a file
-    that does not exist or cannot be read.
+    UnusableFile for what is not a regular file and for a file outside the folder, and OSError, as `open` does, for a
+    file that does not exist or cannot be read.
     """
     if "\0" in str(path):
-        raise SpecError(f"'{str(path)[:80]!r}' is not a path: it has a character of the number 0.")
+        raise UnusableFile(str(path).replace("\0", "?"), "has a character of the number 0", "expected a path")
     return io.BufferedReader(_RegularFile(path, opener=partial(_open, folder)), _BUFFER)
 
 
@@ -63,7 +71,7 @@ def open_regular_text(
 def read_regular(path: str | Path, folder: Path | None = None, limit: int = MAX_BYTES) -> bytes:
     """Return all bytes of a regular file that has at most `limit` of them.
 
-    Raises SpecError for a larger file, and for one that grows beyond the limit while it is read, and as `open_regular`.
+    Raises UnusableFile for a larger file, for one that grows beyond the limit while it is read, and as `open_regular`.
     """
     with open_regular(path, folder) as file:
         size = os.fstat(file.fileno()).st_size
@@ -89,7 +97,7 @@ def check_entries(folder: Path) -> None:
     """Examine a model folder before a library opens its files by their paths.
 
     Every file in it and in its own folders must be a regular file inside it; what libraries read whole, such as
-    config.json, has at most MAX_BYTES. Hidden entries are not examined, since no library opens them. Raises SpecError.
+    config.json, has at most MAX_BYTES. Hidden entries are not examined: no library opens them. Raises UnusableFile.
     """
     root = _root_of(folder)
     for path in _entries(folder):
@@ -175,16 +183,15 @@ def _root_of(folder: Path) -> str:
     return f"{str(real).rstrip('/')}/"
 
 
-def _not_regular(path: str | Path, mode: int) -> SpecError:
+def _not_regular(path: str | Path, mode: int) -> UnusableFile:
     kind = _KINDS.get(stat.S_IFMT(mode), "not a file")
-    return SpecError(f"'{path}' is {kind}: expected a regular file. Name a file that holds the content.")
+    return UnusableFile(path, f"is {kind}", "expected a regular file. Name a file that holds the content")
 
 
-def _outside(path: str | Path, folder: Path) -> SpecError:
-    return SpecError(f"'{path}' is a link that leads out of '{folder}': expected a file in it. Put the file there.")
+def _outside(path: str | Path, folder: Path) -> UnusableFile:
+    return UnusableFile(path, f"leads out of '{folder}'", "expected a file in that folder. Put the file there")
 
 
-def _too_large(path: str | Path, size: int, limit: int) -> SpecError:
-    return SpecError(
-        f"'{path}' has {size / 2**20:,.1f} MiB: at most {limit / 2**20:,.0f} MiB are read. Name a smaller file."
-    )
+def _too_large(path: str | Path, size: int, limit: int) -> UnusableFile:
+    remedy = f"at most {limit / 2**20:,.0f} MiB are read. Name a smaller file"
+    return UnusableFile(path, f"has {size / 2**20:,.1f} MiB", remedy)

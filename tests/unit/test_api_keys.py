@@ -99,9 +99,9 @@ def test_what_is_not_a_file_of_text_is_refused(tmp_path):
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     for name, problem in (
         ("none", "Cannot read"),
-        ("pipe", "is not a file"),
+        ("pipe", "is a pipe"),
         ("bytes", "not text"),
-        ("", "directory"),
+        ("", "is a folder"),
     ):
         with pytest.raises(SpecError, match=problem):
             read_keys(tmp_path / name)

@@ -121,7 +121,7 @@ def test_many_chunks_and_odd_modes_do_no_harm(file):
 def test_folders_pipes_and_missing_files_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe.png")
     for path, why in (
-        (tmp_path, "it is not a file"), (tmp_path / "pipe.png", "it is not a file"),
+        (tmp_path, "it is a folder"), (tmp_path / "pipe.png", "it is a pipe"),
         (tmp_path / "none.png", "cannot be read"),
     ):  # fmt: skip
         with pytest.raises(SpecError, match=why):

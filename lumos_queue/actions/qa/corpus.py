@@ -19,7 +19,7 @@ from typing import Any
 from lumos_queue.actions.qa.dump import dump_pages
 from lumos_queue.actions.qa.pages import TextPage
 from lumos_queue.errors import SpecError
-from lumos_queue.util.regular_file import open_regular
+from lumos_queue.util.regular_file import UnusableFile, open_regular
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
 
@@ -127,8 +127,8 @@ def _files(folder: Path) -> Iterator[TextPage | UnreadablePart]:
             yield UnreadablePart(where, f"no UTF-8 at byte {error.start}")
         except OSError as error:
             yield UnreadablePart(where, error.strerror or "cannot be read")
-        except SpecError as error:
-            yield UnreadablePart(where, str(error))
+        except UnusableFile as error:
+            yield UnreadablePart(where, error.problem)
         else:
             if len(data) > MAX_LINE:
                 yield UnreadablePart(where, f"longer than {MAX_LINE:,} bytes")

@@ -24,8 +24,8 @@ from typing import Any
 from urllib.parse import quote
 
 from lumos_queue.actions.sql.functions import CLOCKS, INTERNAL, OFFERED, add_functions
-from lumos_queue.errors import ActionError, SpecError
-from lumos_queue.util.regular_file import open_regular
+from lumos_queue.errors import ActionError
+from lumos_queue.util.regular_file import UnusableFile, open_regular
 
 MAX_FILE = 256 << 20  #: bytes of a database
 MAX_ROWS = 30_000  #: of a result
@@ -75,8 +75,8 @@ def open_copy(path: Path) -> sqlite3.Connection:
                 raise ActionError("no_database", f"'{path.name}' is no SQLite database")
     except OSError as error:
         raise ActionError("no_database", f"cannot read '{path.name}': {error.strerror}") from None
-    except SpecError as error:
-        raise ActionError("no_database", str(error)) from None
+    except UnusableFile as error:
+        raise ActionError("no_database", f"'{path.name}' {error.problem}") from None
     copy = sqlite3.connect(":memory:", isolation_level=None, uri=True, cached_statements=0)
     try:
         copy.execute("PRAGMA trusted_schema=OFF")

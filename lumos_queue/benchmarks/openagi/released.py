@@ -20,7 +20,7 @@ from lumos_queue.benchmarks.openagi.tasks import CLOZED, TASKS, TaskSpec
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.experts.base import Kind
 from lumos_queue.records import Task
-from lumos_queue.util.regular_file import read_regular
+from lumos_queue.util.regular_file import UnusableFile, read_regular
 
 LAYOUT = "the released layout of OpenAGI: a folder for each task, named by its id, with 'inputs' and 'outputs'"
 MAX_TEXT_BYTES = 64 << 20  #: of a text file
@@ -143,8 +143,8 @@ def _read_texts(folder: Path, name: str) -> list[str]:
         text = read_regular(path, folder, MAX_TEXT_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise Unusable(shown, error.strerror or str(error)) from None
-    except SpecError as error:
-        raise Unusable(shown, str(error)) from None
+    except UnusableFile as error:
+        raise Unusable(shown, f"it {error.problem}") from None
     except UnicodeDecodeError as error:
         raise Unusable(shown, f"not UTF-8 (byte {error.start:,})") from None
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
