@@ -16,7 +16,7 @@ import pytest
 
 from lumos_queue.jobs.forked import ForkServer
 from lumos_queue.jobs.train import Train
-from lumos_queue.training.engine.checkpoints import checkpoint_of
+from lumos_queue.training.recipes.rltf import REQUEST
 from tests.tiny_planners import gold_rollouts, tiny_recipe, write_planner
 
 BLOCKED = """
@@ -45,11 +45,12 @@ def request_of(recipe, **window):
 
 
 def blocked_request(recipe):
-    """An item that waits for ever for somebody to write the seal that it reads."""
-    checkpoint = checkpoint_of(recipe.checkpoints(), 1)
-    checkpoint.mkdir(parents=True)
-    os.mkfifo(checkpoint / "seal.json")
-    return request_of(recipe, do="update", step=1, rollouts=gold_rollouts({20: 1.0}).as_json())
+    """An item that waits forever for somebody to read the request that it writes."""
+    folder = Path(recipe.folder)
+    folder.mkdir()
+    (folder / REQUEST).write_text(json.dumps({"digest": recipe.digest}))
+    os.mkfifo(folder / f".{REQUEST}")
+    return request_of(recipe, do="prepare")
 
 
 def processes_below(process: int) -> list[psutil.Process]:
