@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 
 import pytest
 from sqlalchemy import insert, update
@@ -91,6 +93,21 @@ def test_an_operator_sets_and_removes_a_cap_and_it_is_noted(many, database, job)
     with database.engine.connect() as connection:
         noted = [(one.person, one.action, one.target, one.detail) for one in list_actions(connection, 9)]
     assert noted == [("otto", "cap", URL, "removed"), ("otto", "cap", URL, "3 requests")]
+
+
+@pytest.mark.parametrize("scheme", ["scripted", "local"])
+def test_nothing_is_opened_that_an_address_with_a_cap_names(many, database, job, scheme, tmp_path):
+    """A password is no account on the machine: a file is not read, and a pipe holds no thread."""
+    (tmp_path / "secret.json").write_text('{"aws_key": 1}')
+    os.mkfifo(tmp_path / "pipe")
+    client = many.client("otto")
+    for name in ("secret.json", "pipe", "none"):
+        url = f"{scheme}:{tmp_path / name}"
+        assert client.submit("/endpoints/cap", {"url": url, "cap": "3"}).status_code == 303
+        assert caps(database)[url] == 3 and "aws_key" not in client.get("/endpoints").text
+    assert client.submit("/endpoints/cap", {"url": f"{scheme}:", "cap": "3"}).status_code == 400
+    client.submit("/endpoints/cap", {"url": "function:tabnanny:check", "cap": "3"})
+    assert "tabnanny" not in sys.modules, "no function is imported either"
 
 
 def test_a_reader_sets_no_cap_and_sees_no_form_for_it(many, database, job):
