@@ -20,7 +20,7 @@ from lumos_queue.models.starter import FROM_SCRATCH, starter_url
 from tests.services import wait_until
 
 COMMAND = (sys.executable, "-m", "lumos_queue.cli.main")
-SECONDS = 120  #: after which a process hangs
+SECONDS = 60  #: after which a process hangs
 MEMORY = 4 * 2**30  #: bytes of memory of a process that is given more than that to read
 ROW = json.dumps({"question": "Ida has 2 tarts and buys 3. How many?", "answer": "2 + 3 = <<2+3=5>>5\n#### 5"}) + "\n"
 
@@ -110,7 +110,10 @@ def test_a_worker_outlives_a_job_whose_file_became_a_pipe(rules, monkeypatch):
         wait_until(lambda: jobs()[stuck]["state"] == "done", "the job goes on with a file", SECONDS)
     finally:
         worker.terminate()
-        worker.wait(SECONDS)
+        try:
+            worker.wait(SECONDS)
+        finally:
+            worker.kill()
 
 
 def test_a_model_folder_with_a_pipe_or_a_link_out_of_it_is_refused(rules):

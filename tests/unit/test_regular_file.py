@@ -18,7 +18,6 @@ from lumos_queue.util import regular_file
 from lumos_queue.util.regular_file import (
     MAX_BYTES,
     UnusableFile,
-    accept_pipe,
     check_entries,
     open_regular,
     open_regular_text,
