@@ -130,8 +130,8 @@ def sft(
 def _begun_precision(folder: Path) -> str:
     """Return the precision of the fit whose checkpoints a folder holds; '' without one."""
     try:
-        precision = json.loads((folder / REQUEST).read_text(encoding="utf-8"))["fit"]["precision"]
-    except (OSError, ValueError, KeyError, TypeError):
+        precision = json.loads(read_regular_text(folder / REQUEST))["fit"]["precision"]
+    except (OSError, SpecError, ValueError, KeyError, TypeError):
         return ""
     return precision if precision in (BF16, FP32) else ""
 
