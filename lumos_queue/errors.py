@@ -9,6 +9,7 @@ LumosError
 │   └── DivergedFit       the same, of weights that are not usable any more
 └── InfrastructureError   the worker: the item is owed again
     ├── EndpointDown      the worker: the job waits, and no item is charged
+    │   ├── PluginChanged     the same: code of the job is not what its digest says
     │   ├── EndpointRefused   a SpecError too: the same, and one line for a person who asks
     │   └── EndpointNotReady  the same, while a server cannot work yet: who submits a job waits for it
     ├── RowFailed         the worker: the item is tried again after the others, and ends when it fails each time
@@ -134,6 +135,10 @@ class EndpointDown(InfrastructureError):
     def __init__(self, message: str, retry_after: float | None = None, status: int = 0):
         self.status = status
         super().__init__(message, retry_after)
+
+
+class PluginChanged(EndpointDown):
+    """Raised when a plug-in imports a file that its digest does not cover: the job waits, no item is charged."""
 
 
 class EndpointRefused(SpecError, EndpointDown):

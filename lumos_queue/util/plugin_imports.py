@@ -1,0 +1,164 @@
+"""Imports of plug-in code are held to the digest that a process has taken of it, whenever they happen.
+
+A file is compiled from the bytes that the digest covers, so that no cache of compiled code stands in for it. A file that
+was changed since, or that the digest does not cover, is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import sys
+from collections.abc import Iterable
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from types import CodeType, ModuleType
+from typing import Any
+
+from lumos_queue.errors import PluginChanged
+from lumos_queue.util.plugin_files import Code, file_of, find_unit, is_loose, read_code, root_of
+
+_HELD: dict[str, Code] = {}  #: by the name of the package
+_LOADED: dict[str, tuple[str, bytes]] = {}  #: the file of each module that was imported under a digest, and its sha256
+_MACHINERY = (importlib.__file__, __file__)
+
+
+def hold_code(module: str) -> Code:
+    """Read the code that a module belongs to, and hold later imports of it to its digest.
+
+    The digest is taken once while an object of the code is in use. Raises ModuleNotFoundError, and PluginChanged where
+    this process has imported another state of a file.
+    """
+    unit = find_unit(module)
+    code = _HELD.get(unit.name)
+    if code is not None and code.is_loaded and code.root == root_of(unit) and unit.name in sys.modules:
+        return code
+    code = read_code(module)
+    for name, (file, digest) in tuple(_LOADED.items()):
+        if name in sys.modules and code.files.get(file, digest) != digest:
+            raise _changed(file, code)
+    return _hold(code)
+
+
+def release_code(code: Code) -> None:
+    """Let its files be corrected and imported again."""
+    if _HELD.get(code.name) is code:
+        del _HELD[code.name]
+
+
+def digest_of(module: str) -> str:
+    """The digest of the code that a module belongs to, as it is on the disk now. Later imports are held to it.
+
+    Raises ModuleNotFoundError.
+    """
+    code = read_code(module)
+    held = _HELD.get(code.name)
+    if held is None or not held.is_loaded or held.root != code.root:
+        _hold(code)
+    return code.digest
+
+
+def _hold(code: Code) -> Code:
+    code.is_imported_here = code.name not in sys.modules
+    _HELD[code.name] = code
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _FINDER)
+    return code
+
+
+class _PluginFinder(MetaPathFinder):
+    """Lets the other finders find a module, and checks the file of one that a plug-in consists of or imports."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if target is not None:  # a reload: who asks for it wants what the file has now
+            _LOADED.pop(fullname, None)
+            return None
+        if not _HELD:
+            return None
+        spec = _ask_others(fullname, path)
+        if spec is None or spec.loader is None or not (file := file_of(spec)):
+            return spec
+        known = _HELD.get(fullname)
+        if known is not None and (known.is_loaded or known.root != root_of(spec)):  # it was removed, and begins anew
+            del _HELD[fullname]
+        holders = [code for code in tuple(_HELD.values()) if file in code.files or fullname.startswith(f"{code.name}.")]
+        if not holders and is_loose(spec):
+            importer = _find_importer()
+            holders = [code for code in tuple(_HELD.values()) if code.is_imported_here and importer in code.files]
+        if holders:
+            is_source = type(spec.loader) is SourceFileLoader
+            spec.loader = (_HeldSource if is_source else _HeldLoader)(spec.loader, fullname, file, holders)
+        return spec
+
+
+_FINDER = _PluginFinder()
+
+
+def _ask_others(name: str, path: Any) -> ModuleSpec | None:
+    for finder in sys.meta_path:
+        find = None if finder is _FINDER else getattr(finder, "find_spec", None)
+        if find is not None and (spec := find(name, path, None)) is not None:
+            return spec
+    return None
+
+
+def _find_importer() -> str:
+    """The real path of the source that imports a module right now; '' where none can be told."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith("<frozen importlib") and file not in _MACHINERY:
+            return os.path.realpath(file)
+        frame = frame.f_back
+    return ""
+
+
+class _HeldSource(SourceFileLoader):
+    """Imports a source file without its cache, if its bytes are those of the digest."""
+
+    def __init__(self, loader: SourceFileLoader, name: str, file: str, holders: Iterable[Code]):
+        super().__init__(name, str(loader.path))
+        self._file, self._holders = file, tuple(holders)
+
+    def get_code(self, fullname: str) -> CodeType:
+        source = self.get_data(self.path)
+        _check(fullname, self._file, hashlib.sha256(source).digest(), self._holders)
+        return self.source_to_code(source, self.path)
+
+
+class _HeldLoader(Loader):
+    """Has another loader import a file, if its bytes are those of the digest."""
+
+    def __init__(self, loader: Any, name: str, file: str, holders: Iterable[Code]):
+        self._loader, self._name, self._file, self._holders = loader, name, file, tuple(holders)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        with open(self._file, "rb") as file:
+            _check(self._name, self._file, hashlib.sha256(file.read()).digest(), self._holders)
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._loader.exec_module(module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+
+def _check(name: str, file: str, digest: bytes, holders: Iterable[Code]) -> None:
+    """Raises PluginChanged unless each code that the module is part of has the file with that digest."""
+    for code in holders:
+        if file not in code.files:
+            raise PluginChanged(
+                f"'{name}' is in '{file}', which the digest of the plug-in '{code.name}' does not cover: put it into "
+                "the package, or its folder into PYTHONPATH, and start this process again."
+            )
+        if code.files[file] != digest:
+            raise _changed(file, code)
+    _LOADED[name] = (file, digest)
+
+
+def _changed(file: str, code: Code) -> PluginChanged:
+    return PluginChanged(
+        f"'{file}' was changed since this process has read the plug-in '{code.name}': start this process again."
+    )

@@ -1,0 +1,224 @@
+"""Which modules and objects a dotted name may mean in this process.
+
+A name out of the database is imported only from a module that `LUMOS_PLUGINS` lists, or that lies in a folder that it
+lists, or that the person who runs this process gave. What the name means there has to be code of such a module, or of
+its own package: what a listed module has only imported is not meant for jobs (`check_object`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import partial
+from importlib.machinery import ModuleSpec
+from types import MethodType, ModuleType
+from typing import Any
+
+from lumos_queue.errors import SpecError
+from lumos_queue.util.launch_folder import from_launch
+from lumos_queue.util.plugin_files import Code, file_of, find_unit
+
+IN_PROCESS = "__main__"  #: the module of objects that only this process has
+_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
+_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+_PROJECT = "lumos_queue"
+_LAYERS = 32  #: of wrappers around a function that are looked through
+_NAMED_CODE = frozenset({"interface", "session", "open", "check"})  #: fields that can name code as a text
+
+
+def is_dotted(name: str) -> bool:
+    """Whether it is of the form `package.module:object`."""
+    return bool(_DOTTED.fullmatch(name))
+
+
+class TrustedModules:
+    """The modules that dotted names may mean in this process."""
+
+    def __init__(self) -> None:
+        self._modules: set[str] = set()
+        self._given: set[str] = set()  # of these, those that only the person who runs this process has named
+        self._folders: list[str] = []
+
+    def add_listed(self, listed: str) -> None:
+        """Modules, with those inside them, and folders (what has a `/`), separated by commas.
+
+        A folder is searched after all others for modules. Raises SpecError for what is neither.
+        """
+        for entry in filter(None, (part.strip() for part in listed.split(","))):
+            if "/" in entry or entry == ".":
+                folder = os.path.realpath(from_launch(os.path.expanduser(entry)))
+                if not os.path.isdir(folder):
+                    raise SpecError(
+                        f"LUMOS_PLUGINS names the folder '{entry}': there is none. Create it, or correct it."
+                    )
+                if folder not in self._folders:
+                    self._folders.append(folder)
+                    sys.path.append(folder)
+            elif _MODULE.fullmatch(entry):
+                self._modules.add(entry)
+            else:
+                raise SpecError(
+                    f"LUMOS_PLUGINS has '{entry[:80]}': expected modules such as mylab.tasks, and folders such as "
+                    "/home/me/plugins, separated by commas."
+                )
+
+    def add_named(self, *names: str) -> None:
+        """Those of the dotted names, also of addresses such as `function:mylab.models:reply`, that a person gave."""
+        for name in names:
+            name = name.removeprefix("function:")
+            module = name.partition(":")[0]
+            if is_dotted(name) and module != IN_PROCESS:
+                if not self.has(module):
+                    self._given.add(module)
+                self._modules.add(module)
+
+    def as_setting(self) -> str:
+        """What LUMOS_PLUGINS has to be for another process to trust the same."""
+        return ",".join([*sorted(self._modules), *self._folders])
+
+    def given_as_setting(self) -> list[str]:
+        """What LUMOS_PLUGINS has to list for another process to go on: the folders of modules that were named here.
+
+        Of an installed one it is the module: its folder has all others that are installed, too. A module that cannot be
+        found, a mistyped name of an earlier call, is left out.
+        """
+        return sorted(filter(None, map(_list_module, self._given)))
+
+    def has(self, module: str) -> bool:
+        """Whether a module is listed, or Python imports it from a file in a listed folder. Imports nothing.
+
+        A folder without code, a link that leads out of the listed folder, and a module that Python finds elsewhere
+        first do not count, nor does a program (`__main__`).
+        """
+        parts = module.split(".")
+        if IN_PROCESS in parts or not _MODULE.fullmatch(module):
+            return False
+        if any(".".join(parts[:length]) in self._modules for length in range(1, len(parts) + 1)):
+            return True
+        if not self._folders:
+            return False
+        files = _files_on_the_way(parts)
+        return any(
+            bool(files[-1]) and all(file.startswith(os.path.join(folder, "")) for file in filter(None, files))
+            for folder in self._folders
+        )
+
+    def check_object(self, what: str, module: str, value: Any, code: Code) -> None:
+        """Raises SpecError for an object of a trusted module that is not the module's own. `what` names it.
+
+        The rule: the code that a job would run by the name is defined in a module that is trusted, or in the package of
+        the named module, in a file that the digest covers. That code is a function, class or method itself, the
+        function inside of wrappers (`partial`, `functools.wraps`, `staticmethod`), or the class of an instance. Objects
+        of this project's classes, such as a Formulation or a Domain, are data: the functions and classes that they
+        carry count, and may also be the project's. Values of built-in types that cannot be called carry no code.
+        """
+        for home in _homes_of(value):
+            if not (self.has(home) or _is_own(home, module, code)):
+                where = f"'{home}'" if home else "no module that can be told"
+                raise SpecError(
+                    f"{what} is code of {where}, which '{module}' only imports: expected what '{module}', its package "
+                    f"or a listed module defines. If every text of a job may reach it, define a function in '{module}' "
+                    "that calls it, or list its module in LUMOS_PLUGINS."
+                )
+
+
+TRUSTED = TrustedModules()
+
+
+def _is_own(home: str, module: str, code: Code) -> bool:
+    """Whether a module is of the package of the named one, and its file is one that the digest covers."""
+    spec = getattr(sys.modules.get(home), "__spec__", None)
+    return home.partition(".")[0] == module.partition(".")[0] and spec is not None and code.covers(spec)
+
+
+def _files_on_the_way(parts: list[str]) -> list[str]:
+    """The real path of the file of each package on the way to a module, as Python imports them; '' for none."""
+    files: list[str] = []
+    path: list[str] | None = None
+    for length in range(1, len(parts) + 1):
+        try:
+            spec = _find_spec(".".join(parts[:length]), path)
+        except KeyError:  # a namespace inside of a namespace that is not imported yet
+            path = [os.path.join(folder, parts[length - 1]) for folder in path or ()]
+            files.append("")
+            continue
+        if spec is None or (spec.submodule_search_locations is None and length < len(parts)):
+            return [""]
+        files.append(file_of(spec))
+        path = list(spec.submodule_search_locations or ())
+    return files
+
+
+def _find_spec(name: str, path: list[str] | None) -> ModuleSpec | None:
+    """The spec that an import uses, without importing the packages on the way."""
+    if name in sys.modules:
+        return getattr(sys.modules[name], "__spec__", None)
+    for finder in sys.meta_path:
+        find = getattr(finder, "find_spec", None)
+        if find is not None and (spec := find(name, path, None)) is not None:
+            return spec
+    return None
+
+
+def _list_module(module: str) -> str | None:
+    try:
+        unit = find_unit(module)
+    except ModuleNotFoundError:
+        return None
+    path = os.path.abspath(unit.origin or next(iter(unit.submodule_search_locations or ())))
+    folder = os.path.dirname(path.removesuffix(os.path.sep + "__init__.py"))
+    return module if os.path.basename(folder) == "site-packages" else folder
+
+
+def _homes_of(value: Any) -> Iterator[str]:
+    """The modules whose code a job runs by naming an object; '' for one that cannot be told."""
+    value = _unwrap(value)
+    if isinstance(value, ModuleType):
+        yield value.__name__
+    elif isinstance(value, type) or hasattr(value, "__qualname__"):  # instances have none
+        home = getattr(value, "__module__", None) or type(getattr(value, "__self__", None)).__module__
+        yield home if isinstance(home, str) else ""
+    elif _is_of_project(type(value).__module__) and is_dataclass(value):
+        yield from (home for home in _homes_in(value) if not _is_of_project(home))
+    elif callable(value) or not (type(value).__module__ == "builtins" or _is_of_project(type(value).__module__)):
+        yield type(value).__module__
+
+
+def _homes_in(value: Any) -> Iterator[str]:
+    """The modules of the code that an object of the project carries."""
+    for field in fields(value):
+        content = getattr(value, field.name)
+        if isinstance(content, str) and field.name in _NAMED_CODE and is_dotted(content):
+            yield content.partition(":")[0]
+        for part in content.values() if isinstance(content, Mapping) else (content,):
+            if callable(part) or is_dataclass(part):
+                yield from _homes_of(part)
+
+
+def _is_of_project(module: str) -> bool:
+    return module == _PROJECT or module.startswith(f"{_PROJECT}.")
+
+
+def _unwrap(value: Any) -> Any:
+    """What is inside of wrappers; of a method its class, if that has the function of the method."""
+    for _ in range(_LAYERS):
+        if isinstance(value, partial):
+            value = value.func
+        elif isinstance(value, staticmethod | classmethod):
+            value = value.__func__
+        elif isinstance(value, MethodType):
+            owner = value.__self__ if isinstance(value.__self__, type) else type(value.__self__)
+            value = owner if _has_function(owner, value.__func__) else value.__func__
+        elif not isinstance(value, type) and callable(value) and hasattr(value, "__wrapped__"):
+            value = value.__wrapped__
+        else:
+            return value
+    return type(None)  # a chain without an end is code of no plug-in
+
+
+def _has_function(owner: type, function: Any) -> bool:
+    attributes = (attribute for base in owner.__mro__ for attribute in vars(base).values())
+    return any(function is getattr(attribute, "__func__", attribute) for attribute in attributes)
