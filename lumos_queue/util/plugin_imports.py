@@ -1,6 +1,6 @@
 """Imports of plug-in code are held to the digest that a process has taken of it, whenever they happen.
 
-A file is compiled from the bytes that the digest covers, so that no cache of compiled code stands in for it. A file that
+A file is compiled from the bytes that the digest covers, so that no cache of compiled code replaces it. A file that
 was changed since, or that the digest does not cover, is refused.
 """
 
@@ -17,9 +17,10 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from lumos_queue.errors import PluginChanged
-from lumos_queue.util.plugin_files import Code, file_of, find_unit, is_loose, read_code, root_of
+from lumos_queue.util.module_files import file_of, find_unit, is_loose, root_of
+from lumos_queue.util.plugin_files import Code, read_code
 
-_HELD: dict[str, Code] = {}  #: by the name of the package
+_HELD: dict[str, Code] = {}  #: by the name of the module
 _LOADED: dict[str, tuple[str, bytes]] = {}  #: the file of each module that was imported under a digest, and its sha256
 _MACHINERY = (importlib.__file__, __file__)
 
@@ -27,11 +28,11 @@ _MACHINERY = (importlib.__file__, __file__)
 def hold_code(module: str) -> Code:
     """Read the code that a module belongs to, and hold later imports of it to its digest.
 
-    The digest is taken once while an object of the code is in use. Raises ModuleNotFoundError, and PluginChanged where
-    this process has imported another state of a file.
+    The digest is taken once while the module stays imported. Raises ModuleNotFoundError, and PluginChanged where this
+    process has imported another state of a file.
     """
     unit = find_unit(module)
-    code = _HELD.get(unit.name)
+    code = _HELD.get(module)
     if code is not None and code.is_loaded and code.root == root_of(unit) and unit.name in sys.modules:
         return code
     code = read_code(module)
@@ -43,8 +44,8 @@ def hold_code(module: str) -> Code:
 
 def release_code(code: Code) -> None:
     """Let its files be corrected and imported again."""
-    if _HELD.get(code.name) is code:
-        del _HELD[code.name]
+    if _HELD.get(code.module) is code:
+        del _HELD[code.module]
 
 
 def digest_of(module: str) -> str:
@@ -53,18 +54,26 @@ def digest_of(module: str) -> str:
     Raises ModuleNotFoundError.
     """
     code = read_code(module)
-    held = _HELD.get(code.name)
+    held = _HELD.get(module)
     if held is None or not held.is_loaded or held.root != code.root:
         _hold(code)
     return code.digest
 
 
 def _hold(code: Code) -> Code:
-    code.is_imported_here = code.name not in sys.modules
-    _HELD[code.name] = code
+    of_unit = [held for held in _HELD.values() if (held.unit, held.root) == (code.unit, code.root)]
+    code.is_imported_here = code.unit not in sys.modules or any(held.is_imported_here for held in of_unit)
+    _HELD[code.module] = code
     if _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)
     return code
+
+
+def _begin_anew(unit: str, root: str) -> None:
+    """Forget what is held of a package that was removed from this process, as it is imported another time."""
+    for code in tuple(_HELD.values()):
+        if code.unit == unit and (code.is_loaded or code.root != root):
+            del _HELD[code.module]
 
 
 class _PluginFinder(MetaPathFinder):
@@ -79,16 +88,18 @@ class _PluginFinder(MetaPathFinder):
         spec = _ask_others(fullname, path)
         if spec is None or spec.loader is None or not (file := file_of(spec)):
             return spec
-        known = _HELD.get(fullname)
-        if known is not None and (known.is_loaded or known.root != root_of(spec)):  # it was removed, and begins anew
-            del _HELD[fullname]
-        holders = [code for code in tuple(_HELD.values()) if file in code.files or fullname.startswith(f"{code.name}.")]
+        if fullname not in sys.modules:
+            _begin_anew(fullname, root_of(spec))
+        held = tuple(_HELD.values())
+        holders = [code for code in held if file in code.files or fullname.startswith(f"{code.unit}.")]
         if not holders and is_loose(spec):
             importer = _find_importer()
-            holders = [code for code in tuple(_HELD.values()) if code.is_imported_here and importer in code.files]
+            holders = [code for code in held if code.is_imported_here and importer in code.files]
         if holders:
-            is_source = type(spec.loader) is SourceFileLoader
-            spec.loader = (_HeldSource if is_source else _HeldLoader)(spec.loader, fullname, file, holders)
+            if type(spec.loader) is SourceFileLoader:
+                spec.loader = _HeldSource(spec.loader, fullname, file, holders)
+            else:
+                spec.loader = _HeldLoader(spec.loader, fullname, file, holders)
         return spec
 
 
@@ -150,8 +161,8 @@ def _check(name: str, file: str, digest: bytes, holders: Iterable[Code]) -> None
     for code in holders:
         if file not in code.files:
             raise PluginChanged(
-                f"'{name}' is in '{file}', which the digest of the plug-in '{code.name}' does not cover: put it into "
-                "the package, or its folder into PYTHONPATH, and start this process again."
+                f"'{name}' is in '{file}', which the digest of '{code.module}' does not cover: import it by name "
+                f"in '{code.module}', with its folder in PYTHONPATH, or install it, and start this process again."
             )
         if code.files[file] != digest:
             raise _changed(file, code)
@@ -160,5 +171,5 @@ def _check(name: str, file: str, digest: bytes, holders: Iterable[Code]) -> None
 
 def _changed(file: str, code: Code) -> PluginChanged:
     return PluginChanged(
-        f"'{file}' was changed since this process has read the plug-in '{code.name}': start this process again."
+        f"'{file}' was changed after this process took the digest of '{code.module}': start this process again."
     )

@@ -19,7 +19,8 @@ from typing import Any
 
 from lumos_queue.errors import SpecError
 from lumos_queue.util.launch_folder import from_launch
-from lumos_queue.util.plugin_files import Code, file_of, find_unit
+from lumos_queue.util.module_files import file_of, find_unit
+from lumos_queue.util.plugin_files import Code
 
 IN_PROCESS = "__main__"  #: the module of objects that only this process has
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
@@ -40,6 +41,7 @@ class TrustedModules:
     def __init__(self) -> None:
         self._modules: set[str] = set()
         self._given: set[str] = set()  # of these, those that only the person who runs this process has named
+        self._named: set[str] = set()  # the objects that this person has named
         self._folders: list[str] = []
 
     def add_listed(self, listed: str) -> None:
@@ -74,6 +76,7 @@ class TrustedModules:
                 if not self.has(module):
                     self._given.add(module)
                 self._modules.add(module)
+                self._named.add(name)
 
     def as_setting(self) -> str:
         """What LUMOS_PLUGINS has to be for another process to trust the same."""
@@ -106,22 +109,26 @@ class TrustedModules:
             for folder in self._folders
         )
 
-    def check_object(self, what: str, module: str, value: Any, code: Code) -> None:
-        """Raises SpecError for an object of a trusted module that is not the module's own. `what` names it.
+    def check_object(self, noun: str, name: str, value: Any, code: Code) -> None:
+        """Raises SpecError for a dotted name that means an object which its module has only imported.
 
-        The rule: the code that a job would run by the name is defined in a module that is trusted, or in the package of
-        the named module, in a file that the digest covers. That code is a function, class or method itself, the
-        function inside of wrappers (`partial`, `functools.wraps`, `staticmethod`), or the class of an instance. Objects
-        of this project's classes, such as a Formulation or a Domain, are data: the functions and classes that they
-        carry count, and may also be the project's. Values of built-in types that cannot be called carry no code.
+        The rule: the person who runs this process gave the very name, or the code that a job would run by it is defined
+        in a module that is trusted, or in the package of the named module, in a file that the digest covers. That code
+        is a function, class or method itself, the function inside of wrappers (`partial`, `functools.wraps`,
+        `staticmethod`), or the class of an instance. Objects of this project's classes, such as a Formulation or a
+        Domain, are data: the functions and classes that they carry count, and may also be the project's. Values of
+        built-in types that cannot be called carry no code.
         """
+        if name in self._named:
+            return
+        module = code.module
         for home in _homes_of(value):
             if not (self.has(home) or _is_own(home, module, code)):
-                where = f"'{home}'" if home else "no module that can be told"
+                source = f"'{home}'" if home else "an unknown module"
                 raise SpecError(
-                    f"{what} is code of {where}, which '{module}' only imports: expected what '{module}', its package "
-                    f"or a listed module defines. If every text of a job may reach it, define a function in '{module}' "
-                    "that calls it, or list its module in LUMOS_PLUGINS."
+                    f"The {noun} '{name}' is code of {source}, which '{module}' only imports: expected what "
+                    f"'{module}', its package or a listed module defines. Define a function in '{module}' that calls it, or list "
+                    "its module in LUMOS_PLUGINS, if you trust it with every text of a job."
                 )
 
 
@@ -212,8 +219,8 @@ def _unwrap(value: Any) -> Any:
         elif isinstance(value, MethodType):
             owner = value.__self__ if isinstance(value.__self__, type) else type(value.__self__)
             value = owner if _has_function(owner, value.__func__) else value.__func__
-        elif not isinstance(value, type) and callable(value) and hasattr(value, "__wrapped__"):
-            value = value.__wrapped__
+        elif not isinstance(value, type) and callable(getattr(value, "__wrapped__", None)):
+            value = getattr(value, "__wrapped__", None)
         else:
             return value
     return type(None)  # a chain without an end is code of no plug-in

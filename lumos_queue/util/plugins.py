@@ -3,9 +3,9 @@
 An object is found by the name of an entry point of an installed distribution, in a group such as
 `lumos_queue.benchmarks`, or by a dotted name, `package.module:object`. Installed distributions are trusted, as their
 owner installed them. A dotted name may come out of a database that others write to: it is imported only if
-`LUMOS_PLUGINS` lists its module or the folder that has it, or if the person who runs this process gave it; and it has to
-mean code of such a module (plugin_trust.py). Its digest covers the files that Python imports for it (plugin_files.py),
-also later (plugin_imports.py).
+`LUMOS_PLUGINS` lists its module or the folder that has it, or if the person who runs this process gave it; and it has
+to mean code of such a module (plugin_trust.py). Its digest covers the files that Python imports for it
+(plugin_files.py), also later (plugin_imports.py).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.errors import PluginChanged, SpecError
@@ -110,11 +111,9 @@ def load_plugin(group: str, noun: str, name: str) -> Found:
 
 def _load(group: str, noun: str, name: str, module: str, attribute: str, distribution: str, version: str) -> Found:
     what = f"The {noun} '{name}'" + (f" of {distribution} {version}" if distribution else "")
-    code: Code | None = None
     try:
         code = hold_code(module)  # before the import: of the code that is imported
-        value: Any = import_module(module)
-        code.is_loaded = True
+        value: Any = _import(code)
         for part in attribute.split("."):
             value = getattr(value, part)
     except PluginChanged as error:
@@ -125,14 +124,21 @@ def _load(group: str, noun: str, name: str, module: str, attribute: str, distrib
         if isinstance(error, ModuleNotFoundError) and not distribution and f"{module}.".startswith(f"{error.name}."):
             remedy = " If a file has it, list the file's folder: LUMOS_PLUGINS=. for this one."
         raise SpecError(f"{what} cannot be imported: {type(error).__name__}: {problem}.{remedy}") from error
-    finally:
-        if code is not None and not code.is_loaded:
-            release_code(code)
     if not distribution:
-        TRUSTED.check_object(what, module, value, code)
+        TRUSTED.check_object(noun, name, value, code)
     if not distribution:
         distribution, version = _distribution_of(module)
     return Found(value, Plugin(group, name, distribution, version, code.digest))
+
+
+def _import(code: Code) -> ModuleType:
+    try:
+        module = import_module(code.module)
+        code.is_loaded = True
+        return module
+    finally:
+        if not code.is_loaded:
+            release_code(code)
 
 
 def _describe(point: EntryPoint) -> str:

@@ -1,0 +1,138 @@
+"""The code that source files import from folders that nothing was installed into.
+
+Imports are read from the source, without running it: statements anywhere in it, the names that are passed to functions
+such as `import_module`, and texts of the form `package.module:object`.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+import zipfile
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from importlib.util import resolve_name
+
+from lumos_queue.util.module_files import OWN_PACKAGES, SUFFIXES, find_unit, is_installation, is_loose, list_folder
+
+_CODE_NAME = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):[A-Za-z_]\w*", re.ASCII)
+_IMPORTERS = frozenset({"__import__", "import_module", "resolve_name"})  #: functions whose first argument is a module
+
+
+class LooseImports:
+    """Follows the imports of a module, in its package and beside it."""
+
+    def __init__(self, unit: ModuleSpec):
+        self._units = {unit.name: unit}
+        self._names = _modules_on_path() - OWN_PACKAGES - {unit.name}
+        names = "|".join(sorted(self._names)).encode()
+        self._mention = re.compile(
+            rb"\b(?:from|import)[ \t\\\n]+(?:[\w. \t,]+,[ \t]*)?(?:%b)\b|\(\s*['\"](?:%b)['\".:]|['\"](?:%b)[\w.]*:\w"
+            % (names, names, names)
+        )
+        self._is_needed = "." in unit.name  # in a namespace, relative imports lead to neighbours
+
+    def look_at(self, source: bytes) -> None:
+        """Note whether a file may import code beside its package. Parsing takes time, and most packages do not."""
+        self._is_needed = self._is_needed or bool(self._names and self._mention.search(source))
+
+    def follow(self, module: str) -> Iterator[ModuleSpec]:
+        """The packages and single modules beside its own that a module imports, directly or by others."""
+        pending = [module] if self._is_needed else []
+        visited, sources = {module}, set[str]()
+        for name in pending:  # it grows: what is imported imports others
+            unit = self._unit_of(name)
+            if unit is None:
+                continue
+            if unit.name not in self._units:
+                self._units[unit.name] = unit
+                yield unit
+            for source, package in _sources_on_the_way(unit, name):
+                if source not in sources:
+                    sources.add(source)
+                    for imported in _imported_names(source, package):
+                        if imported not in visited:
+                            visited.add(imported)
+                            pending.append(imported)
+
+    def _unit_of(self, name: str) -> ModuleSpec | None:
+        """The package that has the module, if it is read already or not installed."""
+        for known in self._units:
+            if f"{name}.".startswith(f"{known}."):
+                return self._units[known]
+        if name.partition(".")[0] not in self._names:
+            return None
+        try:
+            unit = find_unit(name)
+        except (ImportError, ValueError, AttributeError):  # an attribute, or a module that has no spec
+            return None
+        return unit if is_loose(unit) else None
+
+
+def _modules_on_path() -> set[str]:
+    """The names that modules can have in those folders of Python's path that nothing was installed into."""
+    names: set[str] = set()
+    for entry in sys.path:
+        path = os.path.abspath(entry)
+        if os.path.isfile(path):
+            names |= _modules_in_zip(path)
+        elif not is_installation(path):
+            for name in list_folder(path):
+                module, dot, _ = name.partition(".")
+                if not dot or name.endswith(SUFFIXES):
+                    names.add(module)
+    return {name for name in names if name.isascii() and name.isidentifier()}
+
+
+def _modules_in_zip(path: str) -> set[str]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {name.partition("/")[0].partition(".")[0] for name in archive.namelist()}
+    except (OSError, zipfile.BadZipFile):
+        return set()
+
+
+def _sources_on_the_way(unit: ModuleSpec, module: str) -> Iterator[tuple[str, str]]:
+    """The source files that an import of a module of a package runs, and the package of each."""
+    folder = next(iter(unit.submodule_search_locations or ()), None)
+    if folder is None:
+        if unit.origin and unit.origin.endswith(".py"):
+            yield unit.origin, unit.name.rpartition(".")[0]
+        return
+    package = unit.name
+    yield f"{folder}/__init__.py", package
+    for part in module.removeprefix(unit.name).split(".")[1:]:
+        yield f"{folder}/{part}.py", package
+        folder, package = f"{folder}/{part}", f"{package}.{part}"
+        yield f"{folder}/__init__.py", package
+
+
+def _imported_names(source: str, package: str) -> Iterator[str]:
+    """The absolute names of what a source imports: modules, and attributes that may be modules."""
+    try:
+        with open(source, "rb") as file:
+            tree = ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError, RecursionError):  # Python cannot import it either
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            try:
+                base = resolve_name("." * node.level + (node.module or ""), package)
+            except ImportError:  # it leads out of all packages
+                continue
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args:
+            function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if function in _IMPORTERS and (name := _text_of(node.args[0])):
+                yield name.partition(":")[0]
+        elif match := _CODE_NAME.fullmatch(_text_of(node)):
+            yield match[1]
+
+
+def _text_of(node: ast.AST) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

@@ -1,0 +1,71 @@
+"""Where the files of modules are, and which folders have installed packages."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec
+
+SUFFIXES = (".py", ".pyc", *EXTENSION_SUFFIXES)  #: of files that Python imports
+OWN_PACKAGES = frozenset({"lumos_queue", "db", "workers"})  #: this project's, which plug-ins may import
+
+
+def find_unit(module: str) -> ModuleSpec:
+    """The first package of a module that has files of its own: namespaces are shared by many.
+
+    Raises ModuleNotFoundError.
+    """
+    from importlib.util import find_spec
+
+    parts = module.split(".")
+    for length in range(1, len(parts) + 1):
+        spec = find_spec(".".join(parts[:length]))
+        if spec is None:
+            break
+        if spec.origin is not None or length == len(parts):
+            return spec
+    raise ModuleNotFoundError(f"No module named '{module}'", name=module)
+
+
+def root_of(unit: ModuleSpec) -> str:
+    """The real path of the file or folder of a package."""
+    return os.path.realpath(next(iter(unit.submodule_search_locations or ()), None) or unit.origin or "")
+
+
+def file_of(spec: ModuleSpec) -> str:
+    """The real path of the file that a module is imported from, of a zip file that has it the zip file; or ''."""
+    if archive := getattr(spec.loader, "archive", ""):
+        return os.path.realpath(archive)
+    return os.path.realpath(spec.origin) if spec.has_location and spec.origin else ""
+
+
+def is_loose(spec: ModuleSpec) -> bool:
+    """Whether a top-level or namespace module comes from a folder that nothing was installed into."""
+    file = file_of(spec)
+    if not file or spec.name.partition(".")[0] in OWN_PACKAGES:
+        return False
+    if not getattr(spec.loader, "archive", ""):
+        folder = spec.origin or ""
+        for _ in range(spec.name.count(".") + 1 + bool(spec.submodule_search_locations)):
+            folder = os.path.dirname(folder)
+        return not is_installation(os.path.abspath(folder))
+    return not is_installation(os.path.dirname(file))
+
+
+@cache
+def is_installation(folder: str) -> bool:
+    """Whether a folder is the standard library's, or has installed distributions."""
+    if any(folder == os.path.abspath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")):
+        return True
+    parts = folder.split(os.sep)
+    if "site-packages" in parts or "dist-packages" in parts or parts[-1] == "lib-dynload":
+        return True
+    return any(name.endswith(".dist-info") for name in list_folder(folder))
+
+
+def list_folder(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder or ".")
+    except OSError:
+        return []
