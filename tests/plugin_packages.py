@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+
+from lumos_queue.util import plugin_imports
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "plugin"
@@ -26,10 +30,7 @@ def write_distribution(
     version: str = "1.0",
 ) -> None:  # fmt: skip
     """What an installed distribution leaves in a folder: its files, and metadata with entry points by group."""
-    for path, text in files.items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text)
+    write_files(folder, files)
     info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
@@ -37,3 +38,30 @@ def write_distribution(
     for group, named in entry_points.items():
         lines += [f"[lumos_queue.{group}]", *(f"{one} = {place}" for one, place in named.items()), ""]
     (info / "entry_points.txt").write_text("\n".join(lines))
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write texts into files below a folder."""
+    for path, text in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+
+
+@contextmanager
+def modules_of(folder: Path) -> Iterator[None]:
+    """Put a folder on the path; afterwards forget the modules that were imported, and what is held of plug-ins."""
+    before, path = set(sys.modules), [*sys.path]
+    held, loaded = dict(plugin_imports._HELD), dict(plugin_imports._LOADED)
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        for name in set(sys.modules) - before:
+            if name.startswith(("mylab", "theirs")):
+                del sys.modules[name]
+        for current, former in ((plugin_imports._HELD, held), (plugin_imports._LOADED, loaded)):
+            current.clear()
+            current.update(former)

@@ -86,10 +86,12 @@ class _PluginFinder(MetaPathFinder):
         if not _HELD:
             return None
         spec = _ask_others(fullname, path)
-        if spec is None or spec.loader is None or not (file := file_of(spec)):
-            return spec
+        if spec is None:
+            return None
         if fullname not in sys.modules:
             _begin_anew(fullname, root_of(spec))
+        if spec.loader is None or not (file := file_of(spec)):
+            return spec
         held = tuple(_HELD.values())
         holders = [code for code in held if file in code.files or fullname.startswith(f"{code.unit}.")]
         if not holders and is_loose(spec):
@@ -171,5 +173,6 @@ def _check(name: str, file: str, digest: bytes, holders: Iterable[Code]) -> None
 
 def _changed(file: str, code: Code) -> PluginChanged:
     return PluginChanged(
-        f"'{file}' was changed after this process took the digest of '{code.module}': start this process again."
+        f"'{file}' was changed after this process took the digest of '{code.module}': put the former file back, or "
+        "start this process again."
     )

@@ -127,8 +127,8 @@ class TrustedModules:
                 source = f"'{home}'" if home else "an unknown module"
                 raise SpecError(
                     f"The {noun} '{name}' is code of {source}, which '{module}' only imports: expected what "
-                    f"'{module}', its package or a listed module defines. Define a function in '{module}' that calls it, or list "
-                    "its module in LUMOS_PLUGINS, if you trust it with every text of a job."
+                    f"'{module}', its package or a listed module defines. If you trust it with every text of a job, "
+                    f"define a function in '{module}' that calls it, or list its module in LUMOS_PLUGINS."
                 )
 
 
@@ -219,8 +219,8 @@ def _unwrap(value: Any) -> Any:
         elif isinstance(value, MethodType):
             owner = value.__self__ if isinstance(value.__self__, type) else type(value.__self__)
             value = owner if _has_function(owner, value.__func__) else value.__func__
-        elif not isinstance(value, type) and callable(getattr(value, "__wrapped__", None)):
-            value = getattr(value, "__wrapped__", None)
+        elif not isinstance(value, type) and callable(inner := getattr(value, "__wrapped__", None)):
+            value = inner
         else:
             return value
     return type(None)  # a chain without an end is code of no plug-in
