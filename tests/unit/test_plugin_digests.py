@@ -42,7 +42,7 @@ def plain_digest(folder: Path, *names: str) -> str:
 
 
 def test_the_digest_of_an_ordinary_package_is_that_of_its_files_as_stored_jobs_have_it(folder):
-    text = "import json, lumos_queue\nfrom . import rules\nfrom mylab.inner import x\ndef a():\n    from nowhere import b\n"
+    text = "import json, lumos_queue\nfrom . import rules\nfrom mylab.inner import x\ndef a():\n    import nowhere\n"
     names = ("__init__.py", "models.py", "rules.py", "inner/__init__.py", "inner/words.json", "inner/old.py")
     write_files(folder / "mylab", dict.fromkeys(names, text))
     write_files(folder, {"mylab_neighbour.py": "", "setup.py": "import mylab", "data/rows.csv": "1", "README.md": ""})
