@@ -209,8 +209,8 @@ def test_a_module_that_the_digest_does_not_cover_is_refused(folder, tmp_path):
 
 def test_what_a_program_has_imported_itself_may_import_from_anywhere_and_be_reloaded(folder, tmp_path):
     write_files(tmp_path / "far", {"mylab_far.py": "y = 'far'\n"})
-    hack = f"import sys\nsys.path.append({str(tmp_path / 'far')!r})\n"
-    write_files(folder, {"mylab_m.py": f"{hack}def x(prompt):\n    import mylab_far\n    return mylab_far.y\n"})
+    late = f"    import sys\n    sys.path.append({str(tmp_path / 'far')!r})\n    import mylab_far\n"
+    write_files(folder, {"mylab_m.py": f"def x(prompt):\n{late}    return mylab_far.y\n"})
     module = importlib.import_module("mylab_m")
     assert load("mylab_m:x").value("") == "far"
     with (folder / "mylab_m.py").open("a") as file:
@@ -233,6 +233,14 @@ def test_a_plug_in_that_failed_is_imported_again_when_it_is_corrected(folder):
         load("mylab.m:x")
     write_files(folder, {"mylab/helper.py": "y = 1\n"})
     assert load("mylab.m:x").value("") == "1"
+
+
+def test_a_program_may_import_what_failed_as_a_plug_in(folder):
+    write_files(folder, {"mylab_m.py": "1/0\n"})
+    with pytest.raises(SpecError, match="ZeroDivisionError"):
+        load("mylab_m:x")
+    write_files(folder, {"mylab_m.py": "x = 'corrected'\n"})
+    assert importlib.import_module("mylab_m").x == "corrected"
 
 
 def test_two_objects_of_a_module_have_the_digest_of_the_code_that_was_imported(folder):
