@@ -45,7 +45,7 @@ def test_the_digest_of_an_ordinary_package_is_that_of_its_files_as_stored_jobs_h
     text = "import json, lumos_queue\nfrom . import rules\nfrom mylab.inner import x\ndef a():\n    import nowhere\n"
     names = ("__init__.py", "models.py", "rules.py", "inner/__init__.py", "inner/words.json", "inner/old.py")
     write_files(folder / "mylab", dict.fromkeys(names, text))
-    write_files(folder, {"mylab_neighbour.py": "", "setup.py": "import mylab", "data/rows.csv": "1", "README.md": ""})
+    write_files(folder, {"mylab_neighbour.py": "", "setup.py": "import mylab", "data/rows.csv": "1", "json/a.txt": ""})
     py_compile.compile(str(folder / "mylab" / "rules.py"), cfile=str(folder / "mylab" / "rules.pyc"))  # not imported
     (folder / "data_link").symlink_to(folder / "data")
     (folder / "mylab" / "data").symlink_to(folder / "data")  # data behind a link was never read
@@ -76,7 +76,8 @@ def write_link(folder: Path) -> None:
     write_files(folder.parent / "far", {"__init__.py": "", "m.py": "x = 1\n", "deep/__init__.py": ""})
     write_files(folder, {"mylab/__init__.py": ""})
     (folder / "mylab" / "far").symlink_to(folder.parent / "far")
-    (folder / "mylab" / "far" / "back").symlink_to(folder.parent / "far")  # a circle has an end
+    for name in ("back", "again"):  # circles have an end
+        (folder.parent / "far" / name).symlink_to(folder.parent / "far")
 
 
 def write_zip(folder: Path, text: str = "x = 1\n") -> None:
