@@ -1,0 +1,182 @@
+"""Collect every regular expression of the source: `python -m tests.patterns.source` prints them as JSON.
+
+Modules are imported while `re` records what they compile, so that patterns in lists, enums, classes and comprehensions,
+and those built from parts, are complete. Calls in functions are read from the syntax tree, with the constants of the
+module. It needs its own process: in another, the modules may have been imported before.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("lumos_queue", "db", "workers")
+SEARCHES = {"search", "findall", "finditer", "sub", "subn", "split"}
+METHODS = {*SEARCHES, "match", "fullmatch"}
+#: Where a function of `re` has its flags, unless they are named.
+FLAGS_AT = {"compile": 1, "split": 3, "sub": 4, "subn": 4}
+ANY_USE = {"search", "fullmatch"}
+
+
+@dataclass(frozen=True)
+class Use:
+    """A pattern and how the code uses it. `text` is None when only a run knows it."""
+
+    name: str  #: the path of the file, and the variable or function that has the pattern
+    text: str | None
+    flags: int
+    searched: bool
+    whole: bool
+
+
+class Recorder:
+    """Records what is compiled while it is active, by file and line."""
+
+    def __init__(self) -> None:
+        self.compiled: dict[tuple[str, int], list[tuple[str, int]]] = defaultdict(list)
+
+    def __enter__(self) -> Recorder:
+        self._original: Callable[..., Any] = re._compile  # pyright: ignore[reportAttributeAccessIssue]
+        re._compile = self._compile  # pyright: ignore[reportAttributeAccessIssue]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        re._compile = self._original  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _compile(self, pattern: Any, flags: Any) -> Any:
+        caller = sys._getframe(2)  # 1 is the function of `re`
+        result = self._original(pattern, flags)
+        if isinstance(result.pattern, str):
+            self.compiled[caller.f_code.co_filename, caller.f_lineno].append((result.pattern, result.flags))
+        return result
+
+
+def collect(root: Path = ROOT, packages: Iterable[str] = PACKAGES) -> list[Use]:
+    """Return the patterns of all files below the packages, which must be importable."""
+    paths = [path for package in packages for path in sorted((root / package).rglob("*.py"))]
+    trees = {path: ast.parse(text) for path in paths if "re." in (text := path.read_text())}
+    with Recorder() as recorder:
+        modules = {path: importlib.import_module(_name_module(path.relative_to(root))) for path in trees}
+    variables = {variable for tree in trees.values() for _, variable, _ in _find_calls(tree)} - {""}
+    anywhere = _find_methods(trees.values(), variables)
+    uses: list[Use] = []
+    for path, tree in trees.items():
+        here = _find_methods([tree], variables)
+        for owner, variable, call in _find_calls(tree):
+            function = call.func.attr  # pyright: ignore[reportAttributeAccessIssue]
+            methods = {function}
+            if function == "compile":
+                uses_of = here if variable.startswith("_") or not variable else anywhere
+                methods = uses_of.get(variable) or ANY_USE
+            lines = range(call.lineno, (call.end_lineno or call.lineno) + 1)
+            patterns = [pattern for line in lines for pattern in recorder.compiled.get((str(path), line), [])]
+            name = f"{path.relative_to(root)}:{variable or owner}"
+            for text, flags in dict.fromkeys(patterns) or [_evaluate(call, function, vars(modules[path]))]:
+                uses += [Use(name, text, flags, *mode) for mode in _list_modes(methods)]
+    return uses
+
+
+def _name_module(path: Path) -> str:
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+def _list_modes(methods: set[str]) -> Iterator[tuple[bool, bool]]:
+    if methods & SEARCHES:
+        yield True, False
+    elif "match" in methods:
+        yield False, False
+    if "fullmatch" in methods:
+        yield False, True
+
+
+def _find_calls(tree: ast.AST, owner: str = "", variable: str = "") -> Iterator[tuple[str, str, ast.Call]]:
+    """Yield each call of `re`: what contains it, the variable that it is assigned to ("" without one), and the call."""
+    if isinstance(tree, ast.Call) and _names_re(tree.func):
+        yield owner, variable, tree
+    if isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        owner = f"{owner}.{tree.name}".lstrip(".")
+    targets = dict(_list_assignments(tree))
+    if len(targets) == 1 and not owner:
+        owner = next(iter(targets.values()))
+    for child in ast.iter_child_nodes(tree):
+        inside = variable if isinstance(tree, ast.Tuple) else ""
+        yield from _find_calls(child, owner, targets.get(child, inside) if isinstance(child, ast.Call) else "")
+
+
+def _names_re(function: ast.expr) -> bool:
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return False
+    return function.value.id == "re" and function.attr in {*METHODS, "compile"}
+
+
+def _list_assignments(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    if isinstance(node, ast.AnnAssign | ast.NamedExpr) and isinstance(node.target, ast.Name) and node.value:
+        yield node.value, node.target.id
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target = node.targets[0]
+        if isinstance(target, ast.Name):
+            yield node.value, target.id
+        elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            for name, value in zip(target.elts, node.value.elts, strict=True):
+                if isinstance(name, ast.Name):
+                    yield value, name.id
+
+
+def _find_methods(trees: Iterable[ast.AST], variables: Set[str]) -> dict[str, set[str]]:
+    """Return the methods by which each variable is used as a pattern.
+
+    A pattern that is passed on, or is in a list, may be used by all methods that are called on other names: those of "".
+    """
+    methods: dict[str, set[str]] = defaultdict(set)
+    passed: set[str] = set()
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        if isinstance(node, ast.Attribute) and node.attr in METHODS:
+            methods[_name_variable(node.value, variables)].add(node.attr)
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(node, ast.Attribute) and (name := _name_variable(child, variables)):
+                passed.add(name)
+    for name in passed:
+        methods[name] |= methods[""] or ANY_USE
+    return methods
+
+
+def _name_variable(node: ast.AST, variables: Set[str]) -> str:
+    """Return the name that is read, if it is that of a pattern; `re` counts as one."""
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    return name if isinstance(getattr(node, "ctx", None), ast.Load) and name in {*variables, "re"} else ""
+
+
+class _Escaped(ast.NodeTransformer):
+    """Replaces the texts that are escaped by a letter."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        escapes = isinstance(node.func, ast.Attribute) and node.func.attr == "escape"
+        return ast.Constant("x") if escapes else node
+
+
+def _evaluate(call: ast.Call, function: str, names: dict[str, Any]) -> tuple[str | None, int]:
+    """Return the pattern and the flags of a call that no import has run; None for a pattern that needs a run."""
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    at = FLAGS_AT.get(function, 2)
+    flags = named.get("flags") or (call.args[at] if len(call.args) > at else ast.Constant(0))
+    try:
+        text, flag = (
+            eval(compile(ast.fix_missing_locations(ast.Expression(_Escaped().visit(part))), "", "eval"), names)
+            for part in (call.args[0], flags)
+        )
+    except NameError:
+        return None, 0
+    return (text, int(flag)) if isinstance(text, str) else (None, 0)
+
+
+if __name__ == "__main__":
+    print(json.dumps([asdict(use) for use in collect()]))
