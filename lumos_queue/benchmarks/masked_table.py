@@ -22,7 +22,7 @@ from lumos_queue.scoring.numeric import read_number
 COLUMNS = ("Question", "Numbers", "Equation", "Answer")
 FORMAT = f"a CSV file with the columns {', '.join(COLUMNS)}"
 _MASK = re.compile(r"\bnumber([0-9]{1,3})\b")
-_SPACE_BEFORE = re.compile(r"\s+(?=[.,;:?!%)](?:\s|$)|'s\b|n't\b|'ve\b|'(?:\s|$))")
+_SPACE_BEFORE = re.compile(r"(?<!\s)\s++(?=[.,;:?!%)](?:\s|$)|'s\b|n't\b|'ve\b|'(?:\s|$))")
 
 
 def read_masked_table(benchmark: str, path: Path | None) -> Iterator[Task | BadRow]:

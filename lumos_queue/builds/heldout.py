@@ -14,7 +14,7 @@ from lumos_queue.builds.augment import NAMES
 from lumos_queue.util.regular_file import open_regular, open_regular_text, read_regular_text
 
 _NUMBER = re.compile(r"number[0-9]+|[0-9][0-9.,]*")
-_APOSTROPHE = re.compile(r"\s*['’`]\s*")
+_APOSTROPHE = re.compile(r"(?:(?<!\s)\s++)?['’`]\s*")
 _WORD = re.compile(r"[A-Za-z#]+")
 #: A capitalised word in the middle of a sentence.
 _NAMED_INSIDE = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+\b")

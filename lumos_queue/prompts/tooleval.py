@@ -66,7 +66,7 @@ First: the first run did better.
 Second: the second run did better.
 Tie: neither did better."""
 MAX_REPLY = 20_000  #: characters of a reply that are read
-_LABEL = re.compile(r"^[\s*_#>-]*label[\s*_]*:(.*)$", re.MULTILINE | re.IGNORECASE)
+_LABEL = re.compile(r"^(?:[*_#>-]|[^\S\n])*+label[\s*_]*:(.*)", re.MULTILINE | re.IGNORECASE)
 _AROUND = " \t\r\n.!'\"“”‘’`*_()[]{}<>"  #: what may surround a label
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from lumos_queue.records import Execution
 from lumos_queue.scoring.numeric import close, read_number
 
-_DECIMAL = re.compile(r"-?[0-9][0-9,]*\.([0-9]+)")
+_DECIMAL = re.compile(r"(?<![0-9,]),*+[0-9][0-9,]*\.([0-9]+)")
 _SYMBOLIC = frozenset(("expression", "equation", "inequality", "text"))
 
 

@@ -25,7 +25,13 @@ _COMBINING = {
     TokenType.EXCEPT: "the removal of another selection",
 }
 _CONDITIONS = (TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY, TokenType.LIMIT, *_COMBINING)
-_QUOTED_OR_SPACE = re.compile(r"""('(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")|\s+""")
+_QUOTE_OR_SPACE = re.compile(r"['\"]|\s+")
+_STRINGS = {
+    "'": re.compile(r"'(?:[^'\\]|\\.|'')*'"),
+    '"': re.compile(r'"(?:[^"\\]|\\.|"")*"'),
+}
+#: What follows a quote that no later one closes: all of it, or up to a backslash before a line break.
+_UNCLOSED = {"'": re.compile(r"'(?:[^'\\]|\\.)*"), '"': re.compile(r'"(?:[^"\\]|\\.)*')}
 _AGGREGATES = {exp.Avg: "average", exp.Sum: "sum", exp.Min: "smallest", exp.Max: "largest"}
 
 
@@ -43,7 +49,7 @@ class Query:
 
 def read_query(text: str) -> Query:
     """The parts of a query. Raises NotConvertible unless it is a SELECT, possibly combined with others."""
-    whole = _QUOTED_OR_SPACE.sub(lambda found: found[1] or " ", text.strip().rstrip(";").strip())
+    whole = _reduce_space(text.strip().rstrip(";").strip())
     if len(whole) > MAX_CHARACTERS:
         raise NotConvertible("too_large")
     try:
@@ -68,6 +74,24 @@ def read_query(text: str) -> Query:
         tables=tuple(dict.fromkeys(tables)),
         kinds=tuple(kinds),
     )
+
+
+def _reduce_space(text: str) -> str:
+    """The text with single spaces outside of its strings."""
+    parts, position, unclosed = [], 0, dict.fromkeys(_STRINGS, 0)
+    while found := _QUOTE_OR_SPACE.search(text, position):
+        parts.append(text[position : found.start()])
+        position, quote = found.end(), found[0]
+        if quote not in _STRINGS:
+            parts.append(" ")
+        elif found.start() >= unclosed[quote] and (string := _STRINGS[quote].match(text, found.start())):
+            parts.append(string[0])
+            position = string.end()
+        else:
+            parts.append(quote)
+            if found.start() >= unclosed[quote]:
+                unclosed[quote] = _UNCLOSED[quote].match(text, found.start()).end()  # type: ignore[union-attr]
+    return "".join(parts) + text[position:]
 
 
 def is_ordered(text: str) -> bool:

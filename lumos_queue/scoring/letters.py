@@ -27,33 +27,35 @@ from collections.abc import Iterable, Sequence
 LETTERS = "ABCDEFGH"
 Mention = tuple[int, int, int]  #: a choice's index, and where it is named: start and end
 MAX_ANSWER = 2_000  #: characters; what follows is not read
-_OPEN, _CLOSE = r"[\s\"'`*_(\[{]*", r"[\"'`*_)\]}]*"
+_OPEN, _CLOSE = r"[\s\"'`*_(\[{]*+", r"[\"'`*_)\]}]*+"
 #: A letter that is all there is, or is marked: by a bracket, a colon, a dot or comma and a space, or a dash.
 _CAPITAL = re.compile(rf"{_OPEN}([A-H])(?={_CLOSE}[\s.,:;!]*$|{_CLOSE}[.:,;]+\s|[\"'`*_]*[)\]]|:|\s+[-–—]\s)")
 _SMALL = re.compile(rf"{_OPEN}([a-h])(?={_CLOSE}[\s.:]*$|[\"'`*_]*[)\]]\s|[.:]\s)")
 _ALONE = re.compile(r"(?<![\w&-])(?<!\w['’])(?<![A-Za-z]\.)([A-H])(?![\w&]|['’-]\w|\.[A-Z]\b)")
 #: `A` before a word is the article, unless the word is one of these or a letter.
 _ARTICLE = re.compile(
-    r"\s+(?!(?i:is|are|was|were|seems|looks|would|because|since|as|and|or|nor|but|with)\b|[A-H]\b(?!['’-]))[^\W_]"
+    r"\s++(?!(?i:is|are|was|were|seems|looks|would|because|since|as|and|or|nor|but|with)\b|[A-H]\b(?!['’-]))[^\W_]"
 )  # fmt: skip
-_AND = r"\s*(?:[,/&]|,?\s*\b(?i:and|or|nor)\b)"
-_LETTER_FOLLOWS = re.compile(rf"{_CLOSE}(?:{_AND}{_OPEN}[A-Ha-h](?![\w'’])|[.:;]*\s*{_OPEN}[A-H](?=[.,:;)\]]|\s*$))")
+_AND = r"\s*+(?:[,/&]|(?:,\s*+)?\b(?i:and|or|nor)\b)"
+_LETTER_FOLLOWS = re.compile(rf"{_CLOSE}(?:{_AND}{_OPEN}[A-Ha-h](?![\w'’])|[.:;]*+{_OPEN}[A-H](?=[.,:;)\]]|\s*$))")
 _SMALL_NAMED = re.compile(
-    rf"\b(?i:(?:answer|option|choice)s?(?:\s+is)?)\b\s*:?{_OPEN}\b(?!a{_ARTICLE.pattern})"
+    rf"\b(?i:(?:answer|option|choice)s?(?:\s+is)?)\b\s*+:?{_OPEN}\b(?!a{_ARTICLE.pattern})"
     rf"([a-h](?![\w'’-]|\.\w)(?:{_CLOSE}{_AND}{_OPEN}[a-h](?![\w'’-]|\.\w))*)"
 )
 #: Between two letters or choices that belong together; what denies one from in front, from behind; what affirms it.
-_JOINED = re.compile(r"[^\w.;:!?]*(?i:(?:and|or|nor)\b[^\w.;:!?]*)?(?i:(?:an?|the|option|choice)\s+)?[^\w.;:!?]*")
+_JOINED = re.compile(
+    r"[^\w.;:!?]*+(?i:(?:and|or|nor)\b[^\w.;:!?]*+)?(?i:(?:an?|the|option|choice)\s[^\w.;:!?]*+)?"
+)
 _DENIED = re.compile(
     r"(?i:\b(?:not|cannot|neither|nor|never|except|eliminat\w+|exclud\w+)|n['’]t)"
     r"(?:\s+(?!(?i:but|so|and|because|since|then|hence|therefore|sure|certain|only)\b|[A-H]\b)[\w'’]+){0,4}"
     r"[^\w.,;:!?]*\Z"
 )
 _WRONG = re.compile(
-    r"[^\w.,;:!?]+(?i:(?:is|are|was|were|would be)(?:n['’]t|\s+(?:both |all )?(?:not|wrong|incorrect)\b)"
+    r"[^\w.,;:!?]++(?i:(?:is|are|was|were|would be)(?:n['’]t|\s+(?:both |all )?(?:not|wrong|incorrect)\b)"
     r"|can(?:not|['’]t) be\b)"
 )
-_SAID = re.compile(r"\b(?i:(?:answer|option|choice)\s+is|choose|pick)\b\s*:?\s*(?i:(?:option|choice)\s)?[^\w.;!?]*\Z")
+_SAID = re.compile(r"\b(?i:(?:answer|option|choice)\s+is|choose|pick)\b\s*+(?::\s*+)?(?i:(?:option|choice)\s)?[^\w.;!?]*+\Z")
 _REACH = 80  #: characters in front of a letter or a choice in which a denial is looked for
 _LEADING_ARTICLE = re.compile(r"^(?:an?|the)\s+(?=\S)", re.IGNORECASE)
 _ANSWER = re.compile(r"\banswer:", re.IGNORECASE)

@@ -16,7 +16,7 @@ from tokenizers import Tokenizer, models, trainers
 READ = 2_000  #: texts that are looked at
 SHARE = 0.1  #: how often a phrase is there, for each text
 MERGES = 200
-_PIECES = re.compile(r"[^\W\d_]*-?\d+|[^\W\d_]+|[^\w\s]+|_|\s")
+_PIECES = re.compile(r"[^\W\d_]++(?:-?\d+)?|-?\d+|[^\w\s]+|_|\s")
 _FIRST = 0xF0000  #: of a private plane of Unicode: a character for each piece
 
 

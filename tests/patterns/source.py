@@ -140,7 +140,9 @@ def _find_methods(trees: Iterable[ast.AST], variables: Set[str]) -> dict[str, se
     passed: set[str] = set()
     for node in (node for tree in trees for node in ast.walk(tree)):
         if isinstance(node, ast.Attribute) and node.attr in METHODS:
-            methods[_name_variable(node.value, variables)].add(node.attr)
+            variable = _name_variable(node.value, variables)
+            if variable or node.attr != "split":  # nearly always that of a text
+                methods[variable].add(node.attr)
         for child in ast.iter_child_nodes(node):
             if not isinstance(node, ast.Attribute) and (name := _name_variable(child, variables)):
                 passed.add(name)

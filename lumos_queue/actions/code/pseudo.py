@@ -36,7 +36,9 @@ _WORDS = [
 _IF = re.compile(r"if\b\s*", re.IGNORECASE)
 _SEPARATOR = re.compile(r"\b(?:then|else|otherwise)\b|[,:;]", re.IGNORECASE)
 _ELIF = re.compile(r"\b(?:elif|elseif)\b", re.IGNORECASE)
-_RETURN = re.compile(r"(?:return\s+|[A-Za-z_]\w*\s*=(?!=)\s*)", re.IGNORECASE)
+_RETURN = re.compile(r"return\s+|[A-Za-z_]\w*\s*=(?!=)\s*", re.IGNORECASE)
+#: The same anywhere in a text. The digits before a name belong to no match, but a search begins once for each word.
+_ANY_RETURN = re.compile(r"\b([^\WA-Za-z_]*+)(?:return\s+|[A-Za-z_]\w*\s*=(?!=)\s*)|return\s+", re.IGNORECASE)
 _NAME = re.compile(r"\w+")
 _WORD_TEXT = re.compile(r"[^\W\d_][\w' .-]*")
 
@@ -79,7 +81,7 @@ def _expression(text: str, variables: Collection[str]) -> ast.Module:
         return tree
     pieces = _pieces(text)
     if pieces and not _IF.match(pieces[0]):  # words alone are not a program
-        source, rest = _RETURN.sub("", pieces[0], count=1), pieces[1:]
+        source, rest = _ANY_RETURN.sub(r"\1", pieces[0], count=1), pieces[1:]
     else:
         source, rest = _value(pieces, variables)
     if rest:

@@ -20,7 +20,7 @@ CHANNELS = "channels"  #: the task's input that lists its images: name, kind, va
 CAMERA = "camera"  #: the channel that is what the camera sees: known to an episode when it has been looked through
 ARTIFACTS = "artifacts"  #: in the value of a call: what it made, each with name, sha256 and media_type
 _LETTERS = 12  #: of the sha256
-_NAME = re.compile(r"\s*(?:image\s*:\s*)?([0-9a-f]{12,64})\s*(?:\(.*\))?\s*", re.DOTALL)
+_NAME = re.compile(r"\s*(?:image\s*:\s*)?([0-9a-f]{12,64})\s*+(?:\(.*\)\s*)?", re.DOTALL)
 
 
 def write_image(digest: str, size: str = "", caption: str = "") -> str:

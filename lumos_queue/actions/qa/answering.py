@@ -35,7 +35,9 @@ MAX_CONTEXT = 20_000  #: characters
 MAX_ANSWER = 300  #: characters; the model was asked for one brief entity
 HITS = 3  #: of a search
 
-_ANSWER = re.compile(r"^\W*Answer:[ \t]*(\S.*)", re.IGNORECASE | re.MULTILINE)
+#: Between the line's beginning and the label there may be any signs, line breaks included. The search begins at the
+#: word before them, so that they are read once.
+_ANSWER = re.compile(r"(?:\A|\w[^\w\n]*+\n)\W*+Answer:[ \t]*+(\S.*)", re.IGNORECASE)
 _NO_ANSWER = re.compile(r"\W*no answer\b", re.IGNORECASE)
 
 

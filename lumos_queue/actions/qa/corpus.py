@@ -27,7 +27,7 @@ FORMATS = "a folder of .txt and .md files, a .jsonl file with 'title' and 'text'
 TEXT_FIELDS = ("text", "paragraph_text", "contents")
 ENDINGS = (".txt", ".md")
 MAX_LINE = 16 * 2**20  #: bytes of a JSON line, or of a text file
-_BLANK_LINES = re.compile(r"\n\s*\n")
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n)++")
 _SHOWN = 10  #: broken parts that are named
 
 

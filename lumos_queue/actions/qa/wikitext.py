@@ -22,13 +22,13 @@ _BRACKETS = re.compile(r"\[\[|\]\]")
 _CONVERT = re.compile(r"\{\{(?:convert|cvt)\|([0-9.,]{1,20})\|([^|{}]{1,30})[^{}]{0,200}\}\}", re.IGNORECASE)
 _INFOBOX = re.compile(r"\{\{\s*infobox", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]{1,300}>")
-_ADDRESS = re.compile(r"\[(?:[a-z]{3,6}:)?//[^\s\[\]]{1,2000} *([^\[\]\n]{0,300})\]", re.IGNORECASE)
-_NOT_PROSE = re.compile(r"\s*:?\s*(?:file|image|category|media)\s*:", re.IGNORECASE)
+_ADDRESS = re.compile(r"\[(?:[a-z]{3,6}:)?//[^\s\[\]]{1,2000}+ *+([^\[\]\n]{0,300}+)\]", re.IGNORECASE)
+_NOT_PROSE = re.compile(r"\s*+(?::\s*+)?(?:file|image|category|media)\s*:", re.IGNORECASE)
 _HEADING = re.compile(r"^=[^\n]{1,300}=[ \t]*$", re.MULTILINE)
 _SWITCH = re.compile(r"__[A-Z]{3,20}__")
 _QUOTES = re.compile("'{2,5}")
 _ITEM = re.compile(r"\n[*#:;]+ *")
-_BLANK_LINES = re.compile(r"\n\s*\n")
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n)++")
 
 
 def paragraphs_of(text: str) -> list[str]:

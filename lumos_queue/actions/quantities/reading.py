@@ -34,7 +34,11 @@ _SCALE = re.compile(rf"[\s-]*({'|'.join(SCALES)})s?\b", re.IGNORECASE)
 _OF_MONEY = re.compile(r"\s?([kmb])\b", re.IGNORECASE)  #: `$5k`; of other numbers `m` may be metres
 _LETTERS = {"k": 10**3, "m": 10**6, "b": 10**9}
 #: Begins in lower case: `12 Angry Men` and `One World Trade Center` are names.
-_UNIT = re.compile(r"\s?(%|(?![A-Z])°?[^\W\d_]+\.?(?:[ /²³^-]+[^\W\d_]+\.?){0,5}[²³]?)?\s*(?P<aside>\([^()]*\))?")
+#: `²` and `³` can belong to a word and stand between words. They belong to the word before them, else to those after.
+_UNIT = re.compile(
+    r"\s?(%|(?![A-Z])°?[^\W\d_]++\.?(?:(?:(?:[²³]*+[ /^-])++|(?<=\.)[²³])[^\W\d_]++\.?){0,5}[²³]?)?"
+    r"\s*(?P<aside>\([^()]*\))?"
+)
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|s)\b", re.IGNORECASE)
 _MONEY = {
     "dollar": "$",

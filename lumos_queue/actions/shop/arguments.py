@@ -9,7 +9,7 @@ from typing import Any
 from lumos_queue.episode import Variables
 from lumos_queue.errors import ActionError
 
-_QUERY = re.compile(r",?\s*\b(?:Query|QUERY)\s*:\s*")
+_QUERY = re.compile(r"\b(?:Query|QUERY)\s*:")
 _VARIABLE = re.compile(r"\bR[0-9]{1,6}\b")
 _VARIABLE_ALONE = re.compile(r"\[?\s*(R[0-9]{1,6})\s*\]?")
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 
-_SIZES = re.compile(r"\S*\d/\S*|\S*/\d\S*")  #: `7/SE/6/5`
+_SIZES = re.compile(r"(?<!\S)\S*?(?:\d/|/\d)\S*")  #: `7/SE/6/5`
 _TOKEN = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W\d_]+(?:'[^\W\d_]+)?|\d[\d.,]*[^\W\d_]*|[^\w\s]")
 _MEASURE = re.compile(r"\d[\d.,]*[^\W\d_]{2,}")  #: with one letter (`4K`) it is a number
 _PARTICLES = frozenset(("on", "up", "off"))

@@ -14,7 +14,7 @@ from lumos_queue.util.sanitize import storable
 GIVE_ANSWER, GIVE_UP = "give_answer", "give_up_and_restart"
 _TYPE = re.compile(r"""["']return_type["']\s*:\s*["'](\w+)["']""")
 _ANSWER = re.compile(r"""["'](?:final_answer|Answer)["']\s*:\s*(["'])""")
-_END = re.compile(r"""["'](?:\s*,\s*["']return_type["'].*)?[}\s]*$""", re.DOTALL)
+_END = re.compile(r"""["'](?:\s*,\s*["']return_type["']|[}\s]*+\Z)""")
 
 
 def read_finish(text: str) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ ROLE = "simulator"
 MAX_EXAMPLES = 5
 MAX_EXAMPLE_CHARACTERS = 2_048  #: of all examples together
 MAX_SHAPE = 2_000  #: characters of the shape of the answers
-_FENCE = re.compile(r"\s*```(?:json)?\s*(.*?)\s*```\s*", re.DOTALL)
+_FENCE = "```"
 
 _INSTRUCTION = (
     "Act as the server of the API described below and answer one request to it.\n"
@@ -44,15 +43,22 @@ async def simulate(
 ) -> Answer:
     """The model's answer; an error of the tool where its reply is not JSON. Raises as models' servers do."""
     reply = (await context.ask(ROLE, simulator_prompt(function, arguments, examples))).text
-    fenced = _FENCE.fullmatch(reply)
     try:
-        found = read_json(fenced[1] if fenced else reply.strip(), strict=False)
+        found = read_json(_remove_fence(reply), strict=False)
     except ValueError as error:
         return Answer(f"the simulator's reply is not JSON: {error}", "", None, "simulated", status="tool_error")
     if isinstance(found, dict) and "response" in found:
         error = found.get("error") or ""
         return Answer(error if isinstance(error, str) else json.dumps(error), found["response"], None, "simulated")
     return Answer("", found, None, "simulated")
+
+
+def _remove_fence(reply: str) -> str:
+    """Return a reply without the blanks and the Markdown fence around it."""
+    text = reply.strip()
+    if len(text) < 2 * len(_FENCE) or not (text.startswith(_FENCE) and text.endswith(_FENCE)):
+        return text
+    return text[len(_FENCE) : -len(_FENCE)].removeprefix("json").strip()
 
 
 def _write_examples(examples: Sequence[Record]) -> list[str]:

@@ -28,7 +28,8 @@ _MARKS = {
 _END = "\n```\n\nRespond"
 _LISTED = re.compile(r"^  [0-9]+\. ", re.MULTILINE)
 _ELEMENT = re.compile(r'<(?P<tag>[^\s<>"]+) bnid="(?P<node>[0-9]+)"(?P<rest>.*)>', re.DOTALL)
-_ATTRIBUTE = re.compile(r' (?P<name>[\w:-]+)="(?P<value>.*?)(?:"(?= [\w:-]+="|$)|\.\.\.$)', re.DOTALL)
+_ATTRIBUTE = re.compile(r' ([\w:-]+)="')
+_ATTRIBUTE_END = re.compile(r'"(?= [\w:-]+="|$)|\.\.\.$')
 
 
 def holds_prompts(path: Path | None, what: str) -> bool:
@@ -101,5 +102,17 @@ def _candidate(node: Node, text: str) -> dict[str, Any]:
     found = _ELEMENT.fullmatch(text) if len(text) <= MAX_CANDIDATE else None
     if found is None:
         raise node["input"].bad(f"not a candidate: '{text[:80]}'")
-    attributes = {one["name"]: one["value"] for one in _ATTRIBUTE.finditer(found["rest"])}
+    attributes = _read_attributes(found["rest"])
     return {"tag": found["tag"], "backend_node_id": found["node"], "attributes": attributes}
+
+
+def _read_attributes(text: str) -> dict[str, str]:
+    """Return the values of a candidate's attributes by name; a value may hold quotes, and the last may be cut."""
+    attributes, position = {}, 0
+    while begin := _ATTRIBUTE.search(text, position):
+        end = _ATTRIBUTE_END.search(text, begin.end())
+        if end is None:  # then no later one ends either
+            break
+        attributes[begin[1]] = text[begin.end() : end.start()]
+        position = end.end()
+    return attributes

@@ -26,11 +26,12 @@ from lumos_queue.readers.instructions import Instruction, read_instructions
 from lumos_queue.records import Annotation, Task
 
 SEARCHES = ("Wikipedia", "Google", "Search")
-_PLAN = re.compile(r"^\s*Plan(?:\s*\d+)?:", re.MULTILINE)
-_CALL = re.compile(r"#E(\d+)\s*=\s*(\w+)\s*\[(.*?)\]\s*(?=#E\d+\s*=|\Z)", re.DOTALL)
+_PLAN = re.compile(r"^[^\S\n]*+Plan(?:\s*\d+)?:", re.MULTILINE)
+_CALL = re.compile(r"#E(\d+)\s*=\s*(\w+)\s*\[")
+_CALL_END = re.compile(r"\]\s*(?=#E\d+\s*=|\Z)")
 _BEGIN = re.compile(r"#E\d+\s*=")
 _EVIDENCE = re.compile(r"#E(\d+)")
-_CONTEXT = re.compile(r"[\s.,;(]*\bgiven(?: the)? contexts?:?[\s#E\d,;and)]*\Z", re.IGNORECASE)
+_CONTEXT = re.compile(r"(?:(?<![\s.,;(])[\s.,;(]++)?\bgiven(?: the)? contexts?:?[\s#E\d,;and)]*\Z", re.IGNORECASE)
 
 
 class ReWOO(Benchmark):
@@ -74,14 +75,28 @@ def _blocks(plan: str) -> list[tuple[str, list[tuple[str, str, str]]]]:
     for block in blocks:
         begins = _BEGIN.search(block)
         text, rest = (block[: begins.start()], block[begins.start() :]) if begins else (block, "")
-        calls, words = _CALL.findall(rest), " ".join(text.split())
-        if before.strip() or _CALL.sub("", rest).strip() or not calls or not words:
+        calls, between = _read_calls(rest)
+        words = " ".join(text.split())
+        if before.strip() or between.strip() or not calls or not words:
             raise NotConvertible("unreadable_plan")
         found.append((words, [(number, tool, " ".join(given.split())) for number, tool, given in calls]))
     if not found:
         raise NotConvertible("unreadable_plan")
     reject_variables(*(text for words, calls in found for text in (words, *(given for *_, given in calls))))
     return found
+
+
+def _read_calls(text: str) -> tuple[list[tuple[str, str, str]], str]:
+    """Return the (number, tool, input) calls, and the text around them."""
+    calls, around, position = [], "", 0
+    while begin := _CALL.search(text, position):
+        end = _CALL_END.search(text, begin.end())
+        if end is None:  # then no later one ends either
+            break
+        calls.append((begin[1], begin[2], text[begin.end() : end.start()]))
+        around += text[position : begin.start()]
+        position = end.end()
+    return calls, around + text[position:]
 
 
 def _actions(

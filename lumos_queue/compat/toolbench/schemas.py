@@ -13,7 +13,7 @@ from typing import Any
 from lumos_queue.actions.tools.functions import functions_of
 from lumos_queue.actions.tools.naming import FINISH_NAME
 
-_SAID = re.compile(r"The description of this function is: ?\"(.*)\"\s*$", re.DOTALL)
+_DESCRIPTION = re.compile(r"The description of this function is: ?\"")
 _TYPES = {"number": "NUMBER", "integer": "NUMBER", "boolean": "BOOLEAN"}
 
 
@@ -33,7 +33,6 @@ def differing_names(schemas: Iterable[Any]) -> list[str]:
 def _entry(schema: Mapping[str, Any]) -> dict[str, Any]:
     name, description = schema["name"], schema.get("description")
     api, _, tool = name.rpartition("_for_")
-    said = _SAID.search(description) if isinstance(description, str) else None
     parameters = schema.get("parameters")
     required, optional = _parameters(parameters if isinstance(parameters, Mapping) else {})
     return {
@@ -41,10 +40,18 @@ def _entry(schema: Mapping[str, Any]) -> dict[str, Any]:
         "category_name": "",
         "tool_name": tool if api else "",
         "api_name": api or name,
-        "api_description": said[1] if said else "",
+        "api_description": _read_description(description) if isinstance(description, str) else "",
         "required_parameters": required,
         "optional_parameters": optional,
     }
+
+
+def _read_description(text: str) -> str:
+    """Return what is quoted at the end of a description; "" where it has another form."""
+    text = text.rstrip()
+    begin = _DESCRIPTION.search(text)
+    quoted = text[begin.end() :] if begin else ""
+    return quoted[:-1] if quoted.endswith('"') else ""
 
 
 def _parameters(schema: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -34,7 +34,7 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _BECAUSE = re.compile(r"\b(?:because|since|as)\W*$", re.IGNORECASE)
-_RESULT = re.compile(r"^\s*\$?\s*[-\d.,/]*\d\s*(?P<percent>%?)")
+_RESULT = re.compile(r"^\s*+(?:\$\s*+)?[-\d.,/]*\d\s*(?P<percent>%?)")
 _END = re.compile(r"[.,](?!\d)|[;:=(<$*+/×÷]|\b(?:so|because|since|then|which)\b")
 _NUMERAL = re.compile(r"(?<![\w.])(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![\w.])\.[0-9]+")
 _PLAIN = re.compile(r"""[\w\s$%.,:;'’"“”/&()+*=?!°-]*""")

@@ -35,14 +35,14 @@ _SIGN = r"(?:[-+*/x×÷–−]|(?:times|plus|minus|divided by|multiplied by)\b|(
 #: `3 boxes * $4 per box`, up to the end of the text.
 FORMULA = re.compile(rf"(?<![\w.,$])(?:{_OPERAND}\s*(?:{_SIGN}\s*|(?=\())){{1,12}}{_OPERAND}\s*$")
 _EQUALS = re.compile(r"=|\bequals\b|\bis equal to\b")
-_RESULT = re.compile(rf"\s*\$?\s*({_NUMERAL})(?!\s*[-+*/x×÷(]|[\w.,]*[0-9]|[A-Za-z](?![A-Za-z]))")
-_BEFORE_RESULT = re.compile(r"(?:=|\bequals|\bis equal to)?\s*\$?\s*$")
-_FIGURES = re.compile(r"[\s$\d.,()+\-*/x×÷–=%]*$")
+_RESULT = re.compile(rf"\s*+(?:\$\s*+)?({_NUMERAL})(?!\s*[-+*/x×÷(]|[\w.,]*[0-9]|[A-Za-z](?![A-Za-z]))")
+_LAST_EQUALS = re.compile(r"(?:=|\bequals|\bis equal to)\Z")
+FIGURES = re.compile(r"(?<![\s$\d.,()+\-*/x×÷–=%])[\s$\d.,()+\-*/x×÷–=%]++\Z")  #: at the end of the text
 _WORD_SIGNS = {"times": "*", "plus": "+", "minus": "-", "divided by": "/", "multiplied by": "*", "x": "*", "of": "*"}
 _WORDS_OUT = re.compile(r"(?:/\s*|per\s+)?\(?[A-Za-z][A-Za-z'’-]*\)?|[$\s]")
 _ALGEBRA = re.compile(r"[0-9)][a-wyzA-WYZ](?![A-Za-z])")  #: `2y`; an `x` may mean times
 #: Before the value of an unknown, or of a formula with one: `x = `, `4s = `, `x + `, `x*0.25 = `, `the others + 3 = `.
-_UNKNOWN = re.compile(r"(?:(?<![A-Za-z])[A-Za-z]\s*(?:=|[-+*/])|[-+*/×]\s*\$?[0-9.,]+\s*=)\s*\$?\s*$")
+_UNKNOWN = re.compile(r"(?:(?<![A-Za-z])[A-Za-z]\s*(?:=|[-+*/])|[-+*/×]\s*\$?[0-9.,]+\s*=)\s*+(?:\$\s*+)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def _read_mark(line: str, mark: re.Match) -> _Found:
     if isinstance(expression, Operation):
         return _Found(line, mark.start(), mark.end(), expression, value, True)
     before = _MARK.sub("", line[max(0, mark.start() - MAX_CHARACTERS_BEFORE) : mark.start()])
-    written = _formula(_BEFORE_RESULT.sub("", before))
+    written = _formula(_strip_equals(before))
     if written is not None and _value(written) == value:
         return _Found(line, mark.start(), mark.end(), written, value, True)
     return _Found(line, mark.start(), mark.end(), expression, value, True, _UNKNOWN.search(before) is not None)
@@ -156,8 +156,13 @@ def strip_formula(text: str) -> str:
     """The text without the formula, or equal formulas, and the equals sign at its end."""
     text = text[-MAX_CHARACTERS_BEFORE * 2 :]
     for _ in range(2):
-        text = _FIGURES.sub("", FORMULA.sub("", _BEFORE_RESULT.sub("", text)))
+        text = FIGURES.sub("", FORMULA.sub("", _strip_equals(text)))
     return text.rstrip()
+
+
+def _strip_equals(text: str) -> str:
+    """The text without the equals sign, and the dollar sign behind it, at its end."""
+    return _LAST_EQUALS.sub("", text.rstrip().removesuffix("$").rstrip())
 
 
 def _which_count(found: list[_Found], answer: Fraction | None) -> list[bool]:

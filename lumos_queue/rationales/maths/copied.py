@@ -16,7 +16,7 @@ from lumos_queue.records import Action, AnnotatedSubgoal
 from lumos_queue.scoring.numeric import read_number
 
 _STATING = frozenset(("Calculator", "Define", "SetEquation"))
-_UNKNOWN = re.compile(r"\s*[A-Za-z]\s*=(?!=)|=\s*[A-Za-z]\s*$")  #: `x = 6` and `6 = x` only state `6`
+_UNKNOWN = re.compile(r"(?:(?<!\s)\s++)?[A-Za-z]\s*=(?!=)|=\s*[A-Za-z]\s*\Z")  #: `x = 6` and `6 = x` only state `6`
 
 
 def copied_numbers(steps: Sequence[AnnotatedSubgoal], question: str) -> list[Action]:

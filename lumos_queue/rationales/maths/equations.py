@@ -19,7 +19,7 @@ MAX_CHARACTERS = 20_000  #: of a question that are searched for clauses
 MAX_CLAUSE_WORDS = 20  #: of a clause that a subgoal quotes
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 _JOINED = re.compile(r"^(?:and|but|then|so|or|while)\s+", re.IGNORECASE)
-_CLAUSE_END = re.compile(r"(?<=[,;])\s+|\s+(?:and|but|then|while)\s+")
+_CLAUSE_END = re.compile(r"(?<=[,;])\s+|(?<!\s)\s++(?:and|but|then|while)\s+")
 
 
 def annotate(question: str, equation: str, answer: str) -> Annotation:

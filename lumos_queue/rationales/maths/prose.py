@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection
 from fractions import Fraction
 
+from lumos_queue.rationales.maths.calculations import FIGURES
 from lumos_queue.rationales.maths.clauses import clause_before_end
 from lumos_queue.rationales.maths.english import (
     ADJECTIVES,
@@ -35,7 +36,6 @@ MAX_HEAD_WORDS = 6  #: of subject and verb
 _ALONE = (["in", "total"], ["altogether"], ["each"])  #: after `how much money`, without subject and verb
 
 _RESULT = re.compile(r"^\s*(?P<money>\$?)[-\d.,/]*\d\s*(?P<percent>%?)")
-_FORMULA = re.compile(r"[\s$\d.,()+\-*/x×÷–=%]*$")
 _WORDS = re.compile(r"[A-Za-z' -]+")
 _OPENING = re.compile(
     r"^(?:(?:so|thus|then|therefore|hence|now|finally|first|next|and|also|that means|this means|in total|altogether"
@@ -100,7 +100,7 @@ def _count(words: list[str], head: list[str] | None) -> str | None:
 def _head(before: str, stated: Collection[Fraction]) -> list[str] | None:
     """Subject and verb, when the text before the formula is nothing else: `Ida sold`."""
     text = _OPENING.sub("", before[-200:].rsplit(". ", 1)[-1].strip())
-    text = _TOTAL.sub("", _FORMULA.sub("", text)).strip()
+    text = _TOTAL.sub("", FIGURES.sub("", text)).strip()
     words = text.split()
     if not 2 <= len(words) <= MAX_HEAD_WORDS or words[-1] not in VERBS | BEING:
         return None
