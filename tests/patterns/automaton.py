@@ -65,6 +65,7 @@ class Automaton:
         self.alphabet = self._choose_alphabet(tree)
         self._pairs = frozenset((a, b) for a in [*self.alphabet, None] for b in [*self.alphabet, None])
         self._classes: list[frozenset[str]] = []
+        self._groups: dict[int | None, Any] = {}
         self._followed: dict[tuple[int, str | None, str], Counter[int]] = {}
         self.links: dict[int, Counter[tuple[Allowed, int]]] = {}
         piece = self._read_sequence(tree)
@@ -148,6 +149,7 @@ class Automaton:
         if name in REPETITIONS:
             return self._read_repetition(*argument, name == "POSSESSIVE_REPEAT")
         if name == "SUBPATTERN":
+            self._groups[argument[0]] = argument[3]
             return self._read_sequence(argument[3])
         if name == "ATOMIC_GROUP":
             return self._read_atomic(argument)
@@ -155,7 +157,9 @@ class Automaton:
             return self._read_branches(argument[1])
         if name == "GROUPREF_EXISTS":
             return self._read_branches([argument[1], argument[2] or []])
-        if name == "GROUPREF":  # may repeat any text
+        if name == "GROUPREF" and not _has_cycle(self._groups[argument]):
+            return self._read_sequence(self._groups[argument])
+        if name == "GROUPREF":  # any text
             piece = self._add_position(self.alphabet)
             self._close_cycle(piece)
             return Piece(piece.first, piece.last, [None])

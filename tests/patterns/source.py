@@ -13,7 +13,7 @@ import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -66,17 +66,15 @@ def collect(root: Path = ROOT, packages: Iterable[str] = PACKAGES) -> list[Use]:
     trees = {path: ast.parse(text) for path in paths if "re." in (text := path.read_text())}
     with Recorder() as recorder:
         modules = {path: importlib.import_module(_name_module(path.relative_to(root))) for path in trees}
-    variables = {variable for tree in trees.values() for _, variable, _ in _find_calls(tree)} - {""}
-    anywhere = _find_methods(trees.values(), variables)
+    anywhere = _find_methods(trees.values())
     uses: list[Use] = []
     for path, tree in trees.items():
-        here = _find_methods([tree], variables)
+        here = _find_methods([tree])
         for owner, variable, call in _find_calls(tree):
             function = call.func.attr  # pyright: ignore[reportAttributeAccessIssue]
             methods = {function}
             if function == "compile":
-                uses_of = here if variable.startswith("_") or not variable else anywhere
-                methods = uses_of.get(variable) or ANY_USE
+                methods = (here if variable.startswith("_") or not variable else anywhere)[variable] or ANY_USE
             lines = range(call.lineno, (call.end_lineno or call.lineno) + 1)
             patterns = [pattern for line in lines for pattern in recorder.compiled.get((str(path), line), [])]
             name = f"{path.relative_to(root)}:{variable or owner}"
@@ -131,12 +129,13 @@ def _list_assignments(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
                     yield value, name.id
 
 
-def _find_methods(trees: Iterable[ast.AST], variables: Set[str]) -> dict[str, set[str]]:
+def _find_methods(trees: Collection[ast.AST]) -> defaultdict[str, set[str]]:
     """Return the methods by which each variable is used as a pattern.
 
     A pattern that is passed on, or is in a list, may be used by all methods that are called on other names: those of "".
     """
-    methods: dict[str, set[str]] = defaultdict(set)
+    variables = {variable for tree in trees for _, variable, _ in _find_calls(tree)} - {""}
+    methods: defaultdict[str, set[str]] = defaultdict(set)
     passed: set[str] = set()
     for node in (node for tree in trees for node in ast.walk(tree)):
         if isinstance(node, ast.Attribute) and node.attr in METHODS:

@@ -35,7 +35,7 @@ _SIGN = r"(?:[-+*/x×÷–−]|(?:times|plus|minus|divided by|multiplied by)\b|(
 #: `3 boxes * $4 per box`, up to the end of the text.
 FORMULA = re.compile(rf"(?<![\w.,$])(?:{_OPERAND}\s*(?:{_SIGN}\s*|(?=\())){{1,12}}{_OPERAND}\s*$")
 _EQUALS = re.compile(r"=|\bequals\b|\bis equal to\b")
-_RESULT = re.compile(rf"\s*+(?:\$\s*+)?({_NUMERAL})(?!\s*[-+*/x×÷(]|[\w.,]*[0-9]|[A-Za-z](?![A-Za-z]))")
+_RESULT = re.compile(rf"\s*+(?:\$\s*+)?((?>{_NUMERAL}))(?!\s*[-+*/x×÷(]|[\w.,]*[0-9]|[A-Za-z](?![A-Za-z]))")
 _LAST_EQUALS = re.compile(r"(?:=|\bequals|\bis equal to)\Z")
 FIGURES = re.compile(r"(?<![\s$\d.,()+\-*/x×÷–=%])[\s$\d.,()+\-*/x×÷–=%]++\Z")  #: at the end of the text
 _WORD_SIGNS = {"times": "*", "plus": "+", "minus": "-", "divided by": "/", "multiplied by": "*", "x": "*", "of": "*"}

@@ -40,9 +40,11 @@ def find_answer(question: str, facts: Sequence[str], roughly: bool = False) -> s
     where the answer is checked in another way.
     """
     asked = question.strip().rstrip(" ?.")
+    if not facts or max(map(len, (asked, *facts))) > MAX_CHARACTERS:
+        return None
     needless = LIGHT_WORDS | type_words(asked)
     wanted = [word for word in content(asked) if word not in needless]
-    if not wanted or not facts or max(map(len, (asked, *facts))) > MAX_CHARACTERS:
+    if not wanted:
         return None
     shares = [_share(asked, wanted, fact) for fact in facts]
     best = max(range(len(facts)), key=lambda position: shares[position])
