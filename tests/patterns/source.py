@@ -1,4 +1,4 @@
-"""Collect every regular expression of the source: `python -m tests.patterns.source` prints them as JSON.
+"""Collect every regular expression of the source: `python -m tests.patterns.source ROOT PACKAGE…` prints them as JSON.
 
 Modules are imported while `re` records what they compile, so that patterns in lists, enums, classes and comprehensions,
 and those built from parts, are complete. Calls in functions are read from the syntax tree, with the constants of the
@@ -10,7 +10,9 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import os
 import re
+import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Set
@@ -179,5 +181,15 @@ def _evaluate(call: ast.Call, function: str, names: dict[str, Any]) -> tuple[str
     return (text, int(flag)) if isinstance(text, str) else (None, 0)
 
 
+def collect_apart(root: Path = ROOT, packages: Iterable[str] = PACKAGES) -> list[Use]:
+    """Return what `collect` does, from its own process."""
+    command = [sys.executable, "-m", "tests.patterns.source", str(root), *packages]
+    paths = os.pathsep.join([str(root), str(ROOT)])
+    environment = os.environ | {"PYTHONPATH": paths}
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+    assert result.returncode == 0, result.stderr[-2000:]
+    return [Use(**fields) for fields in json.loads(result.stdout.splitlines()[-1])]
+
+
 if __name__ == "__main__":
-    print(json.dumps([asdict(use) for use in collect()]))
+    print(json.dumps([asdict(use) for use in collect(Path(sys.argv[1]), sys.argv[2:])]))

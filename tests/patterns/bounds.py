@@ -1,0 +1,52 @@
+"""Patterns that the analysis of `growth` complains about, or cannot see, and what bounds the time that they take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a pattern reads at most, in characters, and where that is decided."""
+
+    characters: int
+    reason: str
+
+
+_QUESTIONS = "lumos_queue/rationales/questions"
+_CALCULATIONS = "lumos_queue/rationales/maths/calculations.py"
+
+#: The name of a pattern to its bound. The test measures the pattern on the longest such text.
+BOUNDED = {
+    "lumos_queue/actions/quantities/reading.py:_UNIT": Bound(
+        4_000, "linear: the possessive repetition between two words has one way, which the analysis does not know"
+    ),
+    f"{_CALCULATIONS}:FORMULA": Bound(400, "MAX_CHARACTERS_BEFORE, and twice that in strip_formula"),
+    f"{_CALCULATIONS}:plain": Bound(400, "a formula that FORMULA matched"),
+    f"{_CALCULATIONS}:_RESULT": Bound(
+        20_000, "linear: a number is read in one way, as it is atomic, which the analysis does not know"
+    ),
+    f"{_QUESTIONS}/answers.py:_HOW": Bound(400, "facts.MAX_CHARACTERS"),
+    f"{_QUESTIONS}/answers.py:_HEDGE": Bound(400, "facts.MAX_CHARACTERS"),
+    f"{_QUESTIONS}/bridges.py:_IN_PLACE": Bound(600, "bridges.MAX_CHARACTERS"),
+    f"{_QUESTIONS}/comparisons.py:_BORN": Bound(600, "comparisons.MAX_CHARACTERS"),
+    f"{_QUESTIONS}/comparisons.py:_HIGH": Bound(600, "comparisons.MAX_CHARACTERS"),
+    f"{_QUESTIONS}/comparisons.py:_HEAD": Bound(600, "comparisons.MAX_CHARACTERS"),
+    f"{_QUESTIONS}/comparisons.py:_BEFORE_BIRTH": Bound(2_000, "spans.MAX_CHARACTERS"),
+    f"{_QUESTIONS}/predicates.py:_WHEN_IT_WAS": Bound(400, "facts.MAX_CHARACTERS"),
+    f"{_QUESTIONS}/spans.py:_DATE": Bound(2_000, "spans.MAX_CHARACTERS"),
+    f"{_QUESTIONS}/spans.py:_NAME": Bound(2_000, "spans.MAX_CHARACTERS"),
+    "lumos_queue/scoring/letters.py:_DENIED": Bound(80, "letters._REACH"),
+}
+
+#: The name of a pattern that only a run knows to the reason why its time does not matter.
+UNKNOWN = {
+    "lumos_queue/actions/sql/dates.py:_read_fields": "one of _PARTS, which have no unbounded repetition",
+    "lumos_queue/actions/sql/functions.py:_regexp": "REGEXP of SQLite runs in the child of a sandbox, which has a limit",
+    "lumos_queue/benchmarks/toolworld/catalogue.py:_patterns": "fixed texts with two words in them, at most one of which ends a text",
+    "lumos_queue/benchmarks/wordmath/composer/render.py:_use_pronouns": "a name of the benchmark, without signs",
+    "lumos_queue/experts/names.py:_pattern": "fixed texts, all of them escaped",
+    "lumos_queue/rationales/maths/stated.py:_is_written": "two numbers around blanks and a stroke",
+    "lumos_queue/scoring/letters.py:_lists": "a letter and an escaped text around blanks",
+    "lumos_queue/scoring/letters.py:_mentions": "an escaped text",
+}
