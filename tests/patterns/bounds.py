@@ -26,7 +26,6 @@ BOUNDED = {
     f"{_CALCULATIONS}:_RESULT": Bound(
         20_000, "linear: a number is read in one way, as it is atomic, which the analysis does not know"
     ),
-    f"{_QUESTIONS}/answers.py:_HOW": Bound(400, "facts.MAX_CHARACTERS"),
     f"{_QUESTIONS}/answers.py:_HEDGE": Bound(400, "facts.MAX_CHARACTERS"),
     f"{_QUESTIONS}/bridges.py:_IN_PLACE": Bound(600, "bridges.MAX_CHARACTERS"),
     f"{_QUESTIONS}/comparisons.py:_BORN": Bound(600, "comparisons.MAX_CHARACTERS"),

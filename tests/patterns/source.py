@@ -1,8 +1,8 @@
 """Collect every regular expression of the source: `python -m tests.patterns.source ROOT PACKAGE…` prints them as JSON.
 
-Modules are imported while `re` records what they compile, so that patterns in lists, enums, classes and comprehensions,
-and those built from parts, are complete. Calls in functions are read from the syntax tree, with the constants of the
-module. It needs its own process: in another, the modules may have been imported before.
+Patterns are read from the syntax tree, with the constant texts of the module. A module that has others, which are built
+from imported texts or in a comprehension, is imported while `re` records what is compiled. This needs its own process:
+in another, the module may have been imported before.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Set
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ METHODS = {*SEARCHES, "match", "fullmatch"}
 #: Where a function of `re` has its flags, unless they are named.
 FLAGS_AT = {"compile": 1, "split": 3, "sub": 4, "subn": 4}
 ANY_USE = {"search", "fullmatch"}
+#: What an expression of texts consists of.
+_TEXT_PARTS = (ast.Constant, ast.JoinedStr, ast.FormattedValue, ast.BinOp, ast.Add, ast.Name, ast.Load, ast.Tuple)
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,11 @@ def collect(root: Path = ROOT, packages: Iterable[str] = PACKAGES) -> list[Use]:
     """Return the patterns of all files below the packages, which must be importable."""
     paths = [path for package in packages for path in sorted((root / package).rglob("*.py"))]
     trees = {path: ast.parse(text) for path in paths if "re." in (text := path.read_text())}
+    names = {path: _read_constants(tree) for path, tree in trees.items()}
     with Recorder() as recorder:
-        modules = {path: importlib.import_module(_name_module(path.relative_to(root))) for path in trees}
+        for path, tree in trees.items():
+            if any(_evaluate(call, names[path])[0] is None for *_, call in _find_calls(tree)):
+                names[path] = vars(importlib.import_module(_name_module(path.relative_to(root))))
     anywhere = _find_methods(trees.values())
     uses: list[Use] = []
     for path, tree in trees.items():
@@ -80,7 +86,7 @@ def collect(root: Path = ROOT, packages: Iterable[str] = PACKAGES) -> list[Use]:
             lines = range(call.lineno, (call.end_lineno or call.lineno) + 1)
             patterns = [pattern for line in lines for pattern in recorder.compiled.get((str(path), line), [])]
             name = f"{path.relative_to(root)}:{variable or owner}"
-            for text, flags in dict.fromkeys(patterns) or [_evaluate(call, function, vars(modules[path]))]:
+            for text, flags in dict.fromkeys(patterns) or [_evaluate(call, names[path])]:
                 uses += [Use(name, text, flags, *mode) for mode in _list_modes(methods)]
     return uses
 
@@ -98,18 +104,21 @@ def _list_modes(methods: set[str]) -> Iterator[tuple[bool, bool]]:
         yield False, True
 
 
-def _find_calls(tree: ast.AST, owner: str = "", variable: str = "") -> Iterator[tuple[str, str, ast.Call]]:
-    """Yield each call of `re`: what contains it, the variable that it is assigned to ("" without one), and the call."""
-    if isinstance(tree, ast.Call) and _names_re(tree.func):
-        yield owner, variable, tree
-    if isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        owner = f"{owner}.{tree.name}".lstrip(".")
-    targets = dict(_list_assignments(tree))
-    if len(targets) == 1 and not owner:
-        owner = next(iter(targets.values()))
-    for child in ast.iter_child_nodes(tree):
-        inside = variable if isinstance(tree, ast.Tuple) else ""
-        yield from _find_calls(child, owner, targets.get(child, inside) if isinstance(child, ast.Call) else "")
+def _find_calls(tree: ast.AST) -> list[tuple[str, str, ast.Call]]:
+    """Return each call of `re`: what contains it, the variable that it is assigned to ("" without one), and the call."""
+    variables = dict(pair for node in ast.walk(tree) for pair in _list_assignments(node))
+
+    def visit(node: ast.AST, owner: str) -> Iterator[tuple[str, str, ast.Call]]:
+        if isinstance(node, ast.Call) and _names_re(node.func):
+            yield owner, variables.get(node, ""), node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            owner = f"{owner}.{node.name}".lstrip(".")
+        elif not owner and (targets := [name for _, name in _list_assignments(node)]):
+            owner = targets[0]
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, owner)
+
+    return list(visit(tree, ""))
 
 
 def _names_re(function: ast.expr) -> bool:
@@ -166,16 +175,40 @@ class _Escaped(ast.NodeTransformer):
         return ast.Constant("x") if escapes else node
 
 
-def _evaluate(call: ast.Call, function: str, names: dict[str, Any]) -> tuple[str | None, int]:
-    """Return the pattern and the flags of a call that no import has run; None for a pattern that needs a run."""
+def _read_constants(tree: ast.Module) -> dict[str, Any]:
+    """Return the texts of a module that are written as such, or joined from others, and `re`.
+
+    Raises ValueError where `re` has another name, as its calls would not be found.
+    """
+    names: dict[str, Any] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module in ("re", "regex"):
+            raise ValueError(f"line {node.lineno}: write `import re`, so that its calls are found")
+        for alias in node.names if isinstance(node, ast.Import) else ():
+            if alias.name == "regex" or (alias.name == "re" and alias.asname):
+                raise ValueError(f"line {node.lineno}: write `import re`, so that its calls are found")
+            if alias.name == "re":
+                names["re"] = re
+    for node in tree.body:
+        for value, name in _list_assignments(node):
+            if all(isinstance(part, _TEXT_PARTS) for part in ast.walk(value)):
+                with suppress(NameError, TypeError):
+                    names[name] = _compute(value, names)
+    return names
+
+
+def _compute(value: ast.AST, names: dict[str, Any]) -> Any:
+    return eval(compile(ast.fix_missing_locations(ast.Expression(_Escaped().visit(value))), "", "eval"), names)
+
+
+def _evaluate(call: ast.Call, names: dict[str, Any]) -> tuple[str | None, int]:
+    """Return the pattern and the flags of a call; None for a pattern that has other names in it."""
+    function = call.func.attr  # pyright: ignore[reportAttributeAccessIssue]
     named = {keyword.arg: keyword.value for keyword in call.keywords}
     at = FLAGS_AT.get(function, 2)
     flags = named.get("flags") or (call.args[at] if len(call.args) > at else ast.Constant(0))
     try:
-        text, flag = (
-            eval(compile(ast.fix_missing_locations(ast.Expression(_Escaped().visit(part))), "", "eval"), names)
-            for part in (call.args[0], flags)
-        )
+        text, flag = _compute(call.args[0], names), _compute(flags, names)
     except NameError:
         return None, 0
     return (text, int(flag)) if isinstance(text, str) else (None, 0)

@@ -15,27 +15,25 @@ import pytest
 
 from tests.patterns.bounds import BOUNDED, UNKNOWN
 from tests.patterns.growth import Growth, find_growth
-from tests.patterns.measure import measure
+from tests.patterns.measure import Case, measure, write_texts
 from tests.patterns.source import Use, collect_apart
 
 MOST_SECONDS = 0.5  #: of an exception at its bound; all but one take less than 0.01
 
+QUADRATIC = [(r"\s+$", "search"), (r"\s*,", "search"), (r"\w+!", "search"), (r"^\s*\n\s*x", "match")]
 SLOW = [
-    (r"\s+$", "search"),
-    (r"\s*,\s*", "search"),
+    *QUADRATIC,
     (r"[^x]*x", "search"),
-    (r"\w+!", "search"),
     (r"a(?=.*x)", "search"),
     (r"a(?:[^x]*x)?", "search"),
     (r"(?m)^\W*Answer:", "search"),
     (r"x{1,2000}y", "search"),
-    (r"^\s*\n\s*x", "match"),
     (r"\s*\$?\s*x", "match"),
     (r"[a-z]*[a-m]*!", "match"),
     (r"\s*```\s*(.*?)\s*```\s*", "fullmatch"),
     (r"[0-9]+\.?[0-9]*", "fullmatch"),
 ]
-EXPONENTIAL = [(r"(a+)+b", "search"), (r"(?:a|[a-c])*x", "match"), (r"(?:\w+\s*)*!", "match")]
+EXPONENTIAL = [(r"(a+)+b", "search"), (r"(?:a|ab|b)*x", "match"), (r"(?:\w+\s*)*!", "match")]
 LINEAR = [
     (r"\s+", "search"),
     (r"(?<!\s)\s+$", "search"),
@@ -70,6 +68,11 @@ def list_growing(uses: list[Use]) -> list[tuple[Use, Growth]]:
     return [(use, growth) for use, growth in analysed if growth]
 
 
+def write_case(use: Use, growth: Growth, length: int) -> Case:
+    method = "search" if use.searched else "fullmatch" if use.whole else "match"
+    return str(use.text), use.flags, method, write_texts(growth.beginning, growth.repeated, length)
+
+
 @pytest.fixture(scope="module")
 def uses() -> list[Use]:
     return collect_apart()
@@ -88,14 +91,11 @@ def test_no_pattern_of_the_source_takes_more_than_linear_time(uses):
 
 def test_each_exception_takes_milliseconds_at_its_bound(uses):
     growing = [(use, growth) for use, growth in list_growing(uses) if use.name in BOUNDED]
-    seconds = {}
-    for use, growth in growing:
-        method = "search" if use.searched else "fullmatch" if use.whole else "match"
-        taken = measure(str(use.text), use.flags, method, growth, BOUNDED[use.name].characters)
-        seconds[use.name] = max(taken, seconds.get(use.name, 0))
+    seconds = measure([write_case(use, growth, BOUNDED[use.name].characters) for use, growth in growing])
 
-    assert {name: taken for name, taken in seconds.items() if taken > MOST_SECONDS} == {}
-    assert seconds.keys() == BOUNDED.keys(), "an exception is not needed any more: take it out of tests/patterns/bounds.py"
+    slow = [(use.name, taken) for (use, _), taken in zip(growing, seconds, strict=True) if taken > MOST_SECONDS]
+    assert slow == []
+    assert {use.name for use, _ in growing} == BOUNDED.keys(), "take out of BOUNDED what needs no exception any more"
 
 
 def test_patterns_that_only_a_run_knows_are_listed_with_a_reason(uses):
@@ -112,14 +112,15 @@ def test_a_pattern_with_one_way_is_not_found(pattern, method):
     assert analyse_method(pattern, method) is None
 
 
-@pytest.mark.parametrize(("pattern", "method"), [case for case in SLOW if case[0] != r"x{1,2000}y"])
-def test_the_text_that_is_named_takes_long(pattern, method):
-    growth = analyse_method(pattern, method)
-    assert growth is not None
+def test_the_texts_that_are_named_take_long():
+    planted = [Use(pattern, pattern, 0, method == "search", method == "fullmatch") for pattern, method in QUADRATIC]
+    growing = list_growing(planted)
 
-    short, long = (measure(pattern, 0, method, growth, length) for length in (500, 2_000))
+    short, long = (measure([write_case(*item, length) for item in growing]) for length in (500, 2_000))
 
-    assert long > 6 * short and long > 0.001  # four times the time would be linear, sixteen times is quadratic
+    # four times the time would be linear, sixteen times is quadratic
+    linear = [use.text for (use, _), a, b in zip(growing, short, long, strict=True) if b < 6 * a or b < 0.001]
+    assert len(growing) == len(QUADRATIC) and linear == []
 
 
 PLANTED = r'''
@@ -206,7 +207,7 @@ def test_a_pattern_that_is_only_matched_begins_at_the_beginning(planted):
 
 
 def test_a_pattern_that_a_function_makes_of_its_argument_is_unknown(planted):
-    assert [use.name for use in planted if use.text is None] == ["planted_patterns/readers.py:factory"]
+    assert {use.name for use in planted if use.text is None} == {"planted_patterns/readers.py:factory"}
 
 
 def test_flags_count(planted):

@@ -36,7 +36,7 @@ _LETTERS = {"k": 10**3, "m": 10**6, "b": 10**9}
 #: Begins in lower case: `12 Angry Men` and `One World Trade Center` are names.
 #: `²` and `³` can belong to a word and stand between words. They belong to the word before them, else to those after.
 _UNIT = re.compile(
-    r"\s?(%|(?![A-Z])°?[^\W\d_]++\.?(?:(?:(?:[²³]*+[ /^-])++|(?<=\.)[²³])[^\W\d_]++\.?){0,5}[²³]?)?"
+    r"\s?(%|(?![A-Z])°?[^\W\d_]++\.?(?:(?:(?:[²³]*+[ /^-]++(?=[^\W\d_]))++|(?<=\.)[²³])[^\W\d_]++\.?){0,5}[²³]?)?"
     r"\s*(?P<aside>\([^()]*\))?"
 )
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|s)\b", re.IGNORECASE)

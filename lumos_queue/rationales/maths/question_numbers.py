@@ -26,13 +26,11 @@ _CENTS = re.compile(rf"{_NUMBER}[\s-]*(?:cents?(?![a-z])|¢)", re.IGNORECASE)
 _DOLLARS = re.compile(r"\$\s*([0-9]{1,30}(?:\.[0-9]{1,30})?|\.[0-9]{1,30})(?![0-9,/])")
 _FRACTION = re.compile(r"(?<![\w./])(?:([0-9]{1,30})[ -])?([0-9]{1,30})/([0-9]{1,30})(?![\w/])")
 _SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
-#: What separates a number from its scale, as far as it matters: 40 characters, as many as a number may have, at either
-#: end of a longer run of blanks and hyphens.
-_SEPARATOR = 40
 _SPACE = re.compile(r"\s+")
-_LONG_RUN = re.compile(rf"[ -]{{{2 * _SEPARATOR},}}")
+_RUN_END = 42  #: characters at either end of a run of blanks and hyphens that _SCALED can distinguish
+_LONG_RUN = re.compile(rf"[ -]{{{2 * _RUN_END},}}")
 _SCALED = re.compile(
-    rf"(?<![\w.])(\S{{1,{_SEPARATOR}}})[ -]{{1,{2 * _SEPARATOR}}}+({'|'.join(_SCALES)})(?![a-z])", re.IGNORECASE
+    rf"(?<![\w.])(\S{{1,40}})[ -]{{1,{2 * _RUN_END}}}+({'|'.join(_SCALES)})(?![a-z])", re.IGNORECASE
 )
 _HALF = re.compile(r"(?<![\w.])half\s+an?(?![a-z])|(?:an?|(\S{1,40}))\s+and\s+(?:a|one)[- ]half", re.IGNORECASE)
 
@@ -81,7 +79,7 @@ def question_numbers(question: str) -> QuestionNumbers:
 
 def _scaled_numbers(question: str) -> Iterator[tuple[Fraction, Fraction | None, int]]:
     """(value, the number before the scale or None, the scale) of `3 dozen`, `a hundred`, `2.5 million`."""
-    text = _LONG_RUN.sub(lambda run: run[0][:_SEPARATOR] + run[0][-_SEPARATOR:], _SPACE.sub(" ", question))
+    text = _LONG_RUN.sub(lambda run: run[0][:_RUN_END] + run[0][-_RUN_END:], _SPACE.sub(" ", question))
     for before, scale in _SCALED.findall(text):
         factor, numbers = _SCALES[scale.lower()], numbers_in(before, words=True)
         if numbers:
