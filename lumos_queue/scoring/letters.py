@@ -43,9 +43,7 @@ _SMALL_NAMED = re.compile(
     rf"([a-h](?![\w'’-]|\.\w)(?:{_CLOSE}{_AND}{_OPEN}[a-h](?![\w'’-]|\.\w))*)"
 )
 #: Between two letters or choices that belong together; what denies one from in front, from behind; what affirms it.
-_JOINED = re.compile(
-    r"[^\w.;:!?]*+(?i:(?:and|or|nor)\b[^\w.;:!?]*+)?(?i:(?:an?|the|option|choice)\s[^\w.;:!?]*+)?"
-)
+_JOINED = re.compile(r"[^\w.;:!?]*+(?i:(?:and|or|nor)\b[^\w.;:!?]*+)?(?i:(?:an?|the|option|choice)\s[^\w.;:!?]*+)?")
 _DENIED = re.compile(
     r"(?i:\b(?:not|cannot|neither|nor|never|except|eliminat\w+|exclud\w+)|n['’]t)"
     r"(?:\s+(?!(?i:but|so|and|because|since|then|hence|therefore|sure|certain|only)\b|[A-H]\b)[\w'’]+){0,4}"
@@ -55,7 +53,9 @@ _WRONG = re.compile(
     r"[^\w.,;:!?]++(?i:(?:is|are|was|were|would be)(?:n['’]t|\s+(?:both |all )?(?:not|wrong|incorrect)\b)"
     r"|can(?:not|['’]t) be\b)"
 )
-_SAID = re.compile(r"\b(?i:(?:answer|option|choice)\s+is|choose|pick)\b\s*+(?::\s*+)?(?i:(?:option|choice)\s)?[^\w.;!?]*+\Z")
+_SAID = re.compile(
+    r"\b(?i:(?:answer|option|choice)\s+is|choose|pick)\b\s*+(?::\s*+)?(?i:(?:option|choice)\s)?[^\w.;!?]*+\Z"
+)
 _REACH = 80  #: characters in front of a letter or a choice in which a denial is looked for
 _LEADING_ARTICLE = re.compile(r"^(?:an?|the)\s+(?=\S)", re.IGNORECASE)
 _ANSWER = re.compile(r"\banswer:", re.IGNORECASE)

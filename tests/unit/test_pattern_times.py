@@ -15,7 +15,7 @@ import pytest
 
 from tests.patterns.bounds import BOUNDED, UNKNOWN
 from tests.patterns.growth import Growth, find_growth
-from tests.patterns.measure import Case, measure, write_texts
+from tests.patterns.measure import measure, write_texts
 from tests.patterns.source import Use, collect_apart
 
 MOST_SECONDS = 0.5  #: of an exception at its bound; all but one take less than 0.01
@@ -68,9 +68,9 @@ def list_growing(uses: list[Use]) -> list[tuple[Use, Growth]]:
     return [(use, growth) for use, growth in analysed if growth]
 
 
-def write_case(use: Use, growth: Growth, length: int) -> Case:
+def measure_use(use: Use, growth: Growth, length: int) -> float:
     method = "search" if use.searched else "fullmatch" if use.whole else "match"
-    return str(use.text), use.flags, method, write_texts(growth.beginning, growth.repeated, length)
+    return measure(str(use.text), use.flags, method, write_texts(growth.beginning, growth.repeated, length))
 
 
 @pytest.fixture(scope="module")
@@ -91,10 +91,9 @@ def test_no_pattern_of_the_source_takes_more_than_linear_time(uses):
 
 def test_each_exception_takes_milliseconds_at_its_bound(uses):
     growing = [(use, growth) for use, growth in list_growing(uses) if use.name in BOUNDED]
-    seconds = measure([write_case(use, growth, BOUNDED[use.name].characters) for use, growth in growing])
+    seconds = [(use.name, measure_use(use, growth, BOUNDED[use.name].characters)) for use, growth in growing]
 
-    slow = [(use.name, taken) for (use, _), taken in zip(growing, seconds, strict=True) if taken > MOST_SECONDS]
-    assert slow == []
+    assert [(name, taken) for name, taken in seconds if taken > MOST_SECONDS] == []
     assert {use.name for use, _ in growing} == BOUNDED.keys(), "take out of BOUNDED what needs no exception any more"
 
 
@@ -116,14 +115,14 @@ def test_the_texts_that_are_named_take_long():
     planted = [Use(pattern, pattern, 0, method == "search", method == "fullmatch") for pattern, method in QUADRATIC]
     growing = list_growing(planted)
 
-    short, long = (measure([write_case(*item, length) for item in growing]) for length in (500, 2_000))
+    times = [(use.text, measure_use(use, growth, 500), measure_use(use, growth, 2_000)) for use, growth in growing]
 
     # four times the time would be linear, sixteen times is quadratic
-    linear = [use.text for (use, _), a, b in zip(growing, short, long, strict=True) if b < 6 * a or b < 0.001]
-    assert len(growing) == len(QUADRATIC) and linear == []
+    assert [(text, short, long) for text, short, long in times if long < 6 * short or long < 0.001] == []
+    assert len(times) == len(QUADRATIC)
 
 
-PLANTED = r'''
+PLANTED = r"""
 import enum
 import re
 from dataclasses import dataclass
@@ -176,7 +175,7 @@ def read(text, mark=FIRST):
 
 
 IN_MATCH = re.compile(r"\s*match")
-'''
+"""
 
 
 @pytest.fixture(scope="module")

@@ -29,9 +29,7 @@ _SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "bil
 _SPACE = re.compile(r"\s+")
 _RUN_END = 42  #: characters at either end of a run of blanks and hyphens that _SCALED can distinguish
 _LONG_RUN = re.compile(rf"[ -]{{{2 * _RUN_END},}}")
-_SCALED = re.compile(
-    rf"(?<![\w.])(\S{{1,40}})[ -]{{1,{2 * _RUN_END}}}+({'|'.join(_SCALES)})(?![a-z])", re.IGNORECASE
-)
+_SCALED = re.compile(rf"(?<![\w.])(\S{{1,40}})[ -]{{1,{2 * _RUN_END}}}+({'|'.join(_SCALES)})(?![a-z])", re.IGNORECASE)
 _HALF = re.compile(r"(?<![\w.])half\s+an?(?![a-z])|(?:an?|(\S{1,40}))\s+and\s+(?:a|one)[- ]half", re.IGNORECASE)
 
 
