@@ -32,7 +32,7 @@ _PATTERNS = (
     (FailureClass.FAILED, r"failed \d+ times while the server answered others; "),
     (FailureClass.FAULT, r"[A-Za-z_][A-Za-z0-9_]*: "),
 )
-_KNOWN = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
+_KNOWN = tuple((kind, re.compile(rf"\A(?:{pattern})")) for kind, pattern in _PATTERNS)
 
 
 @lru_cache(maxsize=1024)

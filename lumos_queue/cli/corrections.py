@@ -12,8 +12,8 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
-_SUBGOAL = re.compile(r"\s*(?:Subgoal )?([0-9]{1,6})(?::|\s)\s*(.*)", re.DOTALL)
-_ACTION = re.compile(r"\s*(?:Action )?([0-9]{1,6})-([0-9]{1,6})(?::|\s)\s*(.*)", re.DOTALL)
+_SUBGOAL = re.compile(r"\A\s*(?:Subgoal )?([0-9]{1,6})(?::|\s)\s*(.*)", re.DOTALL)
+_ACTION = re.compile(r"\A\s*(?:Action )?([0-9]{1,6})-([0-9]{1,6})(?::|\s)\s*(.*)", re.DOTALL)
 Episode = Annotated[str, typer.Argument(metavar="EPISODE", help="JOB-NUMBER, for example k3f9a2cd-17.")]
 
 

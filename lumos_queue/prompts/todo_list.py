@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_NUMBERED = re.compile(r"[ \t]*(?:\*\*|#{1,6}[ \t]+)?(?:step[ \t]+)?[0-9]{1,3}[.):][ \t]*+(.*)", re.IGNORECASE)
-_BULLETED = re.compile(r"[ \t]*[-*+•‣–][ \t]++(?:\[[ xX]?\][ \t]*+)?(.*)")
+_NUMBERED = re.compile(r"\A[ \t]*(?:\*\*|#{1,6}[ \t]+)?(?:step[ \t]+)?[0-9]{1,3}[.):][ \t]*+(.*)", re.IGNORECASE)
+_BULLETED = re.compile(r"\A[ \t]*[-*+•‣–][ \t]++(?:\[[ xX]?\][ \t]*+)?(.*)")
 MAX_READ = 100_000  #: characters of a reply
 MAX_LINES = 30
 MAX_LINE = 500  #: characters of a line

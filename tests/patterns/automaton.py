@@ -217,7 +217,7 @@ class Automaton:
         piece.empty = [both(empty, other) for empty in piece.empty]
 
     def _read_lookaround(self, ahead: bool, nodes: Any, positive: bool) -> Piece:
-        """Add what a lookahead may read without bound; beyond that, a lookaround restricts two neighbouring characters."""
+        """Restrict the characters around a boundary, and add what a lookahead may read without bound."""
         body = self._read_sequence(nodes)
         if ahead:
             edge = list(body.first)

@@ -41,7 +41,7 @@ BOUNDED = {
 #: The name of a pattern that only a run knows to the reason why its time does not matter.
 UNKNOWN = {
     "lumos_queue/actions/sql/dates.py:_read_fields": "one of _PARTS, which have no unbounded repetition",
-    "lumos_queue/actions/sql/functions.py:_regexp": "REGEXP of SQLite runs in the child of a sandbox, which has a limit",
+    "lumos_queue/actions/sql/functions.py:_regexp": "SQLite's REGEXP runs in the child of a sandbox, which has a limit",
     "lumos_queue/benchmarks/toolworld/catalogue.py:_patterns": "fixed texts that begin with a fixed word",
     "lumos_queue/benchmarks/wordmath/composer/render.py:_use_pronouns": "a name of the benchmark, without signs",
     "lumos_queue/experts/names.py:_pattern": "fixed texts, all of them escaped",

@@ -105,7 +105,7 @@ def _list_modes(methods: set[str]) -> Iterator[tuple[bool, bool]]:
 
 
 def _find_calls(tree: ast.AST) -> list[tuple[str, str, ast.Call]]:
-    """Return each call of `re`: what contains it, the variable that it is assigned to ("" without one), and the call."""
+    """Return each call of `re` behind what contains it, and the variable that it is assigned to ("" without one)."""
     variables = dict(pair for node in ast.walk(tree) for pair in _list_assignments(node))
 
     def visit(node: ast.AST, owner: str) -> Iterator[tuple[str, str, ast.Call]]:
@@ -143,7 +143,7 @@ def _list_assignments(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
 def _find_methods(trees: Collection[ast.AST]) -> defaultdict[str, set[str]]:
     """Return the methods by which each variable is used as a pattern.
 
-    A pattern that is passed on, or is in a list, may be used by all methods that are called on other names: those of "".
+    A pattern that is passed on, or is in a list, may be used by all methods that are called on other names: that of "".
     """
     variables = {variable for tree in trees for _, variable, _ in _find_calls(tree)} - {""}
     methods: defaultdict[str, set[str]] = defaultdict(set)

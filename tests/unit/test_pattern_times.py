@@ -1,7 +1,7 @@
 """Every regular expression of the source takes linear time, or a bounded one.
 
-The matcher of `re` holds the interpreter's lock: while it runs, a worker sends no heartbeat and ends by no signal. So no
-text of a model, a tool or a data set may make it run long. The analysis needs no clock. Two tests measure processor
+The matcher of `re` holds the interpreter's lock: while it runs, a worker sends no heartbeat and ends by no signal. So
+no text of a model, a tool or a data set may make it run long. The analysis needs no clock. Two tests measure processor
 time: what is in the list of exceptions takes milliseconds at its bound, and what the analysis complains about is slow.
 """
 
