@@ -63,6 +63,7 @@ class Automaton:
         }
         self._is_word = re.compile(r"\w", tree.state.flags & re.ASCII).match
         self.alphabet = self._choose_alphabet(tree)
+        self.characters = sorted(self.alphabet)
         self._pairs = frozenset((a, b) for a in [*self.alphabet, None] for b in [*self.alphabet, None])
         self._classes: list[frozenset[str]] = []
         self._groups: dict[int | None, Any] = {}

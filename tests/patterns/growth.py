@@ -52,7 +52,7 @@ def find_growth(pattern: str, flags: int = 0, searched: bool = True, whole: bool
 
 def _find_cycles(automaton: Automaton, among: Collection[int]) -> dict[int, int]:
     """Return a number for the cycle of each position that is in one, over these positions alone."""
-    positions = list(among)
+    positions = sorted(among)
     index = {position: i for i, position in enumerate(positions)}
     pairs = [(index[p], index[target]) for p in positions for _, target in automaton.links[p] if target in index]
     if not pairs:
@@ -72,7 +72,7 @@ def _part(
 
     def step(state: tuple[int, int, int, str]) -> Iterator[tuple[str, tuple[int, int, int, str]]]:
         one, middle, two, last = state
-        for character in automaton.alphabet:
+        for character in automaton.characters:
             for a in automaton.follow(one, last, character):
                 if cycles.get(a) != cycles[first]:
                     continue
@@ -81,7 +81,7 @@ def _part(
                         for b in automaton.follow(middle, last, character):
                             yield character, (a, b, c, character)
 
-    for last in automaton.read(first) & automaton.read(second):
+    for last in sorted(automaton.read(first) & automaton.read(second)):
         path = _find_path(step, (first, first, second, last), (first, second, second, last))
         if path:
             return path
@@ -93,12 +93,12 @@ def _part_within(automaton: Automaton, position: int, cycles: dict[int, int]) ->
 
     def step(state: tuple[int, bool, str]) -> Iterator[tuple[str, tuple[int, bool, str]]]:
         current, parted, last = state
-        for character in automaton.alphabet:
+        for character in automaton.characters:
             for target, ways in automaton.follow(current, last, character).items():
                 if cycles.get(target) == cycles[position]:
                     yield character, (target, parted or ways > 1, character)
 
-    for last in automaton.read(position):
+    for last in sorted(automaton.read(position)):
         if path := _find_path(step, (position, False, last), (position, True, last)):
             return path
     return None
@@ -106,7 +106,7 @@ def _part_within(automaton: Automaton, position: int, cycles: dict[int, int]) ->
 
 def _lead_to(automaton: Automaton, position: int, last: str) -> str:
     def step(state: tuple[int, str | None]) -> Iterator[tuple[str, tuple[int, str | None]]]:
-        for character in automaton.alphabet:
+        for character in automaton.characters:
             for target in automaton.follow(state[0], state[1], character):
                 yield character, (target, character)
 

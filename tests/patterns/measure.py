@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 
 from tests.cpu_limit import cpu_limit
 
@@ -12,10 +13,10 @@ ENDS = ("", "\0", "x", "\n", " ")
 ROUNDS = 3  #: of which the fastest counts
 
 
-def write_texts(beginning: str, repeated: str, length: int) -> list[str]:
+def write_texts(beginning: str, repeated: str, length: int, ends: Sequence[str] = ENDS) -> list[str]:
     """Return texts of that many characters, one with each end."""
     text = beginning + repeated * (length // len(repeated) + 1)
-    return [text[: length - len(end)] + end for end in ENDS]
+    return [text[: length - len(end)] + end for end in ends]
 
 
 def measure(pattern: str, flags: int, method: str, texts: list[str]) -> float:
