@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from lumos_queue.errors import BadRow
 from lumos_queue.readers.fields import Node
@@ -58,26 +58,35 @@ def choice_scores(task: Task, answer: str | None) -> Sequence[Score]:
     )
 
 
-def choice_baselines(tasks: Sequence[Task]) -> dict[str, list[bool]]:
+def choice_baselines(tasks: Iterable[Task]) -> dict[str, list[bool]]:
     """What rules without a model get right; tasks have `choices` and `answer` in their gold.
 
     `most common letter` is an oracle, as the letter is chosen on the very rows it is judged on. `most like the text`
     takes the choice that shares the largest part of its words with the question and the caption; ties go to the first.
+
+    The tasks are read twice, and none is retained.
     """
-    golds = [(task.gold["choices"], task.gold["answer"]) for task in tasks]
-    places = Counter(place for choices, answer in golds for place, one in enumerate(choices) if one == answer)
+    places = Counter(
+        place for task in tasks for place, choice in enumerate(task.gold["choices"]) if choice == task.gold["answer"]
+    )
     common = max(places, key=lambda place: (places[place], -place), default=0)
-    picked = {
-        "most common letter": [common] * len(golds),
-        "longest choice": [max(range(len(choices)), key=lambda one: (len(choices[one]), -one)) for choices, _ in golds],
-        "most like the text": [_most_like(task) for task in tasks],
+    rules: dict[str, Callable[[Task], int]] = {
+        "most common letter": lambda _: common,
+        "longest choice": _longest,
+        "most like the text": _most_like,
     }
-    return {
-        rule: [
-            one < len(choices) and choices[one] == answer for one, (choices, answer) in zip(found, golds, strict=True)
-        ]
-        for rule, found in picked.items()
-    }
+    verdicts: dict[str, list[bool]] = {name: [] for name in rules}
+    for task in tasks:
+        choices, answer = task.gold["choices"], task.gold["answer"]
+        for name, rule in rules.items():
+            place = rule(task)
+            verdicts[name].append(place < len(choices) and choices[place] == answer)
+    return verdicts
+
+
+def _longest(task: Task) -> int:
+    choices = task.gold["choices"]
+    return max(range(len(choices)), key=lambda place: (len(choices[place]), -place))
 
 
 def _most_like(task: Task) -> int:

@@ -2,45 +2,62 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
 from lumos_queue.records import Task
-from lumos_queue.scoring.numerals import numbers_in
+from lumos_queue.scoring.numerals import figures_in, numbers_in
 from lumos_queue.scoring.numeric import close, read_number
 
+Number = int | Fraction  #: whole numbers are of type int: computing with them takes a tenth of the time
+
 #: Name of the rule, and what it makes of the first two and the last two numbers.
-_RULES: dict[str, Callable[[Sequence[Fraction]], Fraction]] = {
+_RULES: dict[str, Callable[[Sequence[Number]], Number]] = {
     "sum of first two": lambda numbers: numbers[0] + numbers[1],
     "difference of first two": lambda numbers: abs(numbers[0] - numbers[1]),
     "product of first two": lambda numbers: numbers[0] * numbers[1],
     "difference of last two": lambda numbers: abs(numbers[-1] - numbers[-2]),
 }
+_UNREADABLE = -1  #: in place of the hash of an answer that is no number: Python's hashes are never -1
+_PARTS = 16  #: in which hashes are counted, one after another: what is counted at once fits into little memory
 
 
-def _numbers(question: str) -> list[Fraction]:
+def _numbers(question: str) -> Sequence[Number]:
     """Its numbers, in order: those in figures, or when there are fewer than two, those in words as well."""
-    figures = numbers_in(question)
+    figures = figures_in(question)
     return figures if len(figures) >= 2 else numbers_in(question, words=True)
 
 
-def numeric_baselines(tasks: Sequence[Task], gold: Callable[[Task], str]) -> dict[str, list[bool]]:
+def numeric_baselines(tasks: Iterable[Task], gold: Callable[[Task], str]) -> dict[str, bytearray]:
     """What rules without a model get right: name of the rule to one verdict per task; `gold` gives a task's answer.
 
     `best constant` is an oracle: the one answer that is right most often is chosen on the very rows it is judged on, so
     it bounds every rule that ignores the question. Tasks with fewer than two numbers are wrong under the other rules.
+
+    Each task is read once and not retained. A verdict is a byte, 0 or 1, and an answer a hash of 64 bits.
     """
-    golds = [read_number(gold(task)) for task in tasks]
-    numbers = [_numbers(task.question) for task in tasks]
-    verdicts = {
-        name: [
-            target is not None and len(found) >= 2 and close(rule(found), target)
-            for target, found in zip(golds, numbers, strict=True)
-        ]
-        for name, rule in _RULES.items()
-    }
-    common = Counter(target for target in golds if target is not None).most_common(1)
-    constant = common[0][0] if common else None
-    verdicts["best constant"] = [target is not None and target == constant for target in golds]
-    return verdicts
+    verdicts = {name: bytearray() for name in _RULES}
+    answers = array("q")
+    for task in tasks:
+        answer = read_number(gold(task))
+        target = answer.numerator if answer is not None and answer.denominator == 1 else answer
+        answers.append(_UNREADABLE if target is None else hash(str(target)))
+        numbers = _numbers(task.question)
+        for name, rule in _RULES.items():
+            verdicts[name].append(target is not None and len(numbers) >= 2 and close(rule(numbers), target))
+    constant = _find_commonest(answers)
+    return verdicts | {"best constant": bytearray(answer == constant for answer in answers)}
+
+
+def _find_commonest(answers: array[int]) -> int | None:
+    """The hash that occurs most often, of several the first; None where no answer is a number."""
+    candidates: dict[int, int] = {}  # the first of the commonest hashes of each part, and how often it occurs
+    for part in range(_PARTS):
+        counts = Counter(answer for answer in answers if answer % _PARTS == part and answer != _UNREADABLE)
+        if counts:
+            candidate = max(counts, key=counts.__getitem__)
+            candidates[candidate] = counts[candidate]
+    most = max(candidates.values(), default=0)
+    return next((answer for answer in answers if candidates.get(answer) == most), None)

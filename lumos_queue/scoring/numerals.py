@@ -44,10 +44,17 @@ def numbers_in(text: str, words: bool = False) -> list[Fraction]:
     Linear in the length.
     """
     if not words:
-        return [Fraction(found.replace(",", "")) for found in _FIGURES.findall(text)]
+        return [Fraction(figure) for figure in figures_in(text)]
     found = [match.lower() for match in _PHRASE.findall(text)]
     values = {phrase: _value(phrase) for phrase in set(found)}
     return [values[phrase] for phrase in found]
+
+
+def figures_in(text: str) -> list[int | Fraction]:
+    """The numbers in figures, in order; whole ones without a decimal point are of type int. Linear in the length."""
+    return [
+        int(figure) if figure.isdecimal() else Fraction(figure.replace(",", "")) for figure in _FIGURES.findall(text)
+    ]
 
 
 def mask_numbers(text: str, known: Collection[Fraction], mask: str) -> str:

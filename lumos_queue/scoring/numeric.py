@@ -16,7 +16,7 @@ from lumos_queue.scoring.numbers import plain_text, read_numeral
 #: Longer answers are prose. It also bounds the work: what follows is done on at most this many characters.
 MAX_ANSWER_CHARACTERS = 200
 MAX_EXPONENT = 300  #: that of a float; a larger power of ten would only fill memory
-TOLERANCE = Fraction(1, 10**6)  #: relative to the gold number
+TOLERANCE_PARTS = 10**6  #: an answer may differ from the gold number by one of so many parts of it
 
 _NUMERAL = r"(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)"
 _ANSWER = re.compile(
@@ -80,9 +80,9 @@ def _is_unit(rest: str) -> bool:
     return not any(word.lower() in _NOT_UNITS for word in words[:2])
 
 
-def close(value: Fraction, gold: Fraction) -> bool:
+def close(value: Fraction | int, gold: Fraction | int) -> bool:
     """Equal up to the relative tolerance; a gold of 0 must be met exactly."""
-    return abs(value - gold) <= TOLERANCE * abs(gold)
+    return value == gold or abs(value - gold) * TOLERANCE_PARTS <= abs(gold)
 
 
 def same_number(answer: str | None, gold: str) -> bool:

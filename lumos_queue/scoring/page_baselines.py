@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from lumos_queue.records import Task
 from lumos_queue.scoring.spans import exact_match, normalize
@@ -29,18 +29,17 @@ def _held(words: set[str], page: Mapping[str, str]) -> int:
     return sum(word in text for word in words)
 
 
-def page_baselines(tasks: Sequence[Task], golds: Sequence[Sequence[str]]) -> dict[str, list[bool]]:
-    """What is right without a model; `golds` has the answers that are right for each task.
+def page_baselines(tasks: Iterable[Task], golds: Callable[[Task], Sequence[str]]) -> dict[str, list[bool]]:
+    """What is right without a model; `golds` gives the answers that are right for a task.
 
-    `likeliest title` is there when some task has paragraphs.
+    `likeliest title` is there when some task has paragraphs. Each task is read once and not retained.
     """
-    rules: dict[str, list[str | None]] = {"always yes": ["yes"] * len(tasks)}
-    if any(task.inputs.get("paragraphs") for task in tasks):
-        rules["likeliest title"] = [likeliest_title(task) for task in tasks]
-    return {
-        name: [
-            said is not None and any(exact_match(said, gold) for gold in right)
-            for said, right in zip(answers, golds, strict=True)
-        ]
-        for name, answers in rules.items()
-    }
+    always_yes: list[bool] = []
+    by_title: list[bool] = []
+    some_paragraphs = False
+    for task in tasks:
+        right, title = golds(task), likeliest_title(task)
+        always_yes.append(any(exact_match("yes", gold) for gold in right))
+        by_title.append(title is not None and any(exact_match(title, gold) for gold in right))
+        some_paragraphs = some_paragraphs or bool(task.inputs.get("paragraphs"))
+    return {"always yes": always_yes} | ({"likeliest title": by_title} if some_paragraphs else {})

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from db.artifacts import count_named, name_artifact, store_artifact
 from db.connection import Database
 from db.datasets import NewDataset
+from db.jobs import get_job
 from db.new_jobs import create_job
 from db.tags import UNNAMED, NameAndTags
 from lumos_queue.benchmarks.base import Benchmark
@@ -22,11 +26,14 @@ from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING, Scheduling
 from lumos_queue.records import Task
+from lumos_queue.reports.baselines import kept_baselines
 from lumos_queue.settings import Settings
-from lumos_queue.submission.task_file import TaskFile
+from lumos_queue.submission.task_file import IN_MEMORY, FirstTasks, TaskFile
 from lumos_queue.util.failures import tell_failure
 from lumos_queue.util.images import media_type_of, read_image
 from lumos_queue.util.sanitize import storable, storable_json
+
+log = logging.getLogger(__name__)
 
 _TEXTS = frozenset({str})
 MAX_LISTED = 5  #: bad rows named in one message
@@ -177,7 +184,24 @@ def submit(
     )
     if rows:
         _store_lost_artifacts(database, rows)
+        if created and job.kind == "evaluate":
+            _keep_baselines(database, identifier, rows, inner.get("limit", 0))
     return identifier, created
+
+
+def _keep_baselines(database: Database, job: str, rows: Rows, limit: int) -> None:
+    """Compute what the report of a large job says about its data, so that the report does not read them again.
+
+    A job that is stored stays so if this fails: its report computes what is missing.
+    """
+    tasks = FirstTasks(rows.tasks, limit or len(rows.tasks))
+    if len(tasks) <= IN_MEMORY:  # a report of so few rows reads them in less than a second
+        return
+    try:
+        with database.engine.connect() as connection:
+            kept_baselines(connection, get_job(connection, job), rows.benchmark, lambda *_: tasks)
+    except (SQLAlchemyError, LumosError, OSError) as error:
+        log.warning("the baselines of job %s are computed for its report: %s", job, tell_failure(error))
 
 
 def _store_artifacts(database: Database, rows: Rows) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import marshal
 import tempfile
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import IO, Any, overload
 
 from lumos_queue.errors import SpecError
@@ -100,3 +101,27 @@ class TaskFile(Sequence[Task]):
 
     def _unpack(self, packed: _Packed) -> Task:
         return Task(self.benchmark, self.dataset, *packed)
+
+
+class FirstTasks(Sequence[Task]):
+    """The first tasks of a sequence, which are read from there when they are needed."""
+
+    def __init__(self, tasks: Sequence[Task], count: int):
+        self._tasks, self._count = tasks, min(count, len(tasks))
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> Task: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Task]: ...
+    def __getitem__(self, place: int | slice) -> Task | Sequence[Task]:
+        if isinstance(place, slice):
+            return [self[number] for number in range(*place.indices(len(self)))]
+        if not -self._count <= place < self._count:
+            raise IndexError(place)
+        return self._tasks[place % self._count]
+
+    def __iter__(self) -> Iterator[Task]:
+        return islice(self._tasks, self._count)

@@ -8,7 +8,8 @@ from lumos_queue.scoring.number_baselines import numeric_baselines
 
 def verdicts(*rows: tuple[str, str]) -> dict[str, list[bool]]:
     tasks = [Task("any", "", str(number), question, gold=gold) for number, (question, gold) in enumerate(rows, start=1)]
-    return numeric_baselines(tasks, lambda task: task.gold)
+    found = numeric_baselines(tasks, lambda task: task.gold)
+    return {name: list(map(bool, judged)) for name, judged in found.items()}
 
 
 def test_each_rule_uses_the_numbers_it_says():

@@ -58,7 +58,7 @@ class HotpotQA(Benchmark):
         return judge.prompt(task.question, _read_answer(answer, task.gold["answer"]), task.gold["answer"])
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
-        return page_baselines(tasks, [[task.gold["answer"]] for task in tasks])
+        return page_baselines(tasks, lambda task: [task.gold["answer"]])
 
     def rationale(self, task: Task) -> str:
         return describe(task)

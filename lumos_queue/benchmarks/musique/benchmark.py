@@ -62,7 +62,7 @@ class MuSiQue(Benchmark):
         )
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
-        return page_baselines(tasks, [_golds(task) if task.gold["answerable"] else [] for task in tasks])
+        return page_baselines(tasks, lambda task: _golds(task) if task.gold["answerable"] else [])
 
     def rationale(self, task: Task) -> str:
         return describe(task)

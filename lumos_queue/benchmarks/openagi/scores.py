@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -237,12 +237,13 @@ GROUPS: Mapping[str, Callable[[Task], str]] = MappingProxyType(
 OVERALLS: Mapping[str, Callable[[Task], str]] = MappingProxyType({"paper": metric_of_paper, "proxies": proxy_of})
 
 
-def baseline_verdicts(tasks: Sequence[Task], rule: Callable[[str], Plan]) -> Mapping[str, Sequence[float]]:
-    """Of the plans that a rule makes from descriptions: metric to a value for each task."""
-    made: list[dict[str, float]] = []
+def baseline_verdicts(tasks: Iterable[Task], rule: Callable[[str], Plan]) -> Mapping[str, Sequence[float]]:
+    """Of the plans that a rule makes from descriptions: metric to a value for each task, none of which is retained."""
+    values: dict[str, list[float]] = {name: [] for name in ("feasible", *AGREEMENT)}
     for task in tasks:
         plan, gold = rule(task.question), read_wire(task.gold["plan"])
         feasible = not infeasible_because(plan, read_signature(task.inputs))
-        verdicts: dict[str, Any] = {name: agree(plan, gold) * feasible for name, agree in AGREEMENT.items()}
-        made.append({"feasible": float(feasible), **verdicts})
-    return {name: [one[name] for one in made] for name in ("feasible", *AGREEMENT)}
+        values["feasible"].append(float(feasible))
+        for name, agree in AGREEMENT.items():
+            values[name].append(agree(plan, gold) * feasible)
+    return values

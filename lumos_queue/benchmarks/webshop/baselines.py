@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from lumos_queue.actions.shop.products import Product
 from lumos_queue.actions.shop.reward import reward
@@ -19,20 +19,27 @@ from lumos_queue.records import Task
 _WORDS = re.compile(r"[\w.-]+")
 
 
-def shop_baselines(tasks: Sequence[Task]) -> dict[str, list[float]]:
-    """Rule name to one reward per task; goals from a file have only the first rule: their shop is not known here."""
-    rules = {"never buys": [0.0 for _ in tasks]}
-    if any("words" not in task.gold for task in tasks):
-        return rules
-    first = [_first_result(task.question) for task in tasks]
-    return {
-        **rules,
-        "buys the first result": [_reward_of(task, found, {}) for task, found in zip(tasks, first, strict=True)],
-        "buys the first result with its options": [
-            _reward_of(task, found, options_in_text(found, task.question) if found else {})
-            for task, found in zip(tasks, first, strict=True)
-        ],
-    }
+def shop_baselines(tasks: Iterable[Task]) -> dict[str, list[float]]:
+    """Rule name to one reward per task; goals from a file have only the first rule: their shop is not known here.
+
+    Each task is read once and not retained.
+    """
+    never: list[float] = []
+    first: list[float] = []
+    with_options: list[float] = []
+    generated = True
+    for task in tasks:
+        never.append(0.0)
+        generated = generated and "words" in task.gold
+        if generated:
+            product = _first_result(task.question)
+            first.append(_reward_of(task, product, {}))
+            chosen = options_in_text(product, task.question) if product else {}
+            with_options.append(_reward_of(task, product, chosen))
+    rules = {"never buys": never}
+    if generated:
+        rules |= {"buys the first result": first, "buys the first result with its options": with_options}
+    return rules
 
 
 def options_in_text(product: Product, text: str) -> dict[str, str]:

@@ -1,0 +1,86 @@
+"""The tasks of a stored job, read block by block: what goes over all of them needs no memory for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+from sqlalchemy import Connection, Select, select
+
+from db.models import Item, JobRow, TaskRow
+from lumos_queue.errors import SpecError
+from lumos_queue.records import Task
+
+BLOCK = 1000  #: tasks that are read, and in memory, at once
+NUMBERS_AT_ONCE = 10_000  #: numbers of items read at once
+
+
+class JobTasks(Sequence[Task]):
+    """The tasks of a job, in order, each once. It holds one block of them, and reads each block when it is needed.
+
+    Between two blocks the connection is in no transaction: PostgreSQL ends one that is idle for too long, and what
+    goes over the tasks may take its time.
+    """
+
+    def __init__(self, connection: Connection, job: str):
+        self._connection, self._job = connection, job
+        self._starts: list[int] = []  #: the number of each block's first item
+        self._length = 0
+        self._block: tuple[int, list[Task]] = (-1, [])  #: the block that was read last, with its index
+        #: Why a block could not be read. Who goes over the tasks (a benchmark of a plug-in) may hide what was raised.
+        self.failure: Exception | None = None
+        benchmark = select(JobRow.benchmark).where(JobRow.id == job)
+        self._benchmark = connection.execute(benchmark).scalar() or ""
+        numbers = select(Item.ordinal).where(Item.job == job, Item.sample == 0, Item.task.is_not(None))
+        rows = connection.execute(numbers.order_by(Item.ordinal).execution_options(yield_per=NUMBERS_AT_ONCE))
+        for number in rows.scalars():
+            if self._length % BLOCK == 0:
+                self._starts.append(number)
+            self._length += 1
+        connection.rollback()
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Task: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Task]: ...
+    def __getitem__(self, index: int | slice) -> Task | Sequence[Task]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        number = index + len(self) if index < 0 else index
+        if not 0 <= number < len(self):
+            raise IndexError(index)
+        return self._load(number // BLOCK)[number % BLOCK]
+
+    def __iter__(self) -> Iterator[Task]:
+        for block in range(len(self._starts)):
+            yield from self._load(block)
+
+    def _load(self, block: int) -> list[Task]:
+        """The tasks of a block. Raises SpecError when the job was removed meanwhile."""
+        if self._block[0] != block:
+            try:
+                self._block = block, self._read(block)
+            except Exception as error:
+                self.failure = error
+                raise
+        return self._block[1]
+
+    def _read(self, block: int) -> list[Task]:
+        rows = self._connection.execute(self._select(block)).all()
+        self._connection.rollback()
+        if len(rows) < min(BLOCK, self._length - block * BLOCK):
+            raise SpecError(f"Job {self._job} was removed while its tasks were read: there is nothing to report of it.")
+        return [Task(self._benchmark, row.dataset, row.row, row.question, row.inputs, row.gold) for row in rows]
+
+    def _select(self, block: int) -> Select[Any]:
+        columns = (TaskRow.dataset, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold)
+        return (
+            select(*columns)
+            .join(Item, Item.task == TaskRow.id)
+            .where(Item.job == self._job, Item.sample == 0, Item.ordinal >= self._starts[block])
+            .order_by(Item.ordinal)
+            .limit(BLOCK)
+        )
