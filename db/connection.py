@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import select
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -17,7 +17,7 @@ from sqlalchemy.types import Float
 from db.pooler import check_sessions, is_from_pooler, set_when_connected
 from db.server_connections import ServerConnections
 from db.server_needs import check_server, has_settings
-from db.sqlite import open_sqlite
+from db.sqlite import open_sqlite, park
 from lumos_queue.errors import InfrastructureError, SpecError
 
 #: How soon the kernel notices a server that is gone without notice: in seconds, the last in milliseconds. Each can
@@ -78,13 +78,19 @@ class Database:
     engine: Engine
     writer: Engine
     connections: ServerConnections | None = None  #: those to a server; a file answers or fails by itself
+    #: The engine of a file until `close`, which parks it once.
+    opening: list[Engine] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def is_sqlite(self) -> bool:
         return self.engine.dialect.name == "sqlite"
 
     def close(self) -> None:
-        self.engine.dispose()
+        """Close all connections. Calling it again does nothing."""
+        if not self.is_sqlite:
+            self.engine.dispose()
+        elif self.opening:
+            park(self.opening.pop())
 
 
 def open_database(url: str, lease_seconds: float = 15.0) -> Database:
@@ -110,7 +116,8 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
     except OperationalError as error:
         shown = address.render_as_string(hide_password=True)
         raise InfrastructureError(f"The database at {shown} does not answer: {_reason(error)}") from None
-    return Database(url, engine, engine.execution_options(lumos_write=True), connections)
+    opening = [] if connections else [engine]
+    return Database(url, engine, engine.execution_options(lumos_write=True), connections, opening)
 
 
 def _open_server(address: URL, idle_milliseconds: int) -> Engine:

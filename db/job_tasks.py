@@ -73,12 +73,11 @@ class JobTasks(Sequence[Task]):
         self._connection.rollback()
         if len(rows) < min(BLOCK, self._length - block * BLOCK):
             raise SpecError(f"Job {self._job} was removed while its tasks were read: there is nothing to report of it.")
-        return [Task(self._benchmark, row.dataset, row.row, row.question, row.inputs, row.gold) for row in rows]
+        return [Task(self._benchmark, *row) for row in rows]
 
     def _select(self, block: int) -> Select[Any]:
-        columns = (TaskRow.dataset, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold)
         return (
-            select(*columns)
+            select(TaskRow.dataset, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold)
             .join(Item, Item.task == TaskRow.id)
             .where(Item.job == self._job, Item.sample == 0, Item.ordinal >= self._starts[block])
             .order_by(Item.ordinal)

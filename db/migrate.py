@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ MIGRATION_SECONDS = 300  #: that another process's migration of an SQLite file i
 SCRIPTS = Path(__file__).resolve().parent.parent / "migrations"
 
 
+@cache
 def head() -> str:
     """The revision this code works with: the last file in migrations/versions."""
     return max(file.name.split("_")[0] for file in (SCRIPTS / "versions").glob("[0-9]*.py"))
@@ -89,9 +91,22 @@ def _without_cascades(connection: Connection) -> Iterator[None]:
         driver.execute("PRAGMA foreign_keys=ON")
 
 
+def create_tables(database: Database) -> None:
+    """Run all migrations on a database without tables. Raises SpecError for one at another revision than this code's."""
+    found = current(database)
+    if found is None:
+        upgrade(database)
+        found = current(database)
+    _check_revision(found)
+
+
 def require_current(database: Database) -> None:
     """Raises SpecError unless the database is at this code's revision."""
-    found, wanted = current(database), head()
+    _check_revision(current(database))
+
+
+def _check_revision(found: str | None) -> None:
+    wanted = head()
     if found == wanted:
         return
     if found is None:

@@ -74,7 +74,7 @@ class Dispatcher:
         while not stop():
             try:
                 worked = self._look_and_work(stop)
-                if self.only and not worked and self._is_over():
+                if self.only and self._is_over():
                     return
             except (DBAPIError, InfrastructureError) as error:
                 log.warning("the database failed, trying again: %s", str(error).splitlines()[0])

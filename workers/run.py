@@ -14,6 +14,7 @@ from db.connection import Database
 from db.errors import reason, retryable
 from db.fence import Fenced
 from db.jobs import find_job, finish_if_idle
+from db.pools import GPU_POOL
 from db.schedule import await_job, back_off, begin_work, jobs_awaiting, reset_backoff
 from db.states import OPEN, JobState
 from lumos_queue.errors import EndpointDown, InfrastructureError, SpecError
@@ -108,14 +109,16 @@ async def _slice(
     session.work_on(row.id)
     marking = asyncio.create_task(_mark_loop_alive(session, settings))
     try:
-        if not await asyncio.to_thread(worker.can_run, row.pool):
+        # Looking for a GPU takes its time; nothing else that a pool needs has to be looked for.
+        if row.pool == GPU_POOL and not await asyncio.to_thread(worker.can_run, row.pool):
             result.why = "this machine has no GPU"
             return
         async with job.open(settings) as context:
             if not begin_work(database, row.id, getattr(context, "identities", ())):
                 result.why = "the job was stopped"
                 return
-            await asyncio.to_thread(session.use, context.traffic)
+            if context.traffic:
+                await asyncio.to_thread(session.use, context.traffic)
             part = Slice(session, row, job, context, should_end, partial(_clear_outage, worker), result)
             await part.run()
         if result.finished and row.waits:

@@ -111,6 +111,8 @@ class JobHandle:
         until = None if timeout is None else time.monotonic() + timeout
         run, patience, pause = run_of(self._deployment, self.id), Patience(), POLL_SECONDS
         told_at, done = -LINE_SECONDS, -1
+        if run:  # a short job is over before it has to be looked at
+            run.over.wait(pause if timeout is None else min(pause, timeout))
         while True:
             over = run is not None and run.over.is_set()  # before the row is read: it is the last word then
             row, counts = self._row_and_counts()

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from db.connection import Database, open_database
-from db.migrate import current, require_current, upgrade
+from db.migrate import create_tables, require_current
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 
@@ -19,9 +19,10 @@ def database(settings: Settings, create: bool = False) -> Iterator[Database]:
         _require_file(settings)
     opened = open_database(settings.database, settings.lease_seconds)
     try:
-        if create and opened.is_sqlite and current(opened) is None:
-            upgrade(opened)
-        require_current(opened)
+        if create and opened.is_sqlite:
+            create_tables(opened)
+        else:
+            require_current(opened)
         yield opened
     finally:
         opened.close()

@@ -220,6 +220,8 @@ def _store_artifacts(database: Database, rows: Rows) -> None:
 
 def _store_lost_artifacts(database: Database, rows: Rows) -> None:
     """Store them again where the last job with these rows was removed before the new one was stored."""
+    if not rows.benchmark.artifacts:
+        return
     with database.engine.connect() as connection:
         named = count_named(connection, rows.digest)
     if named < len(rows.benchmark.artifacts):
