@@ -146,10 +146,14 @@ class Buffer:
         self._emptied.set()
 
     async def gather(self, seconds: float) -> None:
-        """Returns when there are rows enough for a commit, or after so many seconds."""
+        """Returns when there are rows enough for a commit, when no more will come, or after so many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._full.wait()
+
+    def stop_gathering(self) -> None:
+        """End `gather`, as nothing that runs could add a row before the next commit."""
+        self._full.set()
 
     async def wait_for_capacity(self) -> None:
         """Returns once a further step may be taken."""

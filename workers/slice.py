@@ -187,6 +187,8 @@ class Slice:
             self._running.pop(item.id, None)
             self._suspects.pop(item.id, None)
             self._start()
+            if not self._running:
+                self._outbox.steps.stop_gathering()
         self.result.note_end(item.id, finished.outcome)
         self._undecided = None
         self._on_finish()
