@@ -26,7 +26,7 @@ def is_recent(instant: SQLColumnExpression[float], seconds: float) -> ColumnElem
     return and_(instant > now() - seconds, instant < now() + seconds)
 
 
-def is_older(instant: SQLColumnExpression[float], seconds: float) -> ColumnElement[bool]:
+def is_older(instant: SQLColumnExpression[float], seconds: SQLColumnExpression[float]) -> ColumnElement[bool]:
     """Whether an instant is at least so many seconds ago; an instant in the future was stored before the clock went
     back and is older."""
     return or_(instant <= now() - seconds, instant > now())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 
-from sqlalchemy import Connection, Row, and_, case, exists, func, insert, or_, select, update
+from sqlalchemy import Connection, Float, Row, Select, and_, bindparam, case, exists, func, insert, or_, select, update
 from sqlalchemy.orm import aliased
 
 from db.claims import its_turn
@@ -26,36 +27,49 @@ def runnable_jobs(
     Jobs submitted less than `older_than` seconds ago are left out. Among equally urgent ones those submitted later than
     `after` come first, so that each has its turn. With `beside`, only other jobs at least as urgent as that one.
     """
-    served = aliased(JobRow)
+    wanted = _select_runnable(bool(older_than), bool(after), bool(beside))
+    values = {"pools": list(pools), "seconds": older_than, "after": after, "beside": beside}
+    with database.engine.connect() as connection:
+        return list(connection.execute(wanted, values).scalars())
+
+
+@cache
+def _select_runnable(settled: bool, in_turn: bool, beside: bool) -> Select[str]:
+    """The statement of `runnable_jobs`, made once: a worker with short jobs sends it again for each."""
+    served, awaited = aliased(JobRow), aliased(JobRow)
     due = exists().where(
         Item.job == JobRow.id,
         Item.state == ItemState.OWED,
         is_due(Item.not_before_at, ITEM_WAIT_SECONDS),
         or_(~JobRow.ordered, its_turn()),
     )
-    wanted = [JobRow.state.in_(OPEN), JobRow.pool.in_(list(pools)), is_due(JobRow.not_before_at, JOB_WAIT_SECONDS), due]
-    awaited = aliased(JobRow)
+    pools = JobRow.pool.in_(bindparam("pools", expanding=True))
+    wanted = [JobRow.state.in_(OPEN), pools, is_due(JobRow.not_before_at, JOB_WAIT_SECONDS), due]
     wanted.append(~exists().where(awaited.id == JobRow.awaits, awaited.state.in_(OPEN)))
-    if older_than:
-        wanted.append(is_older(JobRow.created_at, older_than))
+    if settled:
+        wanted.append(is_older(JobRow.created_at, bindparam("seconds", type_=Float)))
     if beside:
-        urgency = select(served.priority).where(served.id == beside).scalar_subquery()
-        wanted += [JobRow.id != beside, JobRow.priority >= urgency]
+        urgency = select(served.priority).where(served.id == bindparam("beside")).scalar_subquery()
+        wanted += [JobRow.id != bindparam("beside"), JobRow.priority >= urgency]
     order = [JobRow.priority.desc(), JobRow.created_at]
-    if after:
-        submitted = select(served.created_at).where(served.id == after).scalar_subquery()
+    if in_turn:
+        submitted = select(served.created_at).where(served.id == bindparam("after")).scalar_subquery()
         order.insert(1, case((JobRow.created_at > submitted, 0), else_=1))
-    with database.engine.connect() as connection:
-        return list(connection.execute(select(JobRow.id).where(*wanted).order_by(*order)).scalars())
+    return select(JobRow.id).where(*wanted).order_by(*order)
 
 
 def find_idle_jobs(database: Database) -> list[str]:
     """Open jobs that have nothing left to do: a process died between its last item and `finish_if_idle`."""
+    with database.engine.connect() as connection:
+        return list(connection.execute(_select_idle()).scalars())
+
+
+@cache
+def _select_idle() -> Select[str]:
     left = {state: exists().where(Item.job == JobRow.id, Item.state == state) for state in UNFINISHED}
     nothing_left = and_(JobRow.state.in_(OPEN), *(~one for one in left.values()))
     over = or_(nothing_left, and_(JobRow.state == JobState.CANCELLING, ~left[ItemState.CLAIMED]))
-    with database.engine.connect() as connection:
-        return list(connection.execute(select(JobRow.id).where(over)).scalars())
+    return select(JobRow.id).where(over)
 
 
 def back_off(database: Database, job: str, reason: str, wait_seconds: float) -> None:
