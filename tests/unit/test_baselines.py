@@ -46,3 +46,20 @@ def test_an_answer_that_is_text_is_wrong_under_every_rule():
 
 def test_no_tasks_give_no_verdicts():
     assert set(map(tuple, verdicts().values())) == {()}
+
+
+def test_the_first_of_the_commonest_answers_is_the_constant():
+    found = verdicts(("?", "9"), ("?", "8"), ("?", "1/2"), ("?", "8"), ("?", "0.5"))
+    assert found["best constant"] == [False, True, False, True, False]
+
+
+def test_answers_with_equal_hashes_of_their_numbers_are_different_constants():
+    """Python's hash of a number is its remainder of 2**61 - 1."""
+    found = verdicts(("?", "1"), ("?", "1"), ("?", str(2**61)), ("?", "1"))
+    assert found["best constant"] == [True, True, False, True]
+
+
+def test_each_task_is_read_once():
+    rows = iter([Task("any", "", "1", "2 and 3", gold="5"), Task("any", "", "2", "2 and 4", gold="8")])
+    found = numeric_baselines(rows, lambda task: task.gold)
+    assert list(found["sum of first two"]) == [1, 0] and list(found["product of first two"]) == [0, 1]

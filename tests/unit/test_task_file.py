@@ -18,7 +18,7 @@ from lumos_queue.records import Task
 from lumos_queue.scoring.sample_sets import draw_sets
 from lumos_queue.submission import store, task_file
 from lumos_queue.submission.store import read_rows
-from lumos_queue.submission.task_file import BLOCK, IN_MEMORY, TaskFile
+from lumos_queue.submission.task_file import BLOCK, IN_MEMORY, FirstTasks, TaskFile
 from lumos_queue.util.sanitize import storable, storable_json
 
 GSM8K = open_benchmark("gsm8k")
@@ -147,3 +147,15 @@ def test_names_that_are_numbers_and_others_are_told_apart():
     seen = _RowNames()
     assert [seen.add(name) for name in names] == [True] * len(names)
     assert [seen.add(name) for name in names] == [False] * len(names)
+
+
+@pytest.mark.parametrize("count", [0, 3, IN_MEMORY + BLOCK, IN_MEMORY + 2 * BLOCK])
+def test_the_first_tasks_of_a_file_are_those_of_the_list(count):
+    made = tasks(IN_MEMORY + BLOCK)
+    first, expected = FirstTasks(filed(made, ""), count), made[:count]
+    assert len(first) == len(expected) and list(first) == list(expected)
+    assert list(first[2:7:2]) == list(expected[2:7:2])
+    with pytest.raises(IndexError):
+        first[len(expected)]
+    if expected:
+        assert first[-1] == expected[-1] and first[0] == expected[0]
