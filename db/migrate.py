@@ -92,7 +92,7 @@ def _without_cascades(connection: Connection) -> Iterator[None]:
 
 
 def create_tables(database: Database) -> None:
-    """Run all migrations on a database without tables. Raises SpecError for one at another revision than this code's."""
+    """Run all migrations on a database without tables. Raises SpecError for one at another revision."""
     found = current(database)
     if found is None:
         upgrade(database)

@@ -139,7 +139,8 @@ class Benchmark:
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
         """What rules without a model get right: rule name to one verdict per task, or per trial of `Score.of`.
 
-        A verdict may be a score from 0 to 1.
+        A verdict may be a score from 0 to 1. Tasks are read while they are gone over, many times if need be: a large
+        job's do not fit into memory.
         """
         return {}
 

@@ -1,4 +1,4 @@
-"""What a report says about all rows of a large job: computed when it is submitted, or in a stream. SQLite, PostgreSQL."""
+"""What a report says about all rows of a large job: computed when it is submitted, or in a stream."""
 
 from __future__ import annotations
 

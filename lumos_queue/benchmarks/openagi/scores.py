@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.openagi.agreement import is_exact, name_difference, order, overlap
