@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from importlib.util import resolve_name
 
+from lumos_queue.errors import SpecError
 from lumos_queue.util.module_files import OWN_PACKAGES, SUFFIXES, find_unit, is_installation, is_loose, list_folder
+from lumos_queue.util.regular_file import open_regular
 
 _CODE_NAME = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):[A-Za-z_]\w*", re.ASCII)
 _IMPORTERS = frozenset({"__import__", "import_module", "resolve_name"})  #: functions whose first argument is a module
@@ -88,9 +90,9 @@ def _modules_on_path() -> set[str]:
 
 def _modules_in_zip(path: str) -> set[str]:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
             return {name.partition("/")[0].partition(".")[0] for name in archive.namelist()}
-    except (OSError, zipfile.BadZipFile):
+    except (OSError, SpecError, zipfile.BadZipFile):
         return set()
 
 
@@ -112,9 +114,9 @@ def _sources_on_the_way(unit: ModuleSpec, module: str) -> Iterator[tuple[str, st
 def _imported_names(source: str, package: str) -> Iterator[str]:
     """The absolute names of what a source imports: modules, and attributes that may be modules."""
     try:
-        with open(source, "rb") as file:
+        with open_regular(source) as file:
             tree = ast.parse(file.read())
-    except (OSError, SyntaxError, ValueError, RecursionError):  # Python cannot import it either
+    except (OSError, SpecError, SyntaxError, ValueError, RecursionError):  # Python cannot import it either
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

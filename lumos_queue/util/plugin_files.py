@@ -14,6 +14,7 @@ from importlib.machinery import ModuleSpec
 
 from lumos_queue.util.loose_imports import LooseImports
 from lumos_queue.util.module_files import SUFFIXES, file_of, find_unit, root_of
+from lumos_queue.util.regular_file import open_regular
 
 DIGITS = 16  #: of a digest that is kept
 _CACHES = frozenset({"__pycache__", ".git", ".pytest_cache", ".ruff_cache"})
@@ -65,7 +66,7 @@ def read_code(module: str) -> Code:
 
 
 def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         return file.read()
 
 

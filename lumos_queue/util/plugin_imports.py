@@ -19,6 +19,7 @@ from typing import Any
 from lumos_queue.errors import PluginChanged
 from lumos_queue.util.module_files import file_of, find_unit, is_loose, root_of
 from lumos_queue.util.plugin_files import Code, read_code
+from lumos_queue.util.regular_file import open_regular
 
 _HELD: dict[str, Code] = {}  #: by the name of the module
 _LOADED: dict[str, tuple[str, bytes]] = {}  #: the file of each module that was imported under a digest, and its sha256
@@ -147,7 +148,7 @@ class _HeldLoader(Loader):
         self._loader, self._name, self._file, self._holders = loader, name, file, tuple(holders)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        with open(self._file, "rb") as file:
+        with open_regular(self._file) as file:
             _check(self._name, self._file, hashlib.sha256(file.read()).digest(), self._holders)
         return self._loader.create_module(spec)
 
