@@ -1,0 +1,123 @@
+"""What must hold of a job that hostile models played in: all items ended, and everything that shows them works."""
+
+from __future__ import annotations
+
+import io
+import json
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import text
+
+from db.connection import Database
+from db.recount import recount
+from lumos_queue.cli.main import main
+from tests.explorers import calling
+
+_LINES = 6  #: of a traceback that are shown
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did: its exit code, or the traceback of what it raised."""
+
+    code: int
+    out: str
+    err: str
+    raised: str = ""
+
+    @property
+    def problem(self) -> str:
+        """What went wrong, in a few lines; '' where nothing did."""
+        if self.raised:
+            return "\n".join(self.raised.strip().splitlines()[-_LINES:])
+        if self.code:
+            return f"exit code {self.code}: {(self.err or self.out).strip()[-400:]}"
+        return self.err[-2000:] if "Traceback (most recent call last)" in self.err else ""
+
+
+def run(*arguments: str) -> Ran:
+    """Run a `lumos` command in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            code, raised = int(main(arguments) or 0), ""
+        except Exception:
+            code, raised = 1, traceback.format_exc()
+    return Ran(code, out.getvalue(), err.getvalue(), raised)
+
+
+def find_endings(database: Database, job: str) -> Counter[str]:
+    """How the episodes of a job ended."""
+    query = text("SELECT ending, count(*) FROM episode WHERE job = :job GROUP BY ending")
+    with database.engine.connect() as connection:
+        return Counter({str(ending): many for ending, many in connection.execute(query, {"job": job})})
+
+
+def check_items(database: Database, job: str) -> Iterator[str]:
+    """Yield a line for each way in which items have not ended as they should."""
+    states = text("SELECT state, count(*) FROM item WHERE job = :job AND state <> 'done' GROUP BY state")
+    failed = text("SELECT id, message FROM episode WHERE job = :job AND ending = 'infra_error'")
+    with database.engine.connect() as connection:
+        for state, many in connection.execute(states, {"job": job}):
+            yield f"{many} items are {state}"
+        for identifier, message in connection.execute(failed, {"job": job}):
+            yield f"episode {identifier} ended with infra_error: {message[:300]}"
+    for name, differences in recount(database):
+        if name == job:
+            yield from map(str, differences)
+
+
+def check_commands(database: Database, job: str, folder: Path, shown: int) -> Iterator[str]:
+    """Yield a line for each command that fails to show the job. `shown`: episodes that are shown one by one."""
+    for command in _commands(job, folder, _ordinals(database, job)[:shown]):
+        ran = run(*command)
+        problem = ran.problem
+        if not problem and "--json" in command:
+            problem = _read_problem(ran.out)
+        if problem:
+            yield f"lumos {' '.join(command)}: {problem}"
+
+
+def _commands(job: str, folder: Path, ordinals: list[int]) -> Iterator[list[str]]:
+    yield ["report", job, "--html", str(folder / f"{job}.html")]
+    yield ["report", job, "--md", str(folder / f"{job}.md")]
+    for command in (["report", job], ["job", job], ["episodes", job, "--limit", "1000"]):
+        yield command
+        yield [*command, "--json"]
+    for ordinal in ordinals:
+        yield ["show", f"{job}-{ordinal}", "--prompts"]
+        yield ["show", f"{job}-{ordinal}", "--prompts", "--json"]
+
+
+def _read_problem(out: str) -> str:
+    """Why the last line of an output is no JSON; '' where it is."""
+    try:
+        json.loads(out.splitlines()[-1]).keys()
+        out.encode()
+    except (ValueError, IndexError, AttributeError) as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def check_pages(database: Database, job: str, shown: int) -> Iterator[str]:
+    """Yield a line for each page of the explorer that fails to show the job."""
+    pages = ["/jobs", f"/jobs/{job}", f"/jobs/{job}/report", f"/jobs/{job}/failures", f"/jobs/{job}/episodes", "/episodes",
+             f"/episodes/export.csv?where=job={job}", f"/episodes/export.jsonl?where=job={job}"]  # fmt: skip
+    pages += [f"/episodes/{job}-{ordinal}" for ordinal in _ordinals(database, job)[:shown]]
+    with calling(database) as explorer:
+        client = explorer.client()
+        for page in pages:
+            answer = client.get(page, follow_redirects=True)
+            if answer.status_code != 200:
+                yield f"page {page}: status {answer.status_code}: {' '.join(answer.text.split())[:300]}"
+
+
+def _ordinals(database: Database, job: str) -> list[int]:
+    query = text("SELECT ordinal FROM item WHERE job = :job ORDER BY ordinal")
+    with database.engine.connect() as connection:
+        return [int(row[0]) for row in connection.execute(query, {"job": job})]

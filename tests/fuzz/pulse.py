@@ -1,0 +1,121 @@
+"""How long the interpreter and the event loops of this process stand still, and where.
+
+A thread that sleeps for BEAT seconds again and again notices when it does not get the interpreter; a timer on each
+loop of a slice notices when the loop does not get to it. What counts is the smaller of the time on the clock and of
+the processor time that passed meanwhile: on a busy machine a process waits without holding anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import functools
+import sys
+import threading
+import time
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+
+import uvloop
+
+BEAT = 0.02  #: seconds between two beats
+
+
+@dataclass
+class Gap:
+    """The longest time without a beat so far."""
+
+    held: float = 0.0  #: seconds, of which this process computed
+    wall: float = 0.0  #: seconds on the clock: the longest, which need not be the same gap
+    at: float = 0.0  #: Unix time at the end of the gap that held longest
+    stack: str = ""  #: of the code that held it, where it was long enough to be looked at
+
+    def note(self, wall: float, computed: float, stack: str) -> None:
+        """Keep it, if it is the longest: seconds on the clock and of the processor since the last beat."""
+        self.wall = max(self.wall, wall)
+        if (held := min(wall, computed)) > self.held:
+            self.held, self.at, self.stack = held, time.time(), stack
+
+    def as_json(self) -> dict[str, Any]:
+        return {"held": round(self.held, 3), "wall": round(self.wall, 3), "at": self.at, "stack": self.stack}
+
+
+@dataclass
+class _Loop:
+    thread: int
+    beat: float  #: when its timer ran last, on the monotonic clock
+    computed: float  #: processor time of its thread then
+    stack: str = ""
+
+
+@dataclass
+class Pulse:
+    """Measures while its `with` block lasts. `limit`: seconds after which the stack is written down."""
+
+    folder: Path
+    limit: float = 1.0
+    interpreter: Gap = field(default_factory=Gap)
+    loop: Gap = field(default_factory=Gap)
+
+    def __enter__(self) -> Pulse:
+        self._over = threading.Event()
+        self._loops: dict[int, _Loop] = {}
+        self._file: TextIO = (self.folder / "stalls.txt").open("w+", encoding="utf-8", errors="replace")
+        self._run = uvloop.run
+        uvloop.run = functools.partial(uvloop.run, loop_factory=self._make_loop)
+        self._thread = threading.Thread(target=self._beat, name="pulse", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._over.set()
+        self._thread.join()
+        uvloop.run = self._run
+        faulthandler.cancel_dump_traceback_later()
+        self._file.close()
+
+    def _make_loop(self) -> asyncio.AbstractEventLoop:
+        loop = uvloop.new_event_loop()
+        loop.call_soon(self._first_beat, loop)
+        return loop
+
+    def _first_beat(self, loop: asyncio.AbstractEventLoop) -> None:
+        state = _Loop(threading.get_ident(), time.monotonic(), time.thread_time())
+        self._loops[id(loop)] = state
+        loop.call_later(BEAT, self._beat_of_loop, loop, state)
+
+    def _beat_of_loop(self, loop: asyncio.AbstractEventLoop, state: _Loop) -> None:
+        now, computed = time.monotonic(), time.thread_time()
+        self.loop.note(now - state.beat - BEAT, computed - state.computed, state.stack)
+        state.beat, state.computed, state.stack = now, computed, ""
+        loop.call_later(BEAT, self._beat_of_loop, loop, state)
+
+    def _beat(self) -> None:
+        last, computed = time.monotonic(), time.process_time()
+        while not self._over.is_set():
+            # A thread that holds the interpreter is seen by a timer that does not need it.
+            faulthandler.dump_traceback_later(self.limit, file=self._file)
+            time.sleep(BEAT)
+            now, spent = time.monotonic(), time.process_time()
+            wall = now - last - BEAT
+            stack = self._read_stalls() if wall > self.limit else ""
+            self.interpreter.note(wall, spent - computed, stack)
+            last, computed = now, spent
+            self._look_at_loops(now)
+
+    def _look_at_loops(self, now: float) -> None:
+        frames = sys._current_frames()
+        for state in list(self._loops.values()):
+            if now - state.beat > self.limit and not state.stack and state.thread in frames:
+                state.stack = "".join(traceback.format_stack(frames[state.thread])[-14:])
+
+    def _read_stalls(self) -> str:
+        self._file.flush()
+        self._file.seek(0)
+        text = self._file.read()
+        self._file.seek(0)
+        self._file.truncate()
+        return text

@@ -1,0 +1,157 @@
+"""Fuzz domains: model servers with hostile replies here, and the product in a process that is watched.
+
+That process is ended when it takes too long or too much memory, with the stacks of its threads written down.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from lumos_queue.endpoints.http import reply_bytes
+from tests.fake_endpoint import FakeEndpoint, Reply
+from tests.fuzz.domains import DOMAINS
+from tests.fuzz.replies import Replies
+
+#: Tokens that a role's replies may have, where these are less than the 2,048 of --max-tokens. A server that sends more
+#: bytes than so many tokens can have is refused as broken, which is no matter of hostile replies.
+TOKENS = {"qa": 100, "vqa": 100, "judge": 100, "captioner": 512, "teacher": 800, "simulator": 1024, "planner": 512,
+          "policy": 1024, "router": 1024, "state_manager": 1024, "solver": 1024}  # fmt: skip
+POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a domain may take."""
+
+    seconds: float = 300.0  #: until it has to have ended
+    memory: int = 4 * 2**30  #: bytes
+    held: float = 2.0  #: seconds for which one call may hold the interpreter or the event loop
+
+
+@dataclass
+class Outcome:
+    """What came of a domain."""
+
+    domain: str
+    violations: list[str]
+    seconds: float = 0.0
+    values: dict[str, Any] = field(default_factory=dict)  #: as work.py writes them
+
+    def held(self, what: str) -> float:
+        return self.values.get(what, {}).get("held", 0.0)
+
+
+@contextmanager
+def hostile_servers(domain: str, seed: int, log: Path | None = None) -> Iterator[dict[str, dict[str, str]]]:
+    """Model servers of all roles of a domain: role to its addresses by scheme."""
+    roles = {role for case in DOMAINS[domain] for role in case.all_roles}
+    with ExitStack() as stack:
+        servers = {}
+        for role in sorted(roles):
+            replies = Replies(role, seed)
+            tgi = stack.enter_context(FakeEndpoint(_send(replies, role, _tgi, log)))
+            chat = stack.enter_context(FakeEndpoint(_send(replies, role, _chat, log)))
+            servers[role] = {"tgi": tgi.tgi, "chat": chat.chat}
+        yield servers
+
+
+def _send(replies: Replies, role: str, write: Any, log: Path | None) -> Reply:
+    """A reply as its whole body, at most of the size that the product reads; each is written to the log."""
+    most = reply_bytes(TOKENS.get(role, 2048)) - 2**12
+
+    def reply(prompt: str) -> tuple[int, bytes]:
+        text = replies(prompt)
+        body = write(text)
+        while len(body) > most:
+            text = text[: int(len(text) * most / len(body) * 0.98)]
+            body = write(text)
+        if log is not None:
+            with log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"time": time.time(), "role": role, "reply": text}) + "\n")
+        return 200, body
+
+    return reply
+
+
+def _tgi(text: str) -> bytes:
+    details = {"finish_reason": "eos_token", "generated_tokens": 9, "prefill": []}
+    return json.dumps({"generated_text": text, "details": details}).encode()
+
+
+def _chat(text: str) -> bytes:
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
+    return json.dumps({"object": "chat.completion", "choices": [choice], "usage": usage}).encode()
+
+
+def run_domain(domain: str, folder: Path, episodes: int, seed: int, bounds: Bounds) -> Outcome:
+    """Fuzz a domain in a process of its own; its files, and a log of the replies, stay in the folder."""
+    folder.mkdir(parents=True)
+    with hostile_servers(domain, seed, folder / "replies.jsonl") as roles:
+        request = {"folder": str(folder), "roles": roles, "episodes": episodes, "shown": episodes, "limit": bounds.held / 2}
+        (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
+        began = time.monotonic()
+        ended = _watch(domain, folder, bounds)
+        seconds = time.monotonic() - began
+    outcome = Outcome(domain, [ended] if ended else [], seconds)
+    if (result := folder / "result.json").exists():
+        outcome.values = json.loads(result.read_text(encoding="utf-8"))
+        outcome.violations += outcome.values["violations"]
+    for what in ("interpreter", "loop"):
+        if outcome.held(what) > bounds.held:
+            gap: Mapping[str, Any] = outcome.values[what]
+            outcome.violations.append(f"one call held the {what} for {gap['held']:.1f} s:\n{gap['stack']}")
+    return outcome
+
+
+def _watch(domain: str, folder: Path, bounds: Bounds) -> str:
+    """Run the process; why it had to be ended, or how it failed; '' when it ended well."""
+    command = [sys.executable, "-m", "tests.fuzz.work", domain, str(folder / "request.json")]
+    with (folder / "output.txt").open("wb") as output:
+        child = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
+        try:
+            problem = _wait(child, bounds)
+            if problem:
+                child.send_signal(signal.SIGUSR1)
+                time.sleep(2)
+                problem += "\n" + _tail(folder / "stacks.txt") + _tail(folder / "stalls.txt")
+        finally:
+            try:
+                os.killpg(child.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            child.wait()
+    if not problem and child.returncode:
+        problem = f"the process ended with {child.returncode}:\n{_tail(folder / 'output.txt')}"
+    return problem
+
+
+def _wait(child: subprocess.Popen[bytes], bounds: Bounds) -> str:
+    until, process = time.monotonic() + bounds.seconds, psutil.Process(child.pid)
+    while child.poll() is None:
+        if time.monotonic() > until:
+            return f"did not end in {bounds.seconds:g} s"
+        try:
+            memory = process.memory_info().rss
+        except psutil.NoSuchProcess:
+            break
+        if memory > bounds.memory:
+            return f"took more than {bounds.memory / 2**30:.1f} GiB of memory"
+        time.sleep(POLL_SECONDS)
+    return ""
+
+
+def _tail(path: Path, most: int = 4000) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")[-most:] if path.exists() else ""

@@ -1,0 +1,176 @@
+"""The commands of one domain, in this process, and what came of them.
+
+    python -m tests.fuzz.work DOMAIN REQUEST.json     (a process that tests/fuzz/run.py starts)
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import math
+import os
+import resource
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from db.connection import open_database
+from lumos_queue.settings import read_settings
+from lumos_queue.submission.agents import ROLE_OPTIONS
+from tests.fuzz.checks import check_commands, check_items, check_pages, find_endings, run
+from tests.fuzz.domains import DATA, DOMAINS, SEES, Case
+from tests.fuzz.pulse import Gap, Pulse
+from tests.original_files import write_originals
+from tests.tool_apis import LATEST, OFFICES, record
+
+#: Commands that read the job of the case before, and have no limit of rows.
+AFTER = ("judge", "score")
+
+
+@dataclass
+class Found:
+    """What came of a domain."""
+
+    episodes: int = 0
+    endings: Counter[str] = field(default_factory=Counter)
+    violations: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)  #: by command
+
+    def as_json(self) -> dict[str, Any]:
+        return {"episodes": self.episodes, "endings": dict(self.endings), "violations": self.violations,
+                "skipped": self.skipped, "seconds": self.seconds}  # fmt: skip
+
+
+def fuzz(
+    domain: str, folder: Path, roles: Mapping[str, Mapping[str, str]], episodes: int, shown: int, found: Found
+) -> None:
+    """Run a domain's cases; LUMOS_HOME names the database. `roles`: role to its addresses by scheme, tgi and chat."""
+    job = ""
+    files, options = folder / "files", _write_files(folder / "files", episodes)
+    cases = [case for case in DOMAINS[domain] if DATA.is_dir() or not case.real]
+    if len(cases) < len(DOMAINS[domain]):
+        found.skipped.append("rows in ../shared/data, which is missing")
+    for case, many in zip(cases, share_out(cases, episodes), strict=True):
+        if not many and case.command.split()[0] not in AFTER:
+            continue
+        words = _words(case, options, files, job)
+        began = time.monotonic()
+        ran = run(*words, *_addresses(case, roles), *_limits(case, many), "--json")
+        name = " ".join(words).replace(str(folder), "")
+        found.seconds[name] = round(time.monotonic() - began, 1)
+        last = _last_value(ran.out)
+        if ran.problem or "job" not in last:
+            found.violations.append(f"lumos {name}: {ran.problem or 'it printed no job'}")
+            if "job" not in last:
+                continue
+        job = last["job"]
+        _check(job, name, folder, shown, found)
+
+
+def _check(job: str, name: str, folder: Path, shown: int, found: Found) -> None:
+    database = open_database(read_settings().database)
+    try:
+        endings = find_endings(database, job)
+        found.endings += endings
+        found.episodes += endings.total()
+        for problem in (*check_items(database, job), *check_commands(database, job, folder, shown),
+                        *check_pages(database, job, shown)):  # fmt: skip
+            found.violations.append(f"{name}: {problem}")
+    finally:
+        database.close()
+
+
+def share_out(cases: list[Case], episodes: int) -> list[int]:
+    """How many episodes each case runs: by their shares, the first cases get what is left over."""
+    whole = sum(case.share for case in cases if case.command.split()[0] not in AFTER)
+    exact = [0.0 if case.command.split()[0] in AFTER else episodes * case.share / whole for case in cases]
+    many = [math.floor(one) for one in exact]
+    order = sorted(range(len(cases)), key=lambda place: (many[place] - exact[place], place))
+    for place in order[: episodes - sum(many)]:
+        many[place] += 1
+    return many
+
+
+def _write_files(folder: Path, episodes: int) -> dict[str, list[str]]:
+    options = write_originals(folder, max(2, episodes))
+    rows = [
+        {"query_id": number, "query": f"Where is parcel P{number}?", "api_list": [LATEST, OFFICES],
+         "relevant APIs": [["Swift Post", "Latest"]]}
+        for number in range(max(2, episodes))
+    ]  # fmt: skip
+    (folder / "toolbench.json").write_text(json.dumps(rows), encoding="utf-8")
+    lines = (json.dumps(record(arguments={"parcelid": f"P{number}"})) for number in range(3))
+    (folder / "answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return options
+
+
+def _words(case: Case, options: Mapping[str, list[str]], files: Path, job: str) -> list[str]:
+    written = case.command.replace("HOME", str(files)).replace("DATA", str(DATA)).split()
+    words: list[str] = []
+    for word in written:
+        words += options[written[1]] if word == "FILES" else [job if word == "JOB" else word]
+    if "intercode_sql" in words and "FILES" not in written and "--tool" not in words:
+        words += ["--tool", f"databases={files / 'databases'}"]
+    return words
+
+
+def _addresses(case: Case, roles: Mapping[str, Mapping[str, str]]) -> list[str]:
+    words = []
+    if case.command.startswith("score "):
+        return []
+    for role in case.all_roles:
+        url = roles[role]["chat" if role in SEES else "tgi"]
+        own = role in ROLE_OPTIONS or role == "teacher"
+        words += [f"--{role}", url] if own else ["--role", f"{role}={url}"]
+    return words
+
+
+def _limits(case: Case, many: int) -> list[str]:
+    if case.command.split()[0] in AFTER:
+        return []
+    limit = min(many, case.tasks or many)
+    words = ["--limit", str(limit)]
+    if many > limit:
+        words += ["--samples", str(math.ceil(many / limit)), "--temperature", "1"]
+    return words
+
+
+def _last_value(out: str) -> dict[str, Any]:
+    for line in reversed(out.splitlines()):
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            return value
+    return {}
+
+
+def main() -> None:
+    domain, request = sys.argv[1], json.loads(Path(sys.argv[2]).read_text(encoding="utf-8"))
+    folder, found = Path(request["folder"]), Found()
+    for name in [name for name in os.environ if name.startswith("LUMOS_")]:
+        del os.environ[name]
+    os.environ["LUMOS_HOME"] = str(folder / "home")
+    with (folder / "stacks.txt").open("w") as stacks, Pulse(folder, request["limit"]) as pulse:
+        faulthandler.register(signal.SIGUSR1, stacks)
+        try:
+            fuzz(domain, folder, request["roles"], request["episodes"], request["shown"], found)
+        finally:
+            _write(folder / "result.json", found, pulse.interpreter, pulse.loop)
+
+
+def _write(path: Path, found: Found, interpreter: Gap, loop: Gap) -> None:
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    gaps = {"interpreter": interpreter.as_json(), "loop": loop.as_json(), "memory": memory}
+    path.write_text(json.dumps(found.as_json() | gaps), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
