@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 #: Whether this command was called with --json: set once, when the command starts.
 as_json = False
+_MARKUP = re.compile(r"\[|\\{1,32}")  #: what rich reads as markup: a bracket, and backslashes, in parts
 
 
 def emit(value: dict[str, Any]) -> None:
@@ -69,7 +71,14 @@ def console(stderr: bool = False) -> Console:
 
 
 def escape(text: str) -> str:
-    """Text from outside, sanitized and escaped for places where markup is read."""
-    from rich.markup import escape
+    """Text from outside, sanitized and escaped for places where markup is read.
 
-    return escape(harmless(text))
+    rich's own function, and its reader of markup, take time that grows with the square of a run of backslashes, and
+    lose a backslash before a bracket. Before a tag two backslashes stand for one: so each part of a run has an empty
+    tag behind it, and nothing that follows changes what the run means.
+    """
+    return _MARKUP.sub(_escape_part, harmless(text))
+
+
+def _escape_part(part: re.Match[str]) -> str:
+    return r"\[" if part[0] == "[" else 2 * part[0] + "[none][/none]"

@@ -276,7 +276,7 @@ def test_a_gold_answer_that_is_not_known_is_empty():
 
 
 def test_text_of_a_model_cannot_command_the_terminal():
-    assert escape("a\x1b[31mb\x9b\n[bold]c") == "a\ufffd[31mb\ufffd\n\\[bold]c"
+    assert escape("a\x1b[31mb\x9b\n[bold]c") == "a\ufffd\\[31mb\ufffd\n\\[bold]c"
 
 
 def test_bad_rows_stop_a_job_or_are_left_out_and_counted(lumos, agent, tmp_path):
