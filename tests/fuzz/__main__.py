@@ -1,6 +1,7 @@
 """Let models give hostile replies in every domain, and print what became of the episodes.
 
-    python -m tests.fuzz [--domain NAME] [--episodes 60] [--seed N] [--minutes 5] [--held SECONDS] [--json FILE]
+    python -m tests.fuzz [--domain NAME] [--episodes 60] [--seed N] [--minutes 5] [--held SECONDS]
+                         [--data ../shared/data] [--json FILE]
 
 Exits with 1 when an item did not end, ended by a fault of the infrastructure, or cannot be shown; when the process took
 too much time or memory; or when one call held the interpreter or an event loop for longer than --held seconds. The
@@ -39,14 +40,19 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=5.0, help="that a domain may take")
     parser.add_argument("--held", type=float, default=2.0, help="seconds that one call may take; 0: do not judge")
     parser.add_argument("--memory", type=float, default=4.0, help="GiB that a domain may take")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of real rows")
     parser.add_argument("--json", type=Path, help="where to write the results as JSON")
     options = parser.parse_args()
     bounds = Bounds(60 * options.minutes, int(options.memory * 2**30), options.held or 1e9)
     folder, outcomes = Path(tempfile.mkdtemp(prefix="lumos-fuzz-")), []
     print(_HEAD, flush=True)
     for domain in options.domain or DOMAINS:
-        outcomes.append(run_domain(domain, folder / domain, options.episodes, options.seed, bounds))
+        outcomes.append(
+            run_domain(domain, folder / domain, options.data.resolve(), options.episodes, options.seed, bounds)
+        )
         print(_line(outcomes[-1]), flush=True)
+        for reason in outcomes[-1].values.get("skipped", ()):
+            print(f"    left out: {reason}", flush=True)
         for problem in outcomes[-1].violations:
             print("    " + problem.strip().replace("\n", "\n        "), flush=True)
         if not outcomes[-1].violations:

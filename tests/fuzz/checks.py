@@ -72,9 +72,9 @@ def check_items(database: Database, job: str) -> Iterator[str]:
             yield from map(str, differences)
 
 
-def check_commands(database: Database, job: str, folder: Path, shown: int) -> Iterator[str]:
-    """Yield a line for each command that fails to show the job. `shown`: episodes that are shown one by one."""
-    for command in _commands(job, folder, _ordinals(database, job)[:shown]):
+def check_commands(database: Database, job: str, folder: Path) -> Iterator[str]:
+    """Yield a line for each command that fails to show the job, or one of its episodes."""
+    for command in _commands(job, folder, _ordinals(database, job)):
         ran = run(*command)
         problem = ran.problem
         if not problem and "--json" in command:
@@ -104,11 +104,11 @@ def _read_problem(out: str) -> str:
     return ""
 
 
-def check_pages(database: Database, job: str, shown: int) -> Iterator[str]:
+def check_pages(database: Database, job: str) -> Iterator[str]:
     """Yield a line for each page of the explorer that fails to show the job."""
-    pages = ["/jobs", f"/jobs/{job}", f"/jobs/{job}/report", f"/jobs/{job}/failures", f"/jobs/{job}/episodes", "/episodes",
-             f"/episodes/export.csv?where=job={job}", f"/episodes/export.jsonl?where=job={job}"]  # fmt: skip
-    pages += [f"/episodes/{job}-{ordinal}" for ordinal in _ordinals(database, job)[:shown]]
+    pages = ["/jobs", "/episodes", *(f"/jobs/{job}{part}" for part in ("", "/report", "/failures", "/episodes"))]
+    pages += [f"/episodes/export.{form}?where=job={job}" for form in ("csv", "jsonl")]
+    pages += [f"/episodes/{job}-{ordinal}" for ordinal in _ordinals(database, job)]
     with calling(database) as explorer:
         client = explorer.client()
         for page in pages:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,23 @@ import psutil
 from lumos_queue.endpoints.http import reply_bytes
 from tests.fake_endpoint import FakeEndpoint, Reply
 from tests.fuzz.domains import DOMAINS
-from tests.fuzz.replies import Replies
+from tests.fuzz.replies import MOST, Replies
 
 #: Tokens that a role's replies may have, where these are less than the 2,048 of --max-tokens. A server that sends more
 #: bytes than so many tokens can have is refused as broken, which is no matter of hostile replies.
-TOKENS = {"qa": 100, "vqa": 100, "judge": 100, "captioner": 512, "teacher": 800, "simulator": 1024, "planner": 512,
-          "policy": 1024, "router": 1024, "state_manager": 1024, "solver": 1024}  # fmt: skip
+TOKENS = {
+    "qa": 100,
+    "vqa": 100,
+    "judge": 100,
+    "captioner": 512,
+    "teacher": 800,
+    "simulator": 1024,
+    "planner": 512,
+    "policy": 1024,
+    "router": 1024,
+    "state_manager": 1024,
+    "solver": 1024,
+}
 POLL_SECONDS = 0.2
 
 
@@ -54,13 +65,15 @@ class Outcome:
 
 
 @contextmanager
-def hostile_servers(domain: str, seed: int, log: Path | None = None) -> Iterator[dict[str, dict[str, str]]]:
-    """Model servers of all roles of a domain: role to its addresses by scheme."""
+def hostile_servers(
+    domain: str, seed: int, log: Path | None = None, most: int = MOST
+) -> Iterator[dict[str, dict[str, str]]]:
+    """Model servers of all roles of a domain: role to its addresses by scheme. `most`: characters of a reply."""
     roles = {role for case in DOMAINS[domain] for role in case.all_roles}
     with ExitStack() as stack:
         servers = {}
         for role in sorted(roles):
-            replies = Replies(role, seed)
+            replies = Replies(role, seed, most)
             tgi = stack.enter_context(FakeEndpoint(_send(replies, role, _tgi, log)))
             chat = stack.enter_context(FakeEndpoint(_send(replies, role, _chat, log)))
             servers[role] = {"tgi": tgi.tgi, "chat": chat.chat}
@@ -96,11 +109,17 @@ def _chat(text: str) -> bytes:
     return json.dumps({"object": "chat.completion", "choices": [choice], "usage": usage}).encode()
 
 
-def run_domain(domain: str, folder: Path, episodes: int, seed: int, bounds: Bounds) -> Outcome:
+def run_domain(domain: str, folder: Path, data: Path, episodes: int, seed: int, bounds: Bounds) -> Outcome:
     """Fuzz a domain in a process of its own; its files, and a log of the replies, stay in the folder."""
     folder.mkdir(parents=True)
     with hostile_servers(domain, seed, folder / "replies.jsonl") as roles:
-        request = {"folder": str(folder), "roles": roles, "episodes": episodes, "shown": episodes, "limit": bounds.held / 2}
+        request = {
+            "folder": str(folder),
+            "data": str(data),
+            "roles": roles,
+            "episodes": episodes,
+            "limit": min(1.0, bounds.held / 2),
+        }
         (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
         began = time.monotonic()
         ended = _watch(domain, folder, bounds)
@@ -128,10 +147,8 @@ def _watch(domain: str, folder: Path, bounds: Bounds) -> str:
                 time.sleep(2)
                 problem += "\n" + _tail(folder / "stacks.txt") + _tail(folder / "stalls.txt")
         finally:
-            try:
+            with suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
             child.wait()
     if not problem and child.returncode:
         problem = f"the process ended with {child.returncode}:\n{_tail(folder / 'output.txt')}"

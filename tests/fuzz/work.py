@@ -1,6 +1,6 @@
 """The commands of one domain, in this process, and what came of them.
 
-    python -m tests.fuzz.work DOMAIN REQUEST.json     (a process that tests/fuzz/run.py starts)
+python -m tests.fuzz.work DOMAIN REQUEST.json     (a process that tests/fuzz/run.py starts)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from db.connection import open_database
 from lumos_queue.settings import read_settings
 from lumos_queue.submission.agents import ROLE_OPTIONS
 from tests.fuzz.checks import check_commands, check_items, check_pages, find_endings, run
-from tests.fuzz.domains import DATA, DOMAINS, SEES, Case
+from tests.fuzz.domains import DOMAINS, SEES, Case
 from tests.fuzz.pulse import Gap, Pulse
 from tests.original_files import write_originals
 from tests.tool_apis import LATEST, OFFICES, record
@@ -43,23 +43,31 @@ class Found:
     seconds: dict[str, float] = field(default_factory=dict)  #: by command
 
     def as_json(self) -> dict[str, Any]:
-        return {"episodes": self.episodes, "endings": dict(self.endings), "violations": self.violations,
-                "skipped": self.skipped, "seconds": self.seconds}  # fmt: skip
+        return {
+            "episodes": self.episodes,
+            "endings": dict(self.endings),
+            "violations": self.violations,
+            "skipped": self.skipped,
+            "seconds": self.seconds,
+        }
 
 
 def fuzz(
-    domain: str, folder: Path, roles: Mapping[str, Mapping[str, str]], episodes: int, shown: int, found: Found
+    domain: str, folder: Path, data: Path, roles: Mapping[str, Mapping[str, str]], episodes: int, found: Found
 ) -> None:
-    """Run a domain's cases; LUMOS_HOME names the database. `roles`: role to its addresses by scheme, tgi and chat."""
+    """Run a domain's cases; LUMOS_HOME names the database. `roles`: role to its addresses by scheme, tgi and chat.
+
+    `data`: the folder of real rows; where it is missing, the cases that need it are left out.
+    """
     job = ""
     files, options = folder / "files", _write_files(folder / "files", episodes)
-    cases = [case for case in DOMAINS[domain] if DATA.is_dir() or not case.real]
+    cases = [case for case in DOMAINS[domain] if data.is_dir() or not case.real]
     if len(cases) < len(DOMAINS[domain]):
-        found.skipped.append("rows in ../shared/data, which is missing")
+        found.skipped.append(f"the cases with real rows: there is no folder {data}")
     for case, many in zip(cases, share_out(cases, episodes), strict=True):
         if not many and case.command.split()[0] not in AFTER:
             continue
-        words = _words(case, options, files, job)
+        words = _words(case, options, files, data, job)
         began = time.monotonic()
         ran = run(*words, *_addresses(case, roles), *_limits(case, many), "--json")
         name = " ".join(words).replace(str(folder), "")
@@ -70,17 +78,21 @@ def fuzz(
             if "job" not in last:
                 continue
         job = last["job"]
-        _check(job, name, folder, shown, found)
+        _check(job, name, folder / f"{len(found.seconds)}", found)
 
 
-def _check(job: str, name: str, folder: Path, shown: int, found: Found) -> None:
+def _check(job: str, name: str, folder: Path, found: Found) -> None:
+    folder.mkdir()
     database = open_database(read_settings().database)
     try:
         endings = find_endings(database, job)
         found.endings += endings
         found.episodes += endings.total()
-        for problem in (*check_items(database, job), *check_commands(database, job, folder, shown),
-                        *check_pages(database, job, shown)):  # fmt: skip
+        for problem in (
+            *check_items(database, job),
+            *check_commands(database, job, folder),
+            *check_pages(database, job),
+        ):
             found.violations.append(f"{name}: {problem}")
     finally:
         database.close()
@@ -100,18 +112,22 @@ def share_out(cases: list[Case], episodes: int) -> list[int]:
 def _write_files(folder: Path, episodes: int) -> dict[str, list[str]]:
     options = write_originals(folder, max(2, episodes))
     rows = [
-        {"query_id": number, "query": f"Where is parcel P{number}?", "api_list": [LATEST, OFFICES],
-         "relevant APIs": [["Swift Post", "Latest"]]}
+        {
+            "query_id": number,
+            "query": f"Where is parcel P{number}?",
+            "api_list": [LATEST, OFFICES],
+            "relevant APIs": [["Swift Post", "Latest"]],
+        }
         for number in range(max(2, episodes))
-    ]  # fmt: skip
+    ]
     (folder / "toolbench.json").write_text(json.dumps(rows), encoding="utf-8")
     lines = (json.dumps(record(arguments={"parcelid": f"P{number}"})) for number in range(3))
     (folder / "answers.jsonl").write_text("\n".join(lines), encoding="utf-8")
     return options
 
 
-def _words(case: Case, options: Mapping[str, list[str]], files: Path, job: str) -> list[str]:
-    written = case.command.replace("HOME", str(files)).replace("DATA", str(DATA)).split()
+def _words(case: Case, options: Mapping[str, list[str]], files: Path, data: Path, job: str) -> list[str]:
+    written = case.command.replace("HOME", str(files)).replace("DATA", str(data)).split()
     words: list[str] = []
     for word in written:
         words += options[written[1]] if word == "FILES" else [job if word == "JOB" else word]
@@ -161,7 +177,7 @@ def main() -> None:
     with (folder / "stacks.txt").open("w") as stacks, Pulse(folder, request["limit"]) as pulse:
         faulthandler.register(signal.SIGUSR1, stacks)
         try:
-            fuzz(domain, folder, request["roles"], request["episodes"], request["shown"], found)
+            fuzz(domain, folder, Path(request["data"]), request["roles"], request["episodes"], found)
         finally:
             _write(folder / "result.json", found, pulse.interpreter, pulse.loop)
 
