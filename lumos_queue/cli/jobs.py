@@ -165,7 +165,8 @@ def show(
 ) -> None:
     """Show one episode step by step.
 
-    Subgoals, actions and results, then the verdicts of filters and the labels by people.
+    Subgoals, actions and results, then the verdicts of filters and the labels by people. Texts of more than 20,000
+    characters are shortened in the table; --json has them whole.
     """
     from db.jobs import get_job
     from db.named import split_name

@@ -11,10 +11,12 @@ from rich.table import Table
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.pictures import describe_pictures
+from lumos_queue.pages.limits import cut
 from lumos_queue.reports.lanes import Row, rows_of
 from lumos_queue.reports.tool_agents import column_heads
 
 SHOWN_CANDIDATES = 5  #: of a step, where there are more
+MAX_CELL = 20_000  #: characters of a text in the table: a line break takes 40 µs, and a reply may have a million
 
 
 def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
@@ -99,5 +101,9 @@ def verdict_text(verdict: dict[str, Any]) -> str:
 
 
 def with_markup(row: Row) -> list[str]:
-    """The cells of a row as rich's markup, with what is from outside escaped."""
-    return ["".join(f"[{style}]{escape(text)}[/]" if style else escape(text) for text, style in cell) for cell in row]
+    """The cells of a row as rich's markup, with what is from outside escaped. Of a long text its middle is left out."""
+    return ["".join(_with_style(escape(cut(text, MAX_CELL)), style) for text, style in cell) for cell in row]
+
+
+def _with_style(markup: str, style: str) -> str:
+    return f"[{style}]{markup}[/]" if style else markup

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rich.markup import render
 
 from lumos_queue.cli.output import escape
+from lumos_queue.cli.trajectory import MAX_CELL, with_markup
 
 PARTS = ("\\", "[", "]", "/", "a", "b", "[/]", "[bold]", "[none][/none]", "[@x(1)]", "[link=", "#", "=", "\n")
 
@@ -27,3 +28,11 @@ def test_no_long_run_of_backslashes_is_left_for_patterns_that_try_each_part_of_i
     markup = escape(text)
     assert max(map(len, re.findall(r"\\+", markup))) <= 64
     assert render(markup, emoji=False).plain == text
+
+
+def test_of_a_long_text_in_a_table_the_middle_is_left_out():
+    cell = [("\n" * 1_000_000 + "end", "dim"), ("x" * MAX_CELL, "")]
+    (markup,) = with_markup([cell])
+    shown = render(markup, emoji=False).plain
+    assert "characters left out" in shown and "end" in shown and shown.endswith("x" * MAX_CELL)
+    assert len(shown) < 2 * MAX_CELL + 100
