@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-affected test-long test-times check lint types structure faults kills campaign up performance \
+.PHONY: demo test test-affected test-long test-times check lint types structure faults kills campaign fuzz up performance \
   mutants wheel lock docs docs-reference screenshots
 
 ## Install, migrate, and evaluate the starter agent with both formulations.
@@ -61,6 +61,11 @@ kills: .venv/dev
 ## One hour of random faults against `lumos up`, and what they cost; OPTIONS='--minutes 3 --seed 1', to look at it.
 campaign: .venv/dev
 	$(BIN)/python -m tests.campaign $(OPTIONS)
+
+## Let models give hostile replies in every domain, and print what became of 60 episodes of each, and what they cost (an hour
+## at most); OPTIONS='--domain maths --seed 1', for some.
+fuzz: .venv/dev
+	$(BIN)/python -m tests.fuzz $(OPTIONS)
 
 ## Measure what orchestration costs, beside a bare loop and peers (docs/performance.md); OPTIONS='--quick', for one.
 performance: .venv/performance

@@ -20,16 +20,18 @@ from pathlib import Path
 from tests.fuzz.domains import DOMAINS
 from tests.fuzz.run import Bounds, Outcome, run_domain
 
-_HEAD = f"{'domain':14} {'episodes':>8} {'seconds':>8} {'memory':>9} {'interpreter':>12} {'event loop':>11}  endings"
+_HEAD = "domain         episodes  seconds   at work     shown  interpreter  event loop  endings"
 
 
 def _line(outcome: Outcome) -> str:
     values = outcome.values
     endings = ", ".join(f"{many} {ending}" for ending, many in sorted(values.get("endings", {}).items()))
-    memory = f"{values.get('memory', 0) / 2**20:.0f} MiB"
+    work, shown = (f"{values.get('memory', {}).get(phase, 0) / 2**20:.0f} MiB" for phase in ("work", "shown"))
     gaps = f"{outcome.held('interpreter'):10.2f} s {outcome.held('loop'):9.2f} s"
     state = endings or "no result"
-    return f"{outcome.domain:14} {values.get('episodes', 0):8} {outcome.seconds:8.0f} {memory:>9} {gaps}  {state}"
+    return (
+        f"{outcome.domain:14} {values.get('episodes', 0):8} {outcome.seconds:8.0f} {work:>9} {shown:>9} {gaps}  {state}"
+    )
 
 
 def main() -> int:

@@ -90,7 +90,7 @@ def _commands(job: str, folder: Path, ordinals: list[int]) -> Iterator[list[str]
         yield command
         yield [*command, "--json"]
     for ordinal in ordinals:
-        yield ["show", f"{job}-{ordinal}", "--prompts"]
+        yield ["show", f"{job}-{ordinal}"]
         yield ["show", f"{job}-{ordinal}", "--prompts", "--json"]
 
 

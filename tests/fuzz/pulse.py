@@ -17,7 +17,7 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import TextIO
 
 import uvloop
 
@@ -38,9 +38,6 @@ class Gap:
         self.wall = max(self.wall, wall)
         if (held := min(wall, computed)) > self.held:
             self.held, self.at, self.stack = held, time.time(), stack
-
-    def as_json(self) -> dict[str, Any]:
-        return {"held": round(self.held, 3), "wall": round(self.wall, 3), "at": self.at, "stack": self.stack}
 
 
 @dataclass

@@ -9,13 +9,12 @@ import faulthandler
 import json
 import math
 import os
-import resource
 import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from lumos_queue.settings import read_settings
 from lumos_queue.submission.agents import ROLE_OPTIONS
 from tests.fuzz.checks import check_commands, check_items, check_pages, find_endings, run
 from tests.fuzz.domains import DOMAINS, SEES, Case
-from tests.fuzz.pulse import Gap, Pulse
+from tests.fuzz.pulse import Pulse
 from tests.original_files import write_originals
 from tests.tool_apis import LATEST, OFFICES, record
 
@@ -37,19 +36,15 @@ class Found:
     """What came of a domain."""
 
     episodes: int = 0
-    endings: Counter[str] = field(default_factory=Counter)
+    endings: dict[str, int] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)  #: by command
+    memory: dict[str, int] = field(default_factory=dict)  #: bytes: the most at `work`, and while jobs are `shown`
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "episodes": self.episodes,
-            "endings": dict(self.endings),
-            "violations": self.violations,
-            "skipped": self.skipped,
-            "seconds": self.seconds,
-        }
+    def note_memory(self, phase: str) -> None:
+        """Keep the most memory since the last note as that of a phase."""
+        self.memory[phase] = max(self.memory.get(phase, 0), _take_peak())
 
 
 def fuzz(
@@ -72,6 +67,7 @@ def fuzz(
         ran = run(*words, *_addresses(case, roles), *_limits(case, many), "--json")
         name = " ".join(words).replace(str(folder), "")
         found.seconds[name] = round(time.monotonic() - began, 1)
+        found.note_memory("work")
         last = _last_value(ran.out)
         if ran.problem or "job" not in last:
             found.violations.append(f"lumos {name}: {ran.problem or 'it printed no job'}")
@@ -86,7 +82,7 @@ def _check(job: str, name: str, folder: Path, found: Found) -> None:
     database = open_database(read_settings().database)
     try:
         endings = find_endings(database, job)
-        found.endings += endings
+        found.endings = dict(Counter(found.endings) + endings)
         found.episodes += endings.total()
         for problem in (
             *check_items(database, job),
@@ -96,6 +92,7 @@ def _check(job: str, name: str, folder: Path, found: Found) -> None:
             found.violations.append(f"{name}: {problem}")
     finally:
         database.close()
+    found.note_memory("shown")
 
 
 def share_out(cases: list[Case], episodes: int) -> list[int]:
@@ -179,13 +176,15 @@ def main() -> None:
         try:
             fuzz(domain, folder, Path(request["data"]), request["roles"], request["episodes"], found)
         finally:
-            _write(folder / "result.json", found, pulse.interpreter, pulse.loop)
+            values = asdict(found) | {"interpreter": asdict(pulse.interpreter), "loop": asdict(pulse.loop)}
+            (folder / "result.json").write_text(json.dumps(values), encoding="utf-8")
 
 
-def _write(path: Path, found: Found, interpreter: Gap, loop: Gap) -> None:
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    gaps = {"interpreter": interpreter.as_json(), "loop": loop.as_json(), "memory": memory}
-    path.write_text(json.dumps(found.as_json() | gaps), encoding="utf-8")
+def _take_peak() -> int:
+    """Return the most memory, in bytes, that this process had in use since the last call."""
+    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
+    Path("/proc/self/clear_refs").write_text("5")
+    return int(line.split()[1]) * 1024
 
 
 if __name__ == "__main__":
