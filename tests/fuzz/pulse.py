@@ -74,7 +74,7 @@ class Pulse:
         faulthandler.cancel_dump_traceback_later()
         self._file.close()
 
-    def _make_loop(self) -> asyncio.AbstractEventLoop:
+    def _make_loop(self) -> uvloop.Loop:
         loop = uvloop.new_event_loop()
         loop.call_soon(self._first_beat, loop)
         return loop
