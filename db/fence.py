@@ -69,10 +69,10 @@ def record_gpus(database: Database, session: int, gpus: Gpus) -> None:
         connection.execute(stored.values(gpus=gpus.number, gpu_mib=gpus.mib))
 
 
-def end_session(database: Database, session: int) -> None:
-    """End a session in good order: what this process still holds is owed again at once."""
+def end_session(database: Database, session: int, died: bool = False) -> None:
+    """End this process's session: what it still holds is owed again at once, as suspects if it `died` of them."""
     with database.writer.begin() as connection:
-        close_sessions(connection, [session], "itself", died=False)
+        close_sessions(connection, [session], "itself", died)
 
 
 def beat(

@@ -13,6 +13,7 @@ from lumos_queue.settings import Settings, read_settings
 from lumos_queue.util.launch_folder import empty_folder
 from lumos_queue.util.version import code_version
 from workers.gpus import find_gpus, known_gpus
+from workers.hang import OnHang, end_process
 from workers.per_process import PerProcess
 from workers.session import WorkerSession
 
@@ -20,8 +21,10 @@ from workers.session import WorkerSession
 class WorkerContext:
     """Everything is opened on first use, so that a process forked later opens its own."""
 
-    def __init__(self, settings: Settings, pools: Sequence[str] = POOLS):
+    def __init__(self, settings: Settings, pools: Sequence[str] = POOLS, on_hang: OnHang = end_process):
+        """`on_hang`: called, from another thread, when this process's work hangs for good or outlives its TERM."""
         self.settings = settings
+        self.on_hang = on_hang
         self.pools = tuple(pools)  #: that this process was started for
         #: the latest one that a slice of this process met; None again as soon as one finishes an item
         self.outage: EndpointDown | None = None
@@ -54,7 +57,9 @@ class WorkerContext:
             if self._session is None or self._session.lost:
                 if self._session:
                     self._session.close()
-                self._session = WorkerSession(self.database, self.settings, code_version(), self.pools)
+                self._session = WorkerSession(
+                    self.database, self.settings, code_version(), self.pools, self.on_hang
+                )
             return self._session
 
     @property
@@ -81,6 +86,11 @@ class WorkerContext:
         session, self._session = self._session, None
         if session:
             session.close()
+
+    def give_up_session(self) -> None:
+        """End the worker session of a loop that hangs: its items are pending again, if the database can be told."""
+        if session := self._session:
+            session.give_up()
 
     def close(self) -> None:
         self.end_session()

@@ -9,10 +9,15 @@ from contextlib import contextmanager
 from typing import Self
 
 from db.pools import POOLS
+from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
+from workers.hang import end_process
 from workers.open_files import allow_open_files
+
+RELEASE_SECONDS = 5.0  #: that the database has for giving back the items of a run that hangs
+log = logging.getLogger(__name__)
 
 
 class EmbeddedRun:
@@ -21,12 +26,14 @@ class EmbeddedRun:
     Whoever starts it has a Watchdog beside it, for as long as this process needs one.
     """
 
-    def __init__(self, settings: Settings, job: str):
+    def __init__(self, settings: Settings, job: str, ends_process: bool = True):
+        """`ends_process`: whether a run that hangs ends this process; in another's program it is abandoned instead."""
         self.job = job
-        self.context = WorkerContext(settings)
+        self.context = WorkerContext(settings, on_hang=end_process if ends_process else self.abandon)
         self.stop = threading.Event()  #: set to have it drain because the process ends: if it takes too long, by force
         self.given_up = threading.Event()  #: set to have it drain while the process goes on
-        self.over = threading.Event()  #: set when the thread is through with the job
+        self.over = threading.Event()  #: set when the thread is through with the job, or abandoned
+        self.is_abandoned = False  #: whether the thread hangs and is not waited for
         self.failure: BaseException | None = None  #: what ended the thread, if that was not the end of the job
         self.remark = allow_open_files(settings)  #: one line for a person where open files are too few; or ''
         self.thread = threading.Thread(target=self._work, name=f"job-{job}", daemon=True)
@@ -47,9 +54,32 @@ class EmbeddedRun:
             return True
 
     def close(self) -> None:
-        """Drain, and wait until the thread has ended."""
+        """Drain, and wait until the thread has ended or is abandoned."""
         self.stop.set()
-        self.thread.join()
+        self.over.wait()
+        if not self.is_abandoned:
+            self.thread.join()
+
+    def abandon(self, problem: str) -> None:
+        """Leave the thread, which hangs, to itself: its items are pending again, and `failure` is for whoever waits.
+
+        Called from another thread. Should the thread move again, it writes nothing and ends.
+        """
+        with self._ending:
+            self._has_ended = True
+        self.given_up.set()
+        releasing = threading.Thread(target=self.context.give_up_session, name="release", daemon=True)
+        releasing.start()
+        releasing.join(RELEASE_SECONDS)
+        lease = self.context.settings.lease_seconds
+        self.failure = InfrastructureError(
+            f"Job {self.job} is not worked on here any more: {problem}. Does a function, a tool or a plug-in of it wait "
+            f"without await, or never return? What was in flight is pending again, at the latest in {lease:g} s. Once "
+            "this is fixed, go on with: resume()"
+        )
+        log.error("%s", self.failure)
+        self.is_abandoned = True
+        self.over.set()
 
     def _work(self) -> None:
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -20,9 +19,9 @@ from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.pace import Pace
 from lumos_queue.settings import Settings
 from workers.gpus import known_gpus
+from workers.hang import OnHang, end_process
 
-HUNG_LEASES = 4  #: a loop that hangs for so long does not come back: the process ends, and its parent starts another
-HUNG = 70  #: exit status of such a process (EX_SOFTWARE of sysexits.h)
+HUNG_LEASES = 4  #: a loop that hangs for so long does not come back
 log = logging.getLogger(__name__)
 
 
@@ -35,9 +34,17 @@ class WorkerSession:
     process from writing (`lost`) when the last heartbeat that succeeded *started* longer ago than `fence_seconds`.
     """
 
-    def __init__(self, database: Database, settings: Settings, code_version: str, pools: Sequence[str] = POOLS):
-        """`pools`: those that the process was started for."""
+    def __init__(
+        self,
+        database: Database,
+        settings: Settings,
+        code_version: str,
+        pools: Sequence[str] = POOLS,
+        on_hang: OnHang = end_process,
+    ):
+        """`pools`: those that the process was started for. `on_hang`: called when the event loop hangs for good."""
         self.database, self.settings, self.code_version = database, settings, code_version
+        self._on_hang = on_hang
         self._gpus = known_gpus()  # as stored
         self.id = start_session(database, code_version, pools, self._gpus)
         self.states: dict[str, str] = {}  #: of the jobs being worked on, as of the last heartbeat
@@ -48,7 +55,7 @@ class WorkerSession:
         self._watching = threading.Lock()
         self._watch = SilenceWatch(settings.lease_seconds)
         self._alive_at = self._loop_at = time.monotonic()
-        self._working = self._lost = False
+        self._working = self._lost = self._has_ended = False
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
         self._thread.start()
@@ -111,6 +118,15 @@ class WorkerSession:
         self._thread.join(timeout=5)
         self._end()
 
+    def give_up(self) -> None:
+        """End the session of a loop that hangs: this process writes no more, and its items are pending again.
+
+        They count as those of a process that died: any of them may be what hangs.
+        """
+        self._lost = True
+        self._stop.set()
+        self._end(died=True)
+
     def _run(self) -> None:
         next_reap = time.monotonic()
         while not self._stop.wait(self.settings.heartbeat_seconds):
@@ -120,9 +136,8 @@ class WorkerSession:
                 continue
             hung = time.monotonic() - self._loop_at if self._working else 0.0
             if hung > HUNG_LEASES * self.settings.lease_seconds:
-                log.critical("the event loop hangs for %.0f s: this process ends", hung)
-                logging.shutdown()
-                os._exit(HUNG)
+                self._on_hang(f"the event loop hangs for {hung:.0f} s")
+                return
             if hung > self.settings.fence_seconds:
                 log.error("the event loop hangs: heartbeat withheld")
                 continue
@@ -137,10 +152,13 @@ class WorkerSession:
             except SQLAlchemyError as error:
                 log.warning("heartbeat failed: %s", reason(error))
 
-    def _end(self) -> bool:
+    def _end(self, died: bool = False) -> bool:
         """Tell the database that the session is over; returns whether it could be told."""
+        if self._has_ended:
+            return True
         try:
-            end_session(self.database, self.id)
+            end_session(self.database, self.id, died)
+            self._has_ended = True
         except SQLAlchemyError as error:
             log.warning("could not end worker session %s: %s", self.id, reason(error))
             return False

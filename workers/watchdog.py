@@ -1,16 +1,14 @@
-"""A thread that needs no database: it notices a silent database, and a process that does not end when told."""
+"""A thread that needs no database: it notices a silent database, and work that does not end when told."""
 
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable
 from typing import Self
 
 from workers.context import WorkerContext
-from workers.session import HUNG
 from workers.stop_signal import LEAVING_SECONDS
 
 LOOK_SECONDS = 0.25  #: between two looks
@@ -20,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class Watchdog:
-    """Cuts connections on which nothing has come for a lease, and ends a process that outlives its TERM."""
+    """Cuts connections on which nothing has come for a lease; calls the context's `on_hang` if work outlives its TERM."""
 
     def __init__(self, worker: WorkerContext, stop: Callable[[], bool], over: threading.Event | None = None):
         """`stop`: whether the process has been told to end; asked from another thread. `over`: set to end the watch."""
@@ -74,7 +72,6 @@ class Watchdog:
             return
         # What it holds is owed again at once if the database can be told, otherwise when the lease ends.
         threading.Thread(target=self._worker.end_session, daemon=True).start()
-        log.critical("told to end, and still at work after %g s: this process ends now", allowed)
-        time.sleep(LAST_SECONDS)
-        logging.shutdown()
-        os._exit(HUNG)
+        if not self._over.wait(LAST_SECONDS):
+            self._worker.on_hang(f"told to end, and still at work after {allowed:g} s")
+            self._over.set()

@@ -29,6 +29,7 @@ STOPPED = (JobState.DONE, JobState.CANCELLED, JobState.PAUSED, JobState.FAILED)
 log = logging.getLogger("lumos_queue")
 #: The jobs that threads of this process work on, by database and id.
 _runs: dict[tuple[str, str], EmbeddedRun] = {}
+_abandoned: list[EmbeddedRun] = []  #: earlier runs of these jobs whose threads hang
 _changing = threading.Lock()
 
 
@@ -55,8 +56,8 @@ def store_job(
 def begin_job(deployment: Settings, row: Any) -> None:
     """Have a stored job (its row) worked on, unless it has stopped.
 
-    Without a broker a thread of this process does it; it drains when the process ends. Raises SpecError when this
-    process has not the plug-ins that the job needs.
+    Without a broker a thread of this process does it; it drains when the process ends. One that hangs is abandoned, as
+    the program is not ours to end. Raises SpecError when this process has not the plug-ins that the job needs.
     """
     if row.state in STOPPED:
         return
@@ -71,7 +72,9 @@ def begin_job(deployment: Settings, row: Any) -> None:
         key = deployment.database, row.id
         run = _runs.get(key)
         if run is None or not run.go_on():
-            _runs[key] = run = EmbeddedRun(deployment, row.id)
+            if run is not None and run.is_abandoned:
+                _abandoned.append(run)
+            _runs[key] = run = EmbeddedRun(deployment, row.id, ends_process=False)
             if run.remark:
                 log.warning(run.remark)
             Watchdog(run.context, run.stop.is_set, run.over).start()
@@ -100,7 +103,16 @@ def _drain() -> None:
     for run in list(_runs.values()):
         run.stop.set()
     for run in list(_runs.values()):
-        run.thread.join()
+        run.close()
+    if any(run.is_abandoned for run in (*_abandoned, *_runs.values())):
+        _leave_daemon_threads()
+
+
+def _leave_daemon_threads() -> None:
+    """Have the end of the interpreter not wait for the threads of executors that hanging daemon threads began."""
+    queues = concurrent.futures.thread._threads_queues  # type: ignore[attr-defined]
+    for thread in [one for one in queues if one.daemon]:
+        queues.pop(thread, None)
 
 
 def _forget_runs() -> None:
@@ -109,6 +121,7 @@ def _forget_runs() -> None:
     if not all(run.over.is_set() for run in _runs.values()):
         refuse_sqlite()
     _runs.clear()
+    _abandoned.clear()
     _changing = threading.Lock()
 
 

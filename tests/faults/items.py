@@ -11,7 +11,8 @@ from tests.faults.lab import Lab, case
 from tests.faults.poisonous import KILL
 from tests.faults.result import Result
 from tests.gold_agent import gold_replies
-from workers.session import HUNG, HUNG_LEASES
+from workers.hang import HUNG
+from workers.session import HUNG_LEASES
 
 
 @case("one poisonous item among 200, PostgreSQL and Redis")

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from lumos_queue.settings import Settings
 from tests.integration.test_work import ended_by
 from workers.context import WorkerContext
-from workers.session import HUNG
+from workers.hang import HUNG
 from workers.stop_signal import LEAVING_SECONDS
 from workers.watchdog import Watchdog
 

@@ -1,0 +1,21 @@
+"""What happens on a hang: a process of `lumos` ends, so that another one takes its place.
+
+A program that calls the Python API is not ours to end: it passes another function (EmbeddedRun.abandon).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+
+HUNG = 70  #: exit status of a process that hangs (EX_SOFTWARE of sysexits.h)
+OnHang = Callable[[str], None]  #: called from another thread than the one that hangs, with one clause that says why
+log = logging.getLogger(__name__)
+
+
+def end_process(problem: str) -> None:
+    """End this process at once, whatever its threads do."""
+    log.critical("%s: this process ends", problem)
+    logging.shutdown()
+    os._exit(HUNG)
