@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import json_repair
-
 from lumos_queue.actions.tools.numbers import read_number
 from lumos_queue.notation import without_roles
+from lumos_queue.util.repaired_json import read_repaired_json
 from lumos_queue.util.sanitize import storable
 
 MAX_REPLY = 20_000  #: characters of a state manager's reply that are read
@@ -133,8 +132,8 @@ def _entries(found: Any) -> Iterator[tuple[bool, Mapping[str, Any]]]:
 def _read_reply(text: str) -> Any:
     """The JSON value in a reply, as far as it can be repaired; None where there is none."""
     try:
-        return json_repair.loads(text[:MAX_REPLY], skip_json_loads=False)
-    except (ValueError, RecursionError):
+        return read_repaired_json(text[:MAX_REPLY])
+    except ValueError:
         return None
 
 

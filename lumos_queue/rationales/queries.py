@@ -63,6 +63,8 @@ def read_query(text: str) -> Query:
     first = tree
     while isinstance(first, exp.SetOperation):
         first = first.this
+    if not first.expressions:
+        raise NotConvertible("unreadable_sql")
     kinds = [*_kinds(first), *combined] if combined else _kinds(tree)
     sources = [first.args.get("from_") or first.args.get("from"), *(first.args.get("joins") or [])]
     tables = [table.name for source in sources if source for table in source.find_all(exp.Table)]
@@ -96,6 +98,8 @@ def _reduce_space(text: str) -> str:
 
 def is_ordered(text: str) -> bool:
     """Whether a query orders its rows. Raises NotConvertible when it cannot be read."""
+    if len(text) > MAX_CHARACTERS:
+        raise NotConvertible("too_large")
     try:
         return bool(sqlglot.parse_one(text, dialect=DIALECT).args.get("order"))
     except (SqlglotError, RecursionError) as error:

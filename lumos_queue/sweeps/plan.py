@@ -116,6 +116,8 @@ def read_plan(path: Path) -> SweepPlan:
         return SweepPlan.model_validate(tomllib.loads(read_regular_text(path)))
     except OSError as error:
         raise SpecError(f"'{path}' cannot be read: {error.strerror}.") from None
+    except RecursionError:
+        raise SpecError(f"'{path}' is not a sweep: it is nested too deeply. See examples/sweeps.") from None
     except ValueError as error:
         raise SpecError(f"'{path}' is not a sweep: {first_problem(error)}. See examples/sweeps.") from None
 

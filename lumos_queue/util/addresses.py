@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 PORTS = {"http": 80, "https": 443}
 DATABASE_PORTS = {"mysql": 3306}
 _ALL_PORTS = PORTS | DATABASE_PORTS
+MAX_CHARACTERS = 8_000  #: of a URL; splitting takes the square of what is not ASCII in its host
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -31,7 +32,12 @@ class Origin(NamedTuple):
 
     @classmethod
     def of(cls, url: str, ports: Mapping[str, int] = PORTS) -> Origin:
-        """`ports`: the schemes that are accepted, with their usual ports. Raises ValueError for any other URL."""
+        """`ports`: the schemes that are accepted, with their usual ports.
+
+        Raises ValueError for any other URL, and for one of more than MAX_CHARACTERS.
+        """
+        if len(url) > MAX_CHARACTERS:
+            raise ValueError(f"longer than {MAX_CHARACTERS:,} characters")
         parts = urlsplit(url)
         if parts.scheme not in ports or not parts.hostname:
             raise ValueError(f"not {origin_forms(ports)}")

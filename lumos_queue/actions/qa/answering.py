@@ -32,6 +32,7 @@ FORCED_YES_NO = (
 YES_NO = "Must answer yes/no."  #: the end of a question that must be answered with yes or no
 NO_ANSWER = "No answer"
 MAX_CONTEXT = 20_000  #: characters
+MAX_ADDRESS = 2_000  #: characters of a hit's address; splitting takes the square of what is not ASCII
 MAX_ANSWER = 300  #: characters; the model was asked for one brief entity
 HITS = 3  #: of a search
 
@@ -94,7 +95,13 @@ async def _answer_from_search(question: str, context: StepContext, ranker: Ranke
 
 
 def _on_wikipedia(hit: object) -> bool:
-    address = urlsplit(str(hit.get("url", ""))) if isinstance(hit, dict) else urlsplit("")
+    url = hit.get("url") if isinstance(hit, dict) else None
+    if not isinstance(url, str) or len(url) > MAX_ADDRESS:
+        return False
+    try:
+        address = urlsplit(url)
+    except ValueError:
+        return False
     return address.hostname == "en.wikipedia.org" and address.path.startswith("/wiki/")
 
 

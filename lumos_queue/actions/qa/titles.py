@@ -10,6 +10,7 @@ from urllib.parse import unquote
 _ADDRESS = re.compile(r"(?:https?://[a-z-]+\.wikipedia\.org)?/wiki/([^?#]+)", re.IGNORECASE)
 _QUOTES = "\"'`“”‘’ "
 MAX_TITLES = 10  #: in one query
+MAX_CHARACTERS = 5_000  #: that are looked at: accents are put in order, which takes the square of their number
 
 
 def key_of(title: str) -> str:
@@ -17,6 +18,7 @@ def key_of(title: str) -> str:
 
     The address of a Wikipedia page is a spelling of its title.
     """
+    title = title[:MAX_CHARACTERS]
     if address := _ADDRESS.fullmatch(title.strip()):
         title = unquote(address[1])
     title = unicodedata.normalize("NFKD", title.replace("_", " ")).casefold()

@@ -69,7 +69,11 @@ def _noteless(text: str) -> str:
 
 def _readable(text: str) -> str:
     """Links as they are read; no quotes for italics, no entities."""
-    return unescape(_QUOTES.sub("", _SWITCH.sub("", _linkless(text))))
+    text = _QUOTES.sub("", _SWITCH.sub("", _linkless(text)))
+    try:
+        return unescape(text)
+    except ValueError:  # a reference to a character by a number of thousands of digits
+        return text
 
 
 def _without(text: str, mark: re.Pattern[str]) -> str:

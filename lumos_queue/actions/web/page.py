@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from lxml import etree, html  # pyright: ignore[reportAttributeAccessIssue]  # a C extension without stubs
 
 from lumos_queue.util.sanitize import storable
 
 MAX_HTML = 32 * 2**20  #: characters of one page
+MAX_ELEMENTS = 100_000  #: of one page that are read; later ones are as if the page ended before them
 NODE = "backend_node_id"  #: the attribute that names an element, as Chrome's developer tools number them
 #: The attributes that say what an element is for, most telling first; the others are left out.
 SHOWN = (
@@ -114,9 +116,9 @@ def _harmless(error: etree._LogEntry) -> bool:
 
 
 def _elements(root: etree._Element) -> Iterator[Element]:
-    """Every element in document order, joined up. Without recursion: pages may be nested thousands deep."""
+    """The first MAX_ELEMENTS in document order, joined up. Without recursion: pages may be nested thousands deep."""
     at: Element | None = None
-    for event, one in etree.iterwalk(root, events=("start", "end")):
+    for event, one in islice(etree.iterwalk(root, events=("start", "end")), 2 * MAX_ELEMENTS):
         if not isinstance(one.tag, str):  # an unexpanded entity
             continue
         tag = etree.QName(one).localname if one.tag.startswith("{") else one.tag

@@ -1,13 +1,14 @@
 """What a language agent reads of a web page: its paragraphs and lists, its first table, and where its lists lead.
 
 Covered: broken markup, elements nested too deeply (what is below is lost), scripts and notes (left out), pages of
-many megabytes (only so many paragraphs are kept). Nothing a page names is fetched.
+many megabytes (only so many elements are read, and so many paragraphs are kept). Nothing a page names is fetched.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,6 +19,9 @@ MIN_WORDS = 10  #: a paragraph or list has more words than this; spec/lumos.md 5
 TABLE_ROWS = 20
 MAX_CHARACTERS = 4_000  #: of a paragraph, of the table
 MAX_LINKS = 10
+MAX_HTML = 8 * 2**20  #: characters of a page that are read
+MAX_ELEMENTS = 150_000  #: of a page that are read
+MAX_STEPS = 400_000  #: from element to element while texts and links are read: nested ones are read more than once
 _WIKI = "/wiki/"
 _BLOCKS = ("p", "div", "ul", "ol", "li", "dl", "dt", "dd", "table", "tr", "td", "th", "br", "h2", "h3", "h4")
 _UNREAD = ("script", "style", "noscript", "template", "sup", "nav")
@@ -34,54 +38,83 @@ class Article:
 
 
 def read_article(html: str, max_paragraphs: int) -> Article:
-    """Parse a page's HTML. Never raises because of the HTML; blocks for about 0.1 s for each megabyte."""
+    """Parse a page's HTML. Never raises because of the HTML; holds the interpreter for less than a second."""
     parser = lxml.html.HTMLParser(
         encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True, huge_tree=False
     )
     try:
-        root = lxml.html.document_fromstring(html.replace("\0", " ").encode("utf-8", "replace"), parser=parser)
+        root = lxml.html.document_fromstring(html[:MAX_HTML].replace("\0", " ").encode("utf-8", "replace"), parser=parser)
     except (lxml.etree.LxmlError, ValueError):  # nothing in it is an element
         return Article((), "", ())
+    _shorten(root)
     for element in [one for one in root.iter() if _is_unread(one)]:
-        if element.getparent() is not None:
-            element.drop_tree()
+        if element.getparent() is not None:  # emptied, not removed: each removal would copy the text around it
+            element.clear(keep_tail=True)
+            element.tag = "span"
+    steps = _Steps()
     paragraphs = []
-    for text in _texts(root):
+    for text in _texts(root, steps):
         if len(text.split()) > MIN_WORDS:
             paragraphs.append(text)
             if len(paragraphs) == max_paragraphs:
                 break
-    return Article(tuple(paragraphs), _table(root), tuple(_links(root)))
+    return Article(tuple(paragraphs), _table(root, steps), tuple(_links(root, steps)))
+
+
+class _Steps:
+    """Counts how often an element is looked at."""
+
+    def __init__(self) -> None:
+        self._remaining = MAX_STEPS
+
+    def take(self) -> bool:
+        """Count one more look. False when there were too many."""
+        self._remaining -= 1
+        return self._remaining >= 0
+
+
+def _shorten(root: Any) -> None:
+    """Remove what comes after MAX_ELEMENTS elements."""
+    element = next(islice(root.iter(), MAX_ELEMENTS, None), None)
+    at = 0
+    while element is not None and (parent := element.getparent()) is not None:
+        del parent[parent.index(element) + at :]
+        element, at = parent, 1
 
 
 def _is_unread(element: Any) -> bool:
     return element.tag in _UNREAD or not _UNREAD_CLASSES.isdisjoint(element.get("class", "").split())
 
 
-def _texts(root: Any) -> Iterator[str]:
-    for element in root.iter("p", "ul", "ol"):
-        if element.tag == "p" or not any(one.tag in ("ul", "ol") for one in element.iterancestors()):
-            yield _text(element)
+def _texts(root: Any, steps: _Steps) -> Iterator[str]:
+    """The text of each paragraph and of each list that is in no other list."""
+    lists = 0  # that are open
+    for event, element in lxml.etree.iterwalk(root, events=("start", "end"), tag=("p", "ul", "ol")):
+        is_list = element.tag != "p"
+        if event == "start" and not (is_list and lists):
+            yield _text(element, steps)
+        if is_list:
+            lists += 1 if event == "start" else -1
 
 
-def _table(root: Any) -> str:
+def _table(root: Any, steps: _Steps) -> str:
     table = next(root.iter("table"), None)
     if table is None:
         return ""
     rows = []
     for row in table.iter("tr"):
-        rows.append(" | ".join(filter(None, (_text(cell) for cell in row if cell.tag in ("td", "th")))))
+        rows.append(" | ".join(filter(None, (_text(cell, steps) for cell in row if cell.tag in ("td", "th")))))
         if len(rows) == TABLE_ROWS:
             break
     return "; ".join(filter(None, rows))[:MAX_CHARACTERS]
 
 
-def _links(root: Any) -> Iterator[str]:
+def _links(root: Any, steps: _Steps) -> Iterator[str]:
     """Of each list item the first link to an article; each title once."""
     seen: set[str] = set()
     for item in root.iter("li"):
-        link = next((one for one in item.iter("a") if _title(one.get("href", ""))), None)
-        title = "" if link is None else _title(link.get("href"))
+        link = next((one for one in item.iter("a") if not steps.take() or _title(one.get("href", ""))), None)
+        title = "" if link is None else _title(link.get("href", ""))
         if title and title not in seen:
             seen.add(title)
             yield title
@@ -95,13 +128,22 @@ def _title(address: str) -> str:
     return "" if ":" in name else name.replace("_", " ").strip()
 
 
-def _text(element: Any) -> str:
-    return " ".join("".join(_pieces(element)).split())[:MAX_CHARACTERS]
+def _text(element: Any, steps: _Steps) -> str:
+    """The first MAX_CHARACTERS of an element's text, with single blanks."""
+    pieces, length = [], 0
+    for piece in _pieces(element, steps):
+        pieces.append(piece)
+        length += len("".join(piece.split()))
+        if length > MAX_CHARACTERS:
+            break
+    return " ".join("".join(pieces).split())[:MAX_CHARACTERS]
 
 
-def _pieces(element: Any) -> Iterator[str]:
+def _pieces(element: Any, steps: _Steps) -> Iterator[str]:
     """The texts of an element in order; what is on different lines is kept apart, so as not to become one word."""
     for event, one in lxml.etree.iterwalk(element, events=("start", "end")):
+        if not steps.take():
+            return
         if one.tag in _BLOCKS:
             yield " "
         text = one.text if event == "start" else one.tail if one is not element else None

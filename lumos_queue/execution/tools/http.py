@@ -29,6 +29,7 @@ SECONDS = 30.0  #: for one request with its redirects, all of it
 CONNECT_SECONDS = 10.0
 MAX_BYTES = 16 << 20  #: of a body, before and after it is unpacked
 MAX_REDIRECTS = 5
+MAX_CONTENT_TYPE = 1_000  #: characters of that header that are read: its parser takes the square of their number
 _REDIRECTS = (301, 302, 303, 307, 308)
 _LATER = (408, 425, 429)  #: besides all 5xx: trying again later may succeed
 
@@ -158,7 +159,7 @@ class GuardedHttp:
         if not 200 <= status < 300:
             raise ActionError("http_error", f"{_quote(target.url)} answers {status}")
         content = Message()
-        content["content-type"] = headers.get("content-type", "")
+        content["content-type"] = headers.get("content-type", "")[:MAX_CONTENT_TYPE]
         media_type = content.get_content_type()
         if media_type not in types or "content-type" not in headers:
             raise ActionError(
