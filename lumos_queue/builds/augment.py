@@ -23,6 +23,7 @@ _COMMON = {
 }
 NAMES = tuple(frozenset(names.split()) for names in _COMMON.values())
 _NAME = re.compile(r"\b[A-Z][a-z]+\b")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})")  #: without an exponent, which may have no end
 _TRIES = 40
 
 
@@ -42,7 +43,10 @@ def replace_numbers(record: Mapping[str, str], random: Random) -> dict[str, str]
 
     Whole numbers stay whole and answers positive, and so does every step of the equation.
     """
-    old = [Decimal(number) for number in record["Numbers"].split()]
+    numbers = record["Numbers"].split()
+    if not all(map(_NUMBER.fullmatch, numbers)):
+        return None
+    old = list(map(Decimal, numbers))
     before = _evaluate(record["Equation"], old)
     if before is None:
         return None
@@ -93,13 +97,12 @@ def _evaluate(equation: str, numbers: list[Decimal]) -> list[Fraction] | None:
             }[token](left, right)
             steps.append(value)
             stack.append(value)
-        elif token.startswith("number") and token[6:].isdecimal() and int(token[6:]) < len(numbers):
-            stack.append(Fraction(numbers[int(token[6:])]))
+        elif token.startswith("number") and token[6:].isdecimal() and int(token[6:][:9]) < len(numbers):
+            stack.append(Fraction(numbers[int(token[6:][:9])]))
+        elif _NUMBER.fullmatch(token):
+            stack.append(Fraction(token))
         else:
-            try:
-                stack.append(Fraction(token))
-            except ValueError:
-                return None
+            return None
     return steps if len(stack) == 1 and steps else None
 
 

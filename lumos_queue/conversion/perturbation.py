@@ -25,7 +25,7 @@ from lumos_queue.rationales.maths.constants import named_constants
 from lumos_queue.rationales.maths.question_numbers import Changes, question_numbers
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Action, Annotation, Task
-from lumos_queue.scoring.numbers import decimal_places, show_number
+from lumos_queue.scoring.numbers import MAX_DIGITS, decimal_places, show_number
 from lumos_queue.scoring.numeric import close, read_number
 
 SUCCESSES = 3  #: changes under which an annotation must give the expected answer
@@ -177,7 +177,7 @@ def replace_literals(text: str, changes: Changes) -> str:
 
 
 def _value(literal: str) -> Fraction:
-    return Fraction(literal.replace(",", ""))
+    return Fraction(literal.replace(",", "")[:MAX_DIGITS])  # no action takes a longer number
 
 
 def candidates(task: Task) -> Iterator[Changes]:

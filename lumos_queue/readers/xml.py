@@ -15,6 +15,7 @@ from lumos_queue.readers.rows import MAX_FIELD_BYTES, Row, open_data
 
 CHUNK_BYTES = 2**16
 MAX_DEPTH = 50  #: of nested elements
+MAX_TAG_BYTES = 2**20  #: of a tag or a comment: expat reads it from its beginning again with every chunk
 
 
 class _Refused(Exception):
@@ -78,11 +79,15 @@ def read_elements(file: IO[bytes], path: Path | None, what: str, name: str) -> I
     parser.StartElementHandler, parser.EndElementHandler = rows.start, rows.end
     parser.CharacterDataHandler = rows.text
     parser.StartDoctypeDeclHandler = rows.document_type
+    received = 0
     while True:
         chunk = file.read(CHUNK_BYTES)
+        received += len(chunk)
         problem = None
         try:
             parser.Parse(chunk, not chunk)
+            if received - parser.CurrentByteIndex > MAX_TAG_BYTES:
+                raise _Refused(f"a tag or a comment of more than {MAX_TAG_BYTES:,} bytes")
         except (expat.ExpatError, _Refused, ValueError, LookupError) as error:
             problem = error
         yield from rows.done

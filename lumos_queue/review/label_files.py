@@ -23,6 +23,7 @@ from lumos_queue.util.untrusted_json import read_json
 
 FIELDS = ("place", "episode", "label", "note", "as")
 MAX_BYTES = 64_000_000
+MAX_PARTS = 1_000_000  #: lines, lists and objects of a file
 
 
 def read_labels(path: Path, audit: str, samples: Sequence[Sampled], labeller: str) -> list[NewLabel]:
@@ -43,6 +44,8 @@ def parse_labels(data: bytes, name: str, audit: str, samples: Sequence[Sampled],
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SpecError(f"'{name}' is not UTF-8 at byte {error.start}.") from None
+    if max(text.count("\n"), text.count("[") + text.count("{")) > MAX_PARTS:
+        raise SpecError(f"'{name}' has more than {MAX_PARTS:,} lines, lists or objects: it is not a file of labels.")
     by_place = {one.place: one for one in samples}
     by_name = {one.name: one for one in samples}
     return [_label(number, row, audit, by_place, by_name, labeller) for number, row in _rows(text, name, audit)]

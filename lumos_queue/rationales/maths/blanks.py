@@ -21,6 +21,7 @@ from lumos_queue.rationales.maths.english import (
     PREPOSITIONS,
     PRONOUNS,
 )
+from lumos_queue.scoring.numbers import read_numeral
 from lumos_queue.scoring.numerals import mask_numbers, numbers_in
 
 MAX_BEFORE_WORDS = 20
@@ -115,7 +116,7 @@ def content_words(text: str) -> set[str]:
 def _blank_result(clause: str, value: Fraction) -> str | None:
     """The clause with its result replaced by a blank; None where the result is not in it."""
     for found in _NUMERAL.finditer(clause):
-        if Fraction(found[0].replace(",", "")) == value:
+        if read_numeral(found[0]) == value:
             return f"{_last_words(clause[: found.start()])}___{clause[found.end() :]}".rstrip(" ,")
     return None
 

@@ -16,6 +16,7 @@ from fractions import Fraction
 
 from lumos_queue.rationales.maths.expressions import Expression, Number, Operation, evaluate, leaves, parse_infix
 from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.scoring.numbers import read_numeral
 
 MAX_CHARACTERS = 20_000  #: of a solution
 MAX_MARKS = 200  #: of a solution
@@ -105,8 +106,8 @@ def _read_line(line: str) -> tuple[str, list[_Found]]:
         expression = result and _formula(blank[max(begin, sign.start() - MAX_CHARACTERS_BEFORE) : sign.start()])
         if not result or expression is None or any(sign.end() <= start <= result.end() for start in taken):
             continue
-        value = Fraction(result[1].replace(",", ""))
-        if _value(expression) == value:
+        value = read_numeral(result[1])
+        if value is not None and _value(expression) == value:
             found.append(_Found(line, sign.end(), sign.end(), expression, value, False))
     return (asked[1] if asked else ""), sorted(found, key=lambda one: one.start)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
+from rapidfuzz.distance import LCSseq  # difflib takes the third power of the number of lines where many are equal
 
-MAX_LINES = 2_000  #: of both texts together that are compared: it takes the product of their numbers at worst
+MAX_LINES = 2_000  #: of both texts together that are compared
 SAME, REMOVED, ADDED = "same", "removed", "added"
 
 
@@ -14,7 +14,7 @@ def compare_lines(before: str, after: str) -> list[tuple[str, str]] | None:
     if len(old) + len(new) > MAX_LINES:
         return None
     found: list[tuple[str, str]] = []
-    for tag, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for tag, old_from, old_to, new_from, new_to in LCSseq.opcodes(old, new):
         if tag == "equal":
             found += [(SAME, line) for line in old[old_from:old_to]]
             continue
