@@ -158,8 +158,7 @@ class GuardedHttp:
             raise ActionError("not_found", f"{_quote(target.url)} answers {status}: there is no such page")
         if not 200 <= status < 300:
             raise ActionError("http_error", f"{_quote(target.url)} answers {status}")
-        content = Message()
-        content["content-type"] = headers.get("content-type", "")[:MAX_CONTENT_TYPE]
+        content = read_content_type(headers.get("content-type", ""))
         media_type = content.get_content_type()
         if media_type not in types or "content-type" not in headers:
             raise ActionError(
@@ -193,6 +192,13 @@ class GuardedHttp:
         if unpack is not None and not unpack.eof:
             raise InfrastructureError(f"{target.authority} sent half of its reply")
         return bytes(body)
+
+
+def read_content_type(value: str) -> Message:
+    """A message with this Content-Type header, of which the first MAX_CONTENT_TYPE characters are read."""
+    content = Message()
+    content["content-type"] = value[:MAX_CONTENT_TYPE]
+    return content
 
 
 def _quote(url: str) -> str:
