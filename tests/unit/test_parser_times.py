@@ -150,7 +150,7 @@ _CASES = {
         "nested paragraphs": "<p><object>" * 100 + "<br>" * 1_000_000,
         "nested items": "<ul><li>" * 100 + "<a>" * 1_000_000,
     }),
-    "recorded page": Case(HtmlPage, MAX_HTML, texts={"texts": repeat("<text>x</text>", MAX_HTML)}),
+    "recorded page": Case(HtmlPage, MAX_HTML, texts={"elements": repeat("<p>", MAX_HTML)}),
     "wikitext": Case(lambda text: (paragraphs_of(text), facts_of("{{infobox\n|a=" + text)), 2**21, texts={
         name: repeat(unit, 2**21) for name, unit in (("entities", "&amp;"), ("open", "&#1"), ("links", "[["))
     } | {"number": f"It has a reference &#{'9' * 2**20}; to a character."}),
@@ -158,7 +158,7 @@ _CASES = {
     "gold query": Case(lambda text: read_query(f"SELECT {text}"), 3_990, (NotConvertible,)),
     "gold conditions": Case(lambda text: read_query(f"SELECT a FROM b WHERE {text}"), 3_970, (NotConvertible,)),
     "order of a gold query": Case(lambda text: is_ordered(f"SELECT {text}"), REPLY, (NotConvertible,)),
-    "solution": Case(lambda text: calculations(f"They have 4 + {text} = {text}"), 9_000, (NotConvertible,)),
+    "solution": Case(lambda text: calculations(f"They have 4 + 4 = {text} boxes."), 9_000, (NotConvertible,)),
     "literals of a program": Case(
         lambda text: unknown_numbers([Action(("R1",), "Calculator", text, text)], ()), 4_000_000,
         texts={"nines": "9" * 4_000_000, "decimals": "." + "1" * 4_000_000},
@@ -167,7 +167,9 @@ _CASES = {
     "address of a hit": Case(lambda text: answering._on_wikipedia({"url": f"http://é{text}"}), REPLY),
     "bracketed host of a hit": Case(lambda text: answering._on_wikipedia({"url": f"http://[{text}"}), 1_000),
     "Content-Type": Case(
-        lambda text: read_content_type(f'text/html; a="{text}').get_content_charset("utf-8"), HEADER),
+        lambda text: read_content_type(f'text/html; a="{text}').get_content_charset("utf-8"), HEADER, texts={
+            "semicolons": repeat(";", 20 * HEADER),
+        }),
     "Retry-After": Case(read_retry_after, HEADER),
     "Retry-After as a date": Case(lambda text: read_retry_after(f"Wed, 21 Oct {text}"), HEADER),
     "lines of two annotations": Case(_compare_lines, 0, texts={"alike": ""}),
