@@ -57,9 +57,7 @@ class WorkerContext:
             if self._session is None or self._session.lost:
                 if self._session:
                     self._session.close()
-                self._session = WorkerSession(
-                    self.database, self.settings, code_version(), self.pools, self.on_hang
-                )
+                self._session = WorkerSession(self.database, self.settings, code_version(), self.pools, self.on_hang)
             return self._session
 
     @property

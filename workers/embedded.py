@@ -73,9 +73,9 @@ class EmbeddedRun:
         releasing.join(RELEASE_SECONDS)
         lease = self.context.settings.lease_seconds
         self.failure = InfrastructureError(
-            f"Job {self.job} is not worked on here any more: {problem}. Does a function, a tool or a plug-in of it wait "
-            f"without await, or never return? What was in flight is pending again, at the latest in {lease:g} s. Once "
-            "this is fixed, go on with: resume()"
+            f"Job {self.job} is not worked on here any more: {problem}. Does a function, a tool or a plug-in of it "
+            f"wait without await, or never return? What was in flight is pending again, at the latest in {lease:g} s. "
+            "Once this is fixed, go on with: resume()"
         )
         log.error("%s", self.failure)
         self.is_abandoned = True

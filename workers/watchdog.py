@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class Watchdog:
-    """Cuts connections on which nothing has come for a lease; calls the context's `on_hang` if work outlives its TERM."""
+    """Cuts connections on which nothing has come for a lease, and calls `on_hang` where work outlives its TERM."""
 
     def __init__(self, worker: WorkerContext, stop: Callable[[], bool], over: threading.Event | None = None):
         """`stop`: whether the process has been told to end; asked from another thread. `over`: set to end the watch."""

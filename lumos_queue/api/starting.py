@@ -110,7 +110,7 @@ def _drain() -> None:
 
 def _leave_daemon_threads() -> None:
     """Have the end of the interpreter not wait for the threads of executors that hanging daemon threads began."""
-    queues = concurrent.futures.thread._threads_queues  # type: ignore[attr-defined]
+    queues: Any = concurrent.futures.thread._threads_queues  # type: ignore[attr-defined]
     for thread in [one for one in queues if one.daemon]:
         queues.pop(thread, None)
 

@@ -66,10 +66,15 @@ def environment(tmp_path) -> dict[str, str]:
     """Leases so short that a hang is noticed after four seconds."""
     (tmp_path / "blocking.py").write_text(MODEL)
     return os.environ | {
-        "LUMOS_HOME": str(tmp_path / "home"), "LUMOS_PLUGINS": "blocking", "LUMOS_POLL_SECONDS": "0.2",
-        "LUMOS_HEARTBEAT_SECONDS": "0.2", "LUMOS_FENCE_SECONDS": "0.6", "LUMOS_LEASE_SECONDS": "1",
-        "LUMOS_DRAIN_SECONDS": "1", "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}",
-    }  # fmt: skip
+        "LUMOS_HOME": str(tmp_path / "home"),
+        "LUMOS_PLUGINS": "blocking",
+        "LUMOS_POLL_SECONDS": "0.2",
+        "LUMOS_HEARTBEAT_SECONDS": "0.2",
+        "LUMOS_FENCE_SECONDS": "0.6",
+        "LUMOS_LEASE_SECONDS": "1",
+        "LUMOS_DRAIN_SECONDS": "1",
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}",
+    }
 
 
 def run(*command: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -97,7 +102,16 @@ def test_a_program_ends_by_itself_though_its_job_hangs(model, tmp_path, environm
 
 
 def test_a_command_whose_job_hangs_ends(tmp_path, environment):
-    options = ("evaluate", "wordmath", "--formulation", "direct", "--solver", "function:blocking:blocks", "--limit", "8")
+    options = (
+        "evaluate",
+        "wordmath",
+        "--formulation",
+        "direct",
+        "--limit",
+        "8",
+        "--solver",
+        "function:blocking:blocks",
+    )
     done = run("-m", "lumos_queue.cli.main", *options, folder=tmp_path, environment=environment)
     assert "the event loop hangs for" in done.stderr and "this process ends" in done.stderr
     assert done.returncode == HUNG, done.stderr

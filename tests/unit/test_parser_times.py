@@ -62,14 +62,48 @@ HEADER = 65_000  #: characters of a header that the HTTP client lets through
 
 #: What is repeated to the length of the longest text.
 UNITS = {
-    "blanks": " ", "lines": "\n", "tabs": "\t", "letters": "a", "words": "a ", "sentences": "A b. ",
-    "nines": "9", "arabic digits": "٣", "squares": "²", "exponents": "1e9 ", "powers": "(9^", "factorials": "9!",
-    "brackets": "[", "braces": "{", "parentheses": "(", "closed": "]", "pairs": "[],", "objects": '{"',
-    "nested objects": '{"a":', "lists of objects": "[{", "fenced": "{a[]}\n```", "stars": "{]u0041*)", "quotes": '"',
-    "single quotes": "'", "escaped": '\\"', "backslashes": "\\", "commas": ",", "items": "1,", "members": '"a":1,',
-    "minus": "- ", "not": "not ", "selections": "(SELECT ", "cases": "CASE WHEN ", "semicolons": ";", "hashes": "#",
-    "labels": "Action:\n", "entities": "&amp;", "references": "&#1", "NUL": "\0", "emoji": "😀", "ligatures": "\ufdfa",
-}  # fmt: skip
+    "blanks": " ",
+    "lines": "\n",
+    "tabs": "\t",
+    "letters": "a",
+    "words": "a ",
+    "sentences": "A b. ",
+    "nines": "9",
+    "arabic digits": "٣",
+    "squares": "²",
+    "exponents": "1e9 ",
+    "powers": "(9^",
+    "factorials": "9!",
+    "brackets": "[",
+    "braces": "{",
+    "parentheses": "(",
+    "closed": "]",
+    "pairs": "[],",
+    "objects": '{"',
+    "nested objects": '{"a":',
+    "lists of objects": "[{",
+    "fenced": "{a[]}\n```",
+    "stars": "{]u0041*)",
+    "quotes": '"',
+    "single quotes": "'",
+    "escaped": '\\"',
+    "backslashes": "\\",
+    "commas": ",",
+    "items": "1,",
+    "members": '"a":1,',
+    "minus": "- ",
+    "not": "not ",
+    "selections": "(SELECT ",
+    "cases": "CASE WHEN ",
+    "semicolons": ";",
+    "hashes": "#",
+    "labels": "Action:\n",
+    "entities": "&amp;",
+    "references": "&#1",
+    "NUL": "\0",
+    "emoji": "😀",
+    "ligatures": "\ufdfa",
+}
 
 
 def repeat(unit: str, length: int) -> str:
@@ -119,7 +153,8 @@ def _compare_lines(text: str) -> None:
 _CASES = {
     "state manager's record": Case(lambda text: read_record(text, "a", "{}"), REPLY),
     "state manager's state": Case(
-        lambda text: rewrite(TaskState(), text, "a", "{}"), REPLY, texts={"objects": repeat('{"', REPLY)}),
+        lambda text: rewrite(TaskState(), text, "a", "{}"), REPLY, texts={"objects": repeat('{"', REPLY)}
+    ),
     "tool agent's reply": Case(read_reply, REPLY),
     "arguments of a reply": Case(lambda text: read_reply("Action: a\nAction Input: {" + text), REPLY),
     "arguments to compare": Case(canonical, REPLY),
@@ -140,55 +175,94 @@ _CASES = {
     "number of an answer": Case(parse_number, REPLY),
     "span of an answer": Case(lambda text: f1(read_answer(text), text), REPLY),
     "answer for ROUGE": Case(lambda text: rouge_l(text, repeat("a b ", 20_000)), REPLY),
-    "answer for chrF": Case(lambda text: chrf(text, text), 60_000, texts={
-        name: repeat(UNITS[name], 60_000) for name in ("words", "letters", "emoji")
-    }),
-    "web page": Case(lambda text: read_article(text, 40), MAX_BYTES, texts={
-        "paragraphs": repeat("<p>", MAX_BYTES),
-        "notes": repeat("<sup></sup>x", MAX_BYTES),
-        "nested lists": "<ul><li>" * 100 + "<ul></ul>" * 1_000_000,
-        "nested paragraphs": "<p><object>" * 100 + "<br>" * 1_000_000,
-        "nested items": "<ul><li>" * 100 + "<a>" * 1_000_000,
-    }),
+    "answer for chrF": Case(
+        lambda text: chrf(text, text),
+        60_000,
+        texts={name: repeat(UNITS[name], 60_000) for name in ("words", "letters", "emoji")},
+    ),
+    "web page": Case(
+        lambda text: read_article(text, 40),
+        MAX_BYTES,
+        texts={
+            "paragraphs": repeat("<p>", MAX_BYTES),
+            "notes": repeat("<sup></sup>x", MAX_BYTES),
+            "nested lists": "<ul><li>" * 100 + "<ul></ul>" * 1_000_000,
+            "nested paragraphs": "<p><object>" * 100 + "<br>" * 1_000_000,
+            "nested items": "<ul><li>" * 100 + "<a>" * 1_000_000,
+        },
+    ),
     "recorded page": Case(HtmlPage, MAX_HTML, texts={"elements": repeat("<p>", MAX_HTML)}),
-    "wikitext": Case(lambda text: (paragraphs_of(text), facts_of("{{infobox\n|a=" + text)), 2**21, texts={
-        name: repeat(unit, 2**21) for name, unit in (("entities", "&amp;"), ("open", "&#1"), ("links", "[["))
-    } | {"number": f"It has a reference &#{'9' * 2**20}; to a character."}),
+    "wikitext": Case(
+        lambda text: (paragraphs_of(text), facts_of("{{infobox\n|a=" + text)),
+        2**21,
+        texts={name: repeat(unit, 2**21) for name, unit in (("entities", "&amp;"), ("open", "&#1"), ("links", "[["))}
+        | {"number": f"It has a reference &#{'9' * 2**20}; to a character."},
+    ),
     "title": Case(key_of, REPLY),
     "gold query": Case(lambda text: read_query(f"SELECT {text}"), 3_990, (NotConvertible,)),
     "gold conditions": Case(lambda text: read_query(f"SELECT a FROM b WHERE {text}"), 3_970, (NotConvertible,)),
     "order of a gold query": Case(lambda text: is_ordered(f"SELECT {text}"), REPLY, (NotConvertible,)),
     "solution": Case(lambda text: calculations(f"They have 4 + 4 = {text} boxes."), 9_000, (NotConvertible,)),
     "literals of a program": Case(
-        lambda text: unknown_numbers([Action(("R1",), "Calculator", text, text)], ()), 4_000_000,
+        lambda text: unknown_numbers([Action(("R1",), "Calculator", text, text)], ()),
+        4_000_000,
         texts={"nines": "9" * 4_000_000, "decimals": "." + "1" * 4_000_000},
     ),
     "host": Case(lambda text: Origin.of(f"http://é{text}"), REPLY, (ValueError,)),
     "address of a hit": Case(lambda text: answering._on_wikipedia({"url": f"http://é{text}"}), REPLY),
     "bracketed host of a hit": Case(lambda text: answering._on_wikipedia({"url": f"http://[{text}"}), 1_000),
     "Content-Type": Case(
-        lambda text: read_content_type(f'text/html; a="{text}').get_content_charset("utf-8"), HEADER, texts={
+        lambda text: read_content_type(f'text/html; a="{text}').get_content_charset("utf-8"),
+        HEADER,
+        texts={
             "semicolons": repeat(";", 20 * HEADER),
-        }),
+        },
+    ),
     "Retry-After": Case(read_retry_after, HEADER),
     "Retry-After as a date": Case(lambda text: read_retry_after(f"Wed, 21 Oct {text}"), HEADER),
     "lines of two annotations": Case(_compare_lines, 0, texts={"alike": ""}),
-    "XML": Case(_read_xml, 0, (SpecError,), {
-        "attribute": '<a><row b="' + "a " * 16_000_000,
-        "attributes": "<a><row " + " ".join(f'a{n}="1"' for n in range(1_500_000)),
-        "comment": "<a><!--" + "a" * 64_000_000,
-        "nested": "<a>" * 1_000_000,
-    }),
-    "labels": Case(_read_labels, 0, (SpecError,), {
-        "lists": f"[{'[],' * 5_000_000}1]", "lines": "\n" * 16_000_000, "open": "[" * 16_000_000,
-    }),
-    "labels as CSV": Case(lambda text: _read_labels(text, "labels.csv"), 0, (SpecError,), {
-        "lines": "place,label\n" + "\n" * 16_000_000, "quotes": 'place,label\n"' + "a" * 16_000_000,
-    }),
-    "numbers of a row": Case(_replace_numbers, 0, texts={
-        "exponent": "1e999999999", "small": "1e-999999999", "nan": "nan", "infinite": "inf", "digits": "9" * 10_000,
-    }),
-}  # fmt: skip
+    "XML": Case(
+        _read_xml,
+        0,
+        (SpecError,),
+        {
+            "attribute": '<a><row b="' + "a " * 16_000_000,
+            "attributes": "<a><row " + " ".join(f'a{n}="1"' for n in range(1_500_000)),
+            "comment": "<a><!--" + "a" * 64_000_000,
+            "nested": "<a>" * 1_000_000,
+        },
+    ),
+    "labels": Case(
+        _read_labels,
+        0,
+        (SpecError,),
+        {
+            "lists": f"[{'[],' * 5_000_000}1]",
+            "lines": "\n" * 16_000_000,
+            "open": "[" * 16_000_000,
+        },
+    ),
+    "labels as CSV": Case(
+        lambda text: _read_labels(text, "labels.csv"),
+        0,
+        (SpecError,),
+        {
+            "lines": "place,label\n" + "\n" * 16_000_000,
+            "quotes": 'place,label\n"' + "a" * 16_000_000,
+        },
+    ),
+    "numbers of a row": Case(
+        _replace_numbers,
+        0,
+        texts={
+            "exponent": "1e999999999",
+            "small": "1e-999999999",
+            "nan": "nan",
+            "infinite": "inf",
+            "digits": "9" * 10_000,
+        },
+    ),
+}
 
 
 def find_problem(case: Case) -> str:

@@ -43,7 +43,8 @@ def read_article(html: str, max_paragraphs: int) -> Article:
         encoding="utf-8", remove_comments=True, remove_pis=True, no_network=True, huge_tree=False
     )
     try:
-        root = lxml.html.document_fromstring(html[:MAX_HTML].replace("\0", " ").encode("utf-8", "replace"), parser=parser)
+        data = html[:MAX_HTML].replace("\0", " ").encode("utf-8", "replace")
+        root = lxml.html.document_fromstring(data, parser=parser)
     except (lxml.etree.LxmlError, ValueError):  # nothing in it is an element
         return Article((), "", ())
     _shorten(root)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rapidfuzz.distance import LCSseq  # difflib takes the third power of the number of lines where many are equal
 
 MAX_LINES = 2_000  #: of both texts together that are compared
@@ -14,10 +16,14 @@ def compare_lines(before: str, after: str) -> list[tuple[str, str]] | None:
     if len(old) + len(new) > MAX_LINES:
         return None
     found: list[tuple[str, str]] = []
-    for tag, old_from, old_to, new_from, new_to in LCSseq.opcodes(old, new):
-        if tag == "equal":
-            found += [(SAME, line) for line in old[old_from:old_to]]
-            continue
-        found += [(REMOVED, line) for line in old[old_from:old_to]]
-        found += [(ADDED, line) for line in new[new_from:new_to]]
-    return found
+    at_old = at_new = 0
+    for part in LCSseq.opcodes(old, new):
+        if part.tag == "equal":
+            found += _changes(old[at_old : part.src_start], new[at_new : part.dest_start])
+            found += [(SAME, line) for line in old[part.src_start : part.src_end]]
+            at_old, at_new = part.src_end, part.dest_end
+    return found + _changes(old[at_old:], new[at_new:])
+
+
+def _changes(removed: Sequence[str], added: Sequence[str]) -> list[tuple[str, str]]:
+    return [(REMOVED, line) for line in removed] + [(ADDED, line) for line in added]
