@@ -75,7 +75,7 @@ class JobTasks(Sequence[Task]):
             raise SpecError(f"Job {self._job} was removed while its tasks were read: there is nothing to report of it.")
         return [Task(self._benchmark, *row) for row in rows]
 
-    def _select(self, block: int) -> Select[Any]:
+    def _select(self, block: int) -> Select[str, str, str, Any, Any]:
         return (
             select(TaskRow.dataset, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold)
             .join(Item, Item.task == TaskRow.id)

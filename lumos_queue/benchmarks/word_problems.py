@@ -26,7 +26,7 @@ class WordProblems(Benchmark):
         """`accuracy`: the gold number, however written; `strict`: the same string."""
         return numeric_scores(result.answer, task.gold["answer"], result.ending)
 
-    def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[bool]]:
+    def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
         """Rules that only look at the numbers."""
         return numeric_baselines(tasks, lambda task: task.gold["answer"])
 
