@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import select
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Dialect, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError, OperationalError
 from sqlalchemy.ext.compiler import compiles
@@ -19,6 +20,7 @@ from db.server_connections import ServerConnections
 from db.server_needs import check_server, has_settings
 from db.sqlite import open_sqlite, park
 from lumos_queue.errors import InfrastructureError, SpecError
+from lumos_queue.util.secret_urls import hide_secrets, quotes_secret
 
 #: How soon the kernel notices a server that is gone without notice: in seconds, the last in milliseconds. Each can
 #: be set in the database's URL instead.
@@ -74,7 +76,7 @@ def _numbers_sqlite(element: numbers, compiler: SQLCompiler, **options: Any) -> 
 class Database:
     """`engine` for reading; `writer` for transactions that will write, which queue up for SQLite's one write lock."""
 
-    url: str
+    url: str = field(repr=False)
     engine: Engine
     writer: Engine
     connections: ServerConnections | None = None  #: those to a server; a file answers or fails by itself
@@ -102,8 +104,11 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
     """
     try:
         address = make_url(url)
-    except ArgumentError:
-        raise SpecError("LUMOS_DATABASE_URL is not a URL: expected sqlite:///FILE or postgresql://HOST/NAME.") from None
+    except (ArgumentError, ValueError):  # a port that is no number
+        raise SpecError(
+            f"LUMOS_DATABASE_URL is {hide_secrets(url)}: expected sqlite:///FILE or "
+            "postgresql://USER:PASSWORD@HOST:PORT/NAME. In a password, write %40 for @, %2F for / and %3A for :."
+        ) from None
     try:
         if address.get_backend_name() == "sqlite":
             engine, connections = open_sqlite(address), None
@@ -114,8 +119,7 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
             engine = _open_server(address, int(lease_seconds * 1000 * 2 / 3))
             connections = ServerConnections(engine)
     except OperationalError as error:
-        shown = address.render_as_string(hide_password=True)
-        raise InfrastructureError(f"The database at {shown} does not answer: {_reason(error)}") from None
+        raise InfrastructureError(f"The database at {hide_secrets(url)} does not answer: {_reason(error)}") from None
     opening = [] if connections else [engine]
     return Database(url, engine, engine.execution_options(lumos_write=True), connections, opening)
 
@@ -147,7 +151,7 @@ def _open_server(address: URL, idle_milliseconds: int) -> Engine:
 def _check_pooler(address: URL) -> None:
     engine = _server_engine(address, prepare_threshold=None)
     try:
-        check_sessions(engine, address.render_as_string(hide_password=True))
+        check_sessions(engine, hide_secrets(address.render_as_string(hide_password=False)))
     finally:
         engine.dispose()
 
@@ -155,8 +159,23 @@ def _check_pooler(address: URL) -> None:
 def _server_engine(address: URL, **driver_options: Any) -> Engine:
     options_unset = {name: value for name, value in _TCP_OPTIONS.items() if name not in address.query}
     engine = create_engine(address, pool_size=4, connect_args=options_unset | driver_options)
+    event.listen(engine, "do_connect", partial(_connect, address.render_as_string(hide_password=False)))
     event.listen(engine, "checkout", _refuse_if_closed)
     return engine
+
+
+def _connect(url: str, dialect: Dialect, _record: object, arguments: Any, options: Any) -> Any:
+    """A driver's connection. Its errors, which become messages, lines of logs and tracebacks, quote no password."""
+    try:
+        return dialect.connect(*arguments, **options)
+    except Exception as error:  # the driver's own
+        if not quotes_secret(str(error), url):
+            raise
+        kind = type(error).__name__
+    assert dialect.loaded_dbapi
+    raise dialect.loaded_dbapi.OperationalError(
+        f"{kind}; the driver's message is hidden, as it quotes LUMOS_DATABASE_URL: check its user, password and options"
+    )
 
 
 def _reason(error: OperationalError) -> str:

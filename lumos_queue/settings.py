@@ -6,6 +6,7 @@ import os
 import socket
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -13,6 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from lumos_queue.errors import SpecError
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.plugins import TRUSTED
+from lumos_queue.util.secret_urls import hide_secrets
 
 
 class Settings(BaseSettings):
@@ -30,10 +32,12 @@ class Settings(BaseSettings):
     )
     database_url: str = Field(
         default="",
+        repr=False,
         description="`postgresql://USER:PASSWORD@HOST/NAME` or `sqlite:///FILE`; empty: SQLite in `LUMOS_HOME`",
     )
     broker_url: str = Field(
         default="",
+        repr=False,
         description="`redis://:PASSWORD@HOST:PORT/0` or `amqp://USER:PASSWORD@HOST:PORT//` (with TLS: `rediss`, "
         "`amqps`); empty: no broker, jobs run in the process that submits them",
     )
@@ -129,7 +133,8 @@ class Settings(BaseSettings):
             scheme = "postgresql+psycopg"
         if not separator or scheme not in ("sqlite", "postgresql+psycopg"):
             raise SpecError(
-                f"LUMOS_DATABASE_URL starts with '{scheme}': expected sqlite:///FILE or postgresql://HOST/NAME."
+                f"LUMOS_DATABASE_URL is {hide_secrets(self.database_url)}: expected sqlite:///FILE or "
+                "postgresql://HOST/NAME."
             )
         if scheme == "sqlite" and len(rest) > 1 and rest != "/:memory:":
             rest = f"/{from_launch(rest[1:])}"
@@ -146,12 +151,15 @@ def read_settings() -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = "LUMOS_" + str(first["loc"][0]).upper()
-        raise SpecError(f"{name} is '{first['input']}': {first['msg']}.") from None
+        # A setting without a default's representation may be a secret.
+        shown = f"is '{first['input']}'" if Settings.model_fields[str(first["loc"][0])].repr else "cannot be used"
+        raise SpecError(f"{name} {shown}: {first['msg']}.") from None
     if not settings.heartbeat_seconds < settings.fence_seconds < settings.lease_seconds:
         raise SpecError(
             f"LUMOS_HEARTBEAT_SECONDS {settings.heartbeat_seconds}, LUMOS_FENCE_SECONDS {settings.fence_seconds} and "
             f"LUMOS_LEASE_SECONDS {settings.lease_seconds} must be strictly increasing."
         )
+    _check_broker_url(settings.broker_url)
     _check_endpoint_settings(settings)
     TRUSTED.add_listed(settings.plugins)
     return settings
@@ -165,6 +173,22 @@ def check_page_address(option: str, url: str) -> None:
         Origin.of(url)
     except ValueError:
         raise SpecError(f"{option} is '{url[:80]}': expected http://HOST[:PORT] or https://HOST[:PORT].") from None
+
+
+def _check_broker_url(urls: str) -> None:
+    """Raises SpecError for a URL that the broker's client cannot read, whose own message could quote a password."""
+    for url in urls.split(";") if urls else ():
+        try:
+            parts = urlsplit(url)
+            fine = bool(parts.scheme) and "://" in url and (parts.port or 1) > 0
+        except ValueError:
+            fine = False
+        if not fine:
+            raise SpecError(
+                f"LUMOS_BROKER_URL is {hide_secrets(urls)}: expected redis://:PASSWORD@HOST:PORT/0 or "
+                "amqp://USER:PASSWORD@HOST:PORT//. In a password, write %40 for @, %2F for /, %3A for :, %3F for ?, "
+                "%23 for # and %3B for ;."
+            )
 
 
 def _check_endpoint_settings(settings: Settings) -> None:

@@ -22,6 +22,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.models.folders import WEB_LIBRARIES, require_libraries
 from lumos_queue.settings import Settings
 from lumos_queue.util.launch_folder import child_environment, empty_folder
+from lumos_queue.util.secret_urls import hide_secrets, quotes_secret
 from workers.open_files import allow_open_files
 from workers.stop_signal import LEAVING_SECONDS
 from workers.supervisor import Child, end_children, read_procfile
@@ -252,7 +253,6 @@ def _bundled_redis() -> str | None:
 def _wait_for_broker(url: str, ours: list[Child]) -> None:
     """Raises SpecError when the broker does not answer."""
     from kombu.connection import Connection
-    from kombu.utils.url import maybe_sanitize_url
 
     problem, until = "", time.monotonic() + (OWN_BROKER_SECONDS if ours else BROKER_SECONDS)
     options = {"socket_connect_timeout": 2} if url.startswith("redis") else {}
@@ -262,13 +262,13 @@ def _wait_for_broker(url: str, ours: list[Child]) -> None:
                 connection.ensure_connection(max_retries=1, timeout=2)
                 return
         except Exception as error:  # each transport has its own
-            problem = str(error) or type(error).__name__
+            problem = type(error).__name__ if quotes_secret(str(error), url) else str(error) or type(error).__name__
             if any(child.exit_status is not None for child in ours):
                 problem = "; ".join(line for child in ours for line in child.last_lines(2))
                 break
             time.sleep(0.1)
     raise SpecError(
-        f"The broker at {maybe_sanitize_url(url)} does not answer: {problem}. Set LUMOS_BROKER_URL to another."
+        f"The broker at {hide_secrets(url)} does not answer: {problem}. Set LUMOS_BROKER_URL to another."
     )
 
 

@@ -10,7 +10,7 @@ import json
 import logging
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from celery.worker.consumer import Consumer
 from kombu.message import Message
@@ -30,6 +30,8 @@ _OPTIONS = ("eta", "expires", "group", "replaced_task_nesting", "stamps", "stamp
 _NO_LIMITS = (None, [None, None], (None, None))
 #: Properties that the transport itself needs to confirm a message.
 _OF_TRANSPORT = ("delivery_tag", "delivery_info", "body_encoding")
+#: Celery's step that listens for control commands, and what replaces it.
+_CONTROL_STEPS = {"celery.worker.consumer.control:Control": "workers.remote_control:CheckedControl"}
 _NOTHING_ELSE = dict.fromkeys(("callbacks", "errbacks", "chain", "chord"))
 
 
@@ -77,7 +79,20 @@ def describe_message(message: Message) -> str:
 
 
 class CheckingConsumer(Consumer):
-    """Celery's consumer, which sees a message only after it was checked."""
+    """Celery's consumer, which sees a message only after it was checked.
+
+    Workers do not synchronize with each other (Celery's gossip and mingle), whatever their command lines say: anyone at
+    the broker could answer for a worker, and say which messages are to be ignored.
+    """
+
+    class Blueprint(Consumer.Blueprint):
+        default_steps: ClassVar = [
+            _CONTROL_STEPS.get(step, step) for step in Consumer.Blueprint.default_steps
+        ]
+
+    def __init__(self, *arguments: Any, worker_options: dict[str, Any] | None = None, **options: Any):
+        alone = {**(worker_options or {}), "without_gossip": True, "without_mingle": True}
+        super().__init__(*arguments, worker_options=alone, **options)
 
     def create_task_handler(self, *arguments: Any, **options: Any) -> Callable[..., None]:
         accept = super().create_task_handler(*arguments, **options)

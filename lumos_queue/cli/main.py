@@ -13,6 +13,7 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.command_group import CONTEXT_SETTINGS, TopGroup
 from lumos_queue.cli.command_table import COMMANDS, OPTIONS_NOW_TERMS, Group
+from lumos_queue.cli.standard_output import watch_output
 
 app = typer.Typer(
     cls=TopGroup,
@@ -50,6 +51,20 @@ def run() -> NoReturn:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command by its arguments; returns the exit code: 2, and one line, for a problem that a person can fix."""
+    with watch_output() as stdout:
+        try:
+            code = _run_command(arguments)
+            if stdout:
+                stdout.flush()
+        except (OSError, SystemExit):  # Typer ends the process when a pipe is closed
+            if not stdout or not stdout.error:
+                raise
+        if stdout and stdout.error:
+            return stdout.report_error()
+        return code
+
+
+def _run_command(arguments: Sequence[str] | None) -> int:
     from lumos_queue.errors import InfrastructureError, SpecError
 
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -61,6 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (SpecError, InfrastructureError) as error:
         return output.fail(str(error))
     except Exception as error:
+        if isinstance(error, OSError) and getattr(sys.stdout, "error", None) is error:
+            raise
         if problem := _describe_problem(error):
             return output.fail(problem)
         raise

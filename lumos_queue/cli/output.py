@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.util.display import harmless, json_line, one_line
@@ -29,8 +30,12 @@ def show(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print a remark of one line for people: on standard error, so that it never mixes with a result."""
-    print(one_line(text), file=sys.stderr, flush=True)
+    """Print a remark of one line for people: on standard error, so that it never mixes with a result.
+
+    A remark that cannot be written, as on a full disk, ends no command.
+    """
+    with suppress(OSError):
+        print(one_line(text), file=sys.stderr, flush=True)
 
 
 def ask(question: str) -> None:

@@ -1,0 +1,68 @@
+"""Standard output that takes nothing any more: one line for a full disk, none for a reader that has ended."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO
+
+from lumos_queue.cli import output
+from lumos_queue.cli.exit_codes import Exit
+
+
+class StandardOutput:
+    """A stream that remembers why it could not be written: an error of another file looks the same."""
+
+    def __init__(self, stream: TextIO):
+        self._stream = stream
+        self.error: OSError | None = None  #: the first error of writing
+
+    def write(self, text: str) -> int:
+        with self._remember():
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        with self._remember():
+            self._stream.flush()
+
+    def report_error(self) -> int:
+        """Report why the output is lost, and drop what is not written yet; returns the exit code."""
+        assert self.error
+        # Else the interpreter tries once more when it ends, and reports an ignored exception.
+        with suppress(OSError, ValueError):  # a test's standard output is no file
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+        if self.error.errno == errno.EPIPE:  # the reader has what it wanted, as in `lumos jobs | head`
+            return Exit.FAULT
+        problem = os.strerror(self.error.errno) if self.error.errno else type(self.error).__name__
+        output.say(f"lumos: Cannot write the output: {problem}. Make room, or send the output to another file.")
+        return Exit.BAD_REQUEST
+
+    @contextmanager
+    def _remember(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.error = self.error or error
+            raise
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def watch_output() -> Iterator[StandardOutput | None]:
+    """Make `sys.stdout` remember its error; None where the process has no standard output."""
+    if sys.stdout is None:
+        yield None
+        return
+    stream, watched = sys.stdout, StandardOutput(sys.stdout)
+    sys.stdout = watched
+    try:
+        yield watched
+    finally:
+        sys.stdout = stream

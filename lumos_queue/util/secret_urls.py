@@ -1,0 +1,110 @@
+"""URLs of databases and brokers in messages, and messages of libraries about them, without what may be a password.
+
+A URL that a person mistyped has its password anywhere. So nothing is looked for and replaced: only parts that are
+certainly a scheme, a host, a port, a path or a user beside a password are printed.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import SplitResult, parse_qsl, unquote, unquote_plus, urlsplit
+
+HIDDEN = "***"
+NOT_A_URL = "what is set (hidden, as it may contain a password)"
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,39})://")
+_HOST = re.compile(r"(?:(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?)?")
+_PATH = re.compile(r"(?:[A-Za-z0-9_./~-]|%[0-9A-Fa-f]{2})*")
+_USER = re.compile(r"[A-Za-z0-9_.-]+")
+_PIECES = re.compile(r"[^:/?#@&=;,\s]+")
+#: Options of a database's or a broker's URL whose values are no secrets, and which messages of drivers name.
+_OPEN_OPTIONS = frozenset(
+    "application_name channel_binding client_encoding connect_timeout gssencmode host hostaddr keepalives "
+    "keepalives_count keepalives_idle keepalives_interval port requirepeer ssl_cert_reqs ssl_check_hostname sslmode "
+    "sslnegotiation sslsni target_session_attrs tcp_user_timeout".split()
+)
+
+_ADDRESS_OPTIONS = ("host", "hostaddr", "port")
+
+
+def hide_secrets(url: str) -> str:
+    """A URL as messages show it: `postgresql://lumos:***@HOST:5432/NAME`, without passwords and most options.
+
+    Of a text that is not such a URL only the scheme is left, or NOT_A_URL. Kombu's lists of brokers, with semicolons,
+    are shown as lists.
+    """
+    urls = url.split(";")
+    if len(urls) > 1 and all(_SCHEME.match(part) for part in urls):
+        return ";".join(hide_secrets(part) for part in urls)
+    scheme = _SCHEME.match(url)
+    if not scheme:
+        return NOT_A_URL
+    parts = _split(url)
+    if not parts:
+        return f"{scheme[1]}://{HIDDEN}"
+    user, at, _ = parts.netloc.rpartition("@")
+    return f"{scheme[1]}://{_hide_login(user)}{at}{_host(parts)}{parts.path}{_address_options(parts)}"
+
+
+def quotes_secret(text: str, url: str) -> bool:
+    """Whether a library's message about a URL contains a part of the URL that may be a password."""
+    return any(_contains(text, secret) for secret in _secrets(url))
+
+
+def _split(url: str) -> SplitResult | None:
+    """The parts of a URL; None where a password may be in a part that is no password's."""
+    if not _SCHEME.match(url):
+        return None
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    if parts.scheme.startswith("sqlite") and not parts.netloc:  # the path of a file, which may have any name
+        return parts
+    is_clear = _HOST.fullmatch(_host(parts)) and _PATH.fullmatch(parts.path)
+    return parts if is_clear and "@" not in parts.query and not parts.fragment else None
+
+
+def _host(parts: SplitResult) -> str:
+    """The host and the port."""
+    return parts.netloc.rpartition("@")[2]
+
+
+def _address_options(parts: SplitResult) -> str:
+    """The options that say where the server is, as in a URL: `?host=/run/postgresql`."""
+    options = parse_qsl(parts.query)
+    shown = [f"{name}={value}" for name, value in options if name in _ADDRESS_OPTIONS and _PATH.fullmatch(value)]
+    return "?" + "&".join(shown) if shown else ""
+
+
+def _hide_login(login: str) -> str:
+    """The user, where a password follows it: a word alone may be a password."""
+    user, colon, password = login.partition(":")
+    if not login:
+        return ""
+    return f"{user}:{HIDDEN}" if colon and password and _USER.fullmatch(user) else HIDDEN
+
+
+def _secrets(url: str) -> set[str]:
+    """Every part of a URL that may be secret, as it is written and decoded."""
+    found: set[str] = set()
+    for part in url.split(";"):
+        parts = _split(part)
+        if not parts:
+            found.update(_PIECES.findall(part.partition("://")[2] or part))
+            continue
+        login = parts.netloc.rpartition("@")[0]
+        user, colon, password = login.partition(":")
+        found.update((password, *_PIECES.findall(password)) if colon else ())
+        found.update(value for name, value in parse_qsl(parts.query) if name.lower() not in _OPEN_OPTIONS)
+        if user and not (_USER.fullmatch(user) and (password or parts.scheme.startswith("postgres"))):
+            found.add(user)
+    found |= {unquote(secret) for secret in found} | {unquote_plus(secret) for secret in found}
+    return {secret for secret in found if secret}
+
+
+def _contains(text: str, secret: str) -> bool:
+    """Whether a text contains a secret; a short one only counts as a word."""
+    if len(secret) > 3:
+        return secret in text
+    return re.search(rf"(?<![A-Za-z0-9]){re.escape(secret)}(?![A-Za-z0-9])", text) is not None

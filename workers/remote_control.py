@@ -1,0 +1,177 @@
+"""Celery's control commands: everything that can write to the broker can send them, so workers only answer questions.
+
+A command is answered when it is in a list of commands that read, and change nothing. Any other command, and any that a
+package adds to Celery, is refused: the reply and the worker's log name it, and it is counted as a refused message. As
+for other messages (workers/validation.py) the size is checked first, nothing is decoded but JSON, and what a sender
+chooses is never a pattern, an address of an exchange, or a logical time.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from celery.app.utils import filter_hidden_settings
+from celery.utils.serialization import jsonify
+from celery.worker import control
+from celery.worker.consumer.control import Control
+from celery.worker.pidbox import Pidbox
+from kombu.message import Message
+from kombu.utils.encoding import safe_repr
+
+from lumos_queue.util.secret_urls import hide_secrets
+from workers.rejected import rejected_messages
+from workers.validation import MessageRejected
+
+log = logging.getLogger(__name__)
+MAX_BODY_BYTES = 16_384  #: a command of Flower's has about 200, and 40 more for each worker that it names
+MAX_NAME = 255  #: characters of a name at a broker
+REFUSED = "control command"  #: the name of the count
+#: Celery's reading commands, and the arguments that are passed on. No other argument is: `registered`, for example,
+#: would return any attribute of a task.
+_CELERY_COMMANDS: dict[str, tuple[str, ...]] = {
+    "active": ("safe",),
+    "active_queues": (),
+    "clock": (),
+    "ping": (),
+    "query_task": ("ids",),
+    "registered": (),
+    "reserved": (),
+    "revoked": (),
+    "scheduled": (),
+}
+#: Facts of the connection to the broker that `stats` returns; the others may contain passwords.
+_BROKER_FACTS = ("hostname", "port", "transport", "virtual_host", "connect_timeout", "heartbeat")
+_URLS = ("broker_url", "broker_read_url", "broker_write_url", "result_backend")
+
+
+@dataclass(frozen=True, slots=True)
+class ControlRequest:
+    """A checked message: a command with its arguments, for some workers or all, and where its reply is expected."""
+
+    command: str
+    arguments: dict[str, Any]
+    destination: list[str] | None
+    reply_key: str  #: the routing key of the reply; '' when the sender wants none
+    ticket: str
+
+
+def check_control_message(message: Message, reply_exchange: str) -> ControlRequest:
+    """The request in a message; replies go to `reply_exchange` alone. Raises MessageRejected."""
+    body = message.body
+    if message.content_type != "application/json" or message.content_encoding not in ("utf-8", "utf8"):
+        raise MessageRejected("not JSON")
+    if not isinstance(body, bytes | str | memoryview) or len(body) > MAX_BODY_BYTES:
+        raise MessageRejected("too large")
+    try:
+        content = json.loads(bytes(body) if isinstance(body, memoryview) else body)
+    except (ValueError, RecursionError):
+        raise MessageRejected("unreadable body") from None
+    if not isinstance(content, dict) or not isinstance(content.get("method"), str):
+        raise MessageRejected("no control command")
+    arguments, destination = content.get("arguments") or {}, content.get("destination")
+    reply_to, ticket = content.get("reply_to") or {}, content.get("ticket") or ""
+    if not isinstance(arguments, dict) or not (destination is None or isinstance(destination, list)):
+        raise MessageRejected("wrong arguments")
+    if content.get("pattern") or content.get("matcher"):
+        raise MessageRejected("with options")
+    if not isinstance(reply_to, dict) or not isinstance(ticket, str) or len(ticket) > MAX_NAME:
+        raise MessageRejected("wrong reply address")
+    reply_key = reply_to.get("routing_key", "")
+    if reply_to and not (reply_to.get("exchange") == reply_exchange and isinstance(reply_key, str)):
+        raise MessageRejected("wrong reply address")
+    if len(reply_key) > MAX_NAME:
+        raise MessageRejected("wrong reply address")
+    return ControlRequest(content["method"], arguments, destination or None, reply_key, ticket)
+
+
+def answer_control_request(request: ControlRequest, state: Any) -> object:
+    """The reply to a request; `state` is what Celery passes to its commands. Refuses what is not a reading command."""
+    if own := _OWN_COMMANDS.get(request.command):
+        command, names = own, ()
+    elif request.command in _CELERY_COMMANDS:
+        command, names = control.Panel.data[request.command], _CELERY_COMMANDS[request.command]
+    else:
+        rejected_messages().add(REFUSED, f"{request.command}; workers only answer {', '.join(READING_COMMANDS)}")
+        return control.nok(
+            f"refused: lumos workers take no control command '{request.command[:60]}'. To stop work, use lumos pause "
+            "or lumos cancel; to change workers, start them with other options."
+        )
+    try:
+        return command(state, **{name: request.arguments[name] for name in names if name in request.arguments})
+    except Exception as error:  # of arguments that a stranger chose
+        rejected_messages().add("wrong arguments", f"control command {request.command}: {type(error).__name__}")
+        return control.nok(f"{request.command} failed: {type(error).__name__}")
+
+
+def _read_stats(state: Any) -> dict[str, Any]:
+    """Celery's `stats`, without what may be a secret."""
+    found = state.consumer.controller.stats()
+    for part in (found, found.get("consumer")):
+        if isinstance(part, dict) and isinstance(broker := part.get("broker"), dict):
+            part["broker"] = {name: broker[name] for name in _BROKER_FACTS if name in broker}
+    return found
+
+
+def _read_conf(state: Any) -> object:
+    """Celery's `conf`: the configuration, without what may be a secret."""
+    table = state.app.conf.table(with_defaults=False, censored=False)
+    urls = {name: hide_secrets(str(value)) for name in _URLS if (value := table.pop(name, None))}
+    settings = filter_hidden_settings(table) | urls
+    return jsonify(settings, keyfilter=lambda key: isinstance(key, str), unknown_type_filter=safe_repr)
+
+
+def _enable_events(state: Any) -> dict[str, str]:
+    """What Flower sends every few seconds. Workers always send events, so there is nothing to change."""
+    return control.ok("task events already enabled")
+
+
+_OWN_COMMANDS: dict[str, Callable[[Any], object]] = {
+    "conf": _read_conf,
+    "enable_events": _enable_events,
+    "stats": _read_stats,
+}
+READING_COMMANDS = tuple(sorted([*_CELERY_COMMANDS, *_OWN_COMMANDS]))
+
+
+class CheckedPidbox(Pidbox):
+    """Celery's mailbox of a worker, which sees a message only after it was checked, and never calls a writing command."""
+
+    def start(self, c: Any) -> None:
+        self.node.channel = c.connection.channel()
+        self.consumer = self.node.Consumer(on_message=self.on_control_message, on_decode_error=c.on_decode_error)
+        self.consumer.consume()
+
+    def on_control_message(self, message: Message) -> None:
+        """Answer a message from the broker."""
+        try:
+            request = check_control_message(message, self.node.mailbox.reply_exchange.name)
+        except MessageRejected as rejected:
+            rejected_messages().add(str(rejected), "a control message")
+            return
+        if request.destination is not None and self.node.hostname not in request.destination:
+            return
+        self._forward_clock()
+        reply = answer_control_request(request, self.node.state)
+        if request.reply_key:
+            self._send(reply, request)
+
+    def _send(self, reply: object, request: ControlRequest) -> None:
+        try:
+            exchange = self.node.mailbox.reply_exchange.name
+            self.node.reply({self.node.hostname: reply}, exchange, request.reply_key, request.ticket)
+        except Exception as error:  # each transport has its own
+            log.warning("the reply to %s was not sent: %s", request.command, type(error).__name__)
+            self.reset()
+
+
+class CheckedControl(Control):
+    """Celery's step that listens for control commands, with a mailbox that checks them."""
+
+    def __init__(self, c: Any, **options: Any):
+        super().__init__(c, **options)
+        self.box = CheckedPidbox(c)
+        self.start, self.stop, self.shutdown = self.box.start, self.box.stop, self.box.shutdown
