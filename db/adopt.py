@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Connection, TextClause, and_, func, insert
 from sqlalchemy.orm import aliased
 
 from db.connection import numbers
+from db.damaged import sound_jobs
 from db.jobs import lock_job
 from db.models import (
     STEPS,
@@ -184,4 +185,4 @@ def find_twins(connection: Connection, kind: str, dataset: str, agent: str, code
     stopped = (*HIDDEN, JobState.CANCELLING)
     mine = (JobRow.dataset == dataset, JobRow.agent == agent, JobRow.kind == kind, JobRow.chosen == "")
     wanted = select(JobRow.__table__).where(*mine, JobRow.code_version == code_version, JobRow.state.not_in(stopped))
-    return connection.execute(wanted.order_by(JobRow.created_at.desc(), JobRow.id).limit(20)).all()
+    return sound_jobs(connection.execute(wanted.order_by(JobRow.created_at.desc(), JobRow.id).limit(20)))

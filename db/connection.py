@@ -15,6 +15,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import Float
 
+from db.json_columns import read_json
 from db.pooler import check_sessions, is_from_pooler, set_when_connected
 from db.server_connections import ServerConnections
 from db.server_needs import check_server, has_settings
@@ -158,7 +159,8 @@ def _check_pooler(address: URL) -> None:
 
 def _server_engine(address: URL, **driver_options: Any) -> Engine:
     options_unset = {name: value for name, value in _TCP_OPTIONS.items() if name not in address.query}
-    engine = create_engine(address, pool_size=4, connect_args=options_unset | driver_options)
+    connect_args = options_unset | driver_options
+    engine = create_engine(address, pool_size=4, connect_args=connect_args, json_deserializer=read_json)
     event.listen(engine, "do_connect", partial(_connect, address.render_as_string(hide_password=False)))
     event.listen(engine, "checkout", _refuse_if_closed)
     return engine

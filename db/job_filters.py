@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Float, exists, func, literal, not_, select
 
 from db.conditions import Condition, contains, is_one_of
+from db.damaged import find_spec_damage
 from db.filters import Term
 from db.models import JobEndpoint, JobRow, JobTag
 
@@ -64,7 +65,9 @@ def jobs_of_model(connection: Connection, one: Term) -> list[str]:
     with `=` and `~`; with `!=` as with `=`.
     """
     said: dict[str, set[str]] = {}
-    for job, spec in connection.execute(select(JobRow.id, JobRow.spec)):
+    for job, kind, spec in connection.execute(select(JobRow.id, JobRow.kind, JobRow.spec)):
+        if find_spec_damage(kind, spec):
+            continue
         said.setdefault(job, set()).update(_models_in(spec))
     for job, url, identity in connection.execute(select(JobEndpoint.job, JobEndpoint.url, JobEndpoint.identity)):
         said.setdefault(job, set()).update((url, *_texts_in(identity)))

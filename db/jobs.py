@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, exists, func, not_,
 from db.awaiting import note_awaiting
 from db.chunks import Chunks
 from db.connection import Database
+from db.damaged import DamagedJob, find_damage
 from db.endings import take_back
 from db.instants import now_after
 from db.models import AuditSample, EpisodeRow, Item, JobRow, Label
@@ -34,8 +35,11 @@ _AFTER = {
 }
 
 
-def get_job(connection: Connection, job: str) -> Row:
-    """The job's row. Raises SpecError when there is none; a beginning of an id that only one job has will do."""
+def get_job(connection: Connection, job: str, damaged: bool = False) -> Row:
+    """The job's row; a beginning of an id that only one job has will do.
+
+    Raises SpecError when there is none, and DamagedJob when the row is damaged; with `damaged`, that is returned too.
+    """
     if not job:  # every id begins with it
         raise SpecError("The job's id is empty. List the jobs with: lumos jobs")
     escaped = job.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
@@ -44,6 +48,8 @@ def get_job(connection: Connection, job: str) -> Row:
     if len(found) != 1:
         problem = "No job has" if not found else "More than one job has"
         raise SpecError(f"{problem} an id that starts with '{job}'. List them with: lumos jobs")
+    if not damaged and (problem := find_damage(found[0])):
+        raise DamagedJob(str(found[0].id), problem)
     return found[0]
 
 

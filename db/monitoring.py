@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from db.connection import now
+from db.damaged import sound_jobs
 from db.figures import progress
 from db.instants import ITEM_WAIT_SECONDS, JOB_WAIT_SECONDS, is_due
 from db.models import CallSum, EndpointCap, ExecutionRow, Item, ItemSum, JobRow, ToolCallRow, WorkerSessionRow
@@ -48,7 +49,7 @@ def read_deployment(connection: Connection, lease_seconds: float) -> DeploymentF
     wanted = select(
         JobRow.__table__, now().label("clock"), is_due(JobRow.not_before_at, JOB_WAIT_SECONDS).label("due")
     ).where(JobRow.state.in_((*OPEN, JobState.CANCELLING)))
-    rows = connection.execute(wanted.order_by(JobRow.created_at).limit(MAX_JOBS)).all()
+    rows = sound_jobs(connection.execute(wanted.order_by(JobRow.created_at).limit(MAX_JOBS)))
     open_jobs = {row.id: progress(connection, row.id) for row in rows}
     due = {row.id: seconds for row in rows if (seconds := _due_for(connection, row)) is not None}
     sessions, held = live_sessions(connection, lease_seconds), jobs_held(connection)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from db.damaged import sound_jobs
 from db.labels import labels_of
 from db.models import (
     EndingHistory,
@@ -79,23 +81,27 @@ def first_task(connection: Connection, job: str) -> Task | None:
 
 
 def jobs_of_kind(connection: Connection, kind: str) -> list[Any]:
-    """The jobs of a kind that were not cancelled, the newest first."""
+    """The jobs of a kind that were not cancelled, the newest first; none that is damaged."""
     wanted = select(JobRow.__table__).where(
         JobRow.kind == kind, JobRow.state.not_in((JobState.CANCELLING, JobState.CANCELLED, *HIDDEN))
     )
-    return list(connection.execute(wanted.order_by(JobRow.created_at.desc(), JobRow.id)))
+    return sound_jobs(connection.execute(wanted.order_by(JobRow.created_at.desc(), JobRow.id)))
 
 
 def endpoints_of_kind(connection: Connection, kind: str) -> list[Any]:
-    """What the endpoints of all jobs of a kind said they were, in the order they said it."""
+    """What the endpoints of all jobs of a kind said they were, in the order they said it; nothing that is damaged."""
     wanted = select(JobEndpoint.__table__).join(JobRow, JobRow.id == JobEndpoint.job).where(JobRow.kind == kind)
-    return list(connection.execute(wanted.order_by(JobEndpoint.id)))
+    return _readable(connection.execute(wanted.order_by(JobEndpoint.id)))
 
 
 def endpoints_of(connection: Connection, job: str) -> list[Any]:
-    """What the job's endpoints said they were, in the order they said it."""
+    """What the job's endpoints said they were, in the order they said it; nothing that is damaged."""
     wanted = select(JobEndpoint.__table__).where(JobEndpoint.job == job).order_by(JobEndpoint.id)
-    return list(connection.execute(wanted))
+    return _readable(connection.execute(wanted))
+
+
+def _readable(endpoints: Iterable[Any]) -> list[Any]:
+    return [row for row in endpoints if isinstance(row.identity, dict)]
 
 
 def outputs(connection: Connection, job: str) -> list[tuple[int, Any]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
+from db.json_columns import read_json
 from lumos_queue.errors import SpecError
 
 #: File systems on which SQLite's locks do not hold between machines.
@@ -82,9 +83,10 @@ def park(engine: Engine) -> None:
 
 def _make_engine(address: URL, path: Path, writable: bool) -> Engine:
     if writable:
-        engine = create_engine(address, connect_args={"timeout": 10, "check_same_thread": False})
+        options = {"timeout": 10, "check_same_thread": False}
+        engine = create_engine(address, connect_args=options, json_deserializer=read_json)
     else:
-        engine = create_engine(address, creator=lambda: _connect_for_reading(path))
+        engine = create_engine(address, creator=lambda: _connect_for_reading(path), json_deserializer=read_json)
     engine.update_execution_options(lumos_writable=writable)
 
     @event.listens_for(engine, "connect")

@@ -28,8 +28,13 @@ def tags_of(connection: Connection, jobs: Sequence[str]) -> dict[str, dict[str, 
     wanted = select(JobTag.job, JobTag.key, JobTag.value).where(JobTag.job.in_(jobs)).order_by(JobTag.job, JobTag.key)
     found: dict[str, dict[str, str]] = {}
     for job, key, value in connection.execute(wanted):
-        found.setdefault(job, {})[key] = value
+        # SQLite stores bytes in a column of texts, too.
+        found.setdefault(job, {})[_as_text(key)] = _as_text(value)
     return found
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else "damaged"
 
 
 def change_tags(

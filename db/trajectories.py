@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Float, Select, bindparam, func, literal, or_, select, text
 
 from db.connection import Database, now, numbers
+from db.damaged import find_spec_damage
 from db.filter_sql import Condition, conditions, newest_score
 from db.filters import Filter
 from db.models import EpisodeRow, Item, JobEndpoint, JobRow, ScoreRow, SubgoalRow, TaskRow, VerdictRow
@@ -203,8 +204,8 @@ def _endpoints(connection: Connection, jobs: set[str]) -> dict[str, dict[str, st
 
 
 def _at_limit(connection: Connection, jobs: set[str]) -> dict[str, str]:
-    rows = connection.execute(select(JobRow.id, JobRow.spec).where(JobRow.id.in_(jobs)))
-    return {job: at_limit_of(spec) for job, spec in rows}
+    rows = connection.execute(select(JobRow.id, JobRow.kind, JobRow.spec).where(JobRow.id.in_(jobs)))
+    return {job: at_limit_of({} if find_spec_damage(kind, spec) else spec) for job, kind, spec in rows}
 
 
 def count_up_to(connection: Connection, wanted: Filter, limit: int) -> int:

@@ -138,7 +138,7 @@ READING_COMMANDS = tuple(sorted([*_CELERY_COMMANDS, *_OWN_COMMANDS]))
 
 
 class CheckedPidbox(Pidbox):
-    """Celery's mailbox of a worker, which sees a message only after it was checked, and never calls a writing command."""
+    """Celery's mailbox of a worker, which sees a message after it was checked, and calls no writing command."""
 
     def start(self, c: Any) -> None:
         self.node.channel = c.connection.channel()

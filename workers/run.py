@@ -11,6 +11,7 @@ from socket import gethostname
 from sqlalchemy.exc import DBAPIError
 
 from db.connection import Database
+from db.damaged import DamagedJob, find_damage
 from db.errors import reason, retryable
 from db.fence import Fenced
 from db.jobs import find_job, finish_if_idle
@@ -100,6 +101,11 @@ async def _slice(
         result.failure = f"plug-in: {error}"
         back_off(database, row.id, f"{result.failure} (on {gethostname()})", WAIT_SECONDS)
         log.warning("job %s is refused: %s", row.id, error)
+        return
+    if problem := find_damage(row):
+        result.failure = str(DamagedJob(row.id, problem))
+        back_off(database, row.id, result.failure, FAULT_SECONDS)
+        log.warning("%s", result.failure)
         return
     job = read_job(row.kind, row.spec)
     if row.concurrency:

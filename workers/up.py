@@ -267,9 +267,7 @@ def _wait_for_broker(url: str, ours: list[Child]) -> None:
                 problem = "; ".join(line for child in ours for line in child.last_lines(2))
                 break
             time.sleep(0.1)
-    raise SpecError(
-        f"The broker at {hide_secrets(url)} does not answer: {problem}. Set LUMOS_BROKER_URL to another."
-    )
+    raise SpecError(f"The broker at {hide_secrets(url)} does not answer: {problem}. Set LUMOS_BROKER_URL to another.")
 
 
 def _migrate(settings: Settings) -> str:

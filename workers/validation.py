@@ -86,9 +86,7 @@ class CheckingConsumer(Consumer):
     """
 
     class Blueprint(Consumer.Blueprint):
-        default_steps: ClassVar = [
-            _CONTROL_STEPS.get(step, step) for step in Consumer.Blueprint.default_steps
-        ]
+        default_steps: ClassVar = [_CONTROL_STEPS.get(step, step) for step in Consumer.Blueprint.default_steps]
 
     def __init__(self, *arguments: Any, worker_options: dict[str, Any] | None = None, **options: Any):
         alone = {**(worker_options or {}), "without_gossip": True, "without_mingle": True}

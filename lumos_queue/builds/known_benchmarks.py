@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy import select
 
 from db.connection import Database
+from db.damaged import sound_jobs
 from db.models import JobRow
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import BENCHMARKS, TEACHABLE, open_source, registered_name
@@ -18,7 +19,8 @@ from lumos_queue.records import Task
 def user_modules(database: Database) -> list[str]:
     """The users' modules (`mylab.travelplanner`) that stored conversions of before plug-ins were made with."""
     with database.engine.connect() as connection:
-        specs = connection.execute(select(JobRow.spec).where(JobRow.kind == "convert")).scalars()
+        rows = connection.execute(select(JobRow.kind, JobRow.spec).where(JobRow.kind == "convert"))
+        specs = [row.spec for row in sound_jobs(rows)]
         return sorted({spec["source"] for spec in specs if _is_module(spec.get("source", ""))})
 
 

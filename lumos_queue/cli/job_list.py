@@ -27,6 +27,7 @@ _STYLES = {
     RealState.INCOMPLETE: "yellow",
     RealState.NOBODY: "red",
     RealState.FAILED: "red",
+    RealState.DAMAGED: "red",
 }
 
 

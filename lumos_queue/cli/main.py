@@ -76,7 +76,7 @@ def _run_command(arguments: Sequence[str] | None) -> int:
     except (SpecError, InfrastructureError) as error:
         return output.fail(str(error))
     except Exception as error:
-        if isinstance(error, OSError) and getattr(sys.stdout, "error", None) is error:
+        if isinstance(error, OSError) and getattr(sys.stdout, "error", None):
             raise
         if problem := _describe_problem(error):
             return output.fail(problem)

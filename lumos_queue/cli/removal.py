@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.damaged import find_damage
 from db.figures import progress, totals
 from db.jobs import find_job, get_job, work_of_people
 from db.states import ItemState
@@ -19,7 +20,7 @@ def find_whole(connection: Connection, job: str) -> Any:
     """The row of the job with exactly this id. Raises SpecError, with the whole id of the job that is meant."""
     if (found := find_job(connection, job)) is not None:
         return found
-    meant = get_job(connection, job)  # raises SpecError where it is none, or several
+    meant = get_job(connection, job, damaged=True)  # raises SpecError where it is none, or several
     raise SpecError(
         f"'{job}' is the beginning of an id: to delete the job give the whole one, lumos rm {meant.id}. "
         f"See what it is with: lumos job {meant.id}"
@@ -28,6 +29,8 @@ def find_whole(connection: Connection, job: str) -> Any:
 
 def describe_removal(connection: Connection, row: Any) -> str:
     """One line: which job it is (its row), how much goes with it, and when it was made."""
+    if problem := find_damage(row):
+        return f"job {row.id}, which is damaged: {problem}"
     items, sums = progress(connection, row.id), totals(connection, row.id)
     recipe = row.spec.get("recipe", "") if row.kind == "train" else ""
     what = " ".join(filter(None, (row.kind, recipe, row.benchmark, row.formulation)))

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
+from db.damaged import sound_jobs
 from db.models import JobRow
 from db.sessions import traffic_of
 from db.shares import list_caps
@@ -48,11 +49,11 @@ def read_loads(connection: Connection, urls: Iterable[str], sessions: Sequence[A
 
 def read_open_work(connection: Connection, limit: int) -> OpenWork:
     """Of at most so many jobs, the newest first."""
-    names = (JobRow.id, JobRow.spec, JobRow.state, JobRow.waiting, JobRow.not_before_at)
+    names = (JobRow.id, JobRow.kind, JobRow.spec, JobRow.state, JobRow.waiting, JobRow.not_before_at)
     wanted = select(*names).where(JobRow.state.in_((*OPEN, JobState.CANCELLING)))
     rows = connection.execute(wanted.order_by(JobRow.created_at.desc(), JobRow.id).limit(limit + 1)).all()
     found = OpenWork(more=len(rows) > limit)
-    for row in rows[:limit]:
+    for row in sound_jobs(rows[:limit]):
         for url in dict.fromkeys(roles_of(row.spec).values()):
             if not url.startswith(IN_PROCESS):
                 found.jobs.setdefault(url, []).append(row.id)

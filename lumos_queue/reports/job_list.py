@@ -9,13 +9,14 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.connection import clock
+from db.damaged import find_damage
 from db.filters import Filter, Term, parse_where
 from db.job_filters import is_any_model, jobs_of_model
 from db.job_list import ItemCounts, ScoreSums, count_items, page_of_jobs, sum_scores
 from db.tags import tags_of
 from lumos_queue.reports.chosen import is_by_outcome
 from lumos_queue.reports.model_names import models_of, models_told, name_models
-from lumos_queue.reports.real_state import Standing, real_states
+from lumos_queue.reports.real_state import RealState, Standing, real_states
 from lumos_queue.scoring.moments import Moments
 
 _PAGE = 200  #: jobs looked at together where not all are shown
@@ -41,8 +42,9 @@ def list_jobs(
 
 
 def find_jobs(connection: Connection, wanted: Filter, lease_seconds: float) -> list[str]:
-    """The ids of all jobs that match, the newest first."""
-    return [job["job"] for job in _matching(connection, wanted, _PAGE, lease_seconds)]
+    """The ids of all jobs that match, the newest first; none that is damaged."""
+    found = _matching(connection, wanted, _PAGE, lease_seconds)
+    return [job["job"] for job in found if job["real_state"] != RealState.DAMAGED]
 
 
 def _matching(
@@ -64,9 +66,30 @@ def _matching(
 
 
 def describe_jobs(connection: Connection, rows: Sequence[Any], lease_seconds: float, at: float) -> list[dict[str, Any]]:
-    """These jobs (their rows) as `list_jobs` describes them; `at`: the time now, by the database's clock."""
-    if not rows:
-        return []
+    """These jobs (their rows) as `list_jobs` describes them; `at`: the time now, by the database's clock.
+
+    Of a damaged row only the id, and what is damaged, is described.
+    """
+    damage = {row.id: problem for row in rows if (problem := find_damage(row))}
+    sound = [row for row in rows if row.id not in damage]
+    described = iter(_describe_sound(connection, sound, lease_seconds, at)) if sound else iter(())
+    return [_describe_damaged(row.id, damage[row.id]) if row.id in damage else next(described) for row in rows]
+
+
+def _describe_damaged(job: object, problem: str) -> dict[str, Any]:
+    """A damaged job, with the same names as any other."""
+    named = {name: 0 if name in ("items", "created_at") else "" for name in _COLUMNS}
+    return (
+        {"job": str(job)}
+        | named
+        | {"parent": None, "real_state": str(RealState.DAMAGED), "reason": problem, "age": 0.0, "done": 0}
+        | {"recipe": "", "models": {}, "addresses": {}, "tags": {}, "by_outcome": False, "score": None}
+    )
+
+
+def _describe_sound(
+    connection: Connection, rows: Sequence[Any], lease_seconds: float, at: float
+) -> list[dict[str, Any]]:
     jobs = [row.id for row in rows]
     counts, sums, tags = count_items(connection, jobs), sum_scores(connection, jobs), tags_of(connection, jobs)
     told = models_told(connection, jobs)

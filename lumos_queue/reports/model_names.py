@@ -57,7 +57,8 @@ def models_told(connection: Connection, jobs: Sequence[str]) -> dict[str, dict[s
     wanted = select(JobEndpoint.job, JobEndpoint.url, JobEndpoint.identity).where(JobEndpoint.job.in_(jobs))
     found: dict[str, dict[str, str]] = {}
     for job, url, identity in connection.execute(wanted.order_by(JobEndpoint.id)):
-        said = identity.get("model_id") or identity.get("model") or ""
+        facts = identity if isinstance(identity, dict) else {}
+        said = facts.get("model_id") or facts.get("model") or ""
         found.setdefault(job, {})[url] = said if isinstance(said, str) else ""  # replicas that differ say a list
     return found
 

@@ -31,6 +31,7 @@ class RealState(StrEnum):
     FAILED = "failed"  #: until a person resumes it
     CANCELLED = "cancelled"  #: what it stored is kept
     INCOMPLETE = "incomplete"  #: it ended, and some items have no result: quarantined, or an infra_error
+    DAMAGED = "damaged"  #: its row cannot be read
     DONE = "done"  #: every item has its result
 
 

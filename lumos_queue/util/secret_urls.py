@@ -18,11 +18,13 @@ _USER = re.compile(r"[A-Za-z0-9_.-]+")
 _PIECES = re.compile(r"[^:/?#@&=;,\s]+")
 #: Options of a database's or a broker's URL whose values are no secrets, and which messages of drivers name.
 _OPEN_OPTIONS = frozenset(
-    "application_name channel_binding client_encoding connect_timeout gssencmode host hostaddr keepalives "
-    "keepalives_count keepalives_idle keepalives_interval port requirepeer ssl_cert_reqs ssl_check_hostname sslmode "
-    "sslnegotiation sslsni target_session_attrs tcp_user_timeout".split()
+    (
+        *("application_name", "channel_binding", "client_encoding", "connect_timeout", "gssencmode", "host"),
+        *("keepalives", "keepalives_count", "keepalives_idle", "keepalives_interval", "port", "requirepeer"),
+        *("ssl_cert_reqs", "ssl_check_hostname", "sslmode", "sslnegotiation", "sslsni", "target_session_attrs"),
+        *("hostaddr", "tcp_user_timeout"),
+    )
 )
-
 _ADDRESS_OPTIONS = ("host", "hostaddr", "port")
 
 

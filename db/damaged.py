@@ -1,0 +1,163 @@
+"""Rows of jobs that are not as this code writes them: changed by hand, by another program, or by a failing disk.
+
+Lists show such a job as damaged beside the others. A command that names it ends with one line.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from db.filters import parse_where
+from db.json_columns import UnreadableJson
+from db.models import JobRow
+from db.pools import POOLS
+from db.states import JobState
+from lumos_queue.errors import SpecError
+
+MAX_DEPTH = 60  #: of lists and objects in a request; those of this code have fewer than ten
+MAX_SECONDS = 253_402_300_799  #: since 1970, at the end of the year 9999
+_NAMES = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a whole number"}
+#: What the request of a kind of job always has.
+_REQUIRED = {
+    "train": ("recipe",),
+    "infer": ("benchmark", "formulation", "agent"),
+    "evaluate": ("infer",),
+}
+_TEXTS = (
+    *("at_limit", "benchmark", "dataset", "domain", "formulation", "module", "prompt", "recipe", "source", "split"),
+    *("teacher", "teacher_vision", "vision", "vote"),
+)
+_OBJECTS = ("agent", "evaluation", "infer", "limits", "roles", "sampling", "samplings", "tools")
+_COUNTS = ("items", "waits", "concurrency")
+
+
+class DamagedJob(SpecError):
+    """Raised when a command names a job whose row is damaged."""
+
+    def __init__(self, job: str, problem: str):
+        super().__init__(
+            f"Job {job} is damaged: {problem}. Bring its row back from a copy of the database, or remove the job with: "
+            f"lumos rm {job} (lumos cancel {job} stops it)"
+        )
+        self.problem = problem
+
+
+def find_damage(row: Any) -> str:
+    """What is damaged in the row of a job, of which columns may be left out; '' for a row that is as it should be."""
+    values = row._mapping
+    return next(_find_problems({name: values[name] for name in _COLUMNS if name in values}), "")
+
+
+def find_spec_damage(kind: object, spec: object) -> str:
+    """What is damaged in the stored request of a job of that kind; '' for one that is as it should be."""
+    return next(_spec_problems(kind, spec), "")
+
+
+def sound_jobs(rows: Iterable[Any]) -> list[Any]:
+    """The rows of jobs that are not damaged, in their order."""
+    return [row for row in rows if not find_damage(row)]
+
+
+def _find_problems(values: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in values.items():
+        yield from _column_problems(name, value)
+    for name in _COUNTS:
+        if values.get(name, 0) < 0:
+            yield f"its {name} is {values[name]}, expected 0 or more"
+    if (state := values.get("state", JobState.DONE)) not in tuple(JobState):
+        yield f"its state is '{state[:40]}', expected {', '.join(JobState)}"
+    if (pool := values.get("pool", POOLS[0])) not in POOLS:
+        yield f"its pool is '{pool[:40]}', expected {', '.join(POOLS)}"
+    if "kind" in values and "spec" in values:
+        yield from _spec_problems(values["kind"], values["spec"])
+    if chosen := values.get("chosen"):
+        try:
+            parse_where(chosen)
+        except SpecError as error:
+            yield f"its filter 'chosen' cannot be read: {error}".rstrip(".")
+    if plugins := values.get("plugins"):
+        texts = isinstance(plugins, list) and all(
+            isinstance(plugin, dict) and all(isinstance(value, str) for value in plugin.values()) for plugin in plugins
+        )
+        if not texts:
+            yield "its plugins are not a list of objects of texts"
+
+
+_COLUMNS = {column.name: column for column in JobRow.__table__.columns}
+_NUMBERS: dict[type, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (int, bool)}
+
+
+def _column_problems(name: str, value: Any) -> Iterator[str]:
+    """What is wrong with the type of a column's value: SQLite stores any value in any column."""
+    column = _COLUMNS[name]
+    expected = column.type.python_type if column.type.python_type in _NUMBERS else str
+    if isinstance(value, UnreadableJson):
+        yield f"its {name} is {value.problem}"
+    elif value is None:
+        if not column.nullable and name != "spec":
+            yield f"its {name} is missing"
+    elif name in ("spec", "plugins"):
+        return
+    elif not isinstance(value, _NUMBERS.get(expected, str)) or (isinstance(value, bool) and expected is not bool):
+        yield f"its {name} is {_describe(value)}, expected {_NAMES.get(expected, 'a number')}"
+    elif expected is float and not (math.isfinite(value) and abs(value) <= MAX_SECONDS):
+        yield f"its {name} is {value}, which is no time"
+
+
+def _spec_problems(kind: object, spec: object) -> Iterator[str]:
+    if isinstance(spec, UnreadableJson):
+        yield f"its spec is {spec.problem}"
+    elif not isinstance(kind, str):
+        yield f"its kind is {_describe(kind)}, expected a text"
+    elif not isinstance(spec, dict):
+        yield f"its spec is {_describe(spec)}, expected an object"
+    elif _is_deep(spec):
+        yield "its spec is nested too deeply"
+    else:
+        yield from _request_problems("spec", spec, _REQUIRED.get(kind, ()))
+        if kind == "evaluate" and isinstance(spec.get("infer"), dict):
+            yield from _request_problems("spec.infer", spec["infer"], _REQUIRED["infer"])
+        if isinstance(spec.get("evaluation"), dict):
+            yield from _request_problems("spec.evaluation", spec["evaluation"], ())
+
+
+def _request_problems(path: str, request: Mapping[str, Any], required: Iterable[str]) -> Iterator[str]:
+    """What is wrong with a request's values as far as lists and reports read them."""
+    for name in required:
+        if name not in request:
+            yield f"its {path} has no '{name}'"
+    for name, value in request.items():
+        if name in _TEXTS and not isinstance(value, str):
+            yield f"its {path}.{name} is {_describe(value)}, expected a text"
+        elif name in _OBJECTS and not isinstance(value, dict):
+            yield f"its {path}.{name} is {_describe(value)}, expected an object"
+        elif name == "samples" and (not isinstance(value, int) or value < 1):
+            yield f"its {path}.samples is {_describe(value)}, expected 1 or more"
+    agent = request.get("agent")
+    if isinstance(agent, dict):
+        yield from _request_problems(f"{path}.agent", agent, ("domain", "roles", "sampling"))
+        if not all(isinstance(url, str) for url in agent.get("roles", {}).values()):
+            yield f"its {path}.agent.roles are not all texts"
+
+
+def _is_deep(value: object) -> bool:
+    layer, depth = [value], 0
+    while layer:
+        depth += 1
+        if depth > MAX_DEPTH:
+            return True
+        layer = [
+            inner
+            for outer in layer
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return False
+
+
+def _describe(value: object) -> str:
+    if value is None:
+        return "null"
+    return _NAMES.get(type(value), "a number" if isinstance(value, float) else type(value).__name__)
