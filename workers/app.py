@@ -82,6 +82,7 @@ def make_app(broker_url: str, slice_seconds: float = 60.0) -> Celery:
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_connection_timeout=4,
+        broker_channel_error_retry=is_redis,  # else a worker that a full Redis refuses when it starts ends
         broker_heartbeat=30,
         broker_transport_options=_redis_options() if is_redis else _rabbitmq_options(),
         # What Flower shows.

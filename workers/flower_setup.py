@@ -16,6 +16,7 @@ from tornado import web
 from tornado.routing import URLSpec
 
 from lumos_queue.settings import Settings
+from workers.broker_refusals import quiet_logs
 from workers.flower_tasks import JobWords, TaskFormat
 from workers.metrics import DeploymentCollector
 
@@ -63,6 +64,7 @@ class JobTasksView(TasksView):
 
 def set_up_flower(settings: Settings) -> None:
     """Before Flower reads its command line and environment, which may say otherwise."""
+    quiet_logs()
     options.format_task = _as_function(TaskFormat(JobWords(settings)))
     options.tasks_columns = COLUMNS
     ours: dict[Any, type[web.RequestHandler]] = {Metrics: GuardedMetrics}

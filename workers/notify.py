@@ -33,7 +33,9 @@ def notify_workers(settings: Settings, kind: str, job: str, items: int, pool: st
             _send(settings, kind, job, count, pool)
             taken.set()
         except Exception as error:  # whatever it is, the job is stored and will be found
-            log.warning("notification for job %s not sent: %s", job, type(error).__name__)
+            from workers.broker_refusals import find_refusal
+
+            log.warning("notification for job %s not sent: %s", job, find_refusal(error) or type(error).__name__)
 
     # A thread, because looking up a name and connecting can hang for longer than any time-out of the client.
     thread = threading.Thread(target=send, name="notify", daemon=True)

@@ -23,6 +23,7 @@ from kombu.message import Message
 from kombu.utils.encoding import safe_repr
 
 from lumos_queue.util.secret_urls import hide_secrets
+from workers.broker_refusals import find_refusal
 from workers.rejected import rejected_messages
 from workers.validation import MessageRejected
 
@@ -95,7 +96,7 @@ def answer_control_request(request: ControlRequest, state: Any) -> object:
     elif request.command in _CELERY_COMMANDS:
         command, names = control.Panel.data[request.command], _CELERY_COMMANDS[request.command]
     else:
-        rejected_messages().add(REFUSED, f"{request.command}; workers only answer {', '.join(READING_COMMANDS)}")
+        rejected_messages().add(REFUSED, f"{request.command}: workers only answer questions")
         return control.nok(
             f"refused: lumos workers take no control command '{request.command[:60]}'. To stop work, use lumos pause "
             "or lumos cancel; to change workers, start them with other options."
@@ -164,8 +165,10 @@ class CheckedPidbox(Pidbox):
             exchange = self.node.mailbox.reply_exchange.name
             self.node.reply({self.node.hostname: reply}, exchange, request.reply_key, request.ticket)
         except Exception as error:  # each transport has its own
-            log.warning("the reply to %s was not sent: %s", request.command, type(error).__name__)
-            self.reset()
+            refusal = find_refusal(error)
+            log.warning("a reply was not sent: %s", refusal or type(error).__name__)
+            if not refusal:
+                self.reset()
 
 
 class CheckedControl(Control):

@@ -23,6 +23,7 @@ from lumos_queue.models.folders import WEB_LIBRARIES, require_libraries
 from lumos_queue.settings import Settings
 from lumos_queue.util.launch_folder import child_environment, empty_folder
 from lumos_queue.util.secret_urls import hide_secrets, quotes_secret
+from workers.broker_refusals import find_refusal
 from workers.open_files import allow_open_files
 from workers.stop_signal import LEAVING_SECONDS
 from workers.supervisor import Child, end_children, read_procfile
@@ -145,7 +146,7 @@ def _watch(
                 return 1
             say(f"starting {child.name} again")
             child.start()
-        if not ready and (ready := _all_answer(children, environment)):
+        if not ready and (ready := _all_answer(children, environment, say)):
             web = next((child for child in children if child.name == "web"), None)
             _announce(environment, web.environment["LUMOS_WEB_TOKEN"] if web else "", settings, home, say)
         elif not ready and time.monotonic() > ready_by:
@@ -156,7 +157,8 @@ def _watch(
     return 0
 
 
-def _all_answer(children: list[Child], environment: dict[str, str]) -> bool:
+def _all_answer(children: list[Child], environment: dict[str, str], say: Say) -> bool:
+    """Whether all parts answer. A broker that refuses messages will take some again: workers wait for it."""
     from workers.app import make_app
 
     workers = [child for child in children if child.name.startswith("worker")]
@@ -169,8 +171,10 @@ def _all_answer(children: list[Child], environment: dict[str, str]) -> bool:
                 pass
         app = make_app(environment["LUMOS_BROKER_URL"])
         return len(app.control.ping(timeout=0.5)) >= len(workers)
-    except Exception:  # a client's way of saying 'not yet' depends on the broker
-        return False
+    except Exception as error:  # a client's way of saying 'not yet' depends on the broker
+        if refusal := find_refusal(error):
+            say(f"the broker refuses messages: {refusal}. Until it takes them the dispatcher does all work.")
+        return bool(refusal)
 
 
 def _announce(environment: dict[str, str], token: str, settings: Settings, home: Path, say: Say) -> None:
@@ -262,6 +266,8 @@ def _wait_for_broker(url: str, ours: list[Child]) -> None:
                 connection.ensure_connection(max_retries=1, timeout=2)
                 return
         except Exception as error:  # each transport has its own
+            if find_refusal(error):  # it answers, and workers wait until it does more
+                return
             problem = type(error).__name__ if quotes_secret(str(error), url) else str(error) or type(error).__name__
             if any(child.exit_status is not None for child in ours):
                 problem = "; ".join(line for child in ours for line in child.last_lines(2))

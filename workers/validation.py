@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 import logging
 import re
+import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 from celery.worker.consumer import Consumer
+from celery.worker.state import maybe_shutdown
 from kombu.message import Message
 
 from workers.app import CELERY_TASKS
+from workers.broker_refusals import WAIT_SECONDS, find_refusal, quiet_logs
 from workers.queues import is_for_others, leave_to_others
 from workers.rejected import rejected_messages
 from workers.transports import MalformedMessage
@@ -91,6 +94,15 @@ class CheckingConsumer(Consumer):
     def __init__(self, *arguments: Any, worker_options: dict[str, Any] | None = None, **options: Any):
         alone = {**(worker_options or {}), "without_gossip": True, "without_mingle": True}
         super().__init__(*arguments, worker_options=alone, **options)
+        quiet_logs()
+
+    def on_connection_error_before_connected(self, exc: Exception) -> None:
+        super().on_connection_error_before_connected(exc)
+        _wait_after_refusal(exc)
+
+    def on_connection_error_after_connected(self, exc: Exception) -> None:
+        super().on_connection_error_after_connected(exc)
+        _wait_after_refusal(exc)
 
     def create_task_handler(self, *arguments: Any, **options: Any) -> Callable[..., None]:
         accept = super().create_task_handler(*arguments, **options)
@@ -113,6 +125,14 @@ class CheckingConsumer(Consumer):
     def _drop(self, message: Message, reason: str) -> None:
         message.ack_log_error(log, self.connection_errors)
         rejected_messages().add(reason, describe_message(message))
+
+
+def _wait_after_refusal(error: Exception) -> None:
+    """Wait before a broker that has refused is asked again. Ends with the worker."""
+    until = time.monotonic() + WAIT_SECONDS * bool(find_refusal(error))
+    while time.monotonic() < until:
+        maybe_shutdown()
+        time.sleep(0.1)
 
 
 def _rebuild(message: Message, job: str) -> None:

@@ -1,0 +1,67 @@
+"""A Redis that answers and refuses: it is full (OOM), cannot save (MISCONF), is loading, or is a read-only replica.
+
+That passes, and nothing is lost meanwhile: jobs are in the database, and dispatchers find them there. So a worker waits
+for it as for a broker that is away, and its log has a line about it each minute, without a traceback.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from redis.exceptions import BusyLoadingError, ResponseError
+
+REPEAT_SECONDS = 60.0  #: between two lines of a log that say the same
+WAIT_SECONDS = 5.0  #: before a worker begins again at a broker that refuses
+#: Who reports a broker that refuses, again and again: kombu and Celery with a traceback, Flower each second.
+_LOGGERS = (
+    "celery.worker.consumer.consumer",
+    "flower.events",
+    "flower.inspector",
+    "kombu.mixins",  # also that it has connected again
+    "kombu.transport.redis",
+    "workers.remote_control",
+)
+
+
+def find_refusal(error: BaseException | None) -> str:
+    """What a broker said when it refused, as the error or its cause has it; '' for any other error."""
+    for _ in range(5):
+        if error is None:
+            break
+        if isinstance(error, ResponseError | BusyLoadingError):
+            return " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+class OncePerMinute(logging.Filter):
+    """Drops a record that repeats another of the last minute, and writes an error in one line, without a traceback."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        super().__init__()
+        self._clock, self._written_at, self._lock = clock, dict[str, float](), threading.Lock()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.INFO:
+            return True
+        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        key, now = f"{record.name} {record.msg} {type(error).__name__}", self._clock()
+        with self._lock:
+            if now - self._written_at.get(key, -REPEAT_SECONDS) < REPEAT_SECONDS:
+                return False
+            self._written_at[key] = now
+        if refusal := find_refusal(error):
+            record.msg, record.args = f"{record.getMessage()}: {refusal}".replace("%", "%%"), ()
+            record.exc_info = record.exc_text = None
+        return True
+
+
+def quiet_logs() -> None:
+    """Have the logs of this process say once a minute that a broker refuses. Later calls change nothing."""
+    for name in _LOGGERS:
+        logger = logging.getLogger(name)
+        if not any(isinstance(one, OncePerMinute) for one in logger.filters):
+            logger.addFilter(OncePerMinute())
