@@ -45,14 +45,28 @@ class DamagedJob(SpecError):
 
 
 def find_damage(row: Any) -> str:
-    """What is damaged in the row of a job, of which columns may be left out; '' for a row that is as it should be."""
+    """What cannot be read in the row of a job, of which columns may be left out; '' where all can be read."""
     values = row._mapping
     return next(_find_problems({name: values[name] for name in _COLUMNS if name in values}), "")
 
 
-def find_spec_damage(kind: object, spec: object) -> str:
-    """What is damaged in the stored request of a job of that kind; '' for one that is as it should be."""
-    return next(_spec_problems(kind, spec), "")
+def find_spec_damage(spec: object) -> str:
+    """What cannot be read in the stored request of a job; '' where all can be read."""
+    return next(_spec_problems(spec), "")
+
+
+def find_gaps(kind: str, spec: Mapping[str, Any]) -> str:
+    """What is missing in a stored request that can be read; '' where it is complete."""
+    infer = spec.get("infer", {}) if kind == "evaluate" else spec
+    agent = infer.get("agent", {})
+    parts = [("spec", spec, _REQUIRED.get(kind, ()))]
+    if kind == "evaluate":
+        parts.append(("spec.infer", infer, _REQUIRED["infer"]))
+    if kind in ("evaluate", "infer"):
+        parts.append(("spec agent", agent, ("domain", "roles", "sampling")))
+    return next(
+        (f"its {path} has no '{name}'" for path, part, names in parts for name in names if name not in part), ""
+    )
 
 
 def sound_jobs(rows: Iterable[Any]) -> list[Any]:
@@ -70,8 +84,8 @@ def _find_problems(values: Mapping[str, Any]) -> Iterator[str]:
         yield f"its state is '{state[:40]}', expected {', '.join(JobState)}"
     if (pool := values.get("pool", POOLS[0])) not in POOLS:
         yield f"its pool is '{pool[:40]}', expected {', '.join(POOLS)}"
-    if "kind" in values and "spec" in values:
-        yield from _spec_problems(values["kind"], values["spec"])
+    if "spec" in values:
+        yield from _spec_problems(values["spec"])
     if chosen := values.get("chosen"):
         try:
             parse_where(chosen)
@@ -106,28 +120,22 @@ def _column_problems(name: str, value: Any) -> Iterator[str]:
         yield f"its {name} is {value}, which is no time"
 
 
-def _spec_problems(kind: object, spec: object) -> Iterator[str]:
+def _spec_problems(spec: object) -> Iterator[str]:
     if isinstance(spec, UnreadableJson):
         yield f"its spec is {spec.problem}"
-    elif not isinstance(kind, str):
-        yield f"its kind is {_describe(kind)}, expected a text"
     elif not isinstance(spec, dict):
         yield f"its spec is {_describe(spec)}, expected an object"
     elif _is_deep(spec):
         yield "its spec is nested too deeply"
     else:
-        yield from _request_problems("spec", spec, _REQUIRED.get(kind, ()))
-        if kind == "evaluate" and isinstance(spec.get("infer"), dict):
-            yield from _request_problems("spec.infer", spec["infer"], _REQUIRED["infer"])
-        if isinstance(spec.get("evaluation"), dict):
-            yield from _request_problems("spec.evaluation", spec["evaluation"], ())
+        yield from _request_problems("spec", spec)
+        for name in ("infer", "evaluation"):
+            if isinstance(spec.get(name), dict):
+                yield from _request_problems(f"spec.{name}", spec[name])
 
 
-def _request_problems(path: str, request: Mapping[str, Any], required: Iterable[str]) -> Iterator[str]:
+def _request_problems(path: str, request: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with a request's values as far as lists and reports read them."""
-    for name in required:
-        if name not in request:
-            yield f"its {path} has no '{name}'"
     for name, value in request.items():
         if name in _TEXTS and not isinstance(value, str):
             yield f"its {path}.{name} is {_describe(value)}, expected a text"
@@ -137,9 +145,9 @@ def _request_problems(path: str, request: Mapping[str, Any], required: Iterable[
             yield f"its {path}.samples is {_describe(value)}, expected 1 or more"
     agent = request.get("agent")
     if isinstance(agent, dict):
-        yield from _request_problems(f"{path}.agent", agent, ("domain", "roles", "sampling"))
-        if not all(isinstance(url, str) for url in agent.get("roles", {}).values()):
-            yield f"its {path}.agent.roles are not all texts"
+        yield from _request_problems(f"{path}.agent", agent)
+    if not all(isinstance(url, str) for url in request.get("roles", {}).values()):
+        yield f"its {path}.roles are not all texts"
 
 
 def _is_deep(value: object) -> bool:

@@ -65,8 +65,8 @@ def jobs_of_model(connection: Connection, one: Term) -> list[str]:
     with `=` and `~`; with `!=` as with `=`.
     """
     said: dict[str, set[str]] = {}
-    for job, kind, spec in connection.execute(select(JobRow.id, JobRow.kind, JobRow.spec)):
-        if find_spec_damage(kind, spec):
+    for job, spec in connection.execute(select(JobRow.id, JobRow.spec)):
+        if find_spec_damage(spec):
             continue
         said.setdefault(job, set()).update(_models_in(spec))
     for job, url, identity in connection.execute(select(JobEndpoint.job, JobEndpoint.url, JobEndpoint.identity)):

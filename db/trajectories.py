@@ -204,8 +204,8 @@ def _endpoints(connection: Connection, jobs: set[str]) -> dict[str, dict[str, st
 
 
 def _at_limit(connection: Connection, jobs: set[str]) -> dict[str, str]:
-    rows = connection.execute(select(JobRow.id, JobRow.kind, JobRow.spec).where(JobRow.id.in_(jobs)))
-    return {job: at_limit_of({} if find_spec_damage(kind, spec) else spec) for job, kind, spec in rows}
+    rows = connection.execute(select(JobRow.id, JobRow.spec).where(JobRow.id.in_(jobs)))
+    return {job: at_limit_of({} if find_spec_damage(spec) else spec) for job, spec in rows}
 
 
 def count_up_to(connection: Connection, wanted: Filter, limit: int) -> int:

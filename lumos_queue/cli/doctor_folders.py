@@ -1,0 +1,74 @@
+"""What `lumos doctor` finds out about folders: whether a file can be written there now."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from lumos_queue.settings import Settings
+from lumos_queue.util.full_disk import is_disk_full
+from lumos_queue.util.os_errors import describe_os_error
+
+#: Folders of LUMOS_HOME, where they are there: of builds, benchmark files, logs, models and running processes.
+_OF_HOME = ("builds", "data", "logs", "models", "run")
+#: Bytes that a check writes: a file system may store a smaller file beside its name, although no block is free.
+PROBE_BYTES = 4096
+
+
+def find_folders(settings: Settings) -> dict[str, Path]:
+    """The folders that commands write to, by what they are for. A folder that is not there is left out."""
+    folders = {"LUMOS_HOME": settings.home}
+    prefix = "sqlite:///"
+    if settings.database.startswith(prefix):
+        folders["database folder"] = Path(settings.database.removeprefix(prefix)).parent
+    folders |= {f"folder of {name}": settings.home / name for name in _OF_HOME}
+    folders["temporary files"] = Path(os.environ.get("TMPDIR") or "/tmp")
+    distinct: dict[Path, str] = {}
+    for name, folder in folders.items():
+        if folder.is_dir():
+            distinct.setdefault(folder.resolve(), name)
+    return {name: folder for folder, name in distinct.items()}
+
+
+def find_parent(folder: Path) -> Path:
+    """The nearest folder that is there, in which a missing folder is made."""
+    folder = folder.absolute()
+    return next((parent for parent in (folder, *folder.parents) if parent.is_dir()), Path("/"))
+
+
+def check_folders(settings: Settings) -> Iterator[tuple[str, bool, str]]:
+    """For each folder: what it is for, whether it can be written, and what to do where it cannot."""
+    folders = find_folders(settings)
+    if settings.home.exists() and not settings.home.is_dir():
+        yield "LUMOS_HOME", False, f"{settings.home} is no folder: set LUMOS_HOME to one"
+    elif not settings.home.is_dir():
+        folders = {"LUMOS_HOME": find_parent(settings.home)} | folders
+    for name, folder in folders.items():
+        problem = probe_folder(folder)
+        remedy = "TMPDIR" if name == "temporary files" else "LUMOS_HOME"
+        if name == "database folder":
+            remedy = "LUMOS_DATABASE_URL"
+        yield name, not problem, f"{folder} can be written" if not problem else f"{problem}, or set {remedy}"
+
+
+def probe_folder(folder: Path) -> str:
+    """Write a file there and remove it; returns what failed and what to do, '' where nothing did."""
+    path = None
+    try:
+        number, path = tempfile.mkstemp(prefix=".lumos-doctor-", dir=folder)
+        with open(number, "wb") as file:
+            file.write(b"\0" * PROBE_BYTES)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        if is_disk_full(error):
+            return f"the disk of {folder} is full: make room there"
+        return f"{folder} cannot be written ({describe_os_error(error).partition(':')[0]}): make it writable"
+    finally:
+        if path:
+            with suppress(OSError):
+                os.unlink(path)
+    return ""
