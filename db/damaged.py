@@ -64,9 +64,8 @@ def find_gaps(kind: str, spec: Mapping[str, Any]) -> str:
         parts.append(("spec.infer", infer, _REQUIRED["infer"]))
     if kind in ("evaluate", "infer"):
         parts.append(("spec agent", agent, ("domain", "roles", "sampling")))
-    return next(
-        (f"its {path} has no '{name}'" for path, part, names in parts for name in names if name not in part), ""
-    )
+    gaps = (f"its {path} has no '{name}'" for path, part, names in parts for name in names if name not in part)
+    return next(gaps, "")
 
 
 def sound_jobs(rows: Iterable[Any]) -> list[Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from dataclasses import fields, is_dataclass
+from typing import Any, Protocol, get_type_hints
 
 from db.damaged import find_gaps, find_spec_damage
 from lumos_queue.errors import SpecError
@@ -32,6 +33,23 @@ def read_job(kind: str, spec: dict[str, Any]) -> Job[Any]:
     if not isinstance(spec, dict) or (problem := find_spec_damage(spec) or find_gaps(kind, spec)):
         raise SpecError(f"The stored request cannot be read: {problem if isinstance(spec, dict) else 'no object'}.")
     try:
-        return KINDS.load(kind).from_json(spec)
+        job = KINDS.load(kind).from_json(spec)
+        _check_types(job)
+        return job
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise SpecError(f"The stored request cannot be read: {type(error).__name__}: {error}.") from None
+
+
+_SIMPLE: dict[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool}
+
+
+def _check_types(value: object) -> None:
+    """Raises TypeError for a field of a dataclass, at whatever depth, that is not of its plain type."""
+    if not is_dataclass(value):
+        return
+    hints = get_type_hints(type(value))
+    for one in fields(value):
+        part, expected = getattr(value, one.name), _SIMPLE.get(hints.get(one.name))
+        if expected and not isinstance(part, expected):
+            raise TypeError(f"{one.name} is {part!r:.60}")
+        _check_types(part)

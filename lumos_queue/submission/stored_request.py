@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from db.damaged import DamagedJob, find_gaps
+from db.damaged import DamagedJob
 from db.endings import STORED
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
@@ -51,6 +51,8 @@ def check_kind(job: Any, command: str) -> None:
             f"The episodes of job {job.id} are {job.origin}: nothing was run that lumos {command} could run."
         )
     if job.kind not in KINDS:
+        if job.kind not in _COMMANDS:
+            raise DamagedJob(job.id, f"its kind is '{job.kind[:40]}'")
         raise SpecError(
             f"Job {job.id} is a job of the kind {job.kind}: lumos {command} is for evaluate and infer. Give its own "
             f"command again: {_COMMANDS[job.kind]}"
@@ -58,10 +60,11 @@ def check_kind(job: Any, command: str) -> None:
 
 
 def infer_of(job: Any) -> Infer:
-    """The inference that a job's row asks for. Raises DamagedJob."""
-    if problem := find_gaps(job.kind, job.spec):
-        raise DamagedJob(job.id, problem)
-    return Infer.from_json(job.spec.get("infer", job.spec))
+    """The inference that a job's row asks for. Raises SpecError for a damaged row."""
+    stored = read_job(job.kind, job.spec)
+    inference = stored.infer if isinstance(stored, Evaluate) else stored
+    assert isinstance(inference, Infer)
+    return inference
 
 
 def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
