@@ -54,12 +54,17 @@ class StoredEvaluation:
 def stored_evaluations(jobs: Iterable[Any], endpoints: Iterable[Any]) -> list[StoredEvaluation]:
     """The jobs, in their order, with the latest models of their endpoints (rows of job_endpoint, in order).
 
-    Jobs on chosen tasks of another job are left out: their mean is no accuracy of the benchmark.
+    Jobs on chosen tasks of another job are left out: their mean is no accuracy of the benchmark. So are jobs whose
+    stored request is damaged.
     """
     models: dict[str, dict[str, str]] = {}
     for one in endpoints:
         models.setdefault(one.job, {})[one.role] = model_of(one.identity)
-    return [StoredEvaluation(job, models.get(job.id, {})) for job in jobs if not job.chosen]
+    return [
+        StoredEvaluation(job, models.get(job.id, {}))
+        for job in jobs
+        if not job.chosen and "agent" in job.spec.get("infer", {})
+    ]
 
 
 def model_of(identity: Mapping[str, Any]) -> str:

@@ -15,7 +15,9 @@ from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.base import Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.jobs.registry import read_job
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.submission.agent_settings import SAMPLED, list_settings
 from lumos_queue.submission.agents import ROLE_OPTIONS, parse_pairs

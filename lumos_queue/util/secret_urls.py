@@ -44,7 +44,7 @@ def hide_secrets(url: str) -> str:
     if not parts:
         return f"{scheme[1]}://{HIDDEN}"
     user, at, _ = parts.netloc.rpartition("@")
-    return f"{scheme[1]}://{_hide_login(user)}{at}{_host(parts)}{parts.path}{_address_options(parts)}"
+    return f"{scheme[1]}://{_hide_login(parts.scheme, user)}{at}{_host(parts)}{parts.path}{_address_options(parts)}"
 
 
 def quotes_secret(text: str, url: str) -> bool:
@@ -79,12 +79,16 @@ def _address_options(parts: SplitResult) -> str:
     return "?" + "&".join(shown) if shown else ""
 
 
-def _hide_login(login: str) -> str:
+def _hide_login(scheme: str, login: str) -> str:
     """The user, where a password follows it: a word alone may be a password."""
     user, colon, password = login.partition(":")
     if not login:
         return ""
-    return f"{user}:{HIDDEN}" if colon and password and _USER.fullmatch(user) else HIDDEN
+    return (
+        f"{user}:{HIDDEN}"
+        if colon and (password or scheme.startswith("postgres")) and _USER.fullmatch(user)
+        else HIDDEN
+    )
 
 
 def _secrets(url: str) -> set[str]:
