@@ -44,7 +44,12 @@ Report = dict[str, Any]
 
 
 def make_report(connection: Connection, job: Any) -> Report:
-    """The report of a job's row, as JSON. Rates have all items of the job as their denominator."""
+    """The report of a job's row, as JSON. Rates have all items of the job as their denominator.
+
+    Raises DamagedJob where the stored request is not complete.
+    """
+    if problem := find_gaps(job.kind, job.spec):
+        raise DamagedJob(job.id, problem)
     items = progress(connection, job.id)
     report: Report = {
         "job": job.id,
@@ -102,8 +107,6 @@ def make_report(connection: Connection, job: Any) -> Report:
         report |= job_scores(connection, job, (job.main_metric, *(one for one in metrics if one != job.main_metric)))
         report |= _scorings(connection, job.id)
     elif job.kind == "evaluate":
-        if problem := find_gaps(job.kind, job.spec):
-            raise DamagedJob(job.id, problem)
         benchmark, infer = benchmark_of(job), job.spec["infer"]
         # A plug-in may have come to put another metric first: the job keeps its own.
         metrics = (job.main_metric, *benchmark.metrics, *added_metrics(connection, job.id))

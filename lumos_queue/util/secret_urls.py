@@ -15,7 +15,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,39})://")
 _HOST = re.compile(r"(?:(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?)?")
 _PATH = re.compile(r"(?:[A-Za-z0-9_./~-]|%[0-9A-Fa-f]{2})*")
 _USER = re.compile(r"[A-Za-z0-9_.-]+")
-_PIECES = re.compile(r"[^:/?#@&=;,\s]+")
+_PIECES = re.compile(r"[^:/?#@&=;,\[\]\s]+")
 #: Options of a database's or a broker's URL whose values are no secrets, and which messages of drivers name.
 _OPEN_OPTIONS = frozenset(
     (
@@ -97,7 +97,7 @@ def _secrets(url: str) -> set[str]:
     for part in url.split(";"):
         parts = _split(part)
         if not parts:
-            found.update(_PIECES.findall(part.partition("://")[2] or part))
+            found.update(_PIECES.findall(part.removeprefix(scheme[0] if (scheme := _SCHEME.match(part)) else "")))
             continue
         login = parts.netloc.rpartition("@")[0]
         user, colon, password = login.partition(":")
