@@ -54,7 +54,7 @@ class OncePerMinute(logging.Filter):
                 return False
             self._written_at[key] = now
         if refusal := find_refusal(error):
-            record.msg, record.args = f"{record.getMessage()}: {refusal}".replace("%", "%%"), ()
+            record.msg, record.args = f"{record.getMessage()}: {refusal}", ()
             record.exc_info = record.exc_text = None
         return True
 

@@ -84,11 +84,8 @@ def _hide_login(scheme: str, login: str) -> str:
     user, colon, password = login.partition(":")
     if not login:
         return ""
-    return (
-        f"{user}:{HIDDEN}"
-        if colon and (password or scheme.startswith("postgres")) and _USER.fullmatch(user)
-        else HIDDEN
-    )
+    is_user = colon and (password or scheme.startswith("postgres")) and _USER.fullmatch(user)
+    return f"{user}:{HIDDEN}" if is_user else HIDDEN
 
 
 def _secrets(url: str) -> set[str]:

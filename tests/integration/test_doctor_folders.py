@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import subprocess
 
-import pytest
-
 from lumos_queue.cli.doctor_folders import find_folders, probe_folder
 from lumos_queue.settings import Settings
 from tests.faults.disks import small_disk
