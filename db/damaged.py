@@ -26,7 +26,7 @@ _REQUIRED = {
     "evaluate": ("infer",),
 }
 _TEXTS = (
-    *("at_limit", "benchmark", "dataset", "domain", "formulation", "module", "prompt", "recipe", "source", "split"),
+    *("at_limit", "benchmark", "dataset", "domain", "formulation", "module", "prompt", "source", "split"),
     *("teacher", "teacher_vision", "vision", "vote"),
 )
 _OBJECTS = ("agent", "evaluation", "infer", "limits", "roles", "sampling", "samplings", "tools")
@@ -126,6 +126,9 @@ def _spec_problems(spec: object) -> Iterator[str]:
         yield f"its spec is {_describe(spec)}, expected an object"
     elif _is_deep(spec):
         yield "its spec is nested too deeply"
+    elif "recipe" in spec:  # of a training; its other values are the recipe's own
+        if not isinstance(spec["recipe"], str):
+            yield f"its spec.recipe is {_describe(spec['recipe'])}, expected a text"
     else:
         yield from _request_problems("spec", spec)
         for name in ("infer", "evaluation"):

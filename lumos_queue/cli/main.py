@@ -51,6 +51,7 @@ def run() -> NoReturn:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command by its arguments; returns the exit code: 2, and one line, for a problem that a person can fix."""
+    code = 0
     with watch_output() as stdout:
         try:
             code = _run_command(arguments)
@@ -60,8 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if not stdout or not stdout.error:
                 raise
         if stdout and stdout.error:
-            return stdout.report_error()
-        return code
+            code = stdout.report_error()
+    return code
 
 
 def _run_command(arguments: Sequence[str] | None) -> int:

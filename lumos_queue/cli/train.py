@@ -94,15 +94,17 @@ def train_starter(
 ) -> None:  # fmt: skip
     """Train the models that come with the project."""
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.fit_precision import choose_cpu_precision
     from lumos_queue.submission.tags import read_name_and_tags
-    from lumos_queue.training.recipes.starter import FORMULATIONS, starter
+    from lumos_queue.training.recipes.starter import FORMULATIONS, Starter, starter
 
     named = read_name_and_tags(name, tag)
     chosen = {"fits": tuple(_one_of("--only", one, tuple(FORMULATIONS)) for one in only)} if only else {}
     settings = read_settings()
     recipe = starter(
         data or settings.home / "data", folder, start, window=window, seed=seed, adapter_steps=adapter_steps,
-        steps=steps, one_pass_steps=one_pass_steps, generated=generated, **chosen,
+        steps=steps, one_pass_steps=one_pass_steps, generated=generated,
+        precision=choose_cpu_precision(settings, Starter.device), **chosen,
     )  # fmt: skip
     _submit(settings, recipe, named=named, scheduling=Scheduling(priority), again=again, follow=follow)
 

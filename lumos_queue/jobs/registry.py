@@ -30,8 +30,8 @@ KINDS: Registry[JobKind] = Registry(
 
 def read_job(kind: str, spec: dict[str, Any]) -> Job[Any]:
     """The job whose `as_json` is `spec`. Raises SpecError for a kind that is none of the four, and a damaged `spec`."""
-    if not isinstance(spec, dict) or (problem := find_spec_damage(spec) or find_gaps(kind, spec)):
-        raise SpecError(f"The stored request cannot be read: {problem if isinstance(spec, dict) else 'no object'}.")
+    if problem := find_spec_damage(spec) or find_gaps(kind, spec):
+        raise SpecError(f"The stored request cannot be read: {problem}.")
     try:
         job = KINDS.load(kind).from_json(spec)
         _check_types(job)

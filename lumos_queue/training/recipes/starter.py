@@ -47,7 +47,10 @@ class Starter:
     device = "cpu"
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self) | {"fits": list(self.fits)}
+        values = asdict(self) | {"fits": list(self.fits)}
+        if self.precision == BF16:
+            del values["precision"]
+        return values
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Starter:
@@ -96,7 +99,10 @@ class Starter:
 
 
 def starter(data: Path, folder: Path, base: Path | None, **values: Any) -> Starter:
-    """The recipe from what a person gives; `values` are fields of Starter. Raises SpecError for missing data."""
+    """The recipe from what a person gives; `values` are fields of Starter. Raises SpecError for missing data.
+
+    Its precision is float32 unless `values` have another.
+    """
     for name in SOURCES:
         if not (data / name).is_dir():
             raise SpecError(
