@@ -31,7 +31,7 @@ DONE = WindowResult(
     (TrainedModel("a", "/m", "full", "ab", 3, "", ("b",)),),
     "look at it",
 )
-OPTIONS = ("--preset", "scratch", "--steps", "4", "--window", "4")
+OPTIONS = ("--precision", "fp32", "--preset", "scratch", "--steps", "4", "--window", "4")
 
 
 def succeed() -> WindowResult:
@@ -123,7 +123,7 @@ def write_build(folder: Path) -> Path:
 
 def submitted(build: Path, model: Path, folder: Path) -> str:
     settings = read_settings()
-    job = Train(sft([build], str(model), folder, "iterative", preset="scratch", steps=4, window=4))
+    job = Train(sft([build], str(model), folder, "iterative", preset="scratch", steps=4, window=4, precision="fp32"))
     with database(settings, create=True) as opened:
         return submit(opened, settings, job, None, windows=len(job.windows()))[0]
 
