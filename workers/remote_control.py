@@ -177,4 +177,6 @@ class CheckedControl(Control):
     def __init__(self, c: Any, **options: Any):
         super().__init__(c, **options)
         self.box = CheckedPidbox(c)
-        self.start, self.stop, self.shutdown = self.box.start, self.box.stop, self.box.shutdown
+        # Celery calls the attributes, which its own step sets too.
+        for name in ("start", "stop", "shutdown"):
+            setattr(self, name, getattr(self.box, name))

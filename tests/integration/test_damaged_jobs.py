@@ -1,4 +1,4 @@
-"""A row of `job` that this code did not write: lists show it as damaged beside the others; what names it is one line."""
+"""A row of `job` that other code has written: lists show it as damaged; a command that names it ends with one line."""
 
 from __future__ import annotations
 

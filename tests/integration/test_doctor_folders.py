@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+from contextlib import suppress
 
 from lumos_queue.cli.doctor_folders import find_folders, probe_folder
 from lumos_queue.settings import Settings
@@ -10,8 +12,6 @@ from tests.faults.disks import small_disk
 
 
 def findings(lumos) -> dict[str, dict]:
-    import json
-
     return {one["what"]: one for one in json.loads(lumos("doctor", "--json").out)["findings"]}
 
 
@@ -25,10 +25,8 @@ def test_folders_that_can_be_written_are_as_they_were(lumos, tmp_path):
 
 def test_a_full_disk_is_a_failed_check(lumos):
     with small_disk(1) as disk:
-        try:
+        with suppress(OSError):
             (disk / "fill").write_bytes(b"x" * 2**21)
-        except OSError:
-            pass
         lumos.set(LUMOS_HOME=disk)
         ran, found = lumos("doctor"), findings(lumos)["LUMOS_HOME"]
         assert ran.code == 1 and found["fine"] is False
@@ -38,10 +36,8 @@ def test_a_full_disk_is_a_failed_check(lumos):
 
 def test_a_database_on_a_full_disk_is_named(lumos):
     with small_disk(1) as disk:
-        try:
+        with suppress(OSError):
             (disk / "fill").write_bytes(b"x" * 2**21)
-        except OSError:
-            pass
         lumos.set(LUMOS_DATABASE_URL=f"sqlite:///{disk / 'lumos.db'}")
         assert findings(lumos)["database folder"]["fine"] is False
 

@@ -75,13 +75,20 @@ def test_reading_commands_are_answered_without_secrets(deployed):
 
 def test_messages_that_are_no_commands_are_dropped(deployed):
     before = sum(counted(deployed.database).values())
-    bodies = [[], "x", {"method": 5}, {"method": "ping", "arguments": [1]}, {"method": "ping", "pattern": "(a+)+$",
-              "matcher": "pcre"}, {"method": "ping", "reply_to": {"exchange": "llm", "routing_key": "llm"}},
-              {"method": "ping", "arguments": {"x": "y" * 20_000}}, {"method": "ping", "destination": "llm"}]  # fmt: skip
+    bodies = [
+        [],
+        "x",
+        {"method": 5},
+        {"method": "ping", "arguments": [1]},
+        {"method": "ping", "pattern": "(a+)+$", "matcher": "pcre"},
+        {"method": "ping", "reply_to": {"exchange": "llm", "routing_key": "llm"}},
+        {"method": "ping", "arguments": {"x": "y" * 20_000}},
+        {"method": "ping", "destination": "llm"},
+    ]
     exchange = Exchange("celery.pidbox", type="fanout", durable=False)
     with Connection(deployed.url) as connection:
         for body in bodies:
-            producer = Producer(connection, exchange=exchange, auto_declare=False)
+            producer = Producer(connection, exchange=exchange)
             producer.publish(body, serializer="json", headers={"clock": 10**400})
     wait_until(lambda: sum(counted(deployed.database).values()) >= before + len(bodies), "all of them are counted")
     assert ask(deployed, "ping") == {"ok": "pong"} and ask(deployed, "clock")["clock"] < 10**6
