@@ -11,6 +11,7 @@ from sqlalchemy import Engine, event
 import lumos_queue as lq
 from db.connection import open_database
 from db.migrate import upgrade
+from lumos_queue.api import jobs
 from workers import dispatcher
 
 ROWS = [{"question": "What is 2 + 3?", "answer": "#### 5"}]
@@ -51,18 +52,20 @@ def counted():
 
 
 def test_a_job_of_one_item_has_a_bounded_cost(counted, monkeypatch):
-    """Measured: 83 statements, 7 commits, 3 connections. A look at the job while it runs is 8 statements more."""
-    engines: set[int] = set()
-    slept = []
+    """These are the numbers that it has."""
+    slept: list[float] = []
     monkeypatch.setattr(dispatcher.Dispatcher, "_sleep", staticmethod(lambda stop, seconds: slept.append(seconds)))
+    monkeypatch.setattr(jobs, "POLL_SECONDS", 600.0)  # a look at a job that takes long is a connection more
+    monkeypatch.setattr(jobs, "MAX_POLL_SECONDS", 600.0)
+    monkeypatch.setenv("LUMOS_LEASE_SECONDS", "3600")
+    monkeypatch.setenv("LUMOS_FENCE_SECONDS", "3000")
+    monkeypatch.setenv("LUMOS_HEARTBEAT_SECONDS", "1000")
     for seed in range(WARM_UP):
         run(seed)
     counted.clear()
-    event.listen(Engine, "engine_connect", remember := lambda connection: engines.add(id(connection.engine.pool)))
     run(WARM_UP)
-    event.remove(Engine, "engine_connect", remember)
+    assert counted["statements"] <= 88
     assert counted["commits"] <= 7 and counted["connections"] <= 4
-    assert counted["statements"] <= 83 + 8
     assert slept == []
 
 
