@@ -10,6 +10,7 @@ from sqlalchemy import Engine, event
 
 import lumos_queue as lq
 from db.connection import open_database
+from db.journal import Buffer
 from db.migrate import upgrade
 from lumos_queue.api import jobs
 from workers import dispatcher
@@ -69,11 +70,19 @@ def test_a_job_of_one_item_has_a_bounded_cost(counted, monkeypatch):
     assert slept == []
 
 
-@pytest.mark.timeout(300)
 def test_a_slice_commits_when_nothing_is_in_flight(monkeypatch):
     """A commit waits for rows of other items for so long; it must not where there is no other item."""
-    monkeypatch.setenv("LUMOS_FLUSH_SECONDS", "100000")
+    monkeypatch.setenv("LUMOS_FLUSH_SECONDS", "30")
+    reasons: list[str] = []
+    gather = Buffer.gather
+
+    async def gather_and_note(buffer: Buffer, seconds: float) -> None:
+        await gather(buffer, seconds)
+        reasons.append("nothing more will come" if buffer._full.is_set() else "the time is over")
+
+    monkeypatch.setattr(Buffer, "gather", gather_and_note)
     run(0)
+    assert reasons == ["nothing more will come"]
 
 
 def test_statements_of_a_file_are_compiled_once(tmp_path):
