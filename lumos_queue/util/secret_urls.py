@@ -10,7 +10,7 @@ import re
 from urllib.parse import SplitResult, parse_qsl, unquote, unquote_plus, urlsplit
 
 HIDDEN = "***"
-NOT_A_URL = "what is set (hidden, as it may contain a password)"
+NOT_A_URL = "no URL (it is hidden, as it may contain a password)"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,39})://")
 _HOST = re.compile(r"(?:(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?)?")
 _PATH = re.compile(r"(?:[A-Za-z0-9_./~-]|%[0-9A-Fa-f]{2})*")

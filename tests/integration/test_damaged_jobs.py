@@ -118,4 +118,5 @@ def test_tags_and_endpoints_that_are_no_texts_hide_nothing(lumos, stored):
                 text("INSERT INTO job_endpoint (job, role, url, identity, seen_at) VALUES (:job, 'x', 'y', :said, 1)"),
                 {"job": good, "said": identity},
             )
+    assert lumos("jobs", "--json").json["jobs"][0]["tags"] == {"damaged": "damaged"}
     assert good in lumos("jobs").out and lumos("job", good).code == 0
