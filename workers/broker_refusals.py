@@ -38,7 +38,10 @@ def find_refusal(error: BaseException | None) -> str:
 
 
 class OncePerMinute(logging.Filter):
-    """Drops a record that repeats another of the last minute, and writes an error in one line, without a traceback."""
+    """Drops a line about a refusal that repeats another of the last minute; the first is one line, without a traceback.
+
+    That a client has connected again is said as seldom: at a broker that refuses it connects each second.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         super().__init__()
@@ -50,18 +53,27 @@ class OncePerMinute(logging.Filter):
             self._written_at.clear()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.levelno < logging.INFO:
+        error = _find_error(record)
+        refusal = find_refusal(error)
+        if not refusal and record.name != "kombu.mixins":
             return True
-        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-        key, now = f"{record.name} {record.msg} {type(error).__name__}", self._clock()
+        key, now = f"{record.msg} {type(error).__name__}", self._clock()
         with self._lock:
             if now - self._written_at.get(key, -REPEAT_SECONDS) < REPEAT_SECONDS:
                 return False
             self._written_at[key] = now
-        if refusal := find_refusal(error):
+        if record.exc_info:
             record.msg, record.args = f"{record.getMessage()}: {refusal}", ()
             record.exc_info = record.exc_text = None
         return True
+
+
+def _find_error(record: logging.LogRecord) -> BaseException | None:
+    """The error that a record is about: as its traceback, or among its values."""
+    if isinstance(record.exc_info, tuple) and record.exc_info[1]:
+        return record.exc_info[1]
+    values = record.args if isinstance(record.args, tuple) else ()
+    return next((value for value in values if isinstance(value, BaseException)), None)
 
 
 def quiet_logs() -> None:

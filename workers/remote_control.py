@@ -165,9 +165,8 @@ class CheckedPidbox(Pidbox):
             exchange = self.node.mailbox.reply_exchange.name
             self.node.reply({self.node.hostname: reply}, exchange, request.reply_key, request.ticket)
         except Exception as error:  # each transport has its own
-            refusal = find_refusal(error)
-            log.warning("a reply was not sent: %s", refusal or type(error).__name__)
-            if not refusal:
+            log.warning("a reply was not sent: %r", error)
+            if not find_refusal(error):
                 self.reset()
 
 

@@ -143,5 +143,7 @@ def test_a_repeated_line_is_logged_once_a_minute_and_without_a_traceback():
     first = record("will retry %s", "100 %")
     assert repeats.filter(first) and first.getMessage() == "will retry 100 %: OOM" and first.exc_info is None
     assert not repeats.filter(record("will retry %s", "again")) and repeats.filter(record("another"))
+    other = logging.LogRecord("celery", logging.WARNING, "x", 1, "lost (%r)", (OSError("gone"),), None)
+    assert repeats.filter(other) and repeats.filter(other)
     now[0] += 60
     assert repeats.filter(record("will retry %s", "later"))
