@@ -47,11 +47,6 @@ class OncePerMinute(logging.Filter):
         super().__init__()
         self._clock, self._written_at, self._lock = clock, dict[str, float](), threading.Lock()
 
-    def forget(self) -> None:
-        """Let each record through once more."""
-        with self._lock:
-            self._written_at.clear()
-
     def filter(self, record: logging.LogRecord) -> bool:
         error = _find_error(record)
         refusal = find_refusal(error)
@@ -82,11 +77,3 @@ def quiet_logs() -> None:
         logger = logging.getLogger(name)
         if not any(isinstance(one, OncePerMinute) for one in logger.filters):
             logger.addFilter(OncePerMinute())
-
-
-def forget_lines() -> None:
-    """Have the next line of each log written, whether or not it repeats another: the broker did not refuse."""
-    for name in _LOGGERS:
-        for repeats in logging.getLogger(name).filters:
-            if isinstance(repeats, OncePerMinute):
-                repeats.forget()

@@ -18,7 +18,7 @@ from celery.worker.state import maybe_shutdown
 from kombu.message import Message
 
 from workers.app import CELERY_TASKS
-from workers.broker_refusals import WAIT_SECONDS, find_refusal, forget_lines, quiet_logs
+from workers.broker_refusals import WAIT_SECONDS, find_refusal, quiet_logs
 from workers.queues import is_for_others, leave_to_others
 from workers.rejected import rejected_messages
 from workers.transports import MalformedMessage
@@ -101,8 +101,6 @@ class CheckingConsumer(Consumer):
         _wait_after_refusal(exc)
 
     def on_connection_error_after_connected(self, exc: Exception) -> None:
-        if not find_refusal(exc):
-            forget_lines()
         super().on_connection_error_after_connected(exc)
         _wait_after_refusal(exc)
 

@@ -30,14 +30,15 @@ KINDS: Registry[JobKind] = Registry(
 
 def read_job(kind: str, spec: dict[str, Any]) -> Job[Any]:
     """The job whose `as_json` is `spec`. Raises SpecError for a kind that is none of the four, and a damaged `spec`."""
-    if problem := find_spec_damage(spec) or find_gaps(kind, spec):
+    if problem := find_spec_damage(spec):
         raise SpecError(f"The stored request cannot be read: {problem}.")
     try:
         job = KINDS.load(kind).from_json(spec)
         _check_types(job)
         return job
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise SpecError(f"The stored request cannot be read: {type(error).__name__}: {error}.") from None
+        problem = find_gaps(kind, spec) or f"{type(error).__name__}: {error}"
+        raise SpecError(f"The stored request cannot be read: {problem}.") from None
 
 
 _SIMPLE: dict[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool}

@@ -48,8 +48,15 @@ def make_report(connection: Connection, job: Any) -> Report:
 
     Raises DamagedJob where the stored request is not complete.
     """
-    if problem := find_gaps(job.kind, job.spec):
-        raise DamagedJob(job.id, problem)
+    try:
+        return _make_report(connection, job)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        if problem := find_gaps(job.kind, job.spec):
+            raise DamagedJob(job.id, problem) from error
+        raise
+
+
+def _make_report(connection: Connection, job: Any) -> Report:
     items = progress(connection, job.id)
     report: Report = {
         "job": job.id,

@@ -14,6 +14,7 @@ from db.jobs import get_job
 from db.models import WorkerSessionRow
 from db.schedule import back_off, runnable_jobs
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.errors import SpecError
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -95,7 +96,7 @@ def test_who_catches_a_failure_goes_on_in_a_new_session(database):
     job = unreadable(database)
     with at_work(database) as process:
         session = process.session.id
-        with pytest.raises(KeyError):
+        with pytest.raises(SpecError, match="cannot be read"):
             run_slice(process, job, lambda: 0)
         assert process.session.id != session
         wait_until(lambda: ended_by(database, session), "the old one holds nothing", 5)

@@ -48,4 +48,5 @@ UNKNOWN = {
     "lumos_queue/rationales/maths/stated.py:_is_written": "two numbers around blanks and a stroke",
     "lumos_queue/scoring/letters.py:_lists": "a letter and an escaped text around blanks",
     "lumos_queue/scoring/letters.py:_mentions": "an escaped text",
+    "lumos_queue/util/loose_imports.py:LooseImports.__init__": "names of modules, for sources of listed plug-ins",
 }

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from tests.patterns.automaton import ORIGIN, SEEKING, Automaton
 
@@ -57,6 +55,9 @@ def _find_cycles(automaton: Automaton, among: Collection[int]) -> dict[int, int]
     pairs = [(index[p], index[target]) for p in positions for _, target in automaton.links[p] if target in index]
     if not pairs:
         return {}
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
     rows, columns = np.array(pairs).T
     graph = csr_array((np.ones(len(pairs)), (rows, columns)), shape=(len(positions), len(positions)))
     _, numbers = connected_components(graph, connection="strong")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
 from lumos_queue.settings import Settings
 from lumos_queue.submission import fit_precision
@@ -16,12 +15,14 @@ HERE = Settings(broker_url="")
 @pytest.fixture
 def measured(monkeypatch):
     """Set which of the two types is faster; returns the types that were measured."""
+    import torch
+
     seen: list[torch.dtype] = []
 
-    def measure(faster: torch.dtype) -> list[torch.dtype]:
+    def measure(faster: str) -> list[torch.dtype]:
         def seconds(dtype: torch.dtype) -> float:
             seen.append(dtype)
-            return 1.0 if dtype == faster else 2.0
+            return 1.0 if dtype == getattr(torch, faster) else 2.0
 
         fit_precision._bf16_is_faster.cache_clear()
         monkeypatch.setattr(fit_precision, "_seconds", seconds)
@@ -32,14 +33,14 @@ def measured(monkeypatch):
 
 
 def test_the_faster_type_is_chosen(measured):
-    measured(torch.bfloat16)
+    measured("bfloat16")
     assert choose_cpu_precision(HERE, "cpu") == BF16
-    measured(torch.float32)
+    measured("float32")
     assert choose_cpu_precision(HERE, "cpu") == FP32
 
 
 def test_nothing_is_measured_for_a_gpu_or_where_another_machine_does_the_work(measured):
-    seen = measured(torch.bfloat16)
+    seen = measured("bfloat16")
     assert choose_cpu_precision(HERE, "cuda") == FP32
     assert choose_cpu_precision(Settings(broker_url="redis://127.0.0.1:1/0"), "cpu") == FP32
     assert seen == []

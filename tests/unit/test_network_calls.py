@@ -33,6 +33,7 @@ NAME_ONLY = "a class of this project with such a name"
 CALLS = {
     ("db/bulk.py", "psycopg.Connection"): DEPLOYMENT,
     ("db/connection.py", "create_engine"): DEPLOYMENT,
+    ("db/connection.py", "dialect.connect"): DEPLOYMENT,
     ("db/migrate.py", "database.writer.connect"): DEPLOYMENT,
     ("db/sqlite.py", "create_engine"): DEPLOYMENT,
     ("lumos_queue/actions/sql/login.py", "connect"): MYSQL,
@@ -91,6 +92,7 @@ IMPORTS = {
     "openai": ("lumos_queue/endpoints/chat.py",),
     "psycopg": ("db/bulk.py",),
     "pymysql": ("lumos_queue/actions/sql/login.py", "lumos_queue/actions/sql/mysql.py"),
+    "redis": ("workers/broker_refusals.py",),  # its errors
     "torch.distributed": ("lumos_queue/training/engine/ranks.py",),  # processes of one fit, on this machine
     "urllib.request": ("lumos_queue/models/serve.py",),
 }
