@@ -57,7 +57,7 @@ def test_a_command_that_does_not_only_read_is_refused_and_counted(deployed, name
     answer = ask(deployed, name, **ARGUMENTS.get(name, {}))
     assert answer["error"].startswith(f"refused: lumos workers take no control command '{name}'")
     wait_until(lambda: counted(deployed.database).get("control command", 0) > before, "it is counted")
-    assert deployed.worker.said(f"control command; the latest: {name}")
+    wait_until(lambda: deployed.worker.said(f"control command; the latest: {name}"), "it is logged")
     assert deployed.worker.alive and set(deployed.worker.children()) == children
     assert [queue["name"] for queue in ask(deployed, "active_queues")] == ["llm"]
 

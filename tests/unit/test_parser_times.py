@@ -8,6 +8,7 @@ ones are below a second.
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import os
 import signal
@@ -272,6 +273,7 @@ def find_problem(case: Case) -> str:
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
+        gc.disable()  # files and processes of other tests are not this child's to remove
         try:
             signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, whatever it does
             for name, text in (case.texts or make_texts(case.length)).items():
