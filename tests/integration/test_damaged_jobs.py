@@ -17,12 +17,39 @@ from tests.claims import new_job
 from tests.stored import make_tables
 
 DAMAGED = "zzzzzzzz"
-SPECS = ["[]", "null", "5", '"x"', "true", "not JSON", '{"a"', "[" * 5000, "[" * 500 + "]" * 500,
-         '{"infer": []}', '{"infer": {"agent": []}}', '{"infer": {"agent": {"roles": []}}}',
-         '{"infer": {"agent": {"roles": {"solver": 5}}}}', '{"infer": {"samples": "x"}}', '{"recipe": []}']  # fmt: skip
-COLUMNS = [("items", "abc"), ("items", -5), ("state", "nonsense"), ("state", ""), ("pool", "x"), ("name", b"\xff"),
-           ("created_at", "abc"), ("created_at", float("inf")), ("waiting", b"x"), ("plugins", '["x"]'),
-           ("chosen", "no such=filter"), ("kind", b"x"), ("waits", -1), ("plugins", "{bad")]  # fmt: skip
+SPECS = [
+    "[]",
+    "null",
+    "5",
+    '"x"',
+    "true",
+    "not JSON",
+    '{"a"',
+    "[" * 5000,
+    "[" * 500 + "]" * 500,
+    '{"infer": []}',
+    '{"infer": {"agent": []}}',
+    '{"infer": {"agent": {"roles": []}}}',
+    '{"infer": {"agent": {"roles": {"solver": 5}}}}',
+    '{"infer": {"samples": "x"}}',
+    '{"recipe": []}',
+]
+COLUMNS = [
+    ("items", "abc"),
+    ("items", -5),
+    ("state", "nonsense"),
+    ("state", ""),
+    ("pool", "x"),
+    ("name", b"\xff"),
+    ("created_at", "abc"),
+    ("created_at", float("inf")),
+    ("waiting", b"x"),
+    ("plugins", '["x"]'),
+    ("chosen", "no such=filter"),
+    ("kind", b"x"),
+    ("waits", -1),
+    ("plugins", "{bad"),
+]
 COMMANDS = [("job",), ("report",), ("resume",), ("rerun",), ("episodes",), ("tag", "a=b"), ("show",)]
 
 
@@ -31,8 +58,10 @@ def damage(database, good: str, column: str, value: object) -> None:
     names = [one.name for one in JobRow.__table__.columns]
     copied = ", ".join({"id": f"'{DAMAGED}'", "digest": "'0'", column: ":value"}.get(name, name) for name in names)
     with database.writer.begin() as connection:
-        connection.execute(text(f"INSERT INTO job ({', '.join(names)}) SELECT {copied} FROM job WHERE id = :good"),
-                           {"value": value, "good": good})  # fmt: skip
+        connection.execute(
+            text(f"INSERT INTO job ({', '.join(names)}) SELECT {copied} FROM job WHERE id = :good"),
+            {"value": value, "good": good},
+        )
 
 
 @pytest.fixture

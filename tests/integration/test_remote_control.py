@@ -23,12 +23,17 @@ PASSWORD = "BROKERsecret1"
 ARGUMENTS = {
     "rate_limit": {"task_name": "evaluate", "rate_limit": "1/h"},
     "time_limit": {"task_name": "evaluate", "hard": 1, "soft": 1},
-    "pool_grow": {"n": 8}, "pool_shrink": {"n": 1}, "autoscale": {"max": 9, "min": 1},
-    "cancel_consumer": {"queue": "llm"}, "add_consumer": {"queue": "other"},
-    "revoke": {"task_id": "x", "terminate": True}, "terminate": {"signal": "KILL", "task_id": "x"},
-    "hello": {"from_node": "x", "revoked": ["y"]}, "election": {"id": "x", "topic": "t", "action": {}},
+    "pool_grow": {"n": 8},
+    "pool_shrink": {"n": 1},
+    "autoscale": {"max": 9, "min": 1},
+    "cancel_consumer": {"queue": "llm"},
+    "add_consumer": {"queue": "other"},
+    "revoke": {"task_id": "x", "terminate": True},
+    "terminate": {"signal": "KILL", "task_id": "x"},
+    "hello": {"from_node": "x", "revoked": ["y"]},
+    "election": {"id": "x", "topic": "t", "action": {}},
     "no_such_command": {"any": "thing"},
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

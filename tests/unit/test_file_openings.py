@@ -219,12 +219,26 @@ def test_no_place_has_two_reasons():
 @pytest.mark.parametrize(
     "line",
     [
-        "open(path)", "open(path, 'rb')", "path.open()", "path.open('r')", "path.open(mode='rb')", "path.read_text()",
-        "map(Path.read_bytes, paths)", "os.open(path, os.O_RDONLY)", "io.open(path)", "json.load(path)",
-        "sqlite3.connect(path)", "AutoTokenizer.from_pretrained(folder)", "safe_open(path, 'pt')", "np.load(path)",
-        "Image.open(path)", "ElementTree.parse(path)", "zipfile.ZipFile(path)", "shutil.copy(path, other)",
+        "open(path)",
+        "open(path, 'rb')",
+        "path.open()",
+        "path.open('r')",
+        "path.open(mode='rb')",
+        "path.read_text()",
+        "map(Path.read_bytes, paths)",
+        "os.open(path, os.O_RDONLY)",
+        "io.open(path)",
+        "json.load(path)",
+        "sqlite3.connect(path)",
+        "AutoTokenizer.from_pretrained(folder)",
+        "safe_open(path, 'pt')",
+        "np.load(path)",
+        "Image.open(path)",
+        "ElementTree.parse(path)",
+        "zipfile.ZipFile(path)",
+        "shutil.copy(path, other)",
     ],
-)  # fmt: skip
+)
 def test_an_opening_is_noticed(line):
     assert list(find_openings("x.py", f"def read(path):\n    return {line}\n")) != []
 
@@ -232,9 +246,17 @@ def test_an_opening_is_noticed(line):
 @pytest.mark.parametrize(
     "line",
     [
-        "open(path, 'w')", "path.open('xb')", "path.open(mode='a')", "open_regular(path)", "read_regular_text(path)",
-        "json.loads(text)", "registry.load(name)", "database.connect()", "copy.copy(value)", "read_text(data)",
+        "open(path, 'w')",
+        "path.open('xb')",
+        "path.open(mode='a')",
+        "open_regular(path)",
+        "read_regular_text(path)",
+        "json.loads(text)",
+        "registry.load(name)",
+        "database.connect()",
+        "copy.copy(value)",
+        "read_text(data)",
     ],
-)  # fmt: skip
+)
 def test_what_opens_no_file_to_read_it_is_none(line):
     assert list(find_openings("x.py", f"def read(path):\n    return {line}\n")) == []

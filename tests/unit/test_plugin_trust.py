@@ -59,14 +59,34 @@ def plain_decorate(function):
     return lambda *values: function(*values)
 """
 FOREIGN = [
-    "getoutput", "os.system", "eval", "print", "Popen", "subprocess", "sys.stdout.write", "''.join", "str.upper",
-    "list[int]", "partial(os.system)", "partial(partial(getoutput), 'x')",
+    "getoutput",
+    "os.system",
+    "eval",
+    "print",
+    "Popen",
+    "subprocess",
+    "sys.stdout.write",
+    "''.join",
+    "str.upper",
+    "list[int]",
+    "partial(os.system)",
+    "partial(partial(getoutput), 'x')",
     "functools.wraps(getoutput)(lambda text: '')",
-    "functools.lru_cache(getoutput)", "functools.singledispatch(getoutput)", "staticmethod(getoutput)",
-    "classmethod(getoutput)", "operator.methodcaller('upper')", "operator.attrgetter('x')",
-    "types.MethodType(os.system, '')", "complete", "Client", "client", "client.reply", "Proxy()", "decorate(complete)",
+    "functools.lru_cache(getoutput)",
+    "functools.singledispatch(getoutput)",
+    "staticmethod(getoutput)",
+    "classmethod(getoutput)",
+    "operator.methodcaller('upper')",
+    "operator.attrgetter('x')",
+    "types.MethodType(os.system, '')",
+    "complete",
+    "Client",
+    "client",
+    "client.reply",
+    "Proxy()",
+    "decorate(complete)",
     "lq.read_actions",
-]  # fmt: skip
+]
 OWN = """
 def reply(prompt): return "7"
 async def later(prompt): return "7"
@@ -81,10 +101,24 @@ class Model:
 class Extended(Client): ...
 """
 DEFINED = [
-    "reply", "later", "Model", "Model()", "Model().reply", "Model.ask", "Model.read", "Extended()", "Extended().reply",
-    "lambda prompt: '7'", "partial(reply)", "functools.cache(reply)", "staticmethod(reply)", "decorate(reply)",
-    "functools.singledispatch(reply)", "types.MethodType(reply, '')", "partial(decorate(Model().reply))",
-]  # fmt: skip
+    "reply",
+    "later",
+    "Model",
+    "Model()",
+    "Model().reply",
+    "Model.ask",
+    "Model.read",
+    "Extended()",
+    "Extended().reply",
+    "lambda prompt: '7'",
+    "partial(reply)",
+    "functools.cache(reply)",
+    "staticmethod(reply)",
+    "decorate(reply)",
+    "functools.singledispatch(reply)",
+    "types.MethodType(reply, '')",
+    "partial(decorate(Model().reply))",
+]
 
 
 def write_models(folder, expression):

@@ -33,8 +33,14 @@ MEMORY = 300 * 2**20  #: bytes of memory that a child may have, less than the la
 def run(code: str, *arguments: object, **options) -> str:
     """Run code in a child; return what it prints, or the line of its error."""
     limited = f"import resource, sys; resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))\n{code}"
-    done = subprocess.run([sys.executable, "-c", limited, *map(str, arguments)], cwd=ROOT, text=True,
-                          capture_output=True, timeout=SECONDS, **options)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", limited, *map(str, arguments)],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        timeout=SECONDS,
+        **options,
+    )
     return done.stdout if done.returncode == 0 else done.stderr.splitlines()[-1]
 
 
