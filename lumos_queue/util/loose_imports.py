@@ -16,7 +16,15 @@ from importlib.machinery import ModuleSpec
 from importlib.util import resolve_name
 
 from lumos_queue.errors import SpecError
-from lumos_queue.util.module_files import OWN_PACKAGES, SUFFIXES, find_unit, is_installation, is_loose, list_folder
+from lumos_queue.util.module_files import (
+    OWN_PACKAGES,
+    SUFFIXES,
+    find_unit,
+    is_installation,
+    is_loose,
+    is_package,
+    list_folder,
+)
 from lumos_queue.util.regular_file import open_regular
 
 _CODE_NAME = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):[A-Za-z_]\w*", re.ASCII)
@@ -34,15 +42,19 @@ class LooseImports:
             rb"\b(?:from|import)[ \t\\\n]+(?:[\w. \t,]+,[ \t]*)?(?:%b)\b|\(\s*['\"](?:%b)['\".:]|['\"](?:%b)[\w.]*:\w"
             % (names, names, names)
         )
-        self._is_needed = "." in unit.name  # in a namespace, relative imports lead to neighbours
+        self._mentioned: set[str] = set()
+        self._is_in_namespace = "." in unit.name  # relative imports can lead to neighbours
 
     def look_at(self, source: bytes) -> None:
-        """Note whether a file may import code beside its package. Parsing takes time, and most packages do not."""
-        self._is_needed = self._is_needed or bool(self._names and self._mention.search(source))
+        """Note which modules beside its package a source imports. Parsing takes time: it is done after a quick look."""
+        if self._names and self._mention.search(source):
+            tops = (name.partition(".")[0] for name in _imported_names(source, ""))
+            self._mentioned |= self._names.intersection(tops)
 
     def follow(self, module: str) -> Iterator[ModuleSpec]:
         """The packages and single modules beside its own that a module imports, directly or by others."""
-        pending = [module] if self._is_needed else []
+        is_needed = self._is_in_namespace or any(map(_has_code, sorted(self._mentioned)))
+        pending = [module] if is_needed else []
         visited, sources = {module}, set[str]()
         for name in pending:  # it grows: what is imported imports others
             unit = self._unit_of(name)
@@ -54,7 +66,7 @@ class LooseImports:
             for source, package in _sources_on_the_way(unit, name):
                 if source not in sources:
                     sources.add(source)
-                    for imported in _imported_names(source, package):
+                    for imported in _imported_names(_read(source), package):
                         if imported not in visited:
                             visited.add(imported)
                             pending.append(imported)
@@ -71,6 +83,22 @@ class LooseImports:
         except (ImportError, ValueError, AttributeError):  # an attribute, or a module that has no spec
             return None
         return unit if is_loose(unit) else None
+
+
+def _has_code(name: str) -> bool:
+    """Whether a top-level name means a module that is not installed, or a folder with such modules."""
+    try:
+        unit = find_unit(name)
+    except (ImportError, ValueError, AttributeError):
+        return False
+    if unit.origin is not None:
+        return is_loose(unit)
+    folders = list(unit.submodule_search_locations or ())
+    return any(
+        entry.endswith(SUFFIXES) or is_package(f"{folder}/{entry}")
+        for folder in folders
+        for entry in list_folder(folder)
+    )
 
 
 def _modules_on_path() -> set[str]:
@@ -111,12 +139,19 @@ def _sources_on_the_way(unit: ModuleSpec, module: str) -> Iterator[tuple[str, st
         yield f"{folder}/__init__.py", package
 
 
-def _imported_names(source: str, package: str) -> Iterator[str]:
-    """The absolute names of what a source imports: modules, and attributes that may be modules."""
+def _read(source: str) -> bytes:
     try:
         with open_regular(source) as file:
-            tree = ast.parse(file.read())
-    except (OSError, SpecError, SyntaxError, ValueError, RecursionError):  # Python cannot import it either
+            return file.read()
+    except (OSError, SpecError):  # most are not there: a name can be a module or a package
+        return b""
+
+
+def _imported_names(source: bytes, package: str) -> Iterator[str]:
+    """The absolute names of what a source imports: modules, and attributes that may be modules."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):  # Python cannot import it either
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

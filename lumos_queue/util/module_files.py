@@ -69,3 +69,8 @@ def list_folder(folder: str) -> list[str]:
         return os.listdir(folder or ".")
     except OSError:
         return []
+
+
+def is_package(folder: str) -> bool:
+    """Whether Python imports a folder as a package with files of its own."""
+    return any(os.path.isfile(f"{folder}/__init__{suffix}") for suffix in SUFFIXES)

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 
 from lumos_queue.util.loose_imports import LooseImports
-from lumos_queue.util.module_files import SUFFIXES, file_of, find_unit, root_of
+from lumos_queue.util.module_files import file_of, find_unit, is_package, root_of
 from lumos_queue.util.regular_file import open_regular
 
 DIGITS = 16  #: of a digest that is kept
 _CACHES = frozenset({"__pycache__", ".git", ".pytest_cache", ".ruff_cache"})
-_INITS = tuple(f"__init__{suffix}" for suffix in SUFFIXES)
 
 
 @dataclass(slots=True)
@@ -53,7 +52,8 @@ def read_code(module: str) -> Code:
     own = []
     for name, path in listed:
         content = _read(path)
-        imports.look_at(content)
+        if path.endswith(".py"):
+            imports.look_at(content)
         own.append((name, _add(files, path, content)))
     further = [(f"{first.name}/{name}", _add(files, path, _read(path))) for name, path in additional]
     for unit in imports.follow(module):
@@ -101,11 +101,7 @@ def _list_files(unit: ModuleSpec) -> tuple[list[tuple[str, str]], list[tuple[str
                     further.append((os.path.relpath(path, folder), path))
             for name in folders:
                 path = f"{parent}/{name}"
-                if os.path.islink(path) and os.path.realpath(path) not in visited and _is_package(path):
+                if os.path.islink(path) and os.path.realpath(path) not in visited and is_package(path):
                     visited.add(os.path.realpath(path))
                     pending.append((path, further))
     return listed, further
-
-
-def _is_package(folder: str) -> bool:
-    return any(os.path.isfile(f"{folder}/{name}") for name in _INITS)
