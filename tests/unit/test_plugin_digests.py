@@ -15,6 +15,7 @@ import pytest
 
 from lumos_queue.errors import PluginChanged, SpecError
 from lumos_queue.util import plugins
+from lumos_queue.util.plugin_files import read_code
 from lumos_queue.util.plugins import TrustedModules, digest_of, load_plugin
 from tests.plugin_packages import EXAMPLE, modules_of, write_files
 
@@ -255,3 +256,12 @@ def test_a_digest_without_files_is_refused():
     for module in ("sys", "mylab_nowhere"):
         with pytest.raises(ModuleNotFoundError):
             digest_of(module)
+
+
+def test_only_what_nothing_has_installed_is_appended(folder, tmp_path):
+    write_files(tmp_path / "site", {"mylab_installed.py": "", "mylab-1.dist-info/METADATA": ""})
+    sys.path.append(str(tmp_path / "site"))
+    source = "import json, pytest, lumos_queue, mylab_installed, mylab_other, mylab_data\n"
+    write_files(folder, {"mylab_m.py": source, "json/rows.txt": "", "pytest/rows.txt": "", "mylab_data/rows.txt": ""})
+    write_files(folder, LONE)
+    assert set(read_code("mylab_m").files) == {str(folder / name) for name in ("mylab_m.py", "mylab_other.py")}
