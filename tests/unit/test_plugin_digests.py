@@ -9,6 +9,7 @@ import py_compile
 import subprocess
 import sys
 import zipfile
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -173,7 +174,7 @@ def test_other_code_has_another_digest(folder, case):
 
 def test_a_cache_that_python_would_not_check_is_not_run(folder):
     write_files(folder, {"mylab/__init__.py": "", "mylab/m.py": "def x(prompt): return 'source'\n"})
-    cache = Path(importlib.util.cache_from_source(str(folder / "mylab" / "m.py")))
+    cache = Path(cache_from_source(str(folder / "mylab" / "m.py")))
     compile_to(cache, "def x(prompt): return 'cache'\n")
     assert load("mylab.m:x").value("") == "source"
 
