@@ -92,6 +92,7 @@ def _make_engine(address: URL, path: Path, writable: bool) -> Engine:
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None  # transactions are begun below, not guessed by the driver
+        connection.text_factory = _read_text
         for pragma in ("busy_timeout=10000", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
         if writable:
@@ -109,6 +110,11 @@ def _make_engine(address: URL, path: Path, writable: bool) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def _read_text(data: bytes) -> str:
+    """A stored text. Damaged bytes become replacement characters: an error would fail the rows beside it, too."""
+    return data.decode("utf-8", "replace")
 
 
 def _connect_for_reading(path: Path) -> sqlite3.Connection:

@@ -149,3 +149,17 @@ def test_tags_and_endpoints_that_are_no_texts_hide_nothing(lumos, stored):
             )
     assert lumos("jobs", "--json").json["jobs"][0]["tags"] == {"damaged": "damaged"}
     assert good in lumos("jobs").out and lumos("job", good).code == 0
+
+
+@pytest.mark.parametrize("column", ["name", "spec", "formulation", "tags"])
+def test_a_text_that_is_no_text_fails_nothing_else(lumos, stored, column):
+    database, good = stored
+    bad = "CAST(X'FF41' AS TEXT)"
+    with database.writer.begin() as connection:
+        if column == "tags":
+            connection.execute(text("INSERT INTO job_tag VALUES (:good, 'team', " + bad + ")"), {"good": good})
+        else:
+            connection.execute(text(f"UPDATE job SET {column} = {bad} WHERE id = :good"), {"good": good})
+    other = new_job(database, digest="cd" * 32)
+    listed = lumos("jobs", "--json")
+    assert listed.code == 0 and {good, other} <= {job["job"] for job in json.loads(listed.out)["jobs"]}
