@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Float, Select, bindparam, func, literal, or_, select, text
 
-from db.connection import Database, now, numbers
-from db.damaged import find_spec_damage
+from db.connection import Database, clock, numbers
+from db.damaged import MAX_SECONDS, find_spec_damage
 from db.filter_sql import Condition, conditions, newest_score
 from db.filters import Filter
 from db.models import EpisodeRow, Item, JobEndpoint, JobRow, ScoreRow, SubgoalRow, TaskRow, VerdictRow
@@ -124,6 +124,13 @@ def place_of(connection: Connection, job: str, ordinal: int) -> int:
     return connection.execute(last).scalar() or 0
 
 
+def _latest_end(connection: Connection) -> float:
+    """Return the time now, or the end of the last job where the database's clock was set back after it."""
+    times = JobRow.finished_at < MAX_SECONDS  # a damaged row may have any value
+    last = connection.execute(select(func.max(JobRow.finished_at)).where(times)).scalar()
+    return max(clock(connection), last or 0.0)
+
+
 def stream_episodes(database: Database, wanted: Filter, chunk: int = 200) -> Iterator[StoredEpisode]:
     """Every finished episode that meets the filter, by id, with its steps; what finishes meanwhile is left out.
 
@@ -131,7 +138,7 @@ def stream_episodes(database: Database, wanted: Filter, chunk: int = 200) -> Ite
     however many there are, and a slow reader blocks nothing.
     """
     with reading(database) as connection:
-        began = float(connection.execute(select(now())).scalar_one())
+        began = _latest_end(connection)
         met = conditions(connection, wanted)
     met.append(or_(EpisodeRow.finished_at.is_(None), EpisodeRow.finished_at <= literal(began, Float)))
     after = 0

@@ -9,12 +9,14 @@ from db.commit import Batch, commit
 from db.connection import now
 from db.fence import start_session
 from db.figures import progress
+from db.filters import parse_where
 from db.jobs import finish_if_idle, get_job
 from db.models import EpisodeRow, Heartbeat, Item, JobRow
 from db.presence import read_presence
 from db.removal import hide, remove_leftovers
 from db.schedule import back_off, runnable_jobs
 from db.sessions import live_sessions
+from db.trajectories import stream_episodes
 from lumos_queue.reports.wall_time import wall_seconds
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
@@ -111,6 +113,18 @@ def test_an_end_is_never_before_its_start(database):
         assert len(rows) == 4 and all(row.finished_at == row.started_at for row in rows)
         stored = get_job(connection, job)
         assert stored.finished_at == stored.started_at and wall_seconds(connection, stored) == 0.0
+
+
+def test_episodes_that_ended_in_the_future_are_read(database):
+    job = new_job(database)
+    who = holder(database, job)
+    items = claim(database, who)
+    commit(database, who, Batch({item.id: item.claim for item in items}, finished=[finish(item) for item in items]))
+    finish_if_idle(database, job)
+    with database.writer.begin() as connection:
+        connection.execute(update(EpisodeRow).values(finished_at=now() + HOURS))
+        connection.execute(update(JobRow).values(finished_at=now() + HOURS + 1))
+    assert len(list(stream_episodes(database, parse_where(f"job={job}")))) == 4
 
 
 def test_a_job_that_runs_has_taken_no_negative_time(database):
