@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import subprocess
 import sys
@@ -46,7 +45,7 @@ def test_a_child_process_that_fails_means_no_gpu_and_the_log_says_why(tmp_path, 
     if "1 s" in reason:
         monkeypatch.setattr(gpus, "SECONDS", 1.0)
     assert gpus.ask_torch(tmp_path) == Gpus(0, 0)
-    (line,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    (line,) = [record.getMessage() for record in caplog.records if record.name == gpus.__name__]
     assert line.startswith("no GPU is used, as asking torch for GPUs failed: ") and reason in line
 
 
