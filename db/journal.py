@@ -31,7 +31,8 @@ COLUMNS: dict[type, tuple[str, ...]] = {
     EpisodeArtifact: ("episode", "digest"),
     CompletionRow: (*_PLACE, "role", "prompt_digest", "base", "prefix", "delta", "delta_block", "question_at", "reply",
                     "finish_reason", "prompt_tokens", "completion_tokens", "retries", "replaced", "seconds", "waited",
-                    "lost", "queued", "note", "parent", "candidates"),
+                    "lost", "queued", "note", "parent", "candidates",
+                    "reasoning", "reasoning_tokens", "message"),
     ExecutionRow: (*_PLACE, "variables", "name", "arguments", "raw", "status", "result", "result_block", "outputs",
                    "outputs_block", "message", "seconds", "parent"),
     ToolCallRow: (*_PLACE, "tool", "arguments", "status", "result", "result_block", "outputs", "outputs_block",
@@ -283,7 +284,8 @@ class EpisodeJournal:
             *place, ask.role, stored_digest(text_digest(prompt)), base, prefix, delta, delta_block,
             question_at, done.text, str(done.finish_reason), done.prompt_tokens, done.completion_tokens, done.retries,
             done.replaced, done.seconds, done.waited, done.lost, done.queued, done.note, ask.parent, candidates,
-        ), len(delta) + len(done.text))  # fmt: skip
+            done.reasoning or None, done.reasoning_tokens or None, done.message or None,
+        ), len(delta) + len(done.text) + len(done.reasoning) + len(done.message))  # fmt: skip
         self.figures.add_reply(ask.role, done, prefix)
         self._bases.add(ask.role, prompt, step.position, step.branch, ask.parent)
 

@@ -86,6 +86,7 @@ def _completions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
             row.reply, FinishReason(row.finish_reason), row.prompt_tokens, row.completion_tokens, row.seconds,
             row.retries, row.replaced, row.waited, row.lost, row.queued, row.note,
             tuple(Candidate(text, logprob) for text, logprob in row.candidates or ()),
+            row.reasoning or "", row.reasoning_tokens or 0, row.message or "",
         )  # fmt: skip
         step = RecordedStep(
             row.position, row.branch, row.command.hex(), done, None, row.role, prompt, row.parent, row.prefix

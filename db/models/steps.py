@@ -62,6 +62,9 @@ class CompletionRow(TreeKey, table=True):
     queued: Mapped[float]  # of `seconds`, in the server's own queue, when the server says so
     note: Mapped[str] = long_text()  # images shown (sha256); what the server said that could not be taken; mostly empty
     candidates: Mapped[Any] = json(nullable=True)  # [text, logprob] of each, best first; null: none were asked for
+    reasoning: Mapped[str | None] = long_text(nullable=True)  # what the model thought before it replied; null: nothing
+    reasoning_tokens: Mapped[int | None] = Field(default=None)  # of completion_tokens, where the server counts them
+    message: Mapped[str | None] = long_text(nullable=True)  # what the server sent; null: it is the reply
 
 
 class ExecutionRow(TreeKey, table=True):

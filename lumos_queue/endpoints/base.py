@@ -13,6 +13,8 @@ from lumos_queue.records import Completion
 if TYPE_CHECKING:  # an address is checked, and a scripted endpoint opened, without the client library
     from lumos_queue.endpoints.admission import AdmissionControl
 
+RULES = 3  #: of reading replies (replies.py): those of the newest formulations
+
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
@@ -25,11 +27,16 @@ class Sampling:
     bos: bool = True  #: whether the tokenizer puts `<s>` in front; which servers obey: bos.py
     beams: int = 0  #: hypotheses of a beam search; 0: no search, or as many as candidates are asked for
     epsilon: float = 0.0  #: the probability that the reply is drawn from the candidates' softmax, and not the best one
+    #: Further fields of the request, and fields of it with other values; None leaves a field out.
+    request: Mapping[str, Any] = field(default_factory=dict)
+    #: The version of the formulations whose rules read the reply. An executor sets it for the job; it is never stored.
+    rules: int = RULES
 
     def as_json(self) -> dict[str, Any]:
         """As it is stored. What has its default and came later is not named: older jobs have no such fields."""
         found = asdict(self)
-        for name, default in (("bos", True), ("beams", 0), ("epsilon", 0.0)):
+        del found["rules"]
+        for name, default in (("bos", True), ("beams", 0), ("epsilon", 0.0), ("request", {})):
             if found[name] == default:
                 del found[name]
         return found

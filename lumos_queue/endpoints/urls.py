@@ -14,6 +14,13 @@ from lumos_queue.util.launch_folder import from_launch
 TRANSPORTS = {"tgi": "http", "tgis": "https", "openai": "http", "openais": "https", "chat": "http", "chats": "https"}
 #: Schemes whose address says which model is meant.
 _NAMED = ("openai", "openais", "chat", "chats")
+#: Schemes of chat servers, whose models are instructed.
+CHAT_SCHEMES = ("chat", "chats")
+
+
+def scheme_of(url: str) -> str:
+    """What an address begins with: the text before its first colon."""
+    return url.partition(":")[0]
 
 
 def local_path(url: str) -> Path:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from lumos_queue.actions.base import ActionInterface, LocalTool, Session
 from lumos_queue.commands import Approve, Ask, Call, Command, Do, Result, digest, write_answer
-from lumos_queue.endpoints.base import Endpoint, ImagePart, Sampling
+from lumos_queue.endpoints.base import RULES, Endpoint, ImagePart, Sampling
 from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
 from lumos_queue.episode import Perform, StepContext
 from lumos_queue.errors import EpisodeError
@@ -31,6 +31,7 @@ class Executor:
     samplings: Mapping[str, Sampling] = field(default_factory=dict)  #: of roles that are sampled otherwise
     judge_beside: bool = True  #: whether the judge is asked of an episode that is over, and does not make it itself
     approver: str = ""  #: who approves every plan as it is written; empty: a person has to answer
+    rules: int = RULES  #: the version of the formulations whose rules read replies
 
     @asynccontextmanager
     async def for_episode(self, task: Task, sample: int) -> AsyncIterator[Perform]:
@@ -85,6 +86,8 @@ class Executor:
         if ask.role not in self.endpoints:
             raise EpisodeError(Ending.INFRA_ERROR, f"no endpoint for the role '{ask.role}': give --role {ask.role}=URL")
         sampling = self.samplings.get(ask.role) or TOOL_ROLES.get(ask.role, self.sampling)
+        if self.rules != RULES:
+            sampling = replace(sampling, rules=self.rules)
         # A greedy reply depends on no seed, and most replies are greedy.
         greedy = sampling.temperature == 0 and sampling.epsilon == 0
         seed = 0 if greedy else derive_seed(self.seed, task, sample, context.position, context.branch)

@@ -16,7 +16,8 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Outcome, Task
 
 #: Of all formulations: what changed with each version is said where it changed. A job keeps the version it began with.
-VERSION = 2
+#: Version 3 reads the replies of models that think, and of instruct models over `chat://` (decision 0051).
+VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)

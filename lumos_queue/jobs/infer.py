@@ -108,6 +108,7 @@ class Infer:
                 self.agent.samplings,
                 JUDGE not in formulation.roles,
                 UNSEEN if self.approve_all else "",
+                self.formulation_version,
             )
             yield InferContext(executor, tuple(identities), traffic, images)
 

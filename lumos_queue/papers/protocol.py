@@ -7,7 +7,6 @@ from typing import Any
 
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.formulations.base import VERSION
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.model import PaperColumn
 from lumos_queue.scoring.limit import AtLimit
@@ -17,8 +16,12 @@ TEMPERATURE, TOP_P, MAX_TOKENS = 0.0, 1.0, 512  #: greedy
 FRAMING = "train"
 
 
-def paper_settings(column: PaperColumn, formulation: str) -> dict[str, Any]:
-    """Each setting and its value in the evaluation that reproduces a column's figures."""
+#: Version 1 of `one-pass` asked the QA tool once more than the original, the later versions do not.
+FIRST_ONE_PASS = 2
+
+
+def paper_settings(column: PaperColumn, formulation: str, version: int = FIRST_ONE_PASS) -> dict[str, Any]:
+    """Each setting and its value in the evaluation that reproduces a column's figures; `version`: of the formulation."""
     from lumos_queue.submission.agents import answer_by
 
     benchmark, tried = open_benchmark(column.benchmark), FORMULATIONS.load(formulation)
@@ -34,7 +37,7 @@ def paper_settings(column: PaperColumn, formulation: str) -> dict[str, Any]:
     if tried.limited:
         settings |= {"max_subgoals": column.max_subgoals, "at_limit": DOMAINS.load(benchmark.domain).at_limit}
     if formulation == "one-pass" and settings["answer_by"] != "last":
-        settings["formulation_version"] = VERSION  # version 1 asked the QA tool once more than the original
+        settings["formulation_version"] = max(version, FIRST_ONE_PASS)
     return settings
 
 
@@ -44,7 +47,7 @@ def departures(column: PaperColumn, formulation: str, infer: Mapping[str, Any]) 
     found = {"at_limit": AtLimit.WRONG, "formulation_version": 1, **agent.get("sampling", {}), **agent, **infer}
     return [
         f"{name} is {_format_setting(found[name])}, not {_format_setting(value)}"
-        for name, value in paper_settings(column, formulation).items()
+        for name, value in paper_settings(column, formulation, found["formulation_version"]).items()
         if name in found and found[name] != value
     ]
 

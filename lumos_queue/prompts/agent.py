@@ -10,6 +10,7 @@ from typing import Any
 from lumos_queue.commands import digest
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.urls import CHAT_SCHEMES, scheme_of
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.demonstrations import show_answers, show_plans, show_steps
 from lumos_queue.prompts.dialogue import Dialogue
@@ -36,6 +37,9 @@ class Agent:
     samplings: Mapping[str, Sampling] = field(default_factory=dict)  #: of roles that are not sampled as the others are
     limits: Limits = field(default_factory=Limits)
     settings: Mapping[str, str] = field(default_factory=dict)  #: of the formulation, checked (Formulation.settings)
+    system: str | None = None  #: the system message of a solver; '': none; None: the instruction of the formulation
+    prompt: str = ""  #: the template of a solver's prompt, in place of the formulation's own
+    reader: str = ""  #: how the answer is read from a solver's reply (scoring/answer_readers.py); '': the default
 
     def __post_init__(self) -> None:
         """Say what the domain says, so that a stored agent names it."""
@@ -56,15 +60,21 @@ class Agent:
     def subgoal_numbers(self) -> range:
         return range(1, self.max_subgoals + 1)
 
+    def is_chat(self, role: str) -> bool:
+        """Whether a chat server plays the role: an instruct model, which needs instructions and writes Markdown."""
+        return scheme_of(self.roles.get(role, "")) in CHAT_SCHEMES
+
     def as_json(self) -> dict[str, Any]:
         """As it is stored. `at_limit` is named only where an answer there counts: older agents have no such field."""
         found = asdict(self) | {"sampling": self.sampling.as_json(), "limits": self.limits.as_json()}
         found["samplings"] = {role: one.as_json() for role, one in self.samplings.items()}
         if self.at_limit == AtLimit.WRONG:
             del found["at_limit"]
-        for name in ("samplings", "limits", "settings"):
+        for name in ("samplings", "limits", "settings", "prompt", "reader"):
             if not found[name]:
                 del found[name]
+        if found["system"] is None:
+            del found["system"]
         return found
 
     @classmethod

@@ -171,7 +171,7 @@ def test_every_report_names_what_an_answer_at_the_limit_is_worth(lumos, agent):
     for report, at_limit, correct in [(counted, "conclude", 2), (wrong, "wrong", 0)]:
         assert report["endings"] == {"limit": 2} and report["correct"] == correct
         assert report["scoring"] == {"at_limit": at_limit, "versions": {"accuracy": {"2": 2}, "strict": {"1": 2}}}
-        assert report["formulation_version"] == 2
+        assert report["formulation_version"] == 3
     assert counted["job"] != wrong["job"], "it is part of the agent"
     shown = lumos("report", counted["job"], wrong["job"]).out
     lines = {line[:20].strip(): line[20:].split() for line in shown.splitlines()}
