@@ -175,7 +175,7 @@ class Completion:
     queued: float = 0.0  #: seconds of `seconds` that the request waited inside the server, when the server says so
     note: str = ""  #: the images shown (sha256), and what the server said that could not be taken as it was
     candidates: tuple[Candidate, ...] = ()  #: best first; the text is one of theirs. Empty: none were asked for
-    #: What the model thought before it replied. No formulation reads it, no later prompt has it, and no model learns it.
+    #: What the model thought before it replied: no formulation reads it, no later prompt has it, no model learns it.
     reasoning: str = ""
     reasoning_tokens: int = 0  #: of `completion_tokens`, where the server counts them
     message: str = ""  #: what the server sent, where it differs from the text: JSON, or a completion's whole text

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from lumos_queue.commands import ROOT, Ask, Commands, Do
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
-from lumos_queue.prompts.three_lines import Reply, read_reply
 from lumos_queue.prompts.tool_agent import NO_ACTION, POLICY, first_prompt, open_functions, request, tell_observation
 from lumos_queue.prompts.transcript import History, TranscriptStep
 from lumos_queue.records import Action, Execution, Task
+from lumos_queue.three_lines import Reply, read_reply
 
 GIVE_UP = "give_up"  #: status of a Finish without an answer
 

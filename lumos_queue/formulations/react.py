@@ -13,10 +13,10 @@ from lumos_queue.formulations.policy import Decision, Policy, allows_more
 from lumos_queue.formulations.settings import read_number
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.three_lines import STOP
 from lumos_queue.prompts.tool_agent import policy_prefixes
 from lumos_queue.prompts.transcript import read_history
 from lumos_queue.records import Ending, Outcome, Task
+from lumos_queue.three_lines import STOP
 
 POLICY_SAMPLING = Sampling(max_tokens=1024, stop=(STOP,))  #: today's stop, a line break, would leave only the thought
 HISTORY = Setting("whole", "what a policy is shown of its steps: whole, cut:N or drop:N characters", read_history)

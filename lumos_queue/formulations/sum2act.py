@@ -20,7 +20,6 @@ from lumos_queue.limits import LimitReached, Limits
 from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.task_state import StateRecord, TaskState, read_record, rewrite
-from lumos_queue.prompts.three_lines import Reply, read_reply, same_call
 from lumos_queue.prompts.tool_agent import (
     DECOMPOSER,
     NO_ACTION,
@@ -33,6 +32,7 @@ from lumos_queue.prompts.tool_agent import (
     request,
 )
 from lumos_queue.records import Action, Ending, Execution, Outcome, Task
+from lumos_queue.three_lines import Reply, read_reply, same_call
 
 WRITING = Sampling(max_tokens=1024, stop=())
 _SUMMARISE = "Shorten this to at most {most} characters and keep every number and name:\n{text}"

@@ -14,14 +14,15 @@ from lumos_queue.scoring.limit import AtLimit
 SAMPLES = 1
 TEMPERATURE, TOP_P, MAX_TOKENS = 0.0, 1.0, 512  #: greedy
 FRAMING = "train"
-
-
 #: Version 1 of `one-pass` asked the QA tool once more than the original, the later versions do not.
 FIRST_ONE_PASS = 2
 
 
 def paper_settings(column: PaperColumn, formulation: str, version: int = FIRST_ONE_PASS) -> dict[str, Any]:
-    """Each setting and its value in the evaluation that reproduces a column's figures; `version`: of the formulation."""
+    """Return each setting and its value in the evaluation that reproduces a column's figures.
+
+    `version`: of the formulation.
+    """
     from lumos_queue.submission.agents import answer_by
 
     benchmark, tried = open_benchmark(column.benchmark), FORMULATIONS.load(formulation)

@@ -10,8 +10,8 @@ from itertools import zip_longest
 from typing import Any
 
 from lumos_queue.prompts.open_ended import read_line
-from lumos_queue.prompts.three_lines import read_reply
 from lumos_queue.reports.tool_agents import RECORDS, decides_alone
+from lumos_queue.three_lines import read_reply
 
 Step = dict[str, Any]  #: of reports.trajectory.trajectory_as_json
 Run = tuple[str, str]  #: text, style

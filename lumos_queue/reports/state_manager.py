@@ -20,8 +20,8 @@ from lumos_queue.limits import MAX_STEPS
 from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.task_state import UNREADABLE, StateRecord, TaskState, read_record, rewrite
-from lumos_queue.prompts.three_lines import read_reply
 from lumos_queue.scoring.statistics import weighted_interval
+from lumos_queue.three_lines import read_reply
 
 
 @dataclass(frozen=True, slots=True)

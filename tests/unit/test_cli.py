@@ -176,7 +176,7 @@ def test_every_report_names_what_an_answer_at_the_limit_is_worth(lumos, agent):
     shown = lumos("report", counted["job"], wrong["job"]).out
     lines = {line[:20].strip(): line[20:].split() for line in shown.splitlines()}
     assert lines["answer at the limit"] == ["conclude", "wrong"]
-    assert lines["score versions"] == ["accuracy", "2", "accuracy", "2"] and lines["formulation version"] == ["2", "2"]
+    assert lines["score versions"] == ["accuracy", "2", "accuracy", "2"] and lines["formulation version"] == ["3", "3"]
     assert "--at-limit must be one of wrong, conclude, not 'nope'." in lumos(*options, "--at-limit", "nope").err
     assert "has no limit of subgoals" in lumos(*options, "--formulation", "one-pass", "--at-limit", "conclude").err
 

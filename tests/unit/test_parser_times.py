@@ -41,7 +41,6 @@ from lumos_queue.errors import ActionError, SpecError
 from lumos_queue.execution.tools.article import read_article
 from lumos_queue.execution.tools.http import MAX_BYTES, read_content_type
 from lumos_queue.prompts.task_state import TaskState, read_record, rewrite
-from lumos_queue.prompts.three_lines import canonical, read_reply
 from lumos_queue.rationales.maths.calculations import calculations
 from lumos_queue.rationales.queries import is_ordered, read_query
 from lumos_queue.rationales.reasons import NotConvertible
@@ -52,6 +51,7 @@ from lumos_queue.scoring.media.chrf import chrf
 from lumos_queue.scoring.numbers import parse_number
 from lumos_queue.scoring.spans import f1, read_answer
 from lumos_queue.sweeps.plan import read_plan
+from lumos_queue.three_lines import canonical, read_reply
 from lumos_queue.util.addresses import Origin
 from lumos_queue.util.retry_after import read_retry_after
 from lumos_queue.util.untrusted_json import read_json

@@ -20,8 +20,8 @@ from lumos_queue.compat.toolbench.tree_writing import ANSWERED, mark_pruned
 from lumos_queue.compat.toolbench.trees import ROOT, RecordedDecision
 from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.plans import read_plan
-from lumos_queue.prompts.three_lines import read_reply
 from lumos_queue.records import Action, Completion, Execution
+from lumos_queue.three_lines import read_reply
 
 
 def decisions_of(formulation: str, steps: Sequence[RecordedStep]) -> list[RecordedDecision]:
