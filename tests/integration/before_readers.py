@@ -1,0 +1,229 @@
+"""Jobs of every formulation, the model server that they call, and what is stored of them.
+
+`made_before_readers.py`, run by the code before formulation version 3, and `test_before_readers.py`, run by that of
+today, share this. It reads the database by SQL, so that columns may be added.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, text
+
+from db.connection import Database
+from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.jobs.evaluate import Evaluate
+from lumos_queue.jobs.infer import Infer
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Task
+from lumos_queue.settings import Settings
+from lumos_queue.submission.store import submit
+from tests.fake_endpoint import FakeEndpoint, _prompt
+from tests.integration.before_readers_models import DRESSES, Model, find_number
+from tests.integration.everything_shown import run
+from tests.integration.going_on import rows_of
+from tests.integration.made_at_limit import tasks as mills
+from tests.original_files import write_originals
+from tests.tool_apis import LATEST, OFFICES, record
+
+EXPECTED = "expected"  #: the lines of no table: a project, and what its job does when nothing stops it
+CONCURRENCY = 4  #: items that are begun at once
+CRATES = len(DRESSES)  #: rows of maths
+TASKS = 6  #: of other benchmarks
+REASONING = "The task is short."  #: what a chat server sends beside the text of a reply
+
+Requests = list[list[Any]]  #: of each, the path and the body
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A job. `arguments`: of the command that asks for it; of tool agents, roles with the scheme of each."""
+
+    arguments: str
+    model: Model
+    command: str = "evaluate"  #: '' where it is not asked for by a command
+    whole: bool = False  #: whether it is done before others are asked for
+
+
+def _maths(formulation: str, scheme: str, more: str = "", shift: int | None = None) -> Case:
+    roles = ("planner", "grounder") if formulation in ("iterative", "one-pass") else ("solver",)
+    asked = " ".join(f"--{role} {scheme.upper()}" for role in roles)
+    shift = {"tgi": 0, "openai": 3, "chat": 6}[scheme] if shift is None else shift
+    arguments = f"gsm8k --data HOME/crates.jsonl --max-subgoals 3 --formulation {formulation} {asked} {more}".rstrip()
+    return Case(arguments, Model(shift, formulation in ("one-pass", "direct")))
+
+
+def _tools(formulation: str, scheme: str, shift: int = 0, whole: bool = False) -> Case:
+    return Case(f"{formulation} {scheme}", Model(shift), "", whole)
+
+
+#: Project to job. In the arguments TGI, OPENAI and CHAT are addresses of the model server, HOME is the folder.
+CASES: dict[str, Case] = {
+    "react, to be judged": _tools("react", "tgi", whole=True),
+    **{
+        f"{formulation} over {scheme}": _maths(formulation, scheme)
+        for formulation in ("iterative", "one-pass", "cot", "direct")
+        for scheme in ("tgi", "openai", "chat")
+    },
+    "iterative, sampled": _maths("iterative", "openai", "--samples 2 --temperature 0.7 --top-p 0.9 --limit 4 "
+                                 "--sampling grounder.max_tokens=64", shift=5),
+    "integrated over tgi": _maths("integrated", "tgi", "--framing eval --shots 1"),
+    "integrated over chat": _maths("integrated", "chat"),
+    "iterative, questions": Case("hotpotqa chat", Model(1), ""),
+    "teacher-forced": Case("mind2web FILES --split train --formulation teacher-forced --planner TGI --grounder CHAT",
+                           Model(1)),
+    "caption": Case("aokvqa FILES --split val --formulation caption --role captioner=CHAT", Model(), "infer"),
+    "model-synthesis": Case("openagi --split labelled --formulation model-synthesis --limit 6 --planner CHAT "
+                            "--tool experts=oracle --option samples=1", Model(2)),
+    "react over chat": _tools("react", "chat", 1),
+    "react over openai": _tools("react", "openai", 4),
+    "dfsdt": _tools("dfsdt", "chat", 2),
+    "rewoo": _tools("rewoo", "chat", 3),
+    "sum2act": _tools("sum2act", "chat", 1),
+    "open-ended": _tools("open-ended", "chat", 2),
+    "tooleval": Case("JOB --votes 2 --role judge=CHAT", Model(1), "judge"),
+    "conversion": Case("gsm8k --data HOME/crates.jsonl --split train --teacher CHAT", Model(), "convert"),
+}  # fmt: skip
+
+
+class Server(FakeEndpoint):
+    """A model server that keeps the requests that it answers, and leaves some without an answer."""
+
+    def __init__(self) -> None:
+        super().__init__(Model())
+        self.requests: Requests = []
+        self.unanswered = 0
+        #: How many requests about a task are answered, by its number; about those that are not named, all.
+        self.limits: Mapping[int | None, int] = {}
+        self._answered: Counter[int | None] = Counter()
+
+    def begin(self, case: Case, limits: Mapping[int | None, int] | None = None) -> None:
+        """Be the models of a job, and forget the requests of others."""
+        self.reply, self.limits, self.requests, self.unanswered = case.model, limits or {}, [], 0
+        self._answered.clear()
+
+    def answer(self, path: str, raw: bytes, head: bytes, send: Callable[..., None], cut: Callable[[], None]) -> None:
+        body = json.loads(raw)
+        number = find_number(_prompt(path, body))
+        if self._answered[number] >= self.limits.get(number, 10**6):
+            self.unanswered += 1
+            return
+        self._answered[number] += 1
+        self.requests.append([path, body])
+        is_chat = path.endswith("/chat/completions")
+        super().answer(path, raw, head, partial(_send_reasoned, send) if is_chat else send, cut)
+
+
+def _send_reasoned(send: Callable[..., None], status: int, body: bytes, *more: Any, **options: Any) -> None:
+    """Send a chat's reply with its reasoning in a field of its own."""
+    value = json.loads(body)
+    value["choices"][0]["message"]["reasoning_content"] = REASONING
+    value["usage"]["completion_tokens_details"] = {"reasoning_tokens": 5}
+    send(status, json.dumps(value).encode(), *more, **options)
+
+
+def make_environment(home: Path, url: str = "") -> dict[str, str]:
+    """The environment of commands on the database in this folder, or at this address."""
+    return {
+        "LUMOS_HOME": str(home), "LUMOS_DATABASE_URL": url, "LUMOS_USER": "somebody", "LUMOS_BROKER_URL": "",
+        "LUMOS_CONCURRENCY": str(CONCURRENCY), "LUMOS_POLL_SECONDS": "0.05", "LUMOS_LEASE_SECONDS": "60",
+        "LUMOS_FLUSH_SECONDS": "0.05",
+    }  # fmt: skip
+
+
+def write_files(home: Path) -> dict[str, list[str]]:
+    """Write the files that the commands read; returns the options for those of original_files.py."""
+    rows = [
+        {"question": f"Crate {number} has {number + 3} boxes with 4 pens each, and 2 pens are lost. How many pens are "
+                     "there?",
+         "answer": f"The boxes have {number + 3}*4 = <<{number + 3}*4={4 * (number + 3)}>>{4 * (number + 3)} pens.\n"
+                   f"#### {4 * (number + 3) - 2}"}
+        for number in range(CRATES)
+    ]  # fmt: skip
+    (home / "crates.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return write_originals(home / "files", TASKS)
+
+
+def submit_library_job(database: Database, settings: Settings, case: Case, server: Server) -> str:
+    """Submit a job whose tasks no command can read; returns its id."""
+    name, scheme = case.arguments.split()
+    address = getattr(server, scheme)
+    if name == "hotpotqa":
+        roles = dict.fromkeys(("planner", "grounder", "qa", "judge"), address)
+        rows, formulation = rows_of(open_benchmark(name), mills(name)[:TASKS], "dev"), "iterative"
+        agent = Agent(roles, "complex_qa", max_subgoals=3, answer_by="qa")
+    else:
+        made, formulation = FORMULATIONS.load(name), name
+        rows = rows_of(open_benchmark("toolbench"), [_parcel(number) for number in range(TASKS)], "I1-inst")
+        agent = Agent(dict.fromkeys(made.roles, address), "tools", limits=replace(made.limits, calls=7),
+                      samplings=made.samplings)  # fmt: skip
+        name = "toolbench"
+    infer = Infer(name, rows.digest, rows.split, formulation, agent, approve_all=formulation == "open-ended")
+    return submit(database, settings, Evaluate(infer), rows, again=True)[0]
+
+
+def _parcel(number: int) -> Task:
+    answers = [
+        record(arguments={"parcelid": f"P{number}"}, response={"town": "Ombry"}),
+        record("Offices", {"town": "Ombry"}, ["Harbour", "Mill Lane"]),
+    ]
+    inputs = {"functions": [LATEST, OFFICES], "answers": answers}
+    return Task("toolbench", "", str(number), f"Tell all of parcel P{number}.", inputs, {"relevant": []})
+
+
+def resume_job(job: str) -> None:
+    """Work on a stored job until it is done, as `lumos resume` does."""
+    printed = run("resume", job, "--json")
+    if not printed.startswith("exit code 0"):
+        raise RuntimeError(printed)
+
+
+_EPISODES = """SELECT i.ordinal, i.state, e.id, e.attempt, e.ending, e.answer, e.message, e.calls
+    FROM item i LEFT JOIN episode e ON e.id = i.id WHERE i.job = :job ORDER BY i.ordinal"""
+_STEPS = {
+    "subgoals": "SELECT position, number, text FROM subgoal",
+    "completions": "SELECT position, branch, role, reply, finish_reason, prompt_tokens, completion_tokens "
+    "FROM completion",
+    "executions": "SELECT position, branch, name, arguments, status, result FROM execution",
+}
+
+
+def load_episodes(database: Database, job: str) -> dict[str, Any]:
+    """By place in the job: the item's state, and the ending, the steps and the scores of its episode."""
+    with database.engine.connect() as connection:
+        rows = connection.execute(text(_EPISODES), {"job": job}).mappings().all()
+        return {str(row["ordinal"]): _episode(connection, dict(row)) for row in rows}
+
+
+def _episode(connection: Connection, row: dict[str, Any]) -> dict[str, Any]:
+    identifier = row.pop("id")
+    del row["ordinal"]
+    if identifier is None:
+        return row
+    known = {"episode": identifier, "attempt": row["attempt"]}
+    for name, query in _STEPS.items():
+        where = " WHERE episode = :episode AND attempt = :attempt ORDER BY position"
+        order = "" if name == "subgoals" else ", branch"
+        row[name] = [list(step) for step in connection.execute(text(f"{query}{where}{order}"), known)]
+    scores = text("SELECT metric, value FROM score WHERE episode = :episode ORDER BY metric")
+    row["scores"] = dict(connection.execute(scores, known).tuples().all())
+    return row
+
+
+def count_calls(database: Database, job: str) -> int:
+    """The calls that are recorded for a job, of all attempts."""
+    query = text("SELECT count(*) FROM completion c JOIN episode e ON e.id = c.episode WHERE e.job = :job")
+    with database.engine.connect() as connection:
+        return connection.execute(query, {"job": job}).scalar_one()
+
+
+def count_requests(requests: Requests) -> Counter[str]:
+    """How often each request is among these, as text: JSON of its path and its body."""
+    return Counter(json.dumps(request, sort_keys=True) for request in requests)
