@@ -36,7 +36,9 @@ from tests.tool_apis import LATEST, OFFICES, record
 EXPECTED = "expected"  #: the lines of no table: a project, and what its job does when nothing stops it
 CONCURRENCY = 4  #: items that are begun at once
 CRATES = len(DRESSES)  #: rows of maths
-TASKS = 6  #: of other benchmarks
+TASKS = 7  #: of most other benchmarks
+OPENAGI_TASKS = (9, 11, 12, 19)  #: most of them have no picture
+MOST_CALLS = 9  #: of an episode of a tool agent
 REASONING = "The task is short."  #: what a chat server sends beside the text of a reply
 
 Requests = list[list[Any]]  #: of each, the path and the body
@@ -50,14 +52,16 @@ class Case:
     model: Model
     command: str = "evaluate"  #: '' where it is not asked for by a command
     whole: bool = False  #: whether it is done before others are asked for
+    samples: int = 1  #: of each task
 
 
-def _maths(formulation: str, scheme: str, more: str = "", shift: int | None = None) -> Case:
+def _maths(formulation: str, scheme: str, more: str = "", shift: int | None = None, samples: int = 1) -> Case:
     roles = ("planner", "grounder") if formulation in ("iterative", "one-pass") else ("solver",)
     asked = " ".join(f"--{role} {scheme.upper()}" for role in roles)
     shift = {"tgi": 0, "openai": 3, "chat": 6}[scheme] if shift is None else shift
-    arguments = f"gsm8k --data HOME/crates.jsonl --max-subgoals 3 --formulation {formulation} {asked} {more}".rstrip()
-    return Case(arguments, Model(shift, formulation in ("one-pass", "direct")))
+    rows = f"gsm8k --data HOME/crates.jsonl --samples {samples}"
+    arguments = f"{rows} --max-subgoals 3 --formulation {formulation} {asked} {more}"
+    return Case(arguments, Model(shift, formulation in ("one-pass", "direct")), samples=samples)
 
 
 def _tools(formulation: str, scheme: str, shift: int = 0, whole: bool = False) -> Case:
@@ -72,16 +76,15 @@ CASES: dict[str, Case] = {
         for formulation in ("iterative", "one-pass", "cot", "direct")
         for scheme in ("tgi", "openai", "chat")
     },
-    "iterative, sampled": _maths("iterative", "openai", "--samples 2 --temperature 0.7 --top-p 0.9 --limit 4 "
-                                 "--sampling grounder.max_tokens=64", shift=5),
+    "iterative, sampled": _maths("iterative", "openai", "--temperature 0.7 --top-p 0.9 --limit 4 "
+                                 "--sampling grounder.max_tokens=64", 5, samples=2),
     "integrated over tgi": _maths("integrated", "tgi", "--framing eval --shots 1"),
     "integrated over chat": _maths("integrated", "chat"),
     "iterative, questions": Case("hotpotqa chat", Model(1), ""),
     "teacher-forced": Case("mind2web FILES --split train --formulation teacher-forced --planner TGI --grounder CHAT",
                            Model(1)),
     "caption": Case("aokvqa FILES --split val --formulation caption --role captioner=CHAT", Model(), "infer"),
-    "model-synthesis": Case("openagi --split labelled --formulation model-synthesis --limit 6 --planner CHAT "
-                            "--tool experts=oracle --option samples=1", Model(2)),
+    "model-synthesis": Case("openagi chat", Model(2), ""),
     "react over chat": _tools("react", "chat", 1),
     "react over openai": _tools("react", "openai", 4),
     "dfsdt": _tools("dfsdt", "chat", 2),
@@ -156,13 +159,22 @@ def submit_library_job(database: Database, settings: Settings, case: Case, serve
     name, scheme = case.arguments.split()
     address = getattr(server, scheme)
     if name == "hotpotqa":
+        formulation, rows = "iterative", rows_of(open_benchmark(name), mills(name)[:TASKS], "dev")
         roles = dict.fromkeys(("planner", "grounder", "qa", "judge"), address)
-        rows, formulation = rows_of(open_benchmark(name), mills(name)[:TASKS], "dev"), "iterative"
         agent = Agent(roles, "complex_qa", max_subgoals=3, answer_by="qa")
+    elif name == "openagi":
+        formulation, benchmark = "model-synthesis", open_benchmark(name)
+        labelled = [*benchmark.read(None, "labelled", samples="1")]
+        tasks = [labelled[index] for index in OPENAGI_TASKS]
+        pictures = benchmark.artifacts.items()
+        benchmark.artifacts = {name: data for name, data in pictures if name in str([task.inputs for task in tasks])}
+        rows = rows_of(benchmark, tasks, "labelled")
+        agent = Agent({"planner": address}, "experts", tools={"experts": "oracle"},
+                      samplings=FORMULATIONS.load(formulation).samplings)  # fmt: skip
     else:
-        made, formulation = FORMULATIONS.load(name), name
+        formulation, made = name, FORMULATIONS.load(name)
         rows = rows_of(open_benchmark("toolbench"), [_parcel(number) for number in range(TASKS)], "I1-inst")
-        agent = Agent(dict.fromkeys(made.roles, address), "tools", limits=replace(made.limits, calls=7),
+        agent = Agent(dict.fromkeys(made.roles, address), "tools", limits=replace(made.limits, calls=MOST_CALLS),
                       samplings=made.samplings)  # fmt: skip
         name = "toolbench"
     infer = Infer(name, rows.digest, rows.split, formulation, agent, approve_all=formulation == "open-ended")
@@ -213,7 +225,7 @@ def _episode(connection: Connection, row: dict[str, Any]) -> dict[str, Any]:
         order = "" if name == "subgoals" else ", branch"
         row[name] = [list(step) for step in connection.execute(text(f"{query}{where}{order}"), known)]
     scores = text("SELECT metric, value FROM score WHERE episode = :episode ORDER BY metric")
-    row["scores"] = dict(connection.execute(scores, known).tuples().all())
+    row["scores"] = {metric: value for metric, value in connection.execute(scores, known)}
     return row
 
 

@@ -22,6 +22,7 @@ Dress = Callable[[str], str]
 #: Words in front of the number of a task, in prompts of every benchmark.
 _NUMBER = re.compile(r"(?:Crate|parcel P|parcelid\": \"P|mill|Ann|Buy) ?(\d+)")
 _LABEL = re.compile(r"(Thought|Action Input|Action|Plan|Label|Step \d+|Subgoal \d+):")
+OBJECTIVE = "Objective: Given "  #: in front of what openagi asks for
 _TURN = "<|assistant|>\n"
 
 
@@ -67,7 +68,7 @@ DRESSES: tuple[Dress, ...] = (
 
 def find_number(prompt: str) -> int | None:
     """The number of the task that a prompt is about; None where the prompt does not name it."""
-    if "Objective: " in prompt:
+    if OBJECTIVE in prompt:
         return next((at for at, name in enumerate(_plans()) if f"Objective: {name}" in prompt), None)
     numbers = _NUMBER.findall(prompt)
     return int(numbers[-1]) if numbers else None
@@ -100,7 +101,7 @@ class Model:
             return "CORRECT"
         if "Please answer the" in prompt:
             return f"Answer: Ann {number}" if "Who built" in prompt else f"Answer: Town {number}"
-        if "Objective: " in prompt:
+        if OBJECTIVE in prompt:
             return [*_plans().values()][number]
         if "Could the request be solved" in prompt or "as far as these two texts tell?" in prompt:
             return label("Solved" if number % 2 else "Unsure")
@@ -120,7 +121,9 @@ class Model:
             return "; ".join(actions) if "Subgoals to be grounded" in talk else actions[min(turn, len(actions)) - 1]
         if "Please provide a reasonable" not in prompt:
             product = 4 * (number + 3)
-            return f"{product - 2}" if self._whole_plans else f"There are {product}, less 2. The answer is {product - 2}"
+            return (
+                f"{product - 2}" if self._whole_plans else f"There are {product}, less 2. The answer is {product - 2}"
+            )
         if self._whole_plans:
             return "; ".join(f"Subgoal {at}: {subgoal}" for at, subgoal in enumerate(subgoals, start=1))
         if turn > len(subgoals):

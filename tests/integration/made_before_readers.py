@@ -1,14 +1,15 @@
-"""How `before_readers.jsonl.gz` was made: half-done jobs of every formulation, by the code before formulation version 3.
+"""How `before_readers.jsonl.gz` was made: half-done jobs of every formulation, by the code before formulation version 3
 
     git worktree add --detach BEFORE 2c4936d8
     cp tests/integration/{before_readers,before_readers_models,made_before_readers}.py BEFORE/tests/integration
-    cd BEFORE && PYTHONPATH=. python -m tests.integration.made_before_readers …/tests/integration/before_readers.jsonl.gz
+    cd BEFORE
+    PYTHONPATH=. python -m tests.integration.made_before_readers …/tests/integration/before_readers.jsonl.gz
 
-It submits the jobs of before_readers.py, and does all of them once in a copy of the database, without a stop. Then it
-works on each job in another process, whose model server leaves some requests without an answer, and kills that process:
-of each job two items are finished, some have half of their calls recorded, and the others have none. The file has all
-rows of this SQLite database as JSON lines (stored_database.py). Lines of no table say of each job what the uninterrupted
-run stored of its episodes, and which requests the killed process had no answer to. The server's port is written as PORT.
+It submits the jobs of before_readers.py, and does all of them once in a copy of the database, uninterrupted. Then it
+works on each job in another process, whose model server leaves some requests without an answer, and kills that process.
+Of each job the first items are finished, some have half of their calls recorded, and the others have none. The file has
+all rows of this SQLite database as JSON lines (stored_database.py). Lines of no table hold, for each job, the episodes
+of the uninterrupted run and the requests that the killed process had no answer to. The server's port is written as PORT.
 """
 
 from __future__ import annotations
@@ -64,8 +65,14 @@ def submit_all(database: Database, home: Path, server: Server) -> None:
                 resume_job(job)
             continue
         name, _, rest = case.arguments.partition(" ")
-        words = {"HOME": str(home), "TGI": server.tgi, "OPENAI": server.openai, "CHAT": server.chat,
-                 "FILES": " ".join(files.get(name, ())), "JOB": jobs(database).get("react, to be judged", "")}  # fmt: skip
+        words = {
+            "HOME": str(home),
+            "TGI": server.tgi,
+            "OPENAI": server.openai,
+            "CHAT": server.chat,
+            "FILES": " ".join(files.get(name, ())),
+            "JOB": jobs(database).get("react, to be judged", ""),
+        }
         arguments = f"{name} {rest}"
         for word, value in words.items():
             arguments = arguments.replace(word, value)
@@ -76,7 +83,7 @@ def submit_all(database: Database, home: Path, server: Server) -> None:
 
 
 def run_whole(database: Database, server: Server) -> dict[str, dict[str, Any]]:
-    """Do every job without a stop: by project, its episodes and its requests."""
+    """Do every job uninterrupted: by project, its episodes and its requests."""
     outcomes = {}
     for project, case in CASES.items():
         if not case.whole:
@@ -88,18 +95,23 @@ def run_whole(database: Database, server: Server) -> dict[str, dict[str, Any]]:
     return outcomes
 
 
-def choose_limits(requests: Requests) -> dict[int | None, int]:
-    """How many requests about each task are answered: all, half or, where there is one, none."""
+def choose_limits(requests: Requests, samples: int) -> dict[int | None, int]:
+    """How many requests about each task are answered: all, half or, where there is one, none.
+
+    Of several samples half of what one of them needs, as they are begun together.
+    """
     counts = Counter(find_number(_prompt(*request)) for request in requests)
     if [*counts] == [None]:
         return {None: FINISHED}
     numbers = sorted(number for number in counts if number is not None)
-    return {number: counts[number] if number in numbers[:FINISHED] else counts[number] // 2 for number in numbers}
+    return {
+        number: counts[number] if number in numbers[:FINISHED] else counts[number] // 2 // samples for number in numbers
+    }
 
 
 def work_and_die(database: Database, job: str, case: Case, server: Server, requests: Requests) -> None:
     """Work on a job until no request that is left will be answered and all replies are stored; then be killed."""
-    server.begin(case, choose_limits(requests))
+    server.begin(case, choose_limits(requests, case.samples))
     pid = os.fork()
     if not pid:
         os.setpgid(0, 0)
