@@ -9,7 +9,7 @@ It submits the jobs of before_readers.py, and does all of them once in a copy of
 works on each job in another process, whose model server leaves some requests without an answer, and kills that process.
 Of each job the first items are finished, some have half of their calls recorded, and the others have none. The file has
 all rows of this SQLite database as JSON lines (stored_database.py). Lines of no table hold, for each job, the episodes
-of the uninterrupted run and the requests that the killed process had no answer to. The server's port is written as PORT.
+of the uninterrupted run and the requests that the killed process had no answer to. The server's port is PORT in it.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def run_whole(database: Database, server: Server) -> dict[str, dict[str, Any]]:
 
 
 def choose_limits(requests: Requests, samples: int) -> dict[int | None, int]:
-    """How many requests about each task are answered: all, half or, where there is one, none.
+    """How many requests about each task are answered: all, half or none.
 
     Of several samples half of what one of them needs, as they are begun together.
     """
@@ -104,9 +104,8 @@ def choose_limits(requests: Requests, samples: int) -> dict[int | None, int]:
     if [*counts] == [None]:
         return {None: FINISHED}
     numbers = sorted(number for number in counts if number is not None)
-    return {
-        number: counts[number] if number in numbers[:FINISHED] else counts[number] // 2 // samples for number in numbers
-    }
+    limits: dict[int | None, int] = {number: counts[number] // 2 // samples for number in numbers}
+    return limits | {number: counts[number] for number in numbers[:FINISHED]} | {numbers[-1]: 0}
 
 
 def work_and_die(database: Database, job: str, case: Case, server: Server, requests: Requests) -> None:
