@@ -25,12 +25,12 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
-from tests.fake_endpoint import FakeEndpoint, _prompt
 from tests.integration.before_readers_models import DRESSES, Model, find_number
 from tests.integration.everything_shown import run
 from tests.integration.going_on import rows_of
 from tests.integration.made_at_limit import tasks as mills
 from tests.original_files import write_originals
+from tests.recording_endpoint import RecordingEndpoint, Requests, read_prompt
 from tests.tool_apis import LATEST, OFFICES, record
 
 EXPECTED = "expected"  #: the lines of no table: a project, and what its job does when nothing stops it
@@ -40,8 +40,6 @@ TASKS = 7  #: of most other benchmarks
 OPENAGI_TASKS = (9, 11, 12, 19)  #: most of them have no picture
 MOST_CALLS = 9  #: of an episode of a tool agent
 REASONING = "The task is short."  #: what a chat server sends beside the text of a reply
-
-Requests = list[list[Any]]  #: of each, the path and the body
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +74,15 @@ CASES: dict[str, Case] = {
         for formulation in ("iterative", "one-pass", "cot", "direct")
         for scheme in ("tgi", "openai", "chat")
     },
-    "iterative, sampled": _maths("iterative", "openai", "--temperature 0.7 --top-p 0.9 --limit 4 "
-                                 "--sampling grounder.max_tokens=64", 5, samples=2),
+    "iterative, sampled": _maths(
+        "iterative", "openai", "--temperature 0.7 --top-p 0.9 --limit 4 --sampling grounder.max_tokens=64", 5, samples=2
+    ),
     "integrated over tgi": _maths("integrated", "tgi", "--framing eval --shots 1"),
     "integrated over chat": _maths("integrated", "chat"),
     "iterative, questions": Case("hotpotqa chat", Model(1), ""),
-    "teacher-forced": Case("mind2web FILES --split train --formulation teacher-forced --planner TGI --grounder CHAT",
-                           Model(1)),
+    "teacher-forced": Case(
+        "mind2web FILES --split train --formulation teacher-forced --planner TGI --grounder CHAT", Model(1)
+    ),
     "caption": Case("aokvqa FILES --split val --formulation caption --role captioner=CHAT", Model(), "infer"),
     "model-synthesis": Case("openagi chat", Model(2), ""),
     "react over chat": _tools("react", "chat", 1),
@@ -93,15 +93,14 @@ CASES: dict[str, Case] = {
     "open-ended": _tools("open-ended", "chat", 2),
     "tooleval": Case("JOB --votes 2 --role judge=CHAT", Model(1), "judge"),
     "conversion": Case("gsm8k --data HOME/crates.jsonl --split train --teacher CHAT", Model(), "convert"),
-}  # fmt: skip
+}
 
 
-class Server(FakeEndpoint):
-    """A model server that keeps the requests that it answers, and leaves some without an answer."""
+class Server(RecordingEndpoint):
+    """A model server that leaves some requests without an answer."""
 
     def __init__(self) -> None:
         super().__init__(Model())
-        self.requests: Requests = []
         self.unanswered = 0
         #: How many requests about a task are answered, by its number; about those that are not named, all.
         self.limits: Mapping[int | None, int] = {}
@@ -113,13 +112,11 @@ class Server(FakeEndpoint):
         self._answered.clear()
 
     def answer(self, path: str, raw: bytes, head: bytes, send: Callable[..., None], cut: Callable[[], None]) -> None:
-        body = json.loads(raw)
-        number = find_number(_prompt(path, body))
+        number = find_number(read_prompt([path, json.loads(raw)]))
         if self._answered[number] >= self.limits.get(number, 10**6):
             self.unanswered += 1
             return
         self._answered[number] += 1
-        self.requests.append([path, body])
         is_chat = path.endswith("/chat/completions")
         super().answer(path, raw, head, partial(_send_reasoned, send) if is_chat else send, cut)
 
@@ -135,21 +132,28 @@ def _send_reasoned(send: Callable[..., None], status: int, body: bytes, *more: A
 def make_environment(home: Path, url: str = "") -> dict[str, str]:
     """The environment of commands on the database in this folder, or at this address."""
     return {
-        "LUMOS_HOME": str(home), "LUMOS_DATABASE_URL": url, "LUMOS_USER": "somebody", "LUMOS_BROKER_URL": "",
-        "LUMOS_CONCURRENCY": str(CONCURRENCY), "LUMOS_POLL_SECONDS": "0.05", "LUMOS_LEASE_SECONDS": "60",
+        "LUMOS_HOME": str(home),
+        "LUMOS_DATABASE_URL": url,
+        "LUMOS_USER": "somebody",
+        "LUMOS_BROKER_URL": "",
+        "LUMOS_CONCURRENCY": str(CONCURRENCY),
+        "LUMOS_POLL_SECONDS": "0.05",
+        "LUMOS_LEASE_SECONDS": "60",
         "LUMOS_FLUSH_SECONDS": "0.05",
-    }  # fmt: skip
+    }
 
 
 def write_files(home: Path) -> dict[str, list[str]]:
     """Write the files that the commands read; returns the options for those of original_files.py."""
     rows = [
-        {"question": f"Crate {number} has {number + 3} boxes with 4 pens each, and 2 pens are lost. How many pens are "
-                     "there?",
-         "answer": f"The boxes have {number + 3}*4 = <<{number + 3}*4={4 * (number + 3)}>>{4 * (number + 3)} pens.\n"
-                   f"#### {4 * (number + 3) - 2}"}
+        {
+            "question": f"Crate {number} has {number + 3} boxes with 4 pens each, and 2 pens are lost. How many pens are "
+            "there?",
+            "answer": f"The boxes have {number + 3}*4 = <<{number + 3}*4={4 * (number + 3)}>>{4 * (number + 3)} pens.\n"
+            f"#### {4 * (number + 3) - 2}",
+        }
         for number in range(CRATES)
-    ]  # fmt: skip
+    ]
     (home / "crates.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return write_originals(home / "files", TASKS)
 
@@ -174,8 +178,12 @@ def submit_library_job(database: Database, settings: Settings, case: Case, serve
     else:
         formulation, made = name, FORMULATIONS.load(name)
         rows = rows_of(open_benchmark("toolbench"), [_parcel(number) for number in range(TASKS)], "I1-inst")
-        agent = Agent(dict.fromkeys(made.roles, address), "tools", limits=replace(made.limits, calls=MOST_CALLS),
-                      samplings=made.samplings)  # fmt: skip
+        agent = Agent(
+            dict.fromkeys(made.roles, address),
+            "tools",
+            limits=replace(made.limits, calls=MOST_CALLS),
+            samplings=made.samplings,
+        )
         name = "toolbench"
     infer = Infer(name, rows.digest, rows.split, formulation, agent, approve_all=formulation == "open-ended")
     return submit(database, settings, Evaluate(infer), rows, again=True)[0]
@@ -197,7 +205,7 @@ def resume_job(job: str) -> None:
         raise RuntimeError(printed)
 
 
-_EPISODES = """SELECT i.ordinal, i.state, e.id, e.attempt, e.ending, e.answer, e.message, e.calls
+_EPISODES = """SELECT i.ordinal, i.state, e.id, e.attempt, e.ending, e.answer, e.calls
     FROM item i LEFT JOIN episode e ON e.id = i.id WHERE i.job = :job ORDER BY i.ordinal"""
 _STEPS = {
     "subgoals": "SELECT position, number, text FROM subgoal",

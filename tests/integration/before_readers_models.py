@@ -62,8 +62,16 @@ def fenced(text: str) -> str:
 
 
 DRESSES: tuple[Dress, ...] = (
-    str, fenced, think, end_token, bold, think_on_the_line, other_labels, several_lines, blank_lines,
-)  # fmt: skip
+    str,
+    fenced,
+    think,
+    end_token,
+    bold,
+    think_on_the_line,
+    other_labels,
+    several_lines,
+    blank_lines,
+)
 
 
 def find_number(prompt: str) -> int | None:

@@ -1,6 +1,7 @@
 """How `before_readers.jsonl.gz` was made: half-done jobs of every formulation, by the code before formulation version 3
 
     git worktree add --detach BEFORE 2c4936d8
+    cp tests/recording_endpoint.py BEFORE/tests
     cp tests/integration/{before_readers,before_readers_models,made_before_readers}.py BEFORE/tests/integration
     cd BEFORE
     PYTHONPATH=. python -m tests.integration.made_before_readers …/tests/integration/before_readers.jsonl.gz
@@ -29,12 +30,10 @@ from typing import Any
 from db.connection import Database, open_database
 from db.migrate import upgrade
 from lumos_queue.settings import read_settings
-from tests.fake_endpoint import _prompt
 from tests.integration.before_readers import (
     CASES,
     EXPECTED,
     Case,
-    Requests,
     Server,
     count_calls,
     count_requests,
@@ -48,6 +47,7 @@ from tests.integration.before_readers_models import find_number
 from tests.integration.everything_shown import run
 from tests.integration.made_before import dump
 from tests.integration.stored_database import jobs
+from tests.recording_endpoint import Requests, read_prompt
 
 FINISHED = 2  #: items of each job that are finished before the kill
 QUIET = 0.6  #: seconds without a change, after which nothing more is recorded
@@ -100,7 +100,7 @@ def choose_limits(requests: Requests, samples: int) -> dict[int | None, int]:
 
     Of several samples half of what one of them needs, as they are begun together.
     """
-    counts = Counter(find_number(_prompt(*request)) for request in requests)
+    counts = Counter(find_number(read_prompt(request)) for request in requests)
     if [*counts] == [None]:
         return {None: FINISHED}
     numbers = sorted(number for number in counts if number is not None)

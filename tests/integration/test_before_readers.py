@@ -128,5 +128,19 @@ def test_each_job_has_finished_half_done_and_untouched_items():
         possible = {"finished", "untouched"} | (set() if project.startswith(SINGLE_CALL) else {"half done"})
         assert set(items[project]) == possible, project
     formulations = {row["formulation"] for table, row in lines if table == "job"}
-    assert {"iterative", "one-pass", "cot", "direct", "integrated", "caption", "react", "dfsdt", "rewoo", "sum2act",
-            "model-synthesis", "open-ended", "tooleval", "teacher-forced"} <= formulations  # fmt: skip
+    assert {
+        "iterative",
+        "one-pass",
+        "cot",
+        "direct",
+        "integrated",
+        "caption",
+        "react",
+        "dfsdt",
+        "rewoo",
+        "sum2act",
+        "model-synthesis",
+        "open-ended",
+        "tooleval",
+        "teacher-forced",
+    } <= formulations

@@ -1,0 +1,33 @@
+"""A fake model server that keeps its requests as they came: path and body, in their order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from tests.fake_endpoint import FakeEndpoint, Reply
+
+Request = list[Any]  #: the path and the body, which is JSON
+Requests = list[Request]
+
+
+class RecordingEndpoint(FakeEndpoint):
+    """`requests` holds those that ask for a reply."""
+
+    def __init__(self, reply: Reply):
+        super().__init__(reply)
+        self.requests: Requests = []
+
+    def answer(self, path: str, raw: bytes, head: bytes, send: Callable[..., None], cut: Callable[[], None]) -> None:
+        self.requests.append([path, json.loads(raw)])
+        super().answer(path, raw, head, send, cut)
+
+
+def read_prompt(request: Request) -> str:
+    """The prompt of a request; of a chat the texts of its messages, a line each."""
+    _, body = request
+    if "messages" in body:
+        contents = [message["content"] for message in body["messages"]]
+        return "\n".join(content if isinstance(content, str) else content[0]["text"] for content in contents)
+    return body["inputs"] if "inputs" in body else body["prompt"]
