@@ -33,7 +33,7 @@ from tests.original_files import write_originals
 from tests.recording_endpoint import RecordingEndpoint, Requests, read_prompt
 from tests.tool_apis import LATEST, OFFICES, record
 
-EXPECTED = "expected"  #: the lines of no table: a project, and what its job does when nothing stops it
+EXPECTED = "expected"  #: the lines of no table: a project, and how its job ends when nothing stops it
 CONCURRENCY = 4  #: items that are begun at once
 CRATES = len(DRESSES)  #: rows of maths
 TASKS = 7  #: of most other benchmarks
@@ -44,21 +44,21 @@ REASONING = "The task is short."  #: what a chat server sends beside the text of
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A job. `arguments`: of the command that asks for it; of tool agents, roles with the scheme of each."""
+    """A job. `arguments` are those of its command; without a command, a benchmark or a formulation, and a scheme."""
 
     arguments: str
     model: Model
-    command: str = "evaluate"  #: '' where it is not asked for by a command
-    whole: bool = False  #: whether it is done before others are asked for
+    command: str = "evaluate"  #: '' for a job whose tasks no command can read
+    whole: bool = False  #: whether it is done before the other jobs are submitted
     samples: int = 1  #: of each task
 
 
 def _maths(formulation: str, scheme: str, more: str = "", shift: int | None = None, samples: int = 1) -> Case:
     roles = ("planner", "grounder") if formulation in ("iterative", "one-pass") else ("solver",)
-    asked = " ".join(f"--{role} {scheme.upper()}" for role in roles)
+    options = " ".join(f"--{role} {scheme.upper()}" for role in roles)
     shift = {"tgi": 0, "openai": 3, "chat": 6}[scheme] if shift is None else shift
     rows = f"gsm8k --data HOME/crates.jsonl --samples {samples}"
-    arguments = f"{rows} --max-subgoals 3 --formulation {formulation} {asked} {more}"
+    arguments = f"{rows} --max-subgoals 3 --formulation {formulation} {options} {more}"
     return Case(arguments, Model(shift, formulation in ("one-pass", "direct")), samples=samples)
 
 
@@ -145,15 +145,12 @@ def make_environment(home: Path, url: str = "") -> dict[str, str]:
 
 def write_files(home: Path) -> dict[str, list[str]]:
     """Write the files that the commands read; returns the options for those of original_files.py."""
-    rows = [
-        {
-            "question": f"Crate {number} has {number + 3} boxes with 4 pens each, and 2 pens are lost. How many pens are "
-            "there?",
-            "answer": f"The boxes have {number + 3}*4 = <<{number + 3}*4={4 * (number + 3)}>>{4 * (number + 3)} pens.\n"
-            f"#### {4 * (number + 3) - 2}",
-        }
-        for number in range(CRATES)
-    ]
+    rows = []
+    for number in range(CRATES):
+        boxes, pens = number + 3, 4 * (number + 3)
+        question = f"Crate {number} has {boxes} boxes with 4 pens each, and 2 pens are lost. How many pens are there?"
+        answer = f"The boxes have {boxes}*4 = <<{boxes}*4={pens}>>{pens} pens.\n#### {pens - 2}"
+        rows.append({"question": question, "answer": answer})
     (home / "crates.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return write_originals(home / "files", TASKS)
 
@@ -176,13 +173,13 @@ def submit_library_job(database: Database, settings: Settings, case: Case, serve
         # No expert runs: a job names the digest of their code, and would be refused when that has changed.
         agent = Agent({"planner": address}, "experts", samplings=FORMULATIONS.load(formulation).samplings)
     else:
-        formulation, made = name, FORMULATIONS.load(name)
+        formulation, definition = name, FORMULATIONS.load(name)
         rows = rows_of(open_benchmark("toolbench"), [_parcel(number) for number in range(TASKS)], "I1-inst")
         agent = Agent(
-            dict.fromkeys(made.roles, address),
+            dict.fromkeys(definition.roles, address),
             "tools",
-            limits=replace(made.limits, calls=MOST_CALLS),
-            samplings=made.samplings,
+            limits=replace(definition.limits, calls=MOST_CALLS),
+            samplings=definition.samplings,
         )
         name = "toolbench"
     infer = Infer(name, rows.digest, rows.split, formulation, agent, approve_all=formulation == "open-ended")

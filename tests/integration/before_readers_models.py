@@ -83,10 +83,14 @@ def find_number(prompt: str) -> int | None:
 
 
 class Model:
-    """All roles of a job. `shift`: by how much the dresses of its tasks differ from those of another job."""
+    """All roles of a job.
 
-    def __init__(self, shift: int = 0, whole_plans: bool = False):
-        self._shift, self._whole_plans = shift, whole_plans
+    `shift`: by how much the dresses of its tasks differ from those of another job. `at_once`: whether a planner writes
+    whole plans, and a solver the answer alone.
+    """
+
+    def __init__(self, shift: int = 0, at_once: bool = False):
+        self._shift, self._at_once = shift, at_once
 
     def __call__(self, prompt: str) -> str:
         number = find_number(prompt)
@@ -129,10 +133,8 @@ class Model:
             return "; ".join(actions) if "Subgoals to be grounded" in talk else actions[min(turn, len(actions)) - 1]
         if "Please provide a reasonable" not in prompt:
             product = 4 * (number + 3)
-            return (
-                f"{product - 2}" if self._whole_plans else f"There are {product}, less 2. The answer is {product - 2}"
-            )
-        if self._whole_plans:
+            return f"{product - 2}" if self._at_once else f"There are {product}, less 2. The answer is {product - 2}"
+        if self._at_once:
             return "; ".join(f"Subgoal {at}: {subgoal}" for at, subgoal in enumerate(subgoals, start=1))
         if turn > len(subgoals):
             return STOP

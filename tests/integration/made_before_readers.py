@@ -116,14 +116,14 @@ def work_and_die(database: Database, job: str, case: Case, server: Server, reque
         os.setpgid(0, 0)
         resume_job(job)
         os._exit(0)
-    seen, since = (0, 0), time.monotonic()
+    counts, changed_at = (0, 0), time.monotonic()
     try:
-        while time.monotonic() - since < QUIET or not all(seen):
-            now = count_calls(database, job), server.unanswered
-            if now != seen:
-                seen, since = now, time.monotonic()
-            if time.monotonic() - since > 60:
-                raise RuntimeError(f"{case.arguments}: {now}")
+        while time.monotonic() - changed_at < QUIET or not all(counts):
+            current = count_calls(database, job), server.unanswered
+            if current != counts:
+                counts, changed_at = current, time.monotonic()
+            if time.monotonic() - changed_at > 60:
+                raise RuntimeError(f"{case.arguments}: (recorded, unanswered) stays {current}")
             time.sleep(0.02)
     finally:
         os.killpg(pid, signal.SIGKILL)
@@ -164,9 +164,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Server() as server:
         home = Path(folder).resolve() / "home"
         home.mkdir()
-        made = make(home, server)
+        lines = make(home, server)
     with gzip.GzipFile(sys.argv[1], "wb", mtime=0) as file:
-        file.write(made.encode())
+        file.write(lines.encode())
 
 
 if __name__ == "__main__":

@@ -167,8 +167,8 @@ def environment(home, monkeypatch) -> None:
 @pytest.mark.parametrize(("name", "scheme"), RUNS)
 def test_requests_and_digests_are_as_they_were(name, scheme, tmp_path, stored):
     current, before = run_case(name, scheme, tmp_path), stored[f"{name} over {scheme}"]
-    for number, (request, known) in enumerate(zip(current["requests"], before["requests"], strict=False), start=1):
-        assert json.dumps(request, indent=1) == json.dumps(known, indent=1), f"request {number}"
+    for number, (request, expected) in enumerate(zip(current["requests"], before["requests"], strict=False), start=1):
+        assert json.dumps(request, indent=1) == json.dumps(expected, indent=1), f"request {number}"
     assert len(current["requests"]) == len(before["requests"])
     assert current["asks"] == before["asks"]
 
@@ -190,16 +190,16 @@ def test_the_same_commands_are_asked_for_over_both_schemes(stored):
 
 
 def main() -> None:
-    made = {}
+    outcomes = {}
     os.environ["LUMOS_CONCURRENCY"] = "1"
     with tempfile.TemporaryDirectory() as home:
         os.environ["LUMOS_HOME"] = home
         for name, scheme in RUNS:
             with tempfile.TemporaryDirectory() as folder:
-                made[f"{name} over {scheme}"] = run_case(name, scheme, Path(folder))
-            print(name, scheme, len(made[f"{name} over {scheme}"]["requests"]), flush=True)
+                outcomes[f"{name} over {scheme}"] = run_case(name, scheme, Path(folder))
+            print(name, scheme, len(outcomes[f"{name} over {scheme}"]["requests"]), flush=True)
     with gzip.GzipFile(STORED, "wb", mtime=0) as file:
-        file.write(json.dumps(made, indent=1).encode())
+        file.write(json.dumps(outcomes, indent=1).encode())
 
 
 if __name__ == "__main__":
