@@ -25,9 +25,10 @@ class RecordingEndpoint(FakeEndpoint):
 
 
 def read_prompt(request: Request) -> str:
-    """The prompt of a request; of a chat the texts of its messages, a line each."""
+    """The prompt of a request; of a chat the texts of its messages, a line each. Images are left out."""
     _, body = request
-    if "messages" in body:
-        contents = [message["content"] for message in body["messages"]]
-        return "\n".join(content if isinstance(content, str) else content[0]["text"] for content in contents)
-    return body["inputs"] if "inputs" in body else body["prompt"]
+    if "messages" not in body:
+        return body["inputs"] if "inputs" in body else body["prompt"]
+    contents = [message["content"] for message in body["messages"]]
+    parts = [[{"text": content}] if isinstance(content, str) else content for content in contents]
+    return "\n".join(part["text"] for message in parts for part in message if "text" in part)
