@@ -1,0 +1,14 @@
+"""The kinds of answers that benchmarks have: a prompt asks for that kind, and a reader looks for it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class AnswerKind(StrEnum):
+    """What every answer of a benchmark is."""
+
+    NUMBER = "number"
+    CHOICE = "choice"  #: one of the choices that a task's question lists with their letters
+    YES_NO = "yes_no"
+    TEXT = "text"
