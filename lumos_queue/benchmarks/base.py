@@ -12,6 +12,7 @@ from pathlib import Path
 from lumos_queue.errors import BadRow
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import LEVELS, Action, Annotation, Execution, Score, Task
+from lumos_queue.scoring.answer_kinds import AnswerKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ class Benchmark:
     formulations: tuple[str, ...] = ()  #: that it can be tried with, none of which acts; empty: any
     slow: bool = False  #: whether `score` runs queries or reads files: it is then called in a thread
     by_answer: bool = True  #: whether the answer alone is judged, and not what was done
-    yes_no: bool = False  #: whether every answer is yes or no
+    answers: AnswerKind = AnswerKind.TEXT  #: what every answer is; of CHOICE, the question lists the choices
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         """Judge an episode: a score for each of `metrics`, in that order. In a thread where that is `slow`."""

@@ -10,6 +10,7 @@ from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
 from lumos_queue.rationales.maths.expressions import format_expression, parse_prefix
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation, Score, Task
+from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.number_baselines import numeric_baselines
 from lumos_queue.scoring.numeric import numeric_scores
 
@@ -18,6 +19,7 @@ class WordProblems(Benchmark):
     """Problems whose answer is a number."""
 
     domain = "maths"
+    answers = AnswerKind.NUMBER
     metrics = ("accuracy", "strict")
     check_level = "executed"
     teacher_prompt = "maths"

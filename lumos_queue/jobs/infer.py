@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from lumos_queue.benchmarks.registry import BENCHMARKS
+from lumos_queue.commands import Commands
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import Endpoint
@@ -23,7 +25,7 @@ from lumos_queue.jobs.base import Identity, ItemResult, Work
 from lumos_queue.jobs.images import Images
 from lumos_queue.limits import Limits, limit_formulation
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.records import Outcome
+from lumos_queue.records import Outcome, Task
 from lumos_queue.settings import Settings
 
 UNSEEN = "--yes"  #: who approved a plan that nobody was shown
@@ -77,7 +79,7 @@ class Infer:
         return cls(**{"formulation_version": 1, **value, "agent": Agent.from_json(value["agent"])})
 
     def prompt_prefixes(self) -> dict[str, str]:
-        return FORMULATIONS.load(self.formulation).prompt_prefixes(self.agent)
+        return FORMULATIONS.load(self.formulation).prompt_prefixes(self._inform(self.agent))
 
     @asynccontextmanager
     async def open(self, settings: Settings) -> AsyncIterator[InferContext]:
@@ -115,7 +117,16 @@ class Infer:
     def generator(self) -> Generate[Agent]:
         """The formulation, at the version that the job began with, within the agent's limits."""
         formulation = FORMULATIONS.load(self.formulation).at_version(self.formulation_version)
-        return formulation if self.agent.limits == Limits() else limit_formulation(formulation, self.agent.limits)
+
+        def generate(task: Task, agent: Agent) -> Commands[Outcome]:
+            return formulation(task, self._inform(agent))
+
+        return generate if self.agent.limits == Limits() else limit_formulation(generate, self.agent.limits)
+
+    def _inform(self, agent: Agent) -> Agent:
+        """Return the agent, with the kind of the benchmark's answers."""
+        benchmark = BENCHMARKS.find(self.benchmark)
+        return replace(agent, answers=benchmark.answers) if benchmark else agent
 
     async def run(self, work: Work, journal: Journal, context: InferContext) -> ItemResult:
         run = await self.run_formulation(self.generator(), work, journal, context)

@@ -15,6 +15,7 @@ from lumos_queue.limits import Limits
 from lumos_queue.prompts.demonstrations import show_answers, show_plans, show_steps
 from lumos_queue.prompts.dialogue import Dialogue
 from lumos_queue.records import Task
+from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.limit import AtLimit
 
 
@@ -40,6 +41,8 @@ class Agent:
     system: str | None = None  #: the system message of a solver; '': none; None: the instruction of the formulation
     prompt: str = ""  #: the template of a solver's prompt, in place of the formulation's own
     reader: str = ""  #: how the answer is read from a solver's reply (scoring/answer_readers.py); '': the default
+    #: What the benchmark's answers are. A job (`Infer`) sets it for its episodes; it is never stored.
+    answers: AnswerKind = AnswerKind.TEXT
 
     def __post_init__(self) -> None:
         """Say what the domain says, so that a stored agent names it."""
@@ -67,6 +70,7 @@ class Agent:
     def as_json(self) -> dict[str, Any]:
         """As it is stored. `at_limit` is named only where an answer there counts: older agents have no such field."""
         found = asdict(self) | {"sampling": self.sampling.as_json(), "limits": self.limits.as_json()}
+        del found["answers"]
         found["samplings"] = {role: one.as_json() for role, one in self.samplings.items()}
         if self.at_limit == AtLimit.WRONG:
             del found["at_limit"]

@@ -18,6 +18,7 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.models.starter import AGENTS, STARTERS, starter_url
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
+from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.limit import AtLimit
 from lumos_queue.settings import Settings
 from lumos_queue.submission.readiness import identify_when_ready
@@ -49,7 +50,7 @@ def answer_by(benchmark: Benchmark, asked: str = "") -> str:
         raise SpecError(f"--answer must be one of {', '.join(choices)}, not '{asked[:40]}'.")
     if not DOMAINS.load(benchmark.domain).concludes_by_qa or asked == "last":
         return "last"
-    return "yes/no" if benchmark.yes_no else "qa"
+    return "yes/no" if benchmark.answers == AnswerKind.YES_NO else "qa"
 
 
 def check_at_limit(asked: str, formulation: str, benchmark: Benchmark) -> None:

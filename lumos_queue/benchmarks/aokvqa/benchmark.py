@@ -27,6 +27,7 @@ from lumos_queue.readers.fields import Node, json_rows
 from lumos_queue.readers.pictures import OPTIONS, Pictures
 from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Score, Task
+from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.letters import LETTERS
 
 FIELDS = ("question_id", "choices")
@@ -39,6 +40,7 @@ ENDINGS = ("jpg", "png")
 class AOKVQA(Benchmark):
     name = "aokvqa"
     domain = "multimodal"
+    answers = AnswerKind.CHOICE
     licence = "Apache-2.0"
     splits = ("train", "val", "test")
     options = OPTIONS

@@ -28,6 +28,7 @@ from lumos_queue.readers.fields import Node
 from lumos_queue.readers.pictures import OPTIONS, Pictures
 from lumos_queue.readers.rows import Row, json_document, tasks
 from lumos_queue.records import Score, Task
+from lumos_queue.scoring.answer_kinds import AnswerKind
 
 FORMAT = "ScienceQA's problems.json, an object of problems by id with 'question', 'choices' and 'answer'"
 SPLITS = "ScienceQA's pid_splits.json, an object with a list of problem ids for each split"
@@ -38,6 +39,7 @@ MAX_CHOICES = 5
 class ScienceQA(Benchmark):
     name = "scienceqa"
     domain = "multimodal"
+    answers = AnswerKind.CHOICE
     licence = "CC-BY-NC-SA-4.0"
     splits = ("train", "val", "test", "trainval", "minitrain", "minival", "minitest")
     test_splits = ("test", "minitest")

@@ -23,6 +23,7 @@ from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.fields import Node
 from lumos_queue.readers.rows import Row, first_character, json_document, tasks
 from lumos_queue.records import Annotation, Score, Task
+from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.yes_no import contains_yes, read_yes_no
 
 FORMAT = "StrategyQA's train.json, a JSON list of questions, or BIG-bench's task file, a JSON object with 'examples'"
@@ -39,7 +40,7 @@ class StrategyQA(Benchmark):
     options: Mapping[str, str] = {
         "trained": "PATH of StrategyQA's train.json: what LUMOS was trained on, for --split clean"
     }
-    yes_no = True
+    answers = AnswerKind.YES_NO
     check_level = "oracle_tool"
     teacher_prompt = "qa"
 
