@@ -13,6 +13,7 @@ from lumos_queue.records import Completion
 if TYPE_CHECKING:  # an address is checked, and a scripted endpoint opened, without the client library
     from lumos_queue.endpoints.admission import AdmissionControl
 
+LINE_BREAK = ("\n",)  #: the stop strings of models that write a line, as those that LUMOS trains do
 RULES = 3  #: of reading replies (replies.py): those of the newest formulations
 
 
@@ -23,7 +24,7 @@ class Sampling:
     temperature: float = 0.0
     top_p: float = 1.0
     max_tokens: int = 512
-    stop: tuple[str, ...] = ("\n",)
+    stop: tuple[str, ...] = LINE_BREAK
     bos: bool = True  #: whether the tokenizer puts `<s>` in front; which servers obey: bos.py
     beams: int = 0  #: hypotheses of a beam search; 0: no search, or as many as candidates are asked for
     epsilon: float = 0.0  #: the probability that the reply is drawn from the candidates' softmax, and not the best one

@@ -20,6 +20,7 @@ from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.connection import Broken, HttpReply
 from lumos_queue.endpoints.http import REPLY_BYTES, Http, Malformed
 from lumos_queue.endpoints.openai import OpenAI
+from lumos_queue.endpoints.request_fields import merge_into_control
 from lumos_queue.endpoints.vision import with_images
 
 _TURN = re.compile(r"^<\|(system|user|assistant)\|>\n", re.MULTILINE)
@@ -56,7 +57,8 @@ class Chat(OpenAI):
 
     def _control(self) -> dict[str, Any]:
         messages = [{"role": "user", "content": "1 + 1 ="}]
-        return {"model": self._model, "messages": messages, "max_tokens": 1, "temperature": 0.0}
+        body = {"model": self._model, "messages": messages, "max_tokens": 1, "temperature": 0.0}
+        return merge_into_control(body, self._fields)
 
     def _text(self, choice: dict[str, Any]) -> str:
         """The text of a reply's message, also when that is a refusal."""
@@ -89,8 +91,12 @@ class _Server(Http):
 
     async def _send(self, path: str, data: bytes, max_bytes: int) -> HttpReply:
         bound = _max_bytes.set(max_bytes)
+        body = json.loads(data)
+        model, messages = body.pop("model"), body.pop("messages")
         try:
-            raw = await self._library.chat.completions.with_raw_response.create(**json.loads(data))
+            # As `extra_body` the library sends every field as it is, also one that it does not know.
+            create = self._library.chat.completions.with_raw_response.create
+            raw = await create(model=model, messages=messages, extra_body=body)
             reply = raw.http_response
         except openai.APIStatusError as error:
             reply = error.response

@@ -19,6 +19,7 @@ from lumos_queue.endpoints.constraints import judge, refuse_search
 from lumos_queue.endpoints.finish_reasons import FinishReasons
 from lumos_queue.endpoints.http import Http, Malformed, reply_bytes
 from lumos_queue.endpoints.replies import completion, count
+from lumos_queue.endpoints.request_fields import count_most_tokens, merge_fields, merge_into_control
 from lumos_queue.endpoints.server import ServerEndpoint
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EndpointRefused, SpecError
@@ -66,7 +67,10 @@ class OpenAI(ServerEndpoint):
             body["stop"] = list(sampling.stop[:4])
         if sampling.temperature > 0:
             body |= {"top_p": sampling.top_p, "seed": seed % 2**31}
-        reply = await self._client.post(self._path, body, self._read, episode, reply_bytes(sampling.max_tokens))
+        self._fields = sampling.request
+        body = merge_fields(body, sampling.request)
+        most_bytes = reply_bytes(count_most_tokens(sampling))
+        reply = await self._client.post(self._path, body, self._read, episode, most_bytes)
         text, truncated, read, written, note = reply.value
         done = completion(
             text,
@@ -96,7 +100,8 @@ class OpenAI(ServerEndpoint):
         return {"prompt": prompt, **vllm_only}
 
     def _control(self) -> dict[str, Any]:
-        return {"model": self._model, "prompt": "1 + 1 =", "max_tokens": 1, "temperature": 0.0}
+        body = {"model": self._model, "prompt": "1 + 1 =", "max_tokens": 1, "temperature": 0.0}
+        return merge_into_control(body, self._fields)
 
     def _read(self, reply: dict[str, Any], headers: Mapping[str, str]) -> tuple[str, bool, int, int, str]:
         """Text, whether the token limit ended it, the tokens of prompt and reply, and a note on what was clamped."""

@@ -70,6 +70,16 @@ def takes_constraints(url: str) -> bool:
     return _scheme_of(url).constraints
 
 
+def takes_fields(url: str) -> bool:
+    """Whether requests to the endpoint at a checked address take further fields."""
+    return _scheme_of(url).fields
+
+
+def default_stop(url: str) -> tuple[str, ...]:
+    """Return the stop strings of requests to a checked address where nothing else says which."""
+    return _scheme_of(url).stop
+
+
 def open_endpoint(url: str, settings: EndpointSettings) -> Endpoint:
     """The endpoint at an address; nothing is sent or loaded before its first call. Raises SpecError as `check_url`."""
     check_url(url)

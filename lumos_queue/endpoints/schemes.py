@@ -8,8 +8,8 @@ from functools import partial
 from pkgutil import resolve_name
 from typing import Any
 
-from lumos_queue.endpoints.base import Endpoint, EndpointSettings
-from lumos_queue.endpoints.urls import check_address, local_path
+from lumos_queue.endpoints.base import LINE_BREAK, Endpoint, EndpointSettings
+from lumos_queue.endpoints.urls import CHAT_SCHEMES, check_address, local_path
 
 #: A function, or where it is, `package.module:function`: imported when it is first called.
 Function = Callable[..., Any] | str
@@ -34,6 +34,8 @@ class EndpointScheme:
     #: judged afterwards: an address does not say which.
     constraints: bool = False
     form: Function | None = None  #: as `check`, but looks at the address alone and opens nothing; None: `check` does so
+    stop: tuple[str, ...] = ()  #: the stop strings of its requests where neither a person nor a formulation has others
+    fields: bool = False  #: whether its requests take further fields (`--request`)
 
     def check_url(self, url: str) -> None:
         """Raises SpecError for an address that is wrong."""
@@ -61,16 +63,29 @@ def _check_path(checker: str, url: str) -> None:
 
 
 TGI, TGIS = (
-    EndpointScheme("lumos_queue.endpoints.tgi:Tgi", partial(check_address, one), images=True, constraints=True)
-    for one in ("tgi", "tgis")
+    EndpointScheme(
+        "lumos_queue.endpoints.tgi:Tgi",
+        partial(check_address, scheme),
+        images=True,
+        constraints=True,
+        stop=LINE_BREAK,
+        fields=True,
+    )
+    for scheme in ("tgi", "tgis")
 )
 OPENAI, OPENAIS = (
-    EndpointScheme("lumos_queue.endpoints.openai:OpenAI", partial(check_address, one), constraints=True)
-    for one in ("openai", "openais")
+    EndpointScheme(
+        "lumos_queue.endpoints.openai:OpenAI",
+        partial(check_address, scheme),
+        constraints=True,
+        stop=LINE_BREAK,
+        fields=True,
+    )
+    for scheme in ("openai", "openais")
 )
 CHAT, CHATS = (
-    EndpointScheme("lumos_queue.endpoints.chat:Chat", partial(check_address, one), images=True)
-    for one in ("chat", "chats")
+    EndpointScheme("lumos_queue.endpoints.chat:Chat", partial(check_address, scheme), images=True, fields=True)
+    for scheme in CHAT_SCHEMES
 )
 LOCAL = EndpointScheme(
     "lumos_queue.models.local:open_local",
@@ -78,11 +93,13 @@ LOCAL = EndpointScheme(
     candidates=True,
     constraints=True,
     form=local_path,
+    stop=LINE_BREAK,
 )
 SCRIPTED = EndpointScheme(
     "lumos_queue.endpoints.scripted:open_scripted",
     partial(_check_path, "lumos_queue.endpoints.scripted:read_rules"),
     form=local_path,
+    stop=LINE_BREAK,
 )
 FUNCTION = EndpointScheme(
     "lumos_queue.endpoints.functions:FunctionEndpoint",

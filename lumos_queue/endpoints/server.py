@@ -19,6 +19,7 @@ class ServerEndpoint(ABC):
         """`url`: checked. `first_backoff`: seconds before the second try of a request, doubled each time."""
         self.url = url
         self._model = model_name(url)
+        self._fields: Mapping[str, Any] = {}  #: that a person chose, of the latest request; a control has them, too
         servers = [self._connect(base, settings) for base in base_urls(url)]
         self._client = Client(url, servers, settings, first_backoff, self._control, self._read)
         self.admission = self._client.admission

@@ -20,6 +20,7 @@ from lumos_queue.endpoints.constraints import judge, refuse_search
 from lumos_queue.endpoints.finish_reasons import FinishReasons
 from lumos_queue.endpoints.http import Http, Malformed, reply_bytes
 from lumos_queue.endpoints.replies import completion, count
+from lumos_queue.endpoints.request_fields import count_most_tokens, merge_fields, merge_into_control
 from lumos_queue.endpoints.server import ServerEndpoint
 from lumos_queue.endpoints.vision import with_markdown_images
 from lumos_queue.errors import EndpointRefused, SpecError
@@ -58,8 +59,11 @@ class Tgi(ServerEndpoint):
             parameters["do_sample"] = False
         if constraint is not None:
             parameters["grammar"] = {"type": "regex", "value": constraint.regex()}
+        self._fields = sampling.request
+        parameters = merge_fields(parameters, sampling.request)
         body = {"inputs": with_markdown_images(prompt, images), "parameters": parameters}
-        reply = await self._client.post("/generate", body, self._read, episode, reply_bytes(sampling.max_tokens))
+        most_bytes = reply_bytes(count_most_tokens(sampling))
+        reply = await self._client.post("/generate", body, self._read, episode, most_bytes)
         text, truncated, asked, written, queued, notes = reply.value
         if queued > reply.seconds + 0.001:  # milliseconds
             notes.append(f"x-queue-time {queued:g} s clamped to the {reply.seconds:.3f} s of the request")
@@ -93,7 +97,8 @@ class Tgi(ServerEndpoint):
         return text, self._finish_reasons.read(details.get("finish_reason"), notes), asked, written, queued, notes
 
     def _control(self) -> dict[str, Any]:
-        return {"inputs": "1 + 1 =", "parameters": {"max_new_tokens": 1, "do_sample": False}}
+        parameters = merge_into_control({"max_new_tokens": 1, "do_sample": False}, self._fields)
+        return {"inputs": "1 + 1 =", "parameters": parameters}
 
     async def _describe(self, http: Http) -> dict[str, Any]:
         library = await asyncio.to_thread(_import_library)

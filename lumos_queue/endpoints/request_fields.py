@@ -1,0 +1,33 @@
+"""Fields of requests that a person chose: `Sampling.request`, as `--request NAME=JSON` gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lumos_queue.endpoints.base import Sampling
+
+#: Fields that limit the tokens of a reply, of the protocols that are spoken here.
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens")
+_CONTROL_TOKENS = 512  #: enough for models that think before they reply: some servers refuse a limit that is too low
+
+
+def merge_fields(body: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of a request with these fields: they replace its own, and None leaves a field out."""
+    merged = {**body, **fields}
+    return {name: value for name, value in merged.items() if value is not None or name not in fields}
+
+
+def merge_into_control(body: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of a control with the fields of the requests that failed, and at most 512 tokens of reply."""
+    limited = {
+        name: min(value, _CONTROL_TOKENS) if name in _LIMITS and type(value) is int else value
+        for name, value in fields.items()
+    }
+    return merge_fields(body, limited)
+
+
+def count_most_tokens(sampling: Sampling) -> int:
+    """Return the most tokens that a reply may have, by whichever field of the request."""
+    limits = (sampling.request.get(name) for name in _LIMITS)
+    return max(sampling.max_tokens, *(limit for limit in limits if type(limit) is int), 0)
