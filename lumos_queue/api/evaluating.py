@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +23,12 @@ def evaluate(
     data: str | Path | None = None, split: str = "test", formulation: str | Formulation = "iterative",
     agent: str = "", planner: Model = "", grounder: Model = "", solver: Model = "",
     roles: Mapping[str, Model] | None = None, limit: int = 0, samples: int = 1, seed: int = 0,
-    temperature: float = 0.0, top_p: float = 1.0, max_tokens: int = 512, max_subgoals: int = 0,
+    temperature: float | None = None, top_p: float | None = None, max_tokens: int | None = None, max_subgoals: int = 0,
     framing: str = "train", shots: int | None = None, answer: str = "", at_limit: str = "",
     tools: Values | None = None, options: Values | None = None, settings: Values | None = None,
     samplings: Values | None = None, live: bool = False, replay: str = "", draw: int = 0, sets: int = 0,
-    skip_bad_rows: bool = False, yes: bool = False, name: str = "", tags: Values | None = None,
+    skip_bad_rows: bool = False, yes: bool = False, stop: str | Sequence[str] | None = None, system: str | None = None,
+    prompt: str | Path = "", request: Values | None = None, name: str = "", tags: Values | None = None,
     again: bool = False, priority: int = 0, concurrency: int = 0, deployment: Settings | None = None,
 ) -> JobHandle:  # fmt: skip
     """Run an agent on a benchmark and score its answers; returns at once.
@@ -36,9 +37,10 @@ def evaluate(
     same request made again is the stored job, unless `again`.
 
     Arguments are those of `lumos evaluate` (docs/commands.md); `tools`, `options`, `settings`, `samplings` and `tags`
-    are mappings of name to value. `benchmark` and `formulation` may be objects, and models functions of a prompt:
-    outside a module, only where this process does the work. `rows` are Tasks, or rows as the benchmark's files have
-    them. `deployment`: settings in place of those of the environment (LUMOS_…).
+    are mappings of name to value, and `request` one of [ROLE.]NAME to a value of JSON. `benchmark` and `formulation`
+    may be objects, and models functions of a prompt: outside a module, only where this process does the work. `rows`
+    are Tasks, or rows as the benchmark's files have them. `deployment`: settings in place of those of the environment
+    (LUMOS_…).
 
     Raises SpecError for a request that cannot be carried out, InfrastructureError when an endpoint or the database does
     not answer.
@@ -59,11 +61,12 @@ def infer(
     data: str | Path | None = None, split: str = "test", formulation: str | Formulation = "iterative",
     agent: str = "", planner: Model = "", grounder: Model = "", solver: Model = "",
     roles: Mapping[str, Model] | None = None, limit: int = 0, samples: int = 1, seed: int = 0,
-    temperature: float = 0.0, top_p: float = 1.0, max_tokens: int = 512, max_subgoals: int = 0,
+    temperature: float | None = None, top_p: float | None = None, max_tokens: int | None = None, max_subgoals: int = 0,
     framing: str = "train", shots: int | None = None, answer: str = "", at_limit: str = "",
     tools: Values | None = None, options: Values | None = None, settings: Values | None = None,
     samplings: Values | None = None, live: bool = False, replay: str = "", draw: int = 0, sets: int = 0,
-    skip_bad_rows: bool = False, yes: bool = False, name: str = "", tags: Values | None = None,
+    skip_bad_rows: bool = False, yes: bool = False, stop: str | Sequence[str] | None = None, system: str | None = None,
+    prompt: str | Path = "", request: Values | None = None, name: str = "", tags: Values | None = None,
     again: bool = False, priority: int = 0, concurrency: int = 0, deployment: Settings | None = None,
 ) -> JobHandle:  # fmt: skip
     """Run an agent on a benchmark, unscored. Arguments, return value and errors are those of `evaluate`.

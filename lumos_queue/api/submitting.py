@@ -16,6 +16,8 @@ from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
 from lumos_queue.submission.ranges import check_ranges
+from lumos_queue.submission.request_options import read_system, read_template, write_fields
+from lumos_queue.submission.role_samplings import COMMON, resolve_common
 from lumos_queue.submission.tags import read_name_and_tags
 
 _ROLES = ("planner", "grounder", "solver")  #: that have an argument of their own
@@ -25,20 +27,25 @@ _ROLES = ("planner", "grounder", "solver")  #: that have an argument of their ow
 def submit_inference(kind: str, given: dict[str, Any]) -> JobHandle:
     """The job of kind 'evaluate' or 'infer'; `given`: the arguments of `evaluate`."""
     deployment = given.pop("deployment") or read_settings()
-    check_ranges(given)
+    check_ranges(given, ("shots", *COMMON))
     named = read_name_and_tags(given.pop("name"), pairs("tags", given.pop("tags")))
     again, rows = given.pop("again"), given.pop("rows")
     scheduling = Scheduling(given.pop("priority"), given.pop("concurrency"))
     models = {role: given.pop(role) for role in _ROLES} | check_mapping("roles", given.pop("roles"))
     others = {role: address_of(model, deployment) if model != "" else "" for role, model in models.items()}
     given |= {role: others.pop(role) for role in _ROLES}
-    data = given.pop("data")
+    data, stop = given.pop("data"), given.pop("stop")
     asked = InferenceOptions(
         benchmark=name_benchmark(given.pop("benchmark"), deployment),
         data=None if data is None else Path(data),
         formulation=name_formulation(given.pop("formulation"), deployment),
         roles=pairs("roles", others),
         answer_by=given.pop("answer"),
+        stop=[stop] if isinstance(stop, str) else stop,
+        system=read_system(given.pop("system")),
+        prompt=read_template(given.pop("prompt")) or "",
+        requests=write_fields({"": check_mapping("request", given.pop("request"))}),
+        **resolve_common({name: given.pop(name) for name in COMMON}),
         **{name: pairs(name, given.pop(name)) for name in ("tools", "options", "settings", "samplings")},
         **given,
     )

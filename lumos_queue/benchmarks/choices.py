@@ -1,7 +1,4 @@
-"""Questions with choices: their text for planner and grounder, their score, and rules that see no image.
-
-One function makes the text, so that it is the same in training and at inference (spec/lumos.md 1.11).
-"""
+"""Questions with choices: their score, and rules that see no image. Their text is of prompts/choice_text.py."""
 
 from __future__ import annotations
 
@@ -10,13 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from lumos_queue.errors import BadRow
+from lumos_queue.prompts.choice_text import CHOICES, SHOWS
 from lumos_queue.readers.fields import Node
 from lumos_queue.records import Score, Task
 from lumos_queue.scoring.letters import LETTERS, read_choice
 
 METRICS = ("accuracy", "unparsed")
-_CHOICES = " There're some choices: "
-_SHOWS = " The image shows the following contents: "
 _WORD = re.compile(r"[^\W_]+")
 #: Words that say nothing about a choice.
 _SMALL_WORDS = frozenset((
@@ -34,13 +30,6 @@ def read_choices(node: Node, max_choices: int) -> list[str]:
         if isinstance(item.value, str) and not item.value.strip():
             raise BadRow(node.row, item.name, "an empty choice", leave_out=True)
     return node.texts()
-
-
-def task_text(question: str, choices: Sequence[str], caption: str = "") -> str:
-    """The question, its choices with their letters, and what the image shows if a caption says so."""
-    listed = ", ".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False))
-    text = f"{question}{_CHOICES}{listed}."
-    return f"{text}{_SHOWS}{caption}" if caption else text
 
 
 def choice_scores(task: Task, answer: str | None) -> Sequence[Score]:
@@ -90,8 +79,8 @@ def _longest(task: Task) -> int:
 
 
 def _most_like(task: Task) -> int:
-    question, _, rest = task.question.partition(_CHOICES)
-    known = _words(f"{question} {rest.partition(_SHOWS)[2]}")
+    question, _, rest = task.question.partition(CHOICES)
+    known = _words(f"{question} {rest.partition(SHOWS)[2]}")
     shared = [len(_words(choice) & known) / (len(_words(choice)) or 1) for choice in task.gold["choices"]]
     return shared.index(max(shared))
 

@@ -43,6 +43,10 @@ def rerun(
     tool: opt.ToolOptions = [],
     setting: opt.SettingOptions = [],
     sampling: opt.Samplings = [],
+    stop: opt.Stop = [],
+    system: opt.System = None,
+    prompt: opt.Prompt = None,
+    request: opt.Requests = [],
     seed: _SEED = None,
     temperature: _TEMPERATURE = None,
     top_p: _TOP_P = None,
@@ -63,6 +67,7 @@ def rerun(
     inference.
     """
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.request_options import read_system, read_template, unescape_stops
     from lumos_queue.submission.rerun import make_rerun
     from lumos_queue.submission.stored_request import Changes
     from lumos_queue.submission.tags import read_name_and_tags
@@ -85,6 +90,10 @@ def rerun(
         settings=setting,
         samplings=sampling,
         numbers={field: value for field, value in given.items() if value is not None},
+        stop=unescape_stops(stop),
+        system=read_system(system),
+        prompt=read_template(prompt),
+        requests=request,
     )
     settings, named = read_settings(), read_name_and_tags(name, tag)
     again = again or not (changes or where)

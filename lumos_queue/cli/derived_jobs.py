@@ -23,6 +23,7 @@ from lumos_queue.rollouts.derived import Make, derive
 from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, other_roles, parse_pairs
 from lumos_queue.submission.database import database
 from lumos_queue.submission.filters import read_where
+from lumos_queue.submission.role_samplings import sample_roles
 
 if TYPE_CHECKING:
     from db.tags import NameAndTags
@@ -79,6 +80,7 @@ def submit_derived(
     domain = derived.benchmark.domain
     agent = make_agent(roles, domain, sampling, asked.max_subgoals, asked.framing, settings, output.say)
     agent = replace(agent, tools=tools, answer_by=answer_by(derived.benchmark), at_limit=asked.at_limit)
+    agent = sample_roles(agent, derived.formulation)
     chosen = {"episodes": derived.episodes, "left_out": dict(derived.left_out)}
     jobs: dict[str, str] = {}
     code = 0

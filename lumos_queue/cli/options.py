@@ -143,12 +143,60 @@ Seed = Annotated[int, typer.Option(min=0, max=MAX_INTEGER, help="Seed of all sam
 Temperature = Annotated[float, typer.Option(min=0.0, help="Sampling temperature; 0: greedy.")]
 TopP = Annotated[float, typer.Option(min=0.0, max=1.0, help="Nucleus sampling; 1: off.")]
 MaxTokens = Annotated[int, typer.Option(min=1, max=MAX_INTEGER, help="Maximum number of tokens of one reply.")]
+#: The same where a formulation may have others of its own.
+ChosenTemperature = Annotated[
+    float | None,
+    typer.Option(min=0.0, help="Sampling temperature; 0: greedy. Default: the formulation's for a role, else 0."),
+]
+ChosenTopP = Annotated[
+    float | None, typer.Option(min=0.0, max=1.0, help="Nucleus sampling; 1: off. Default: the formulation's, else 1.")
+]
+ChosenMaxTokens = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=MAX_INTEGER,
+        help="Maximum number of tokens of one reply. Default: the formulation's for a role, else 512.",
+    ),
+]
 MaxSubgoals = Annotated[
     int,
     typer.Option(
         min=0,
         max=1000,
         help="Limit of subgoals of an iterative episode; 0: the domain's default, 8 (web 20, shop 6).",
+    ),
+]
+Stop = Annotated[
+    list[str],
+    typer.Option(
+        metavar="TEXT",
+        help="A string at which each reply ends; \\n and \\t are read; '': none. May be repeated. Default: the "
+        "formulation's for a role; else none for chat://, function: and plug-ins, and the line break for the others.",
+    ),
+]
+System = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT|@FILE",
+        help="The system message of cot and direct; '': none. Default: over chat:// an instruction that fits the "
+        "benchmark's answers, else none.",
+    ),
+]
+Prompt = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="A template of the prompts of cot and direct: {question}, {choices} and {examples} are replaced.",
+    ),
+]
+Requests = Annotated[
+    list[str],
+    typer.Option(
+        "--request",
+        metavar="[ROLE.]NAME=JSON",
+        help="A field of the requests to openai://, chat:// and tgi:// servers, e.g. reasoning_effort='\"low\"' or "
+        "top_k=20; null leaves a field out. May be repeated.",
     ),
 ]
 Framing = Annotated[str, typer.Option(help="Layout of the turns: train, or eval as in the original's evaluation.")]

@@ -59,18 +59,22 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
         benchmark: opt.Benchmark, data: opt.Data = None, split: opt.Split = "test",
         formulation: opt.Formulation = "iterative", agent: opt.AgentName = "", planner: opt.Planner = "",
         grounder: opt.Grounder = "", solver: opt.Solver = "", limit: opt.Limit = 0, samples: opt.Samples = 1,
-        seed: opt.Seed = 0, temperature: opt.Temperature = 0.0, top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512,
-        max_subgoals: opt.MaxSubgoals = 0, framing: opt.Framing = "train", skip_bad_rows: opt.SkipBad = False,
+        seed: opt.Seed = 0, temperature: opt.ChosenTemperature = None, top_p: opt.ChosenTopP = None,
+        max_tokens: opt.ChosenMaxTokens = None, max_subgoals: opt.MaxSubgoals = 0, framing: opt.Framing = "train",
+        skip_bad_rows: opt.SkipBad = False,
         role: opt.Roles = [], tool: opt.ToolOptions = [], option: opt.RowOptions = [],
         shots: opt.Shots = None, answer: opt.AnswerBy = "", live: opt.Live = False, replay: opt.Replay = "",
         draw: opt.Draw = 0, sets: opt.Sets = 0, at_limit: opt.AtLimit = "",
         setting: opt.SettingOptions = [], sampling: opt.Samplings = [], yes: opt.Yes = False,
+        stop: opt.Stop = [], system: opt.System = None, prompt: opt.Prompt = None, request: opt.Requests = [],
         name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
         priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
     ) -> None:  # fmt: skip
         from lumos_queue.cli.data_offer import with_data
         from lumos_queue.settings import read_settings
         from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
+        from lumos_queue.submission.request_options import read_system, read_template, unescape_stops
+        from lumos_queue.submission.role_samplings import resolve_common
         from lumos_queue.submission.tags import read_name_and_tags
 
         settings, named = read_settings(), read_name_and_tags(name, tag)
@@ -86,9 +90,7 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
             limit=limit,
             samples=samples,
             seed=seed,
-            temperature=temperature,
-            top_p=top_p,
-            max_tokens=max_tokens,
+            **resolve_common({"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens}),
             max_subgoals=max_subgoals,
             framing=framing,
             skip_bad_rows=skip_bad_rows,
@@ -105,6 +107,10 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
             settings=setting,
             samplings=sampling,
             yes=yes,
+            stop=unescape_stops(stop),
+            system=read_system(system),
+            prompt=read_template(prompt) or "",
+            requests=request,
         )
         job, rows = with_data(settings, lambda: make_inference_job(kind, options, settings, output.say))
         submit_and_finish(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from lumos_queue.commands import Ask, Commands
-from lumos_queue.formulations.base import Formulation
+from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.dialogue import question_prompt
 from lumos_queue.prompts.single_model import read_cot_answer
+from lumos_queue.prompts.solver_prompt import solver_prefix, solver_prompt
 from lumos_queue.records import Ending, Outcome, Task
 
 
-def cot(task: Task, agent: Agent) -> Commands[Outcome]:
+def cot(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """One model call."""
-    reply = yield from Ask("solver", agent.answers_shown(reasoned=True) + question_prompt(task, agent.framing))
+    reply = yield from Ask("solver", solver_prompt(task, agent, True, version))
     answer = read_cot_answer(reply.text)
     if not answer:
         return Outcome(None, Ending.NO_ANSWER, "the reply names no answer")
@@ -25,5 +25,7 @@ FORMULATION = Formulation(
     ("solver",),
     executes=False,
     demonstrated=True,
-    prefixes=lambda agent: {"solver": agent.answers_shown(reasoned=True)},
+    versioned=True,
+    instructed=True,
+    prefixes=lambda agent: {"solver": solver_prefix(agent, True)},
 )

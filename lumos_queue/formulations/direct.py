@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from lumos_queue.commands import Ask, Commands
-from lumos_queue.formulations.base import Formulation
+from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.dialogue import question_prompt
+from lumos_queue.prompts.solver_prompt import solver_prefix, solver_prompt
 from lumos_queue.records import Ending, Outcome, Task
 
 
-def direct(task: Task, agent: Agent) -> Commands[Outcome]:
+def direct(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """One model call. The whole reply is the answer."""
-    reply = yield from Ask("solver", agent.answers_shown(reasoned=False) + question_prompt(task, agent.framing))
+    reply = yield from Ask("solver", solver_prompt(task, agent, False, version))
     answer = reply.text.strip()
     if not answer:
         return Outcome(None, Ending.NO_ANSWER, "the reply is empty")
@@ -24,5 +24,7 @@ FORMULATION = Formulation(
     ("solver",),
     executes=False,
     demonstrated=True,
-    prefixes=lambda agent: {"solver": agent.answers_shown(reasoned=False)},
+    versioned=True,
+    instructed=True,
+    prefixes=lambda agent: {"solver": solver_prefix(agent, False)},
 )

@@ -12,7 +12,7 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.urls import CHAT_SCHEMES, scheme_of
 from lumos_queue.limits import Limits
-from lumos_queue.prompts.demonstrations import show_answers, show_plans, show_steps
+from lumos_queue.prompts.demonstrations import list_answers, show_answers, show_plans, show_steps
 from lumos_queue.prompts.dialogue import Dialogue
 from lumos_queue.records import Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
@@ -59,6 +59,10 @@ class Agent:
     def answers_shown(self, reasoned: bool) -> str:
         """The demonstrations of a model that answers alone: answers with the reasons for them, or bare ones."""
         return show_answers(self.domain, self.framing, self.shots, reasoned)
+
+    def examples_shown(self, reasoned: bool) -> str:
+        """The same demonstrations as plain text, for a template."""
+        return list_answers(self.domain, self.shots, reasoned)
 
     def subgoal_numbers(self) -> range:
         return range(1, self.max_subgoals + 1)

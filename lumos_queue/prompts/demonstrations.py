@@ -66,13 +66,26 @@ def show_answers(domain: str, framing: str, shots: int, reasoned: bool) -> str:
 
     Raises SpecError as `show_steps`, and where the domain's tasks are done and not answered.
     """
-    style, text = get_framing(framing), ""
-    for one in _take(DOMAINS.load(domain), shots):
-        if not one.answer:
-            raise SpecError(f"The demonstrations of domain '{domain}' have no answers to show: use --shots 0.")
-        reply = write_cot(domain, one.rationale, one.answer) if reasoned else one.answer
-        text += question_prompt(_task(one), framing) + style.write(Turn("assistant", reply))
-    return text
+    style = get_framing(framing)
+    return "".join(
+        question_prompt(_task(shown), framing) + style.write(Turn("assistant", _reply(shown, domain, reasoned)))
+        for shown in _take(DOMAINS.load(domain), shots)
+    )
+
+
+@cache
+def list_answers(domain: str, shots: int, reasoned: bool) -> str:
+    """The same as plain text, `Question: …` and `Answer: …`, with a line between two. Raises as `show_answers`."""
+    return "\n\n".join(
+        f"Question: {shown.task.strip()}\nAnswer: {_reply(shown, domain, reasoned)}"
+        for shown in _take(DOMAINS.load(domain), shots)
+    )
+
+
+def _reply(shown: Demonstration, domain: str, reasoned: bool) -> str:
+    if not shown.answer:
+        raise SpecError(f"The demonstrations of domain '{domain}' have no answers to show: use --shots 0.")
+    return write_cot(domain, shown.rationale, shown.answer) if reasoned else shown.answer
 
 
 def _take(domain: Domain, shots: int) -> Sequence[Demonstration]:

@@ -53,14 +53,14 @@ def read_settings(formulation: Formulation, given: Mapping[str, str]) -> AgentSe
 
 
 def read_samplings(
-    formulation: Formulation, roles: Sequence[str], common: Sampling, given: Mapping[str, str]
+    own: Mapping[str, Sampling], roles: Sequence[str], common: Sampling, given: Mapping[str, str]
 ) -> dict[str, Sampling]:
-    """How each role is sampled that is not sampled as the others (`common`): the formulation's, with what is given.
+    """How each role is sampled that is not sampled as the others (`common`): those in `own`, with what is given.
 
     `given`: ROLE.NAME to value; `roles`: those of the agent. Raises SpecError for an unknown role or name, and for a
     value that cannot be read.
     """
-    found = dict(formulation.samplings)
+    found = dict(own)
     for name, value in given.items():
         role, dot, field = name.rpartition(".")
         if not dot:

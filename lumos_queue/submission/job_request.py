@@ -15,7 +15,7 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.formulations.base import Formulation
+from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate
@@ -25,10 +25,12 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.scoring.sample_sets import draw_sets
 from lumos_queue.settings import Settings
-from lumos_queue.submission.agent_settings import AgentSettings, read_samplings, read_settings
+from lumos_queue.submission.agent_settings import AgentSettings, read_settings
 from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, parse_pairs, resolve_roles
 from lumos_queue.submission.asked_rows import read_asked_rows
 from lumos_queue.submission.given_rows import GivenRows
+from lumos_queue.submission.request_options import check_stops, check_texts, read_fields
+from lumos_queue.submission.role_samplings import ChosenSampling, sample_roles
 from lumos_queue.submission.runs import is_run, resolve_run
 from lumos_queue.submission.search_settings import check_search
 from lumos_queue.submission.store import Rows
@@ -71,6 +73,12 @@ class InferenceOptions:
     settings: Sequence[str] = ()  #: NAME=VALUE
     samplings: Sequence[str] = ()  #: ROLE.NAME=VALUE
     yes: bool = False
+    overrides: frozenset[str] = frozenset()  #: of temperature, top_p, max_tokens: those given, not just their defaults
+    stop: Sequence[str] | None = None  #: stop strings; [] or ['']: none; None: not given
+    system: str | None = None  #: the text of the system message; '': none; None: not given
+    prompt: str = ""  #: the text of the template; '': none
+    requests: Sequence[str] = ()  #: [ROLE.]NAME=JSON
+    formulation_version: int = VERSION  #: of stored jobs that are run again
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,7 @@ class CheckedOptions:
     tools: Mapping[str, str]  #: options of the domain's actions, prepared
     settings: AgentSettings
     sets: int
+    sampling: ChosenSampling
 
 
 def make_inference_job(
@@ -128,12 +137,20 @@ def check_options(kind: str, options: InferenceOptions, remark: Callable[[str], 
     if not (math.isfinite(options.temperature) and math.isfinite(options.top_p)):
         raise SpecError("--temperature and --top-p must be finite numbers.")
     _check(kind, options, benchmark)
+    check_texts(formulation, options.system, options.prompt, options.shots)
+    chosen = ChosenSampling(
+        {name: getattr(options, name) for name in options.overrides},
+        check_stops(options.stop),
+        read_fields(options.requests),
+        parse_pairs("--sampling", options.samplings),
+    )
     chosen_settings = read_settings(formulation, parse_pairs("--setting", options.settings))
     given = parse_pairs("--tool", options.tools)
     tools = DOMAINS.load(benchmark.domain).prepare_tools(given) if formulation.executes else {}
     for warning in (text for name, text in tools.items() if name.endswith("_warning")):
         remark(warning)
-    return CheckedOptions(benchmark, formulation, tools, chosen_settings, (options.sets or SETS) if options.draw else 1)
+    sets = (options.sets or SETS) if options.draw else 1
+    return CheckedOptions(benchmark, formulation, tools, chosen_settings, sets, chosen)
 
 
 def make_job_on(
@@ -161,9 +178,10 @@ def make_job_on(
         at_limit=options.at_limit,
         limits=checked.settings.limits,
         settings=checked.settings.settings,
+        system=options.system,
+        prompt=options.prompt,
     )
-    given = parse_pairs("--sampling", options.samplings)
-    agent = replace(agent, samplings=read_samplings(formulation, tuple(agent.roles), agent.sampling, given))
+    agent = sample_roles(agent, options.formulation, checked.sampling, options.formulation_version)
     check_search(formulation, agent, remark)  # raises SpecError also for a setting's value that is not valid
     _check_demonstrations(agent, formulation)
     infer = Infer(
@@ -180,6 +198,7 @@ def make_job_on(
         options.draw,
         checked.sets,
         approve_all=options.yes,
+        formulation_version=options.formulation_version,
     )
     return Evaluate(infer) if kind == "evaluate" else infer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from lumos_queue.errors import SpecError
@@ -38,15 +38,14 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "lora": (0, MAX_INTEGER),
     "window": (0, MAX_INTEGER),
 }
-_MAY_BE_NONE = "shots"
 
 
-def check_ranges(given: Mapping[str, Any]) -> None:
+def check_ranges(given: Mapping[str, Any], may_be_none: Collection[str] = ("shots",)) -> None:
     """Raises SpecError for the first of these arguments that is not a number of its kind, or is out of its range."""
     for name in given.keys() & RANGES.keys():
         value: Any = given[name]
         least, most = RANGES[name]
-        if value is None and name == _MAY_BE_NONE:
+        if value is None and name in may_be_none:
             continue
         kinds = (int,) if isinstance(least, int) else (int, float)
         if (

@@ -101,14 +101,11 @@ def _as_new(job: Job, parent: Any, settings: Settings, scheduling: Scheduling) -
 
 
 def _repeat(kind: str, infer: Infer, changes: Changes, settings: Settings, remark: Remark) -> Evaluate | Infer:
-    """The request with its changes. A formulation that stays is at the version that the stored job began with."""
+    """The request with its changes."""
     options = changed_options(infer, changes)
     job = make_job_on(kind, options, check_options(kind, options, remark), infer.dataset, settings, remark)
     assert isinstance(job, Evaluate | Infer)
-    if changes.formulation:
-        return job
-    made = replace(job.infer if isinstance(job, Evaluate) else job, formulation_version=infer.formulation_version)
-    return Evaluate(made) if kind == "evaluate" else made
+    return job
 
 
 def _choose(connection: Connection, job: Any, wanted: Filter) -> list[Part]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -10,10 +10,9 @@ from db.damaged import DamagedJob
 from db.endings import STORED
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError
-from lumos_queue.formulations.base import Formulation
+from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -22,6 +21,8 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.submission.agent_settings import SAMPLED, list_settings
 from lumos_queue.submission.agents import ROLE_OPTIONS, parse_pairs
 from lumos_queue.submission.job_request import InferenceOptions
+from lumos_queue.submission.request_options import replace_fields
+from lumos_queue.submission.role_samplings import COMMON, sample_roles, sampling_of, stored_stop
 
 KINDS = ("evaluate", "infer")
 #: Where jobs of other kinds are asked for.
@@ -40,10 +41,15 @@ class Changes:
     settings: Sequence[str] = ()  #: NAME=VALUE
     samplings: Sequence[str] = ()  #: ROLE.NAME=VALUE
     numbers: Mapping[str, Any] | None = None  #: seed, temperature, limit, …: fields of InferenceOptions that were given
+    stop: Sequence[str] | None = None  #: as of InferenceOptions, as is what follows
+    system: str | None = None
+    prompt: str | None = None
+    requests: Sequence[str] = ()
 
     def __bool__(self) -> bool:
-        return any((self.formulation, self.agent, self.roles, self.others, self.tools, self.settings, self.samplings,
-                    self.numbers))  # fmt: skip
+        parts = (self.formulation, self.agent, self.roles, self.others, self.tools, self.settings, self.samplings)
+        texts = (self.stop, self.system, self.prompt)
+        return any((*parts, self.numbers, self.requests)) or any(text is not None for text in texts)
 
 
 def check_kind(job: Any, command: str) -> None:
@@ -73,7 +79,8 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
     """The options that ask for a stored inference with these changes, on its dataset (`data` is not named).
 
     With another formulation, what only the former one had is left out: its settings and limits, the endpoints of roles
-    that the new one has not, and the number of demonstrations.
+    that the new one has not, the number of demonstrations, and a system message and template that it does not take. A
+    formulation that stays is at the version that the stored job began with.
     """
     former = FORMULATIONS.load(infer.formulation)
     formulation = FORMULATIONS.load(changes.formulation) if changes.formulation else former
@@ -88,11 +95,12 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
     others = {role: url for role, url in agent.roles.items() if role not in ROLE_OPTIONS and (same or role in possible)}
     others |= parse_pairs("--role", changes.others)
     settings = _kept_settings(agent, former, formulation) | parse_pairs("--setting", changes.settings)
-    samplings = {}
-    for role, sampling in agent.samplings.items():
-        if same or (role in possible and sampling != former.samplings.get(role)):
-            samplings |= {f"{role}.{name}": str(getattr(sampling, name)) for name in _sampled(sampling)}
-    samplings |= parse_pairs("--sampling", changes.samplings)
+    roles = set(agent.roles) if same else possible
+    overrides = frozenset((changes.numbers or {}).keys() & set(COMMON))
+    fields = {role: fields for role in roles & set(agent.roles) if (fields := sampling_of(agent, role).request)}
+    stop = stored_stop(agent, infer.formulation, infer.formulation_version) if changes.stop is None else changes.stop
+    samplings = _kept_samplings(infer, roles, overrides) | parse_pairs("--sampling", changes.samplings)
+    instructed = formulation.instructed
     benchmark = open_benchmark(infer.benchmark)
     concludes = formulation.limited and benchmark.by_answer
     options = InferenceOptions(
@@ -125,6 +133,12 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
         settings=_pairs(settings),
         samplings=_pairs(samplings),
         yes=infer.approve_all and formulation.approved,
+        overrides=overrides,
+        stop=stop,
+        system=changes.system if changes.system is not None or not instructed else agent.system,
+        prompt=changes.prompt if changes.prompt is not None else agent.prompt if instructed else "",
+        requests=replace_fields(fields, changes.requests),
+        formulation_version=VERSION if changes.formulation else infer.formulation_version,
     )
     return replace(options, **(changes.numbers or {}))
 
@@ -147,8 +161,28 @@ def _kept_settings(agent: Agent, former: Formulation, formulation: Formulation) 
     return {name: value for name, value in (limits | dict(agent.settings)).items() if name in possible}
 
 
-def _sampled(sampling: Sampling) -> Iterable[str]:
-    return (name for name in SAMPLED if name not in ("beams", "epsilon") or getattr(sampling, name))
+def _kept_samplings(infer: Infer, roles: Collection[str], overrides: Collection[str]) -> dict[str, str]:
+    """`--sampling` values of these roles: what is not as address, formulation and common sampling say.
+
+    What was given for all models, and is given anew (`overrides`), is left out.
+    """
+    agent, kept = infer.agent, {}
+    implied = sample_roles(replace(agent, samplings={}), infer.formulation, version=infer.formulation_version)
+    for role, sampling in agent.samplings.items():
+        if role not in roles:
+            continue
+        other = sampling_of(implied, role)
+        names = [name for name in SAMPLED if getattr(sampling, name) != getattr(other, name)]
+        if role in implied.samplings:
+            names = [name for name in names if name not in overrides or not _is_common(agent, role, name)]
+        elif not names and (sampling.stop, sampling.request) == (other.stop, other.request):
+            names = ["temperature"]  # given as all have it: the agent names this role
+        kept |= {f"{role}.{name}": str(getattr(sampling, name)) for name in names}
+    return kept
+
+
+def _is_common(agent: Agent, role: str, name: str) -> bool:
+    return getattr(agent.samplings[role], name) == getattr(agent.sampling, name)
 
 
 def _pairs(values: Mapping[str, str]) -> list[str]:

@@ -72,10 +72,10 @@ def test_a_setting_that_cannot_be_is_one_line_with_the_way_out(formulation, give
 
 
 def test_a_role_is_sampled_as_the_formulation_has_it_but_for_what_is_given():
-    assert read_samplings(PLAIN, ROLES, COMMON, {}) == {}
-    assert read_samplings(SEARCH, ROLES, COMMON, {}) == {"state_manager": STATE}
+    assert read_samplings(PLAIN.samplings, ROLES, COMMON, {}) == {}
+    assert read_samplings(SEARCH.samplings, ROLES, COMMON, {}) == {"state_manager": STATE}
     given = {"policy.temperature": "1", "policy.top_p": "0.5", "state_manager.max_tokens": "64", "qa.max_tokens": "7"}
-    assert read_samplings(SEARCH, ROLES, COMMON, given) == {
+    assert read_samplings(SEARCH.samplings, ROLES, COMMON, given) == {
         "policy": replace(COMMON, temperature=1.0, top_p=0.5),
         "state_manager": replace(STATE, max_tokens=64),
         "qa": replace(TOOL_ROLES["qa"], max_tokens=7),
@@ -116,7 +116,7 @@ def test_a_role_is_sampled_as_the_formulation_has_it_but_for_what_is_given():
 )  # fmt: skip
 def test_a_sampling_that_cannot_be_is_one_line_with_the_way_out(name, value, message):
     with pytest.raises(SpecError) as caught:
-        read_samplings(SEARCH, ROLES, COMMON, {name: value})
+        read_samplings(SEARCH.samplings, ROLES, COMMON, {name: value})
     assert message in str(caught.value) and "\n" not in str(caught.value) and len(str(caught.value)) < 300
 
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lumos_queue.benchmarks.choices import choice_baselines, choice_scores, task_text
+from lumos_queue.benchmarks.choices import choice_baselines, choice_scores
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.prompts.choice_text import task_text
 from lumos_queue.records import Task
 from lumos_queue.scoring.letters import LETTERS, read_choice
 from tests.cpu_limit import cpu_limit

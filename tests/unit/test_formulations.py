@@ -292,8 +292,8 @@ def test_every_formulation_says_what_follows_from_it():
     assert facts == {
         "iterative": (both, True, True, True, True, True),
         "one-pass": (both, True, True, False, True, True),
-        "cot": (("solver",), False, True, False, True, False),
-        "direct": (("solver",), False, True, False, True, False),
+        "cot": (("solver",), False, True, False, True, True),
+        "direct": (("solver",), False, True, False, True, True),
         "integrated": (("solver",), True, True, True, True, True),
         "caption": (("captioner",), False, False, False, False, False),
         "teacher-forced": (both, True, False, False, False, False),

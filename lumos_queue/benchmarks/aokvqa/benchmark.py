@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
-from lumos_queue.benchmarks.choices import METRICS, choice_baselines, choice_scores, read_choices, task_text
+from lumos_queue.benchmarks.choices import METRICS, choice_baselines, choice_scores, read_choices
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.prompts.choice_text import task_text
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.readers.fields import Node, json_rows
 from lumos_queue.readers.pictures import OPTIONS, Pictures

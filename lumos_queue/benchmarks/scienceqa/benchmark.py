@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
-from lumos_queue.benchmarks.choices import METRICS, choice_baselines, choice_scores, read_choices, task_text
+from lumos_queue.benchmarks.choices import METRICS, choice_baselines, choice_scores, read_choices
 from lumos_queue.errors import BadRow, SpecError, unknown
+from lumos_queue.prompts.choice_text import task_text
 from lumos_queue.readers.fields import Node
 from lumos_queue.readers.pictures import OPTIONS, Pictures
 from lumos_queue.readers.rows import Row, json_document, tasks

@@ -1,0 +1,39 @@
+"""The text of a question with choices, and its parts again.
+
+One function makes the text, so that it is the same in training and at inference (spec/lumos.md 1.11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lumos_queue.scoring.letters import LETTERS
+
+CHOICES = " There're some choices: "
+SHOWS = " The image shows the following contents: "
+
+
+def task_text(question: str, choices: Sequence[str], caption: str = "") -> str:
+    """The question, its choices with their letters, and what the image shows if a caption says so."""
+    listed = ", ".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False))
+    text = f"{question}{CHOICES}{listed}."
+    return f"{text}{SHOWS}{caption}" if caption else text
+
+
+def split_choices(text: str) -> tuple[str, str]:
+    """Return the question of such a text, with what the image shows, and its choices, a line each.
+
+    The choices are '' where the text lists none.
+    """
+    question, mark, rest = text.partition(CHOICES)
+    if not mark:
+        return text, ""
+    listed, shows, caption = rest.partition(SHOWS)
+    lines, remaining = [], listed.strip().removesuffix(".")
+    for letter in LETTERS[1:]:
+        choice, comma, remaining = remaining.partition(f", {letter}. ")
+        lines.append(choice)
+        if not comma:
+            break
+        remaining = f"{letter}. {remaining}"
+    return f"{question}{shows}{caption}", "\n".join(lines)

@@ -1,0 +1,84 @@
+"""What a solver that answers alone is sent (the formulations `cot` and `direct`): its system message and its prompt.
+
+A chat server's model gets an instruction that fits the benchmark's answers, as LUMOS's own models need none. With a
+template (`--prompt`) its text is the whole prompt, without the marks of turns, unless a system message precedes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from lumos_queue.notation import without_roles
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.choice_text import split_choices
+from lumos_queue.prompts.dialogue import Turn, get_framing, question_prompt
+from lumos_queue.records import Task
+from lumos_queue.scoring.answer_kinds import AnswerKind
+
+SYSTEM = "<|system|>\n"
+FIRST_INSTRUCTED = 3  #: the version of the formulations from which on chat models are instructed
+_REASONED = 'Think step by step. End your reply with "The answer is" and {}.'
+_BARE = "Give only the answer{}."
+#: By whether the reasons are written, too, and the kind of the benchmark's answers.
+INSTRUCTIONS: Mapping[bool, Mapping[AnswerKind, str]] = {
+    True: {
+        AnswerKind.NUMBER: _REASONED.format("the number alone, without a unit"),
+        AnswerKind.CHOICE: _REASONED.format("the letter of the right choice"),
+        AnswerKind.YES_NO: _REASONED.format("yes or no"),
+        AnswerKind.TEXT: _REASONED.format("the answer alone, as short as possible"),
+    },
+    False: {
+        AnswerKind.NUMBER: _BARE.format(", as a number without a unit"),
+        AnswerKind.CHOICE: _BARE.format(", as the letter of the right choice"),
+        AnswerKind.YES_NO: _BARE.format(", as yes or no"),
+        AnswerKind.TEXT: _BARE.format(", without an explanation"),
+    },
+}
+QUESTION = "{question}"
+EXAMPLES = "{examples}"
+_FIELD = re.compile(r"\{(question|choices|examples)\}")
+_HAS_TURNS = re.compile(r"^<\|(?:system|user|assistant)\|>\n", re.MULTILINE)
+
+
+def solver_prompt(task: Task, agent: Agent, reasoned: bool, version: int) -> str:
+    """Return the prompt of a solver; `reasoned`: with demonstrations that give reasons; `version`: of the formulation.
+
+    Raises SpecError for more demonstrations than the domain has.
+    """
+    head = solver_prefix(agent, reasoned, version)
+    if not agent.prompt:
+        return head + question_prompt(task, agent.framing)
+    text = fill_template(agent.prompt, task, agent, reasoned)
+    if agent.system is None and _HAS_TURNS.match(agent.prompt):  # it has its own system message, or wants none
+        return text
+    if not head or _HAS_TURNS.match(agent.prompt):
+        return head + text
+    return head + get_framing(agent.framing).write(Turn("user", text))
+
+
+def solver_prefix(agent: Agent, reasoned: bool, version: int = FIRST_INSTRUCTED) -> str:
+    """Return what the prompts of every task begin with: the system message, and demonstrations without a template."""
+    system = agent.system
+    if system is None:
+        instructed = version >= FIRST_INSTRUCTED and agent.is_chat("solver")
+        system = INSTRUCTIONS[reasoned][agent.answers] if instructed else ""
+    head = f"{SYSTEM}{without_roles(system.strip())}\n" if system.strip() else ""
+    return head if agent.prompt else head + agent.answers_shown(reasoned)
+
+
+def fill_template(template: str, task: Task, agent: Agent, reasoned: bool) -> str:
+    """Return the template with the question, its choices and the demonstrations in place of their names.
+
+    All are replaced in one pass, so that a question's own braces stay. With `{choices}` in the template, `{question}`
+    is the question without them.
+    """
+    question, choices = task.question.strip(), ""
+    if agent.answers == AnswerKind.CHOICE and "{choices}" in template:
+        question, choices = split_choices(question)
+    values = {
+        "question": without_roles(question),
+        "choices": without_roles(choices),
+        "examples": agent.examples_shown(reasoned) if EXAMPLES in template else "",
+    }
+    return _FIELD.sub(lambda match: values[match[1]], template)

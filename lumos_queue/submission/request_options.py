@@ -1,0 +1,153 @@
+"""From `--stop`, `--system`, `--prompt` and `--request` to what an agent stores. What cannot be sent is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from lumos_queue.errors import SpecError
+from lumos_queue.formulations.base import Formulation
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.prompts.solver_prompt import EXAMPLES, QUESTION
+from lumos_queue.util.regular_file import read_regular_text
+from lumos_queue.util.sanitize import storable, storable_json
+
+MAX_TEXT = 100_000  #: characters of a system message, a template, or the fields of requests
+#: Fields that this project sets, or whose replies it could not read.
+REFUSED_FIELDS = frozenset(("model", "messages", "prompt", "inputs", "parameters", "n", "stream"))
+_ESCAPE = re.compile(r"\\([nt\\])")
+_ESCAPED = {"n": "\n", "t": "\t", "\\": "\\"}
+
+
+def unescape_stops(given: Sequence[str]) -> tuple[str, ...] | None:
+    r"""The stop strings of `--stop`, with `\n`, `\t` and `\\` read; None where the option was not given."""
+    return tuple(_ESCAPE.sub(lambda match: _ESCAPED[match[1]], text) for text in given) if given else None
+
+
+def check_stops(stops: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The stop strings without repetition: none for `['']`, None for None. Raises SpecError for a further empty one."""
+    if stops is None or list(stops) == [""]:
+        return None if stops is None else ()
+    for stop in stops:
+        if not isinstance(stop, str) or not stop:
+            raise SpecError("--stop '' means no stop strings: give it alone, or leave it out.")
+        _check_text("--stop", stop)
+    return tuple(dict.fromkeys(stops))
+
+
+def read_system(text: str | None) -> str | None:
+    """The text of `--system TEXT|@FILE`; None where the option was not given. Raises SpecError."""
+    return _read_file("--system", text[1:]) if text is not None and text.startswith("@") else text
+
+
+def read_template(path: str | Path | None) -> str | None:
+    """The text of the file of `--prompt` without a line break at its end; '' and None as they are. Raises SpecError."""
+    if path is None or path == "":
+        return None if path is None else ""
+    return _read_file("--prompt", path).removesuffix("\n")
+
+
+def check_texts(formulation: Formulation, system: str | None, prompt: str, shots: int | None) -> None:
+    """Raises SpecError for a system message or a template that is not valid, or has no effect here."""
+    for option, text in (("--system", system), ("--prompt", prompt or None)):
+        if text is None:
+            continue
+        if not formulation.instructed:
+            choices = ", ".join(name for name in FORMULATIONS if FORMULATIONS.load(name).instructed)
+            raise SpecError(
+                f"The formulation '{formulation.name}' has no {option}: leave it out, or choose one of: {choices}."
+            )
+        _check_text(option, text)
+    if prompt and QUESTION not in prompt:
+        raise SpecError(f"The template of --prompt has no {QUESTION}: write it where the question is to be.")
+    if prompt and shots and EXAMPLES not in prompt:
+        raise SpecError(f"The template of --prompt has no {EXAMPLES}: write it, or leave out --shots.")
+
+
+def read_fields(given: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The values of `--request [ROLE.]NAME=JSON`: role ('': none is named) to name to value. An empty one says nothing.
+
+    Raises SpecError for what is not such a pair, for a value that is not JSON, and for a field that cannot be chosen.
+    """
+    fields: dict[str, dict[str, Any]] = {}
+    for pair in filter(None, given):
+        name, equals, value = pair.partition("=")
+        role, _, field = name.rpartition(".")
+        if not (equals and field) or (not role and "." in name):
+            raise SpecError(f"--request {pair[:80]} cannot be read: expected --request [ROLE.]NAME=JSON.")
+        _check_text("--request", name)
+        if field.casefold() in REFUSED_FIELDS:
+            raise SpecError(f"--request cannot set the field '{field}', which lumos-queue sets itself: leave it out.")
+        if field in fields.setdefault(role, {}):
+            raise SpecError(f"--request {name[:80]}=… was given twice.")
+        fields[role][field] = _read_json(name, value)
+    if sum(map(len, given)) > MAX_TEXT:
+        raise SpecError(f"The fields of --request have more than {MAX_TEXT:,} characters: choose fewer.")
+    return fields
+
+
+def write_fields(fields: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The same as `--request` has them: [ROLE.]NAME=JSON. Raises SpecError for values that are not of JSON."""
+    return [
+        f"{role}{'.' if role else ''}{name}={_write_json(name, value)}"
+        for role, values in fields.items()
+        for name, value in values.items()
+    ]
+
+
+def replace_fields(stored: Mapping[str, Mapping[str, Any]], given: Sequence[str]) -> list[str]:
+    """`--request` pairs of a stored agent, changed by those given; an empty one leaves out all stored ones."""
+    changes = read_fields(given)
+    common = changes.get("", {})
+    if "" in given:
+        stored = {}
+    kept = {
+        role: {
+            name: value for name, value in fields.items() if name not in common and name not in changes.get(role, {})
+        }
+        for role, fields in stored.items()
+    }
+    return [*write_fields(kept), *filter(None, given)]
+
+
+def _read_json(name: str, text: str) -> Any:
+    try:
+        value = orjson.loads(text)
+    except ValueError:
+        raise SpecError(
+            f"--request {name[:80]}={text[:40]} is not JSON: write a text as {name[:80]}='\"{text[:40] or 'low'}\"'."
+        ) from None
+    _write_json(name, value)
+    return value
+
+
+def _write_json(name: str, value: Any) -> str:
+    try:
+        text = orjson.dumps(value).decode()
+    except (TypeError, ValueError):
+        raise SpecError(f"--request {name[:80]} has a value that cannot be written as JSON: {value!r:.80}.") from None
+    if storable_json(value) != value:
+        raise SpecError(f"--request {name[:80]} has a value that cannot be stored (NUL, NaN): leave it out.")
+    return text
+
+
+def _read_file(option: str, path: str | Path) -> str:
+    try:
+        return read_regular_text(Path(path).expanduser())
+    except OSError as error:
+        raise SpecError(f"{option}: '{path}' cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise SpecError(f"{option}: '{path}' is not UTF-8 text.") from None
+
+
+def _check_text(option: str, text: str) -> None:
+    if not isinstance(text, str):
+        raise SpecError(f"{option} is {text!r:.80}: expected a text.")
+    if len(text) > MAX_TEXT:
+        raise SpecError(f"{option} has {len(text):,} characters: at most {MAX_TEXT:,} are sent.")
+    if storable(text)[1]:
+        raise SpecError(f"{option} has a character that cannot be stored (NUL, or half of a pair): leave it out.")

@@ -1,0 +1,121 @@
+"""How each role of an agent is sampled: by its address, its formulation, and what a person chose for all or for one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from lumos_queue.endpoints.base import LINE_BREAK, Sampling
+from lumos_queue.endpoints.registry import default_stop, takes_fields
+from lumos_queue.endpoints.roles import TOOL_ROLES
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.formulations.base import VERSION
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.submission.agent_settings import read_samplings
+
+COMMON = ("temperature", "top_p", "max_tokens")  #: options of all models that a formulation asks
+#: The version of the formulations from which on stop strings follow from the addresses.
+_BY_ADDRESS = 3
+_NO_FIELDS: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenSampling:
+    """What a person chose beside the common sampling of an agent."""
+
+    overrides: Mapping[str, Any] = field(default_factory=dict)  #: of COMMON, those given: they replace a formulation's
+    stop: tuple[str, ...] | None = None  #: for all models that the formulation asks; None: not given
+    fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  #: of requests, by role; '': of all these
+    samplings: Mapping[str, str] = field(default_factory=dict)  #: ROLE.NAME to value
+
+
+def sample_roles(agent: Agent, formulation: str, chosen: ChosenSampling | None = None, version: int = VERSION) -> Agent:
+    """Return the agent with the sampling of each role; `agent.sampling` is what its roles have in common.
+
+    What the formulation says of a role is overridden by what is given for all, and this by `--sampling`. Roles that
+    actions ask are sampled as TOOL_ROLES says, unless they are named. Raises SpecError for an unknown role, for a value
+    that cannot be read, and for fields of requests that an endpoint does not take.
+    """
+    chosen = chosen or ChosenSampling()
+    if unknown_roles := [role for role in chosen.fields if role and role not in agent.roles]:
+        raise unknown("role that --request can name here", unknown_roles[0][:80], tuple(agent.roles))
+    own = FORMULATIONS.load(formulation).samplings
+    values = {**chosen.overrides} if chosen.stop is None else {**chosen.overrides, "stop": chosen.stop}
+    samplings = {
+        role: replace(sampling, **values, request={**sampling.request, **_fields_of(role, chosen)})
+        for role, sampling in own.items()
+    }
+    shared = {
+        role: replace(
+            agent.sampling,
+            stop=stop_of(formulation, url, version) if chosen.stop is None else chosen.stop,
+            request=_fields_of(role, chosen),
+        )
+        for role, url in agent.roles.items()
+        if role not in own and role not in TOOL_ROLES
+    }
+    common = agent.sampling
+    if shared:
+        first, *others = shared.values()
+        if all(sampling == first for sampling in others):
+            common = first
+        else:
+            samplings |= shared
+    for role in agent.roles:
+        if role in TOOL_ROLES and role not in own and role in chosen.fields:
+            samplings[role] = replace(TOOL_ROLES[role], request=chosen.fields[role])
+    samplings = read_samplings(samplings, tuple(agent.roles), common, chosen.samplings)
+    sampled = replace(agent, sampling=common, samplings=samplings)
+    _check_fields(sampled)
+    return sampled
+
+
+def resolve_common(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields of InferenceOptions: each of COMMON with its default for None, and which of them were given."""
+    default = Sampling()
+    values = {name: getattr(default, name) if value is None else value for name, value in given.items()}
+    return {**values, "overrides": frozenset(name for name, value in given.items() if value is not None)}
+
+
+def stop_of(formulation: str, url: str, version: int = VERSION) -> tuple[str, ...]:
+    """Return the stop strings of a role at this address where neither a person nor the formulation has others.
+
+    The formulations of this project expect a line of models that were trained so. What a plug-in's formulation expects
+    is not known here: its replies are not cut.
+    """
+    if version < _BY_ADDRESS:
+        return LINE_BREAK
+    return default_stop(url) if FORMULATIONS.is_built_in(formulation) else ()
+
+
+def stored_stop(agent: Agent, formulation: str, version: int) -> tuple[str, ...] | None:
+    """Return the stop strings that were given for a stored agent; None where each role has those of its address."""
+    own = FORMULATIONS.load(formulation).samplings
+    for role, url in agent.roles.items():
+        if role in TOOL_ROLES and role not in own:
+            continue
+        default = own[role].stop if role in own else stop_of(formulation, url, version)
+        if (stop := sampling_of(agent, role).stop) != default:
+            return stop
+    return None
+
+
+def sampling_of(agent: Agent, role: str) -> Sampling:
+    """Return how a role of an agent is sampled."""
+    return agent.samplings.get(role) or TOOL_ROLES.get(role, agent.sampling)
+
+
+def _fields_of(role: str, chosen: ChosenSampling) -> dict[str, Any]:
+    return {**chosen.fields.get("", _NO_FIELDS), **chosen.fields.get(role, _NO_FIELDS)}
+
+
+def _check_fields(agent: Agent) -> None:
+    for role, url in agent.roles.items():
+        fields = sampling_of(agent, role).request
+        if fields and not takes_fields(url):
+            raise SpecError(
+                f"--request {min(fields)[:80]}: the {role} at {url} takes no fields of requests. Leave it out, or name "
+                "a role whose server takes them: --request ROLE.NAME=JSON."
+            )
