@@ -12,6 +12,7 @@ from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.report_tables import format_versions
 from lumos_queue.reports.chosen import remark_on_chosen
+from lumos_queue.reports.chosen_requests import describe_requests
 from lumos_queue.reports.completeness import stop_reason
 from lumos_queue.util.plugins import Plugin
 
@@ -74,7 +75,7 @@ def _shorten(text: str) -> str:
 
 def _chosen(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What a stored job was asked beside what every job is, each as one line: of a training job its recipe and folders,
-    of an agent limits, settings and samplings."""
+    of an agent limits, settings, samplings and what its requests have."""
     asked = spec.get("evaluation") or spec.get("infer", spec)
     if spec.get("recipe"):
         yield "recipe", spec["recipe"]
@@ -94,3 +95,4 @@ def _chosen(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         named = ("temperature", "top_p", "max_tokens", "beams", "epsilon")  # the last two where they were given
         shown = (f"{key} {sampling[key]}" for key in named if key in sampling)
         yield f"sampling of {role}", ", ".join(shown)
+    yield from describe_requests(agent, asked.get("formulation", "")).items()

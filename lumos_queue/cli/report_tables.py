@@ -209,6 +209,7 @@ _ROWS = (
     ("accepted for both", lambda r: f"{r['correct']:,}" if "correct" in r and r["kind"] == "convert" else ""),
     ("correct", lambda r: f"{r['correct']:,}" if "correct" in r and r["kind"] != "convert" else ""),
     ("tools", lambda r: _format_tools(r.get("tools", {}))),
+    ("requests", lambda r: "\n".join(escape(f"{name}: {value}") for name, value in r.get("requests", {}).items())),
     ("answer at the limit", lambda r: r.get("scoring", {}).get("at_limit", "")),
     ("score versions", _format_score_versions),
     ("formulation version", lambda r: str(r.get("formulation_version", ""))),

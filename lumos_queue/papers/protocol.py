@@ -9,6 +9,7 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.model import PaperColumn
+from lumos_queue.reports.chosen_requests import describe_requests
 from lumos_queue.scoring.limit import AtLimit
 
 SAMPLES = 1
@@ -46,11 +47,18 @@ def departures(column: PaperColumn, formulation: str, infer: Mapping[str, Any]) 
     """The settings in which a job (its `spec["infer"]`) differs from the papers, as text."""
     agent = infer["agent"]
     found = {"at_limit": AtLimit.WRONG, "formulation_version": 1, **agent.get("sampling", {}), **agent, **infer}
-    return [
+    changed = [
         f"{name} is {_format_setting(found[name])}, not {_format_setting(value)}"
         for name, value in paper_settings(column, formulation, found["formulation_version"]).items()
         if name in found and found[name] != value
     ]
+    requests = describe_requests(agent, formulation).items()
+    return changed + [f"{name} is {value}, not as by default" for name, value in requests if _is_chosen(name)]
+
+
+def _is_chosen(name: str) -> bool:
+    """Whether only a person sets it; stop strings follow from an address, too."""
+    return not name.startswith("stop")
 
 
 def _format_setting(value: Any) -> str:

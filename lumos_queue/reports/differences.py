@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from lumos_queue.reports.chosen_requests import describe_field, describe_stop, describe_text
 from lumos_queue.reports.model_names import models_of, name_models
 
 #: The most telling ones, in this order; what else a request says comes after them, by its name.
@@ -18,7 +19,7 @@ _ROLES = ("planner", "grounder", "solver", "policy", "teacher", "start")
 #: At the top of a request: what the job's row says, too, or what follows from its dataset.
 _OF_ROW = frozenset(("benchmark", "dataset", "split", "formulation", "seed", "duplicates"))
 #: Anywhere in a request: models, which have names of their own (model_names.py), and what follows from others.
-_NAMED_OTHERWISE = frozenset(("roles", "teacher", "start", "base", "dataset", "domain", "stop", "content"))
+_NAMED_OTHERWISE = frozenset(("roles", "teacher", "start", "base", "dataset", "domain", "content"))
 #: What these hold has a meaning by itself; elsewhere the name above is needed: `grounder max_tokens`.
 _PLAIN = frozenset(
     ("agent", "sampling", "samplings", "tools", "limits", "settings", "fit", "spec", "evaluation", "shape")
@@ -74,6 +75,12 @@ def _flatten(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, 
             continue
         if key == "weights" and isinstance(value, Mapping):
             yield key, " ".join(dict.fromkeys(str(one)[:_SHORT] for one in value.values()))
+        elif key == "stop" and isinstance(value, (list, tuple)):
+            yield above + key, describe_stop(value)
+        elif key == "request" and isinstance(value, Mapping):
+            yield from ((f"{above}{key} {name}", describe_field(field)) for name, field in value.items())
+        elif key in ("system", "prompt") and isinstance(value, str):
+            yield above + key, describe_text(value)
         elif isinstance(value, Mapping):
             yield from _flatten(value, above if key in _PLAIN else f"{above}{key} ")
         elif isinstance(value, (list, tuple)):

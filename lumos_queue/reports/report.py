@@ -30,6 +30,7 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.reports.adopted import apart_from_adopted
 from lumos_queue.reports.baselines import kept_baselines
 from lumos_queue.reports.chosen import describe_chosen
+from lumos_queue.reports.chosen_requests import describe_requests
 from lumos_queue.reports.completeness import completeness
 from lumos_queue.reports.failures import failures_by_class
 from lumos_queue.reports.groups import split_by_group
@@ -83,7 +84,10 @@ def _make_report(connection: Connection, job: Any) -> Report:
         windows = [{"item": ordinal, **(output or {})} for ordinal, output in outputs(connection, job.id)]
         return report | {"windows": windows} | training_figures(connection, job.id, windows)
     if job.kind in ("infer", "evaluate"):
-        report["formulation_version"] = job.spec.get("infer", job.spec).get("formulation_version", 1)
+        infer = job.spec.get("infer", job.spec)
+        report["formulation_version"] = infer.get("formulation_version", 1)
+        if requests := describe_requests(infer["agent"], job.formulation):
+            report["requests"] = requests
     report |= _episode_figures(connection, job.id, endings)
     report |= apart_from_adopted(connection, job, report) | failures_by_class(connection, job, items, endings)
     if _runs_experts(job):

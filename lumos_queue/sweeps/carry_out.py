@@ -7,7 +7,7 @@ goes on where the last one ended.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from db.states import JobState
@@ -22,6 +22,7 @@ from lumos_queue.submission.conversion_request import ConversionOptions, make_co
 from lumos_queue.submission.database import database
 from lumos_queue.submission.fit_precision import choose_cpu_precision
 from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
+from lumos_queue.submission.request_options import read_system, read_template
 from lumos_queue.submission.runs import SCHEME
 from lumos_queue.submission.store import Rows
 from lumos_queue.sweeps.plan import JOINT, AnnotationSource, Arm, SweepBenchmark, SweepPlan
@@ -153,7 +154,13 @@ def _evaluation(
     wanted = _inference(
         benchmark.name, benchmark.split, path, benchmark.limit, fit.arm.formulation, benchmark.max_tokens
     )
-    return Submission(*make_inference_job("evaluate", wanted(**runs), settings, say))
+    options = replace(
+        wanted(**runs),
+        stop=benchmark.stop,
+        system=read_system(benchmark.system),
+        prompt=read_template(data / benchmark.prompt if benchmark.prompt else "") or "",
+    )
+    return Submission(*make_inference_job("evaluate", options, settings, say))
 
 
 def _inference(

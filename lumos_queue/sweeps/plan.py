@@ -63,6 +63,9 @@ class SweepBenchmark(_Table):
     data: str = ""  #: original file, below --data
     limit: Count = 0
     max_tokens: Annotated[int, Field(ge=1, le=MAX_INTEGER)] = 128
+    stop: list[str] | None = None  #: as --stop; [] is none, and TOML reads "\\n" itself
+    system: str | None = None  #: as --system
+    prompt: str = ""  #: as --prompt, a file below --data
 
     @property
     def label(self) -> str:

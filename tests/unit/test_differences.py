@@ -54,7 +54,7 @@ def test_what_was_asked_beside_the_models_is_told_by_its_name():
     one = job("evaluate", name="first", seed=1, agent={"tools": {"ranker": "bm25"}})
     other = job("evaluate", name="", seed=2, agent={"sampling": {"temperature": 0.7}})
     found = differences([one, other])
-    assert list(found[0]) == ["name", "seed", "temperature", "max_tokens", "ranker", "top_p"]
+    assert list(found[0]) == ["name", "seed", "temperature", "max_tokens", "ranker", "stop", "top_p"]
     assert (found[0]["name"], found[0]["ranker"], found[1]["temperature"]) == ("first", "bm25", "0.7")
     assert "name" not in found[1] and "ranker" not in found[1]
     assert describe_differences(found[0])[:3] == ["first", "seed 1", "temperature 0.0"]

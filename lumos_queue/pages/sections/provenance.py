@@ -95,6 +95,8 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
         yield f"scorer of {plain(metric)}", ", ".join(told)
     for name, value in _settings(row.spec):
         yield name, value
+    for name, value in report.get("requests", {}).items():
+        yield f"requests: {plain(name)}", value
     for name, value in report.get("tools", {}).items():
         yield f"tool setting {plain(str(name))}", _as_text(value)
 

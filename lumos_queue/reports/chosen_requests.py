@@ -1,0 +1,54 @@
+"""What a stored agent's requests have beside prompts, as text: stop strings, system message, template, fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lumos_queue.commands import digest
+from lumos_queue.endpoints.base import LINE_BREAK
+from lumos_queue.formulations.registry import FORMULATIONS
+
+_LONGEST = 60  #: characters of a text in a line
+_SHORT = 8  #: characters of its digest
+
+
+def describe_requests(agent: Mapping[str, Any], formulation: str) -> dict[str, str]:
+    """Return what is not as it is where nothing was chosen and every reply is one line; `agent`: as it is stored.
+
+    Stop strings that the formulation itself has for a role are left out.
+    """
+    found: dict[str, str] = {}
+    tried = FORMULATIONS.find(formulation)
+    usual = {role: sampling.stop for role, sampling in tried.samplings.items()} if tried else {}
+    own = {role: sampling for role, sampling in agent.get("samplings", {}).items() if isinstance(sampling, Mapping)}
+    for role, sampling in {"": agent.get("sampling", {}), **own}.items():
+        of_role = f" of {role}" if role else ""
+        stop = sampling.get("stop")
+        if isinstance(stop, Sequence) and tuple(stop) != usual.get(role, LINE_BREAK):
+            found[f"stop{of_role}"] = describe_stop(stop)
+        for name, value in sampling.get("request", {}).items():
+            found[f"request {name}{of_role}"] = describe_field(value)
+    for name in ("system", "prompt"):
+        if isinstance(text := agent.get(name), str):
+            found[name] = describe_text(text)
+    return found
+
+
+def describe_stop(stop: Sequence[Any]) -> str:
+    r"""Return stop strings as one line: `'\n', 'Q:'`, or `none`."""
+    return ", ".join(map(repr, stop)) or "none"
+
+
+def describe_field(value: Any) -> str:
+    """Return the value of a field of requests as one line; of None that the field is left out."""
+    return "left out" if value is None else describe_text(json.dumps(value, ensure_ascii=False, sort_keys=True))
+
+
+def describe_text(text: str) -> str:
+    """Return a text as one line; of a long one its beginning and the digest of all of it."""
+    line = " ".join(text.split())
+    if len(line) <= _LONGEST:
+        return line or "none"
+    return f"{line[:_LONGEST]}… ({digest(text)[:_SHORT]})"
