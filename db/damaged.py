@@ -27,7 +27,7 @@ _REQUIRED = {
 }
 _TEXTS = (
     *("at_limit", "benchmark", "dataset", "domain", "formulation", "module", "prompt", "source", "split"),
-    *("teacher", "teacher_vision", "vision", "vote"),
+    *("system", "teacher", "teacher_vision", "vision", "vote"),
 )
 _OBJECTS = ("agent", "evaluation", "infer", "limits", "roles", "sampling", "samplings", "tools")
 _COUNTS = ("items", "waits", "concurrency")

@@ -41,6 +41,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+MAX_TOKENS = ("max_tokens", "max_completion_tokens")  #: names of the limit of tokens in the OpenAI protocol
 Reply = Callable[[str], str | int | tuple[int, bytes] | None]
 
 
@@ -303,7 +304,8 @@ def images(body: dict) -> list[bytes]:
 def _reply(path: str, body: dict, prompt: str, text: str) -> tuple[bytes, str]:
     """Body and headers; a token is a word, and `max_new_tokens` is honoured. Stop strings stay in the text."""
     asked, words = len(prompt.split()), text.split(" ")
-    limit = body["parameters"]["max_new_tokens"] if path == "/generate" else body["max_tokens"]
+    fields, names = (body["parameters"], ("max_new_tokens",)) if path == "/generate" else (body, MAX_TOKENS)
+    limit = next((fields[name] for name in names if name in fields), 512)
     long = len(words) > limit
     if long:
         text, words = " ".join(words[:limit]), words[:limit]

@@ -38,7 +38,7 @@ INSTRUCTIONS: Mapping[bool, Mapping[AnswerKind, str]] = {
 QUESTION = "{question}"
 EXAMPLES = "{examples}"
 _FIELD = re.compile(r"\{(question|choices|examples)\}")
-_HAS_TURNS = re.compile(r"^<\|(?:system|user|assistant)\|>\n", re.MULTILINE)
+_TURN = re.compile(r"<\|(?:system|user|assistant)\|>\n")
 
 
 def solver_prompt(task: Task, agent: Agent, reasoned: bool, version: int) -> str:
@@ -50,9 +50,7 @@ def solver_prompt(task: Task, agent: Agent, reasoned: bool, version: int) -> str
     if not agent.prompt:
         return head + question_prompt(task, agent.framing)
     text = fill_template(agent.prompt, task, agent, reasoned)
-    if agent.system is None and _HAS_TURNS.match(agent.prompt):  # it has its own system message, or wants none
-        return text
-    if not head or _HAS_TURNS.match(agent.prompt):
+    if not head or _TURN.match(agent.prompt):
         return head + text
     return head + get_framing(agent.framing).write(Turn("user", text))
 
@@ -61,7 +59,8 @@ def solver_prefix(agent: Agent, reasoned: bool, version: int = FIRST_INSTRUCTED)
     """Return what the prompts of every task begin with: the system message, and demonstrations without a template."""
     system = agent.system
     if system is None:
-        instructed = version >= FIRST_INSTRUCTED and agent.is_chat("solver")
+        own_turns = _TURN.match(agent.prompt)  # the template has its own system message, or no such message
+        instructed = version >= FIRST_INSTRUCTED and agent.is_chat("solver") and not own_turns
         system = INSTRUCTIONS[reasoned][agent.answers] if instructed else ""
     head = f"{SYSTEM}{without_roles(system.strip())}\n" if system.strip() else ""
     return head if agent.prompt else head + agent.answers_shown(reasoned)

@@ -28,7 +28,8 @@ def describe_requests(agent: Mapping[str, Any], formulation: str) -> dict[str, s
         stop = sampling.get("stop")
         if isinstance(stop, Sequence) and tuple(stop) != usual.get(role, LINE_BREAK):
             found[f"stop{of_role}"] = describe_stop(stop)
-        for name, value in sampling.get("request", {}).items():
+        fields = sampling.get("request")
+        for name, value in fields.items() if isinstance(fields, Mapping) else ():
             found[f"request {name}{of_role}"] = describe_field(value)
     for name in ("system", "prompt"):
         if isinstance(text := agent.get(name), str):

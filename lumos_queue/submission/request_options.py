@@ -17,6 +17,7 @@ from lumos_queue.util.regular_file import read_regular_text
 from lumos_queue.util.sanitize import storable, storable_json
 
 MAX_TEXT = 100_000  #: characters of a system message, a template, or the fields of requests
+MAX_DEPTH = 40  #: of lists and objects in the value of a field; a stored request may have 60 (db/damaged.py)
 #: Fields that this project sets, or whose replies it could not read.
 REFUSED_FIELDS = frozenset(("model", "messages", "prompt", "inputs", "parameters", "n", "stream"))
 _ESCAPE = re.compile(r"\\([nt\\])")
@@ -130,9 +131,16 @@ def _write_json(name: str, value: Any) -> str:
         text = orjson.dumps(value).decode()
     except (TypeError, ValueError):
         raise SpecError(f"--request {name[:80]} has a value that cannot be written as JSON: {value!r:.80}.") from None
+    if _is_deeper(value, MAX_DEPTH):
+        raise SpecError(f"--request {name[:80]} has more than {MAX_DEPTH} lists and objects in one another: use fewer.")
     if storable_json(value) != value:
         raise SpecError(f"--request {name[:80]} has a value that cannot be stored (NUL, NaN): leave it out.")
     return text
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else None
+    return inner is not None and (levels == 0 or any(_is_deeper(part, levels - 1) for part in inner))
 
 
 def _read_file(option: str, path: str | Path) -> str:

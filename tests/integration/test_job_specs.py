@@ -31,6 +31,7 @@ FORMER = {
 STORED = Path(__file__).with_name("job_specs.json")
 NOBODY = "redis://127.0.0.1:9/0"
 TWO = "--planner tgi://a:1 --grounder tgi://b:2,c:3"
+REACT = "evaluate toolworld --split I1-inst --limit 2 --formulation react --role policy=chat://a:1?model=m"
 SAMPLED = "--samples 2 --seed 5 --temperature 0.7 --top-p 0.9 --max-tokens 99"
 #: Name to a command. FILES and HOME as in original_files.py.
 CASES = {
@@ -53,6 +54,15 @@ CASES = {
     "evaluate, images": f"evaluate aokvqa FILES --split val {TWO} --role qa=tgi://q:4 --role vqa=chat://v:6?model=m",
     "evaluate, blind": f"evaluate aokvqa FILES --split val --tool vision=none {TWO} --role qa=tgi://q:4 "
     "--role vqa=tgi://v:6",
+    "evaluate, chat": "evaluate mawps FILES --formulation cot --solver chat://a:1?model=m",
+    "evaluate, chosen requests": "evaluate mawps FILES --formulation direct --solver chat://a:1?model=m --stop Q: "
+    "--stop \\n --system Brief. --prompt HOME/template.txt --request top_k=5 --request max_tokens=null",
+    "evaluate, no stop": "evaluate mawps FILES --formulation direct --solver openai://a:1?model=m --stop= --system=",
+    "evaluate, a chat planner": "evaluate wordmath --planner chat://a:1?model=m --grounder tgi://b:2 "
+    "--sampling grounder.max_tokens=64 --request planner.top_k=5",
+    "evaluate, tool agent": REACT,
+    "evaluate, sampled tool agent": f"{REACT} --temperature 0.5 "
+    "--stop END --sampling policy.max_tokens=99 --request min_p=0.1",
     "infer": f"infer musique FILES --split dev {TWO} --role qa=tgi://q:4",
     "infer, captions": "infer aokvqa FILES --split val --formulation caption --role captioner=chat://v:6?model=m",
     "convert": "convert gsm8k FILES --split train --deterministic",
@@ -79,6 +89,7 @@ def stored_job(command: str, folder: Path) -> dict[str, Any]:
     """What the database keeps of the job that the command asks for; the folder is written as HOME."""
     (folder / "sums.jsonl").write_text(json.dumps({"id": "1", "dataset": "sums", "messages": [
         {"role": "user", "content": "Add 1 and 2."}, {"role": "assistant", "content": "3"}]}) + "\n")  # fmt: skip
+    (folder / "template.txt").write_text("Q: {question}\nA:\n")
     for name in ("gsm8k", "mawps", "asdiv", "svamp"):
         (folder / "four" / name).mkdir(parents=True, exist_ok=True)
     said = run(*(word.replace("HOME", str(folder)) for word in words(command, folder, {})), "--json")
