@@ -30,7 +30,7 @@ from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent,
 from lumos_queue.submission.asked_rows import read_asked_rows
 from lumos_queue.submission.given_rows import GivenRows
 from lumos_queue.submission.request_options import check_stops, check_texts, read_fields
-from lumos_queue.submission.role_samplings import ChosenSampling, sample_roles
+from lumos_queue.submission.role_samplings import ChosenSampling, check_fields, sample_roles
 from lumos_queue.submission.runs import is_run, resolve_run
 from lumos_queue.submission.search_settings import check_search
 from lumos_queue.submission.store import Rows
@@ -161,10 +161,12 @@ def make_job_on(
     benchmark, formulation, tools = checked.benchmark, checked.formulation, checked.tools
     if options.agent == STARTER and (note := remark_on_starter(options.formulation)):
         remark(note)
-    roles = resolve_roles(options, benchmark.domain if formulation.executes else "", tools)
+    asked = resolve_roles(options, benchmark.domain if formulation.executes else "", tools)
+    roles = {role: resolve_run(url, role, settings, remark) if is_run(url) else url for role, url in asked.items()}
+    check_fields(roles, options.formulation, checked.sampling)
     agent = replace(
         make_agent(
-            {role: resolve_run(url, role, settings, remark) if is_run(url) else url for role, url in roles.items()},
+            roles,
             benchmark.domain,
             Sampling(options.temperature, options.top_p, options.max_tokens),
             options.max_subgoals,

@@ -34,9 +34,9 @@ def check_stops(stops: Sequence[str] | None) -> tuple[str, ...] | None:
     if stops is None or list(stops) == [""]:
         return None if stops is None else ()
     for stop in stops:
-        if not isinstance(stop, str) or not stop:
-            raise SpecError("--stop '' means no stop strings: give it alone, or leave it out.")
         _check_text("--stop", stop)
+        if not stop:
+            raise SpecError("--stop '' means no stop strings: give it alone, or leave it out.")
     return tuple(dict.fromkeys(stops))
 
 

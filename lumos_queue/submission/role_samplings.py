@@ -35,12 +35,10 @@ def sample_roles(agent: Agent, formulation: str, chosen: ChosenSampling | None =
     """Return the agent with the sampling of each role; `agent.sampling` is what its roles have in common.
 
     What the formulation says of a role is overridden by what is given for all, and this by `--sampling`. Roles that
-    actions ask are sampled as TOOL_ROLES says, unless they are named. Raises SpecError for an unknown role, for a value
-    that cannot be read, and for fields of requests that an endpoint does not take.
+    actions ask are sampled as TOOL_ROLES says, unless they are named. Raises SpecError for an unknown role and for a
+    value that cannot be read.
     """
     chosen = chosen or ChosenSampling()
-    if unknown_roles := [role for role in chosen.fields if role and role not in agent.roles]:
-        raise unknown("role that --request can name here", unknown_roles[0][:80], tuple(agent.roles))
     own = FORMULATIONS.load(formulation).samplings
     values = {**chosen.overrides} if chosen.stop is None else {**chosen.overrides, "stop": chosen.stop}
     samplings = {
@@ -67,9 +65,25 @@ def sample_roles(agent: Agent, formulation: str, chosen: ChosenSampling | None =
         if role in TOOL_ROLES and role not in own and role in chosen.fields:
             samplings[role] = replace(TOOL_ROLES[role], request=chosen.fields[role])
     samplings = read_samplings(samplings, tuple(agent.roles), common, chosen.samplings)
-    sampled = replace(agent, sampling=common, samplings=samplings)
-    _check_fields(sampled)
-    return sampled
+    return replace(agent, sampling=common, samplings=samplings)
+
+
+def check_fields(roles: Mapping[str, str], formulation: str, chosen: ChosenSampling) -> None:
+    """Raises SpecError for fields of requests for an unknown role, or for one whose endpoint does not take them.
+
+    `roles`: role to address.
+    """
+    if unknown_roles := [role for role in chosen.fields if role and role not in roles]:
+        raise unknown("role that --request can name here", unknown_roles[0][:80], tuple(roles))
+    own = FORMULATIONS.load(formulation).samplings
+    for role, url in roles.items():
+        is_tool = role in TOOL_ROLES and role not in own
+        fields = chosen.fields.get(role, _NO_FIELDS) if is_tool else _fields_of(role, chosen)
+        if fields and not takes_fields(url):
+            raise SpecError(
+                f"--request {min(fields)[:80]}: the {role} at {url} takes no fields of requests. Leave it out, or name "
+                "a role whose server takes them: --request ROLE.NAME=JSON."
+            )
 
 
 def resolve_common(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,13 +123,3 @@ def sampling_of(agent: Agent, role: str) -> Sampling:
 
 def _fields_of(role: str, chosen: ChosenSampling) -> dict[str, Any]:
     return {**chosen.fields.get("", _NO_FIELDS), **chosen.fields.get(role, _NO_FIELDS)}
-
-
-def _check_fields(agent: Agent) -> None:
-    for role, url in agent.roles.items():
-        fields = sampling_of(agent, role).request
-        if fields and not takes_fields(url):
-            raise SpecError(
-                f"--request {min(fields)[:80]}: the {role} at {url} takes no fields of requests. Leave it out, or name "
-                "a role whose server takes them: --request ROLE.NAME=JSON."
-            )
