@@ -43,7 +43,7 @@ class FinishReason(StrEnum):
     """Why a completion ends where it does. The values are stored."""
 
     STOP = "stop"  #: the model stopped, or wrote a stop string
-    LENGTH = "length"  #: it reached the limit of tokens
+    LENGTH = "length"  #: it reached the limit of tokens; without a text: all of them were reasoning
     EMPTY = "empty"  #: it wrote nothing
     REFUSED = "refused"  #: a judge's server refused the request: there is no vote
     GIVEN = "given"  #: the task brought the reply along: no model was called
@@ -179,6 +179,12 @@ class Completion:
     reasoning: str = ""
     reasoning_tokens: int = 0  #: of `completion_tokens`, where the server counts them
     message: str = ""  #: what the server sent, where it differs from the text: JSON, or a completion's whole text
+
+    @property
+    def is_only_reasoning(self) -> bool:
+        """Whether the model thought and never replied: of a judge, there is no vote."""
+        has_thought = self.reasoning or self.reasoning_tokens or self.finish_reason == FinishReason.LENGTH
+        return not self.text and bool(has_thought)
 
 
 @record

@@ -119,12 +119,14 @@ def read_reply(completion: Completion, results: bool) -> TeacherReply:
     """The annotation in a reply; `results`: whether its actions must state results.
 
     `refused`: an empty reply (such as content filters return), or one without a subgoal that begins with an excuse.
-    `truncated`: it ended at the token limit, so nothing else is judged.
+    `truncated`: it ended at the token limit, or within its reasoning, so nothing else is judged.
     """
     text = re.sub(r"^```\w*\s*$", "", completion.text, flags=re.MULTILINE)
     steps, issues = read_annotation(text, results)
     if completion.finish_reason == "length":
         return TeacherReply(steps, tuple(make_verdicts("truncated", f"after {completion.completion_tokens} tokens")))
+    if completion.is_only_reasoning:
+        return TeacherReply((), tuple(make_verdicts("truncated", "the reply ended within its reasoning")))
     if not text.strip() or (not steps and _REFUSAL.search(text[:_REFUSAL_CHARACTERS])):
         return TeacherReply((), tuple(make_verdicts("refused", text.strip()[:120] or "an empty reply")))
     unread = (variable for issue in issues if (found := _SET.match(issue.line)) for variable in found[1].split(", "))

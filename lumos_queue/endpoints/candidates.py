@@ -20,7 +20,8 @@ def choose_reply(request: SearchRequest, found: SearchResult, started: float) ->
     """
     # A constraint alone says where a reply ends.
     stops = request.sampling.stop if request.constraint is None else ()
-    replies = [completion(one.text, stops, truncated=one.truncated) for one in found.replies]
+    rules = request.sampling.rules
+    replies = [completion(one.text, stops, truncated=one.truncated, rules=rules) for one in found.replies]
     chosen, drawn = 0, False
     chance = random.Random(request.seed)
     if request.sampling.epsilon > 0 and chance.random() < request.sampling.epsilon:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -19,7 +19,9 @@ from lumos_queue.commands import Constraint
 from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.connection import Broken, HttpReply
 from lumos_queue.endpoints.http import REPLY_BYTES, Http, Malformed
+from lumos_queue.endpoints.messages import read_content, read_reasoning
 from lumos_queue.endpoints.openai import OpenAI
+from lumos_queue.endpoints.replies import join_reasoning
 from lumos_queue.endpoints.request_fields import merge_into_control
 from lumos_queue.endpoints.vision import with_images
 
@@ -61,14 +63,24 @@ class Chat(OpenAI):
         return merge_into_control(body, self._fields)
 
     def _text(self, choice: dict[str, Any]) -> str:
-        """The text of a reply's message, also when that is a refusal."""
-        message = choice.get("message")
-        if not isinstance(message, dict):
-            raise Malformed("no message in 'choices[0].message'")
+        """The text of a reply's message, also when that is a refusal; for the rules of before there was reasoning."""
+        message = _message(choice)
         text = message.get("content") or message.get("refusal") or ""
         if not isinstance(text, str):
             raise Malformed("no text in 'choices[0].message.content'")
         return text
+
+    def _read_choice(self, choice: dict[str, Any], notes: list[str]) -> tuple[str, str, Mapping[str, Any] | None]:
+        message = _message(choice)
+        text, thought = read_content(message, notes)
+        return text, join_reasoning((read_reasoning(message, notes), thought)), message
+
+
+def _message(choice: Mapping[str, Any]) -> dict[str, Any]:
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        raise Malformed("no message in 'choices[0].message'")
+    return message
 
 
 class _Server(Http):

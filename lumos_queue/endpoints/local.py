@@ -94,6 +94,7 @@ class Local:
             prompt_tokens=row.prompt_tokens,
             completion_tokens=len(row.tokens) - row.prompt_tokens,
             seconds=time.perf_counter() - started,
+            rules=sampling.rules,
         )
 
     async def identity(self) -> dict[str, Any]:
@@ -273,7 +274,7 @@ class Batcher:
         going, ends = list(range(first)), self._loaded.ends
         for at, (row, token) in enumerate(zip(rows, self._choose(rows, logits), strict=True), first):
             row.tokens.append(token)
-            stopped = token in ends or self._stops.end(row.tokens[row.prompt_tokens :], row.sampling.stop)
+            stopped = token in ends or self._stops.end_reply(row.tokens[row.prompt_tokens :], row.sampling)
             if stopped or len(row.tokens) >= row.limit:
                 text = self._tokenizer.decode(row.tokens[row.prompt_tokens :], skip_special_tokens=True)
                 self._remember(row, at)

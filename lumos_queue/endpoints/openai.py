@@ -13,14 +13,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lumos_queue.commands import Constraint
-from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
+from lumos_queue.endpoints.base import RULES, EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.bos import OWNERS
 from lumos_queue.endpoints.constraints import judge, refuse_search
 from lumos_queue.endpoints.finish_reasons import FinishReasons
-from lumos_queue.endpoints.http import Http, Malformed, reply_bytes
-from lumos_queue.endpoints.replies import completion, count
-from lumos_queue.endpoints.request_fields import count_most_tokens, merge_fields, merge_into_control
-from lumos_queue.endpoints.server import ServerEndpoint
+from lumos_queue.endpoints.http import Http, Malformed
+from lumos_queue.endpoints.messages import count_reasoning, read_reasoning
+from lumos_queue.endpoints.replies import SEPARATES_REASONING, count
+from lumos_queue.endpoints.request_fields import merge_fields, merge_into_control
+from lumos_queue.endpoints.server import ServerEndpoint, ServerReply
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EndpointRefused, SpecError
 from lumos_queue.records import Completion
@@ -69,18 +70,7 @@ class OpenAI(ServerEndpoint):
             body |= {"top_p": sampling.top_p, "seed": seed % 2**31}
         self._fields = sampling.request
         body = merge_fields(body, sampling.request)
-        most_bytes = reply_bytes(count_most_tokens(sampling))
-        reply = await self._client.post(self._path, body, self._read, episode, most_bytes)
-        text, truncated, read, written, note = reply.value
-        done = completion(
-            text,
-            sampling.stop,
-            truncated=truncated,
-            prompt_tokens=read,
-            completion_tokens=written,
-            **reply.cost,
-            note=note,
-        )
+        done = await self._complete(self._path, body, sampling, episode)
         return judge(done, constraint, sent=bool(held))
 
     async def _hold(self, constraint: Constraint | None) -> dict[str, Any]:
@@ -103,25 +93,36 @@ class OpenAI(ServerEndpoint):
         body = {"model": self._model, "prompt": "1 + 1 =", "max_tokens": 1, "temperature": 0.0}
         return merge_into_control(body, self._fields)
 
-    def _read(self, reply: dict[str, Any], headers: Mapping[str, str]) -> tuple[str, bool, int, int, str]:
-        """Text, whether the token limit ended it, the tokens of prompt and reply, and a note on what was clamped."""
+    def _read(self, reply: dict[str, Any], headers: Mapping[str, str], rules: int = RULES) -> ServerReply:
         choices, usage = reply.get("choices"), reply.get("usage")
         choice = choices[0] if isinstance(choices, list) and choices else None
         choice = choice if isinstance(choice, dict) else {}
-        text = self._text(choice)
         notes: list[str] = []
+        if rules < SEPARATES_REASONING:
+            text, reasoning, message = self._text(choice), "", None
+        else:
+            text, reasoning, message = self._read_choice(choice, notes)
         if not isinstance(usage, dict):
             usage = {}
             notes.append("no usage: tokens are not counted")
         asked, written = (count(usage.get(name), name, notes) for name in ("prompt_tokens", "completion_tokens"))
+        thought = 0 if rules < SEPARATES_REASONING else count_reasoning(usage, notes)
         is_cut = self._finish_reasons.read(choice.get("finish_reason"), notes)
-        return text, is_cut, asked, written, "; ".join(notes)
+        # vLLM and SGLang name what ended a reply: a stop string, or the number of an end token.
+        has_own_end = any(type(choice.get(name)) is int for name in ("stop_reason", "matched_stop"))
+        return ServerReply(
+            text, is_cut, asked, written, tuple(notes), reasoning, thought, message, has_own_end=has_own_end
+        )
 
     def _text(self, choice: dict[str, Any]) -> str:
         """The text of a reply's first choice. Raises Malformed when it has none."""
         if not isinstance(choice.get("text"), str):
             raise Malformed("no text in 'choices[0].text'")
         return choice["text"]
+
+    def _read_choice(self, choice: dict[str, Any], notes: list[str]) -> tuple[str, str, Mapping[str, Any] | None]:
+        """The text and the reasoning of a reply's first choice, and its message. Raises Malformed without a text."""
+        return self._text(choice), read_reasoning(choice, notes), None
 
     async def _describe(self, http: Http) -> dict[str, Any]:
         """What GET /health, /v1/models and /version say; each may be missing, but one of the first two must answer."""

@@ -1,24 +1,79 @@
-"""From what a server said to a Completion: the same cutting and cleaning for every endpoint."""
+"""From what a server sent to a Completion: one path for the endpoints of all schemes, in this order.
+
+1. Reasoning is separated: what the server sends as such, and the leading blocks of the text (reasoning.py).
+2. White space and start tokens in front are removed; the text ends at the first end token (end_tokens.py).
+3. The text ends at the first stop string.
+4. What remains is stripped and made storable: the text that the formulation reads.
+
+What was sent is stored in `message` where more than white space and stop strings was removed.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
+import orjson
+
+from lumos_queue.endpoints.base import RULES
+from lumos_queue.endpoints.end_tokens import find_end
+from lumos_queue.endpoints.reasoning import may_have_reasoning, split_reasoning
 from lumos_queue.records import Completion, FinishReason
-from lumos_queue.util.sanitize import storable
+from lumos_queue.util.sanitize import storable, storable_json
 
-#: How a server that does not skip special tokens shows the end of a Llama-2 reply.
+#: How a server that does not skip special tokens shows the end of a Llama-2 reply; the only end token of old rules.
 END = "</s>"
+SEPARATES_REASONING = 3  #: the first version of the formulations whose replies are read in the order above
 #: The largest count that is stored: a column of a call's tokens has 32 bits, signed. Sums have 64.
 MAX_COUNT = 2**31 - 1
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
+
+
+class Reading(NamedTuple):
+    """The text of a reply, and what was removed from it."""
+
+    text: str
+    reasoning: str = ""
+    is_open: bool = False  #: whether it ended within its reasoning
+    is_changed: bool = False  #: whether more than white space and stop strings was removed
+    has_ended: bool = False  #: whether an end token or a stop string ended it
+    has_stopped: bool = False  #: whether a stop string ended it
 
 
 def cut(text: str, stops: Iterable[str]) -> str:
     """The text before the earliest stop string; empty stop strings are ignored."""
     found = [at for stop in stops if stop and (at := text.find(stop)) >= 0]
     return text[: min(found)] if found else text
+
+
+def read_text(text: str, stops: Iterable[str]) -> Reading:
+    """Read the text of a reply, in time proportional to its length."""
+    if not may_have_reasoning(text):
+        body = text.lstrip()
+        kept = cut(body, stops)
+        has_stopped = len(kept) < len(body)
+        return Reading(kept.rstrip(), "", False, False, has_stopped, has_stopped)
+    split = split_reasoning(text)
+    start = split.start
+    end = find_end(text, start)
+    kept = cut(text[start:end], stops)
+    has_stopped = len(kept) < end - start
+    has_end_token = end < len(text) and not has_stopped
+    return Reading(
+        kept.strip(),
+        join_reasoning(split.blocks),
+        split.is_open,
+        has_end_token or bool(text[:start].strip()),
+        has_end_token or has_stopped,
+        has_stopped,
+    )
+
+
+def join_reasoning(blocks: Iterable[str]) -> str:
+    """The blocks that are not empty, with an empty line between two."""
+    return "\n\n".join(stripped for block in blocks if (stripped := block.strip()))
 
 
 def completion(
@@ -34,23 +89,73 @@ def completion(
     lost: float = 0.0,
     queued: float = 0.0,
     note: str = "",
+    reasoning: str = "",
+    reasoning_tokens: int = 0,
+    message: Mapping[str, Any] | None = None,
+    rules: int = RULES,
 ) -> Completion:
-    """The reply cut at the stop strings, stripped and storable.
+    """The reply, stripped and storable.
 
     `truncated`: the server ran into the limit of tokens; a stop string in the text counts more, since not every server
-    honours stop strings.
+    honours stop strings. `reasoning`: what the server sent beside the text. `message`: of a chat server, of which the
+    text is a part. `rules`: the version of the formulations whose rules read the reply (Sampling.rules).
     """
-    kept = cut(text, (*stops, END))
-    reply, replaced = storable(kept.strip())
+    if rules < SEPARATES_REASONING:
+        kept = cut(text, (*stops, END))
+        reading = Reading(kept.strip(), has_ended=kept != text)
+        reasoning, reasoning_tokens, sent = "", 0, ""
+    else:
+        reading = read_text(text, stops)
+        if reasoning or reading.reasoning:
+            reasoning = join_reasoning((reasoning, reading.reasoning))
+        sent = ""
+        if message is not None and (reading.is_changed or reasoning or (message.get("content") or "") != text):
+            sent = write_message(message)
+        elif message is None and reading.is_changed:
+            sent = storable(text)[0]
+    reply, replaced = storable(reading.text)
+    if reasoning:
+        reasoning, more = storable(reasoning)
+        replaced += more
+    is_cut = truncated and not reading.has_ended
     if not reply:
-        reason = FinishReason.EMPTY
-    elif truncated and kept == text:
+        # Nothing else than the limit explains tokens of which no text came.
+        has_thought = reasoning or reasoning_tokens or reading.is_open or (completion_tokens > 0 and not text)
+        thinks_on = is_cut and has_thought and rules >= SEPARATES_REASONING
+        reason = FinishReason.LENGTH if thinks_on else FinishReason.EMPTY
+    elif is_cut:
         reason = FinishReason.LENGTH
     else:
         reason = FinishReason.STOP
     return Completion(
-        reply, reason, prompt_tokens, completion_tokens, seconds, retries, replaced, waited, lost, queued, note
+        reply,
+        reason,
+        prompt_tokens,
+        completion_tokens,
+        seconds,
+        retries,
+        replaced,
+        waited,
+        lost,
+        queued,
+        note,
+        (),
+        reasoning,
+        reasoning_tokens,
+        sent,
     )
+
+
+def write_message(message: Mapping[str, Any]) -> str:
+    """The message of a chat server as storable JSON; '' where it is nested too deeply to be written."""
+    try:
+        return orjson.dumps(storable_json(dict(message))).decode()
+    except (RecursionError, orjson.JSONEncodeError):
+        pass  # orjson refuses integers above 64 bits, which a server may send
+    try:
+        return json.dumps(storable_json(dict(message)), ensure_ascii=False)
+    except (RecursionError, ValueError):
+        return ""
 
 
 def count(value: object, name: str, notes: list[str]) -> int:

@@ -118,7 +118,8 @@ class Scripted:
         rule = found if isinstance(found, Rule) else Rule("", found)
         if rule.delay:
             await asyncio.sleep(rule.delay)
-        done = completion(rule.reply, sampling.stop, truncated=False, seconds=time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        done = completion(rule.reply, sampling.stop, truncated=False, seconds=seconds, rules=sampling.rules)
         return judge(done, constraint, sent=False)
 
     async def identity(self) -> dict[str, Any]:

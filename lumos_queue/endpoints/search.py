@@ -189,7 +189,7 @@ class ReplySearch:
             if full and not cursor.ended:
                 return None
             return _Hypothesis(one.tokens, one.logprob, one.row, cursor, cursor.ended)
-        stopped = token in self._loaded.ends or self._stops.end(one.tokens, self._request.sampling.stop)
+        stopped = token in self._loaded.ends or self._stops.end_reply(one.tokens, self._request.sampling)
         return _Hypothesis(one.tokens, one.logprob, one.row, None, stopped or full, full and not stopped)
 
     def _write(self, one: _Hypothesis) -> FoundReply:

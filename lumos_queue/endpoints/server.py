@@ -1,15 +1,39 @@
-"""What endpoints that are HTTP servers share: a client of their replicas, who they are, and their end."""
+"""What endpoints that are HTTP servers share: a client of their replicas, requests, who they are, and their end."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from lumos_queue.endpoints.base import EndpointSettings
-from lumos_queue.endpoints.client import Client
-from lumos_queue.endpoints.http import Http
+from lumos_queue.endpoints.base import RULES, EndpointSettings, Sampling
+from lumos_queue.endpoints.client import Client, TimedReply
+from lumos_queue.endpoints.http import Http, reply_bytes
+from lumos_queue.endpoints.replies import MAX_COUNT, SEPARATES_REASONING, completion, read_text
+from lumos_queue.endpoints.request_fields import count_most_tokens
 from lumos_queue.endpoints.urls import base_urls, model_name
+from lumos_queue.records import Completion
+
+#: The note of a reply that was requested twice.
+AGAIN = "requested again without stop strings: the first reply was empty"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerReply:
+    """What a server sent, before it is read."""
+
+    text: str
+    truncated: bool  #: whether the limit of tokens ended it
+    prompt_tokens: int
+    completion_tokens: int
+    notes: tuple[str, ...] = ()  #: on what could not be taken as it was
+    reasoning: str = ""  #: what was sent beside the text
+    reasoning_tokens: int = 0  #: of `completion_tokens`
+    message: Mapping[str, Any] | None = None  #: of a chat server, of which the text is a part
+    has_own_end: bool = False  #: whether the server says that the model ended it, and no stop string
+    queued: float = 0.0  #: seconds in the server's queue
 
 
 class ServerEndpoint(ABC):
@@ -33,8 +57,46 @@ class ServerEndpoint(ABC):
         """The body of a request that any server of this protocol takes, of one token."""
 
     @abstractmethod
-    def _read(self, reply: dict[str, Any], headers: Mapping[str, str]) -> object:
-        """What a reply to such a request says. Raises Malformed when it has no text."""
+    def _read(self, reply: dict[str, Any], headers: Mapping[str, str], rules: int = RULES) -> ServerReply:
+        """What a reply to such a request says. Raises Malformed when it has no text.
+
+        `rules`: the version of the formulations whose rules read the reply (Sampling.rules).
+        """
+
+    async def _complete(self, path: str, body: Mapping[str, Any], sampling: Sampling, episode: str) -> Completion:
+        """The reply to a request. One that a stop string made empty is requested once more without stop strings.
+
+        So is one that ended within its reasoning, where a stop string may have ended it: line breaks are common there.
+        The stop strings are then applied here. Raises as `Client.post` does.
+        """
+        sent = await self._request(path, body, sampling, episode)
+        first = _write_completion(sent, sampling.stop, sampling.rules)
+        if first.text or sampling.rules < SEPARATES_REASONING:
+            return first
+        without, stops = _without_stops(body)
+        reply = sent.value
+        if not stops or reply.truncated or reply.has_own_end or read_text(reply.text, sampling.stop).has_stopped:
+            return first
+        sent = await self._request(path, without, sampling, episode)
+        second = _write_completion(sent, (*sampling.stop, *stops), sampling.rules)
+        return replace(
+            second,
+            prompt_tokens=min(MAX_COUNT, first.prompt_tokens + second.prompt_tokens),
+            completion_tokens=min(MAX_COUNT, first.completion_tokens + second.completion_tokens),
+            reasoning_tokens=min(MAX_COUNT, first.reasoning_tokens + second.reasoning_tokens),
+            seconds=first.seconds + second.seconds,
+            retries=first.retries + second.retries,
+            waited=first.waited + second.waited,
+            lost=first.lost + second.lost,
+            queued=first.queued + second.queued,
+            note="; ".join(dict.fromkeys(note for note in (first.note, AGAIN, second.note) if note)),
+        )
+
+    async def _request(
+        self, path: str, body: Mapping[str, Any], sampling: Sampling, episode: str
+    ) -> TimedReply[ServerReply]:
+        read = self._read if sampling.rules == RULES else partial(self._read, rules=sampling.rules)
+        return await self._client.post(path, body, read, episode, reply_bytes(count_most_tokens(sampling)))
 
     @abstractmethod
     async def _describe(self, http: Http) -> dict[str, Any]:
@@ -45,3 +107,33 @@ class ServerEndpoint(ABC):
 
     async def close(self) -> None:
         await self._client.close()
+
+
+def _write_completion(sent: TimedReply[ServerReply], stops: Iterable[str], rules: int) -> Completion:
+    reply, notes = sent.value, sent.value.notes
+    if reply.queued > sent.seconds + 0.001:  # milliseconds
+        notes = (*notes, f"x-queue-time {reply.queued:g} s clamped to the {sent.seconds:.3f} s of the request")
+    return completion(
+        reply.text,
+        stops,
+        truncated=reply.truncated,
+        prompt_tokens=reply.prompt_tokens,
+        completion_tokens=reply.completion_tokens,
+        **sent.cost,
+        queued=min(reply.queued, sent.seconds),
+        note="; ".join(notes),
+        reasoning=reply.reasoning,
+        reasoning_tokens=reply.reasoning_tokens,
+        message=reply.message,
+        rules=rules,
+    )
+
+
+def _without_stops(body: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The body of a request without its stop strings, and these; they may be among its `parameters`."""
+    without = dict(body)
+    holder = without
+    if isinstance(without.get("parameters"), dict):
+        holder = without["parameters"] = dict(without["parameters"])
+    stops = holder.pop("stop", None) or ()
+    return without, (stops,) if isinstance(stops, str) else tuple(stop for stop in stops if isinstance(stop, str))

@@ -55,7 +55,8 @@ class SimpleEndpoint:
             raise EpisodeError(Ending.INFRA_ERROR, f"{self.url} failed: {type(error).__name__}: {error}") from error
         if not isinstance(text, str):
             raise EpisodeError(Ending.INFRA_ERROR, f"{self.url} returned {type(text).__name__}, not a text")
-        done = completion(text, sampling.stop, truncated=False, seconds=time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        done = completion(text, sampling.stop, truncated=False, seconds=seconds, rules=sampling.rules)
         return judge(done, constraint, sent=False)
 
     async def identity(self) -> dict[str, Any]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.replies import SEPARATES_REASONING, read_text
+
 
 class StopStrings:
     """Stop strings found in tokens of one tokenizer. Which tokens hold one is worked out once for each set of them."""
@@ -27,3 +30,14 @@ class StopStrings:
         # A token holds at least one byte, so this many tokens hold a stop string that ends in the last one.
         tail = self._tokenizer.decode(tokens[-4 * longest :])
         return any(stop and stop in tail for stop in stops)
+
+    def end_reply(self, tokens: Sequence[int], sampling: Sampling) -> bool:
+        """Whether the last of a reply's tokens completes a stop string that ends it.
+
+        A stop string within reasoning, or in the white space in front of the reply, does not: so no request is repeated.
+        """
+        if not self.end(tokens, sampling.stop):
+            return False
+        if sampling.rules < SEPARATES_REASONING:
+            return True
+        return read_text(self._tokenizer.decode(tokens, skip_special_tokens=True), sampling.stop).has_stopped

@@ -15,13 +15,13 @@ from types import ModuleType
 from typing import Any
 
 from lumos_queue.commands import Constraint
-from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
+from lumos_queue.endpoints.base import RULES, EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.constraints import judge, refuse_search
 from lumos_queue.endpoints.finish_reasons import FinishReasons
-from lumos_queue.endpoints.http import Http, Malformed, reply_bytes
-from lumos_queue.endpoints.replies import completion, count
-from lumos_queue.endpoints.request_fields import count_most_tokens, merge_fields, merge_into_control
-from lumos_queue.endpoints.server import ServerEndpoint
+from lumos_queue.endpoints.http import Http, Malformed
+from lumos_queue.endpoints.replies import count
+from lumos_queue.endpoints.request_fields import merge_fields, merge_into_control
+from lumos_queue.endpoints.server import ServerEndpoint, ServerReply
 from lumos_queue.endpoints.vision import with_markdown_images
 from lumos_queue.errors import EndpointRefused, SpecError
 from lumos_queue.records import Completion
@@ -62,28 +62,11 @@ class Tgi(ServerEndpoint):
         self._fields = sampling.request
         parameters = merge_fields(parameters, sampling.request)
         body = {"inputs": with_markdown_images(prompt, images), "parameters": parameters}
-        most_bytes = reply_bytes(count_most_tokens(sampling))
-        reply = await self._client.post("/generate", body, self._read, episode, most_bytes)
-        text, truncated, asked, written, queued, notes = reply.value
-        if queued > reply.seconds + 0.001:  # milliseconds
-            notes.append(f"x-queue-time {queued:g} s clamped to the {reply.seconds:.3f} s of the request")
-        done = completion(
-            text,
-            sampling.stop,
-            truncated=truncated,
-            prompt_tokens=asked,
-            completion_tokens=written,
-            **reply.cost,
-            queued=min(queued, reply.seconds),
-            note="; ".join(notes),
-        )
+        done = await self._complete("/generate", body, sampling, episode)
         return judge(done, constraint, sent=True)
 
-    def _read(self, reply: dict[str, Any], headers: Mapping[str, str]) -> tuple[str, bool, int, int, float, list[str]]:
-        """Text, whether the token limit ended it, tokens of prompt and reply, seconds in the server's queue, and notes.
-
-        The number of prompt tokens travels in a header (since 1.4), as do the milliseconds in the queue; 0 where not.
-        """
+    def _read(self, reply: dict[str, Any], headers: Mapping[str, str], rules: int = RULES) -> ServerReply:
+        """The number of prompt tokens travels in a header (since 1.4), as do the milliseconds in the server's queue."""
         text, details = reply.get("generated_text"), reply.get("details")
         if not isinstance(text, str):
             raise Malformed("no text in 'generated_text'")
@@ -94,7 +77,10 @@ class Tgi(ServerEndpoint):
         written = written or count(headers.get("x-generated-tokens"), "x-generated-tokens", notes)
         asked = count(headers.get("x-prompt-tokens"), "x-prompt-tokens", notes)
         queued = count(headers.get("x-queue-time"), "x-queue-time", notes) / 1000
-        return text, self._finish_reasons.read(details.get("finish_reason"), notes), asked, written, queued, notes
+        reason = details.get("finish_reason")
+        truncated = self._finish_reasons.read(reason, notes)
+        has_own_end = reason == "eos_token"
+        return ServerReply(text, truncated, asked, written, tuple(notes), has_own_end=has_own_end, queued=queued)
 
     def _control(self) -> dict[str, Any]:
         parameters = merge_into_control({"max_new_tokens": 1, "do_sample": False}, self._fields)

@@ -5,6 +5,8 @@ is unsure, the same again, now with the calls shown; and where the answer does n
 A run without Finish has failed, and nothing is asked of it; one that gave up, or has an empty answer, is unsolved. Two
 runs of which not just one passes are shown to the judge in both orders. Equal questions are asked side by side.
 
+A reply that ended within its reasoning is no vote: the vote, or the round, is left out.
+
 A run and its votes are one value: whichever order two runs are shown in, each keeps its own.
 """
 
@@ -34,25 +36,32 @@ class _Judge:
         self._questions, self._votes = Questions(task, agent), votes
         self._task: list[TaskLabel | None] = [None] * votes  # asked once for both runs of a round
         self.unreadable = 0
+        self.missing = 0  #: replies that ended within their reasoning
 
-    def judge(self, run: JudgedRun) -> Commands[RunVerdict]:
-        """The votes on a run."""
-        votes = [Vote(AnswerLabel.UNSOLVED)] * self._votes
+    def judge(self, run: JudgedRun) -> Commands[list[Vote | None]]:
+        """The votes on a run; None where a reply is missing."""
+        votes: list[Vote | None] = [Vote(AnswerLabel.UNSOLVED)] * self._votes
         if run.has_finish:
             if run.ended == ANSWERED and run.answer.strip():
                 votes = yield from self._judge_answer(run)
-            unsolved = [place for place, one in enumerate(votes) if one.answer != AnswerLabel.SOLVED]
+            unsolved = [place for place, vote in enumerate(votes) if vote and vote.answer != AnswerLabel.SOLVED]
             yield from self._judge_task(unsolved)
             for place in unsolved:
-                votes[place] = replace(votes[place], task=self._task[place])
-        return RunVerdict(run.ended, tuple(votes))
+                task = self._task[place]
+                votes[place] = None if task is None else Vote(votes[place].answer, task)
+        return votes
 
     def compare(
-        self, own: JudgedRun, own_votes: Sequence[Vote], other: JudgedRun, other_votes: Sequence[Vote]
+        self,
+        own: JudgedRun,
+        own_votes: Sequence[Vote | None],
+        other: JudgedRun,
+        other_votes: Sequence[Vote | None],
     ) -> Commands[list[Round]]:
         """A round for each vote."""
         rounds: list[Round | None] = []
-        for one, two in zip(own_votes, other_votes, strict=True):
+        pairs = zip(own_votes, other_votes, strict=True)
+        for one, two in ((one, two) for one, two in pairs if one is not None and two is not None):
             won = settle_round(None if own.ended == MISSING else one, None if other.ended == MISSING else two)
             if won is None and own.answer.strip() == other.answer.strip():
                 won = HALF
@@ -60,42 +69,48 @@ class _Judge:
         if open_rounds := rounds.count(None):
             orders = [self._questions.pair(own, other), self._questions.pair(other, own)]
             said = yield from self._ask(orders * open_rounds, Preference, Preference.TIE)
-            pairs = zip(said[::2], said[1::2], strict=True)
-            rounds = [one or _round_of(*next(pairs)) for one in rounds]
+            preferences = zip(said[::2], said[1::2], strict=True)
+            rounds = [one or _round_of(*next(preferences)) for one in rounds]
         return [one for one in rounds if one is not None]
 
-    def _judge_answer(self, run: JudgedRun) -> Commands[list[Vote]]:
+    def _judge_answer(self, run: JudgedRun) -> Commands[list[Vote | None]]:
         asked = [self._questions.answer(run)] * self._votes
         labels = yield from self._ask(asked, AnswerLabel, AnswerLabel.UNSURE)
         unsure = [place for place, label in enumerate(labels) if label == AnswerLabel.UNSURE]
         again = yield from self._ask([self._questions.again(run)] * len(unsure), AnswerLabel, AnswerLabel.UNSURE)
         for place, label in zip(unsure, again, strict=True):
             labels[place] = label
-        return [Vote(label) for label in labels]
+        return [None if label is None else Vote(label) for label in labels]
 
     def _judge_task(self, places: Sequence[int]) -> Commands[None]:
-        """Label the request for these votes, where it has no label yet."""
+        """Label the request for these votes, where it has no label yet; it keeps none where the reply is missing."""
         places = [place for place in places if self._task[place] is None]
         labels = yield from self._ask([self._questions.task()] * len(places), TaskLabel, TaskLabel.UNSURE)
         for place, label in zip(places, labels, strict=True):
             self._task[place] = label
 
-    def _ask(self, prompts: Sequence[str], labels: type[L], otherwise: L) -> Commands[list[L]]:
-        """The label of each reply; `otherwise` where it has no clear one."""
+    def _ask(self, prompts: Sequence[str], labels: type[L], otherwise: L) -> Commands[list[L | None]]:
+        """The label of each reply; `otherwise` where it has no clear one, None where the reply is missing."""
         if not prompts:
             return []
         replies = yield [Ask(JUDGE, prompt) for prompt in prompts]
         assert isinstance(replies, list)
-        found: list[L] = []
+        found: list[L | None] = []
         for reply in replies:
             assert isinstance(reply, Completion)
+            if reply.is_only_reasoning:
+                self.missing += 1
+                found.append(None)
+                continue
             label = read_label(reply.text, labels)
             self.unreadable += label is None
             found.append(label or otherwise)
         return found
 
 
-def _round_of(own_first: Preference, other_first: Preference) -> Round:
+def _round_of(own_first: Preference | None, other_first: Preference | None) -> Round | None:
+    if own_first is None or other_first is None:
+        return None
     return Round(compare_round(own_first, other_first), (own_first, other_first))
 
 
@@ -105,13 +120,20 @@ def tooleval(task: Task, agent: Agent) -> Commands[Outcome]:
     if "run" not in task.inputs:
         return Outcome(None, Ending.NO_ANSWER, "the task is no stored run: judge those of a job with lumos judge JOB")
     own = JudgedRun.from_json(task.inputs["run"])
-    verdict = ToolVerdict((yield from judge.judge(own)))
+    votes = yield from judge.judge(own)
+    verdict = ToolVerdict(_write_votes(own, votes))
     if "against" in task.inputs:
         other = JudgedRun.from_json(task.inputs["against"])
-        votes = yield from judge.judge(other)
-        rounds = yield from judge.compare(own, verdict.own.votes, other, votes.votes)
-        verdict = replace(verdict, other=votes, rounds=tuple(rounds))
-    return Outcome(replace(verdict, unreadable=judge.unreadable).as_text(), Ending.ANSWERED)
+        other_votes = yield from judge.judge(other)
+        rounds = yield from judge.compare(own, votes, other, other_votes)
+        verdict = replace(verdict, other=_write_votes(other, other_votes), rounds=tuple(rounds))
+    if not verdict.own.votes:
+        return Outcome(None, Ending.NO_ANSWER, f"no vote: {judge.missing} replies of the judge ended within reasoning")
+    return Outcome(replace(verdict, unreadable=judge.unreadable, missing=judge.missing).as_text(), Ending.ANSWERED)
+
+
+def _write_votes(run: JudgedRun, votes: Sequence[Vote | None]) -> RunVerdict:
+    return RunVerdict(run.ended, tuple(vote for vote in votes if vote is not None))
 
 
 FORMULATION = Formulation(

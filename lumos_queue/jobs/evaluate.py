@@ -71,7 +71,7 @@ class Evaluate:
 def with_judge(
     formulation: Generate[Agent], benchmark: Benchmark, task: Task, votes: list[str | None]
 ) -> Generate[Agent]:
-    """The formulation, and at its end a question to the judge, whose vote is added to `votes`; None: it refused.
+    """The formulation, and at its end a question to the judge, whose vote is added to `votes`; None: there is none.
 
     The vote is a step of the episode like any other: stored, and never asked for twice.
     """
@@ -81,7 +81,7 @@ def with_judge(
         answer = judged_answer(outcome.ending, outcome.answer, agent.at_limit)
         if answer is not None and (prompt := benchmark.judge_prompt(task, answer)):
             vote = yield from Ask(JUDGE, without_roles(prompt))
-            votes.append(None if vote.finish_reason == FinishReason.REFUSED else vote.text)
+            votes.append(None if vote.finish_reason == FinishReason.REFUSED or vote.is_only_reasoning else vote.text)
         return outcome
 
     return generate

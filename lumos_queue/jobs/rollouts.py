@@ -171,7 +171,7 @@ def _asks(evaluate: Evaluate, episode: StoredEpisode, roles: Sequence[str]) -> l
     results = {(step.position, step.branch): step.result for step in episode.steps}
     found = []
     for ask, done in stored_asks(infer.generator(), episode.task, infer.agent, results):
-        if ask.role in roles and done.finish_reason not in (FinishReason.GIVEN, FinishReason.EMPTY):
+        if ask.role in roles and done.text and done.finish_reason != FinishReason.GIVEN:
             found.append(
                 {
                     "prompt": ask.prompt,

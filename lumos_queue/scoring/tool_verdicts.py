@@ -37,13 +37,17 @@ class ToolVerdict:
     other: RunVerdict | None = None
     rounds: tuple[Round, ...] = ()
     unreadable: int = 0  #: replies without one clear label, which count as unsure or as a tie
+    missing: int = 0  #: replies that ended within their reasoning: their votes and rounds are left out
 
     def as_text(self) -> str:
         found: dict[str, Any] = {"run": _run_as_json(self.own)}
         if self.other is not None:
             found["against"] = _run_as_json(self.other)
             found["rounds"] = [{"win": one.win, "preferences": [*one.preferences]} for one in self.rounds]
-        return json.dumps(found | {"unreadable": self.unreadable})
+        found["unreadable"] = self.unreadable
+        if self.missing:
+            found["missing"] = self.missing
+        return json.dumps(found)
 
     @classmethod
     def from_text(cls, text: str) -> ToolVerdict:
@@ -52,7 +56,7 @@ class ToolVerdict:
             found = json.loads(text)
             other = _read_run(found["against"]) if "against" in found else None
             rounds = tuple(map(_read_round, found.get("rounds", ())))
-            return cls(_read_run(found["run"]), other, rounds, int(found["unreadable"]))
+            return cls(_read_run(found["run"]), other, rounds, int(found["unreadable"]), int(found.get("missing", 0)))
         except (KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"not a verdict of tool agents: {error!r}") from None
 

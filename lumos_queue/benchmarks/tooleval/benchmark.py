@@ -45,12 +45,13 @@ class ToolEval(Benchmark):
         solved = sum(vote.answer == AnswerLabel.SOLVED for vote in votes)
         detail = f"{solved} of {len(votes)} solved; {verdict.own.ended}"
         detail += f"; {verdict.unreadable} unreadable" if verdict.unreadable else ""
+        detail += f"; {verdict.missing} without a reply" if verdict.missing else ""
         found = [
             Score("pass", strict_pass(votes), detail=detail),
             Score("tooleval_pass", tooleval_pass(votes)),
             Score("sopr", solvable_pass(votes)),
         ]
-        if verdict.other is not None:
+        if verdict.other is not None and verdict.rounds:
             found.append(Score("win", majority([one.win for one in verdict.rounds])))
         return found
 

@@ -1,0 +1,58 @@
+"""Tokens of chat formats that servers leave in replies: the text ends at the first end token.
+
+Servers show them that do not skip special tokens, that run a file with a wrong end token, or whose model writes the next
+turn by itself. A token is listed if ordinary text does not contain it.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: By the families of models that write them. A token that begins a turn ends the reply before it, too.
+END_TOKENS = {
+    "Llama 2, Mistral, Zephyr, TinyLlama, T5": ("</s>", "[INST]", "[/INST]"),
+    "Llama 3": ("<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|start_header_id|>"),
+    "Llama 4": ("<|eot|>", "<|eom|>", "<|header_start|>"),
+    "ChatML, Qwen, Yi, SmolLM, InternLM 2, Falcon 3, Kimi": ("<|im_end|>", "<|im_start|>", "[UNUSED_TOKEN_145]"),
+    "GPT-2, Qwen, OLMo, Falcon, StableLM, Phi": ("<|endoftext|>",),
+    "Gemma": ("<end_of_turn>", "<start_of_turn>", "<turn|>", "<|turn>", "<eos>"),
+    "Phi": ("<|end|>", "<|im_sep|>"),
+    "Phi, Zephyr, GLM, OLMo, Granite 3": ("<|user|>", "<|assistant|>", "<|system|>", "<|observation|>"),
+    "DeepSeek": ("<｜end▁of▁sentence｜>", "<｜User｜>", "<｜Assistant｜>", "<|EOT|>", "<|end_of_sentence|>"),
+    "Command R, Aya": ("<|END_OF_TURN_TOKEN|>", "<|START_OF_TURN_TOKEN|>", "<|END_RESPONSE|>", "<EOS_TOKEN>"),
+    "gpt-oss": ("<|return|>", "<|call|>", "<|start|>"),
+    "Granite": ("<|start_of_role|>", "<|end_of_role|>"),
+    "OpenChat, Starling": ("<|end_of_turn|>",),
+    "EXAONE": ("[|endofturn|]",),
+    "InternLM 1": ("<eoa>", "<eoh>"),
+    "Seed-OSS": ("<seed:eos>",),
+    "SmolVLM": ("<end_of_utterance>",),
+    "Code Llama, Codestral": ("<EOT>",),
+    "Apertus": ("<|assistant_end|>",),
+    "OpenThinker": ("<|end_of_solution|>",),
+}
+END = re.compile("|".join(sorted({re.escape(token) for tokens in END_TOKENS.values() for token in tokens})))
+
+#: White space, and tokens in front of a reply: the beginning of the text, and the header of the assistant's turn.
+_START = re.compile(
+    r"(?:[\s\ufeff\u200b]"
+    r"|<s>|<bos>|<BOS_TOKEN>|<\|begin_of_text\|>|<\|startoftext\|>|<｜begin▁of▁sentence｜>|\[gMASK\]|<sop>"
+    r"|<\|im_start\|>\s?assistant\b|<\|start_header_id\|>\s?assistant\s?<\|end_header_id\|>"
+    r"|<\|header_start\|>\s?assistant\s?<\|header_end\|>|<start_of_turn>\s?model\b|<\|turn>\s?model\b"
+    r"|<\|assistant\|>|<｜Assistant｜>|\[/INST\]|\[\|assistant\|\]|<\|assistant_start\|>"
+    r"|<\|START_OF_TURN_TOKEN\|>|<\|CHATBOT_TOKEN\|>|<\|START_RESPONSE\|>"
+    r"|<\|start_of_role\|>\s?assistant\s?<\|end_of_role\|>"
+    r"|<\|begin_of_solution\|>|<think(?:ing)?\s?/>)*+"
+)
+
+
+def skip_start(text: str, position: int = 0) -> int:
+    """Return where the reply begins: behind white space and start tokens at `position`."""
+    found = _START.match(text, position)
+    return found.end() if found else position
+
+
+def find_end(text: str, position: int) -> int:
+    """Return where the first end token at or behind `position` begins; the length of the text if there is none."""
+    found = END.search(text, position)
+    return found.start() if found else len(text)

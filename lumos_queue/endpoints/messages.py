@@ -1,0 +1,86 @@
+"""What a server's message holds: text and reasoning, as one text or in parts, and how many tokens were reasoning.
+
+Shapes differ by server: `content` may be a list of parts, of which some are thinking, and reasoning has fields of its own.
+What has no known shape is left out, with a note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lumos_queue.endpoints.http import Malformed
+from lumos_queue.endpoints.replies import abbreviate, count, join_reasoning
+
+#: Fields of a message or a choice beside its text: of DeepSeek, vLLM, SGLang and llama.cpp; of OpenRouter and newer vLLM.
+REASONING_FIELDS = ("reasoning_content", "reasoning")
+_TEXTS = frozenset(("text", "output_text", "refusal"))  #: types of parts
+_THOUGHTS = frozenset(("thinking", "reasoning", "reasoning_text", "reasoning_content", "thought", "summary_text"))
+_FIELDS = ("text", "thinking", "reasoning", "reasoning_content", "thought", "refusal", "content", "summary")
+MAX_TYPES = 3  #: types of parts left out that a note names
+
+
+def read_content(message: Mapping[str, Any], notes: list[str]) -> tuple[str, str]:
+    """The text of a message, also when that is a refusal, and the reasoning within it.
+
+    Raises Malformed where `content` is neither a text nor parts.
+    """
+    content = message.get("content") or message.get("refusal") or ""
+    if isinstance(content, str):
+        return content, ""
+    if isinstance(content, dict):
+        content = [content]
+    if not isinstance(content, list):
+        raise Malformed("no text in 'choices[0].message.content'")
+    texts: list[str] = []
+    thoughts: list[str] = []
+    unknown: dict[str, None] = {}
+    for part in content:
+        kind = part.get("type", "text") if isinstance(part, dict) else "text"
+        text = _read_part(part)
+        if text is None or not isinstance(kind, str) or kind not in _TEXTS | _THOUGHTS:
+            unknown[abbreviate(kind if isinstance(part, dict) else part)] = None
+        elif kind in _THOUGHTS or (isinstance(part, dict) and part.get("thought") is True):
+            thoughts.append(text)
+        else:
+            texts.append(text)
+        if len(unknown) > MAX_TYPES:
+            unknown.popitem()
+    if unknown:
+        notes.append(f"parts of the message without a text were left out: {', '.join(unknown)}")
+    return "".join(texts), join_reasoning(thoughts)
+
+
+def read_reasoning(sent: Mapping[str, Any], notes: list[str]) -> str:
+    """The reasoning that a message or a choice has in a field of its own."""
+    found: dict[str, None] = {}
+    for name in REASONING_FIELDS:
+        value = sent.get(name)
+        if not value:
+            continue
+        text = _read_part(value)
+        if text is None:
+            notes.append(f"no text in '{name}': {abbreviate(value)}")
+        else:
+            found[text] = None  # some servers send it under both names
+    return join_reasoning(found)
+
+
+def _read_part(part: object) -> str | None:
+    """The text of a part, which may be a list of parts itself; None where it has none."""
+    if isinstance(part, dict):
+        part = next((part[name] for name in _FIELDS if isinstance(part.get(name), str | list)), None)
+    if isinstance(part, list):  # a thinking part has a list of parts with a text each
+        texts = [inner.get("text") if isinstance(inner, dict) else inner for inner in part]
+        known = [text for text in texts if isinstance(text, str)]
+        return "".join(known) if known or not part else None
+    return part if isinstance(part, str) else None
+
+
+def count_reasoning(usage: Mapping[str, Any], notes: list[str]) -> int:
+    """How many tokens of the reply were reasoning; 0 where the server does not count them."""
+    for name in ("completion_tokens_details", "output_tokens_details"):
+        details = usage.get(name)
+        if isinstance(details, dict) and details.get("reasoning_tokens") is not None:
+            return count(details["reasoning_tokens"], "reasoning_tokens", notes)
+    return count(usage.get("reasoning_tokens"), "reasoning_tokens", notes)

@@ -1,0 +1,159 @@
+"""Reasoning in the text of a reply: the leading blocks in which a model thinks before it replies.
+
+`<think>…</think>` and the like, also several in a row. A chat template may have written the opening tag: then the closing
+tag alone ends the reasoning. A block that is not closed is all reasoning: the reply never came. A tag that is not
+leading is text. gpt-oss writes channels instead: what is not in its channel `final` is reasoning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from lumos_queue.endpoints.end_tokens import END, find_end, skip_start
+
+#: Opening and closing tags. Models vary case, white space and attributes.
+_TAG = re.compile(
+    r"<(?P<slash>/?)\s{0,9}(?P<name>(?:seed:)?(?:think|thinking|thoughts?|reasoning))(?:\s[^<>]{0,200})?(?<!/)>"
+    r"|\[/?THINK\]|◁/?think▷|<\|(?:begin|end)_of_thought\|>|<\|(?:START|END)_THINKING\|>"
+    r"|<\|inner_(?:prefix|suffix)\|>|<\|channel>\s{0,9}thought\b|<channel\|>",
+    re.IGNORECASE,
+)
+#: The name of the block, and whether the tag closes it: for tags that are not in angle brackets, in lower case.
+_SPECIAL = {
+    "[think]": ("[think]", False),
+    "[/think]": ("[think]", True),
+    "◁think▷": ("◁think▷", False),
+    "◁/think▷": ("◁think▷", True),
+    "<|begin_of_thought|>": ("thought|", False),
+    "<|end_of_thought|>": ("thought|", True),
+    "<|start_thinking|>": ("thinking|", False),
+    "<|end_thinking|>": ("thinking|", True),
+    "<|inner_prefix|>": ("inner|", False),
+    "<|inner_suffix|>": ("inner|", True),
+    "<channel|>": ("channel|", True),
+}
+MAX_TAGS = 10_000  #: of a text that are read; what follows the last is in the same block, or text
+
+#: The head of a message of gpt-oss: its channel, and what follows that.
+_HEADER = re.compile(
+    r"\s{0,9}(?:<\|start\|>)?\s{0,9}(?:assistant)?[^<>]{0,200}<\|channel\|>\s{0,9}(?P<channel>\w{1,40})"
+    r"(?P<recipient>[^<>]{0,200})(?:<\|constrain\|>[^<>]{0,100})?<\|message\|>"
+)
+_END_OF_MESSAGE = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
+#: The same of a server that skips special tokens: the names of the channels remain.
+_BARE_ANALYSIS, _BARE_FINAL = "analysis", "assistantfinal"
+
+
+@dataclass(frozen=True, slots=True)
+class _Tag:
+    name: str
+    closes: bool
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A text whose reply begins at `start`, behind its reasoning. `is_open`: it ended before its reply began."""
+
+    blocks: Sequence[str]
+    start: int
+    is_open: bool = False
+
+
+def may_have_reasoning(text: str) -> bool:
+    """Return False for most texts: they have no tag, neither of reasoning nor of a chat format."""
+    return "<" in text or "[" in text or "◁" in text or _BARE_FINAL in text
+
+
+def split_reasoning(text: str) -> Split:
+    """Return the reasoning of a reply and where its text begins, behind start tokens; the time is linear."""
+    start = skip_start(text)
+    if text.startswith(("<|channel|>", "<|start|>"), start):
+        split = _split_channels(text, start)
+        return Split(split.blocks, skip_start(text, split.start), split.is_open)
+    if text.startswith(_BARE_ANALYSIS, start) and (final := text.find(_BARE_FINAL, start)) >= 0:
+        return Split([text[start + len(_BARE_ANALYSIS) : final]], skip_start(text, final + len(_BARE_FINAL)))
+    first = _TAG.search(text, start)
+    if first is None or (first.start() > start and not _read_tag(first).closes):
+        return Split((), start)
+    return _split_blocks(text, start)
+
+
+def _split_blocks(text: str, start: int) -> Split:
+    tags = [_read_tag(match) for match in islice(_TAG.finditer(text, start), MAX_TAGS)]
+    last = {tag.name: index for index, tag in enumerate(tags) if tag.closes}
+    blocks: list[str] = []
+    index, is_first = 0, True
+    while index < len(tags):
+        tag = tags[index]
+        if tag.start > start and not (is_first and tag.closes and END.search(text, start, tag.start) is None):
+            break  # a tag in the reply, or in a turn after it
+        if tag.closes:  # without an opening tag: the template has written that, or it is there twice
+            blocks.append(text[start : tag.start])
+        else:
+            closing = _find_closing(tags, index, last)
+            if closing is None:
+                blocks.append(text[tag.end : find_end(text, tag.end)])
+                return Split(blocks, len(text), is_open=True)
+            index = closing
+            blocks.append(text[tag.end : tags[closing].start])
+        start = skip_start(text, tags[index].end)
+        index, is_first = index + 1, False
+    return Split(blocks, start)
+
+
+def _read_tag(match: re.Match[str]) -> _Tag:
+    if match["name"]:
+        return _Tag(match["name"].lower(), bool(match["slash"]), match.start(), match.end())
+    name, closes = _SPECIAL.get(match[0].lower(), ("channel|", False))
+    return _Tag(name, closes, match.start(), match.end())
+
+
+def _find_closing(tags: Sequence[_Tag], opening: int, last: dict[str, int]) -> int | None:
+    """Return the index of the tag that closes a block: of its own name, else any; None if there is none.
+
+    `last`: the index of the last closing tag of each name. A block of the same name within it is part of it, as far as
+    closing tags without an opening one follow.
+    """
+    name = tags[opening].name
+    has_own = last.get(name, -1) > opening
+    if not has_own and max(last.values(), default=-1) < opening:
+        return None
+    index, inner = opening + 1, 0
+    while not (tags[index].closes and (not has_own or tags[index].name == name)):
+        inner += tags[index].name == name
+        index += 1
+    while inner:
+        following = index + 1
+        while following < len(tags) and tags[following].name != name:
+            following += 1
+        if following == len(tags) or not tags[following].closes:
+            break
+        index, inner = following, inner - 1
+    return index
+
+
+def _split_channels(text: str, start: int) -> Split:
+    """Read the messages of gpt-oss. A call of a function, and a last message that is no analysis, are text."""
+    blocks: list[str] = []
+    while (header := _HEADER.match(text, start)) is not None:
+        if header["channel"] == "final":
+            return Split(blocks, header.end())
+        if "to=" in header[0]:
+            return Split(blocks, header.start("channel"))
+        end = _END_OF_MESSAGE.search(text, header.end())
+        if end is None and header["channel"] == "analysis":
+            blocks.append(text[header.end() :])
+            return Split(blocks, len(text), is_open=True)
+        following = len(text) if end is None else end.start() if end[0] in ("<|start|>", "<|channel|>") else end.end()
+        if end is None or (header["channel"] != "analysis" and _HEADER.match(text, following) is None):
+            return Split(blocks, header.end())
+        blocks.append(text[header.end() : end.start()])
+        if end[0] in ("<|return|>", "<|call|>"):
+            return Split(blocks, end.start())
+        start = following
+    return Split(blocks, start)
