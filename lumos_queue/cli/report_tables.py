@@ -86,8 +86,8 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
         if text := remark(report):
             console.print(f"{report['job']} is {text}", soft_wrap=True)
         for problem in report["problems"][:3]:
-            message = f": {escape(problem['message'][:160])}" if problem["message"] else ""
-            console.print(f"  {report['job']}: {problem['episodes']} × {problem['ending']}{message}", soft_wrap=True)
+            reason = ": ".join(filter(None, (problem["ending"], escape(problem["message"][:160]))))
+            console.print(f"  {report['job']}: {problem['episodes']} × {reason}", soft_wrap=True)
         print_again(console, report)
 
 

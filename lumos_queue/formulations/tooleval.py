@@ -44,11 +44,15 @@ class _Judge:
         if run.has_finish:
             if run.ended == ANSWERED and run.answer.strip():
                 votes = yield from self._judge_answer(run)
-            unsolved = [place for place, vote in enumerate(votes) if vote and vote.answer != AnswerLabel.SOLVED]
-            yield from self._judge_task(unsolved)
-            for place in unsolved:
+            unsolved = {
+                place: vote.answer
+                for place, vote in enumerate(votes)
+                if vote is not None and vote.answer != AnswerLabel.SOLVED
+            }
+            yield from self._judge_task(list(unsolved))
+            for place, label in unsolved.items():
                 task = self._task[place]
-                votes[place] = None if task is None else Vote(votes[place].answer, task)
+                votes[place] = None if task is None else Vote(label, task)
         return votes
 
     def compare(
@@ -128,7 +132,7 @@ def tooleval(task: Task, agent: Agent) -> Commands[Outcome]:
         rounds = yield from judge.compare(own, votes, other, other_votes)
         verdict = replace(verdict, other=_write_votes(other, other_votes), rounds=tuple(rounds))
     if not verdict.own.votes:
-        return Outcome(None, Ending.NO_ANSWER, f"no vote: {judge.missing} replies of the judge ended within reasoning")
+        return Outcome(None, Ending.NO_ANSWER, "no vote: the judge's replies ended within their reasoning")
     return Outcome(replace(verdict, unreadable=judge.unreadable, missing=judge.missing).as_text(), Ending.ANSWERED)
 
 

@@ -163,7 +163,8 @@ def test_no_stop_string_is_left_and_nothing_else_is_lost(text, stops):
         ("yes", True, "yes", "length"),
         ("yes</s><pad>", False, "yes", "stop"),
         ("", True, "", "empty"),
-        (" \n yes", False, "", "empty"),
+        (" \n yes", False, "yes", "stop"),
+        (" \n ", False, "", "empty"),
     ],
 )
 def test_a_completion_says_why_it_ended(text, truncated, reply, reason):

@@ -84,7 +84,7 @@ def test_a_reply_that_ran_into_the_limit_says_so(scheme):
 
 
 def test_an_empty_reply_is_no_error(scheme):
-    with FakeEndpoint(lambda prompt: "x", failures=["empty"]) as server:
+    with FakeEndpoint(lambda prompt: "x", mode="empty") as server:
         reply = ask(url_of(server, scheme))
     assert (reply.text, reply.finish_reason, reply.retries) == ("", "empty", 0)
 

@@ -106,7 +106,7 @@ def _errors(jobs: Sequence[JobMaterial], limits: PageLimits) -> Iterator[Block]:
         for problem in job.report["problems"][:most]:
             row = [
                 job.label,
-                plain(problem["ending"]),
+                plain(problem["ending"] or "any"),
                 cut(problem["message"], limits.text // 4),
                 f"{problem['episodes']:,}",
             ]

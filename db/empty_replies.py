@@ -1,0 +1,47 @@
+"""Model calls of a job whose reply is empty because the model only thought."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, and_, distinct, func, literal_column, or_, select
+
+from db.models import CompletionRow, EpisodeRow
+from lumos_queue.records import FinishReason
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyReplies:
+    """The empty replies of one role in a job."""
+
+    role: str
+    is_cut: bool  #: whether the limit of tokens ended them; else the model or a stop string did, within the reasoning
+    replies: int
+    episodes: int  #: that have such a reply
+
+
+def count_empty_replies(connection: Connection, job: str) -> list[EmptyReplies]:
+    """The replies that are only reasoning (Completion.is_only_reasoning) of finished episodes, the most frequent first.
+
+    It reads the empty replies of all jobs by their own index, and no other reply.
+    """
+    length = FinishReason.LENGTH.value
+    replies = func.count()
+    rows = connection.execute(
+        select(CompletionRow.role, CompletionRow.finish_reason, replies, func.count(distinct(CompletionRow.episode)))
+        .join(EpisodeRow, and_(EpisodeRow.id == CompletionRow.episode, EpisodeRow.attempt == CompletionRow.attempt))
+        # In the statement itself: SQLite does not see that a parameter is what a partial index is made of.
+        .where(CompletionRow.reply == literal_column("''"))
+        .where(
+            or_(
+                CompletionRow.finish_reason == length,
+                CompletionRow.reasoning.is_not(None),
+                CompletionRow.reasoning_tokens.is_not(None),
+            )
+        )
+        # Else SQLite begins with all episodes of the job.
+        .where(EpisodeRow.job.concat("") == job, EpisodeRow.ending != "")
+        .group_by(CompletionRow.role, CompletionRow.finish_reason)
+        .order_by(replies.desc(), CompletionRow.role, CompletionRow.finish_reason)
+    )
+    return [EmptyReplies(role, reason == length, count, episodes) for role, reason, count, episodes in rows]

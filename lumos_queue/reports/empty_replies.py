@@ -1,0 +1,31 @@
+"""Problems of a job whose models thought and never replied, with the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.empty_replies import EmptyReplies, count_empty_replies
+from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
+
+
+def empty_reply_problems(connection: Connection, job: Any) -> list[dict[str, Any]]:
+    """A problem for each role: `episodes` with so many empty `replies`. They have no ending of their own."""
+    spec = job.spec.get("infer", job.spec)
+    samplings = spec.get("agent", {}).get("samplings", {})
+    return [
+        {"ending": "", "message": _describe(found, samplings), "episodes": found.episodes, "replies": found.replies}
+        for found in count_empty_replies(connection, job.id)
+    ]
+
+
+def _describe(found: EmptyReplies, samplings: Mapping[str, Any]) -> str:
+    role = found.role
+    vote = ": no vote is stored" if role == JUDGE else ""
+    if not found.is_cut:
+        return f"the reply of the {role} ended within its reasoning{vote}"
+    # --max-tokens is of the agent's own roles.
+    option = f"--request {role}.max_tokens=N" if role in TOOL_ROLES and role not in samplings else "--max-tokens"
+    return f"all tokens of the reply of the {role} were reasoning{vote}; raise {option}"
