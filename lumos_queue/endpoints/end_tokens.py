@@ -31,7 +31,18 @@ END_TOKENS = {
     "Apertus": ("<|assistant_end|>",),
     "OpenThinker": ("<|end_of_solution|>",),
 }
-END = re.compile("|".join(sorted({re.escape(token) for tokens in END_TOKENS.values() for token in tokens})))
+
+
+def _join(prefix: str) -> str:
+    """Return the pattern of what follows `prefix` in the tokens that begin with it, and with no longer prefix."""
+    tokens = {token for group in END_TOKENS.values() for token in group if token.startswith(prefix)}
+    longer = "<|" if prefix == "<" else None
+    return "|".join(
+        re.escape(token.removeprefix(prefix)) for token in sorted(tokens) if longer is None or token[:2] != longer
+    )
+
+
+END = re.compile(rf"<(?:\|(?:{_join('<|')})|{_join('<')})|\[(?:{_join('[')})")
 
 #: White space, and tokens in front of a reply: the beginning of the text, and the header of the assistant's turn.
 _START = re.compile(

@@ -137,6 +137,30 @@ def test_a_reply_ends_at_a_stop_string_and_not_later(folder, prompts):
     assert tried > 10
 
 
+@pytest.mark.parametrize(
+    ("written", "sampling", "text", "reasoning"),
+    [
+        ("<think>\na\n</think>\n\n7\n8", Sampling(), "7", "a"),
+        ("\n \n7\n8", Sampling(), "7", ""),
+        ("<think>a\nObservation: b</think>Thought: c\nObservation: d", Sampling(stop=("\nObservation:",)),
+         "Thought: c", "a\nObservation: b"),
+        ("\n7\n8", Sampling(rules=2), "", ""),
+    ],
+)  # fmt: skip
+def test_a_stop_string_in_front_of_the_reply_does_not_end_it(
+    folder, plain, prompts, written, sampling, text, reasoning, monkeypatch
+):
+    from lumos_queue.endpoints.local import Batcher
+
+    tokens = plain[0](f"{written} and so on", add_special_tokens=False)["input_ids"]
+    monkeypatch.setattr(
+        Batcher, "_choose", lambda self, rows, logits: [tokens[len(row.tokens) - row.prompt_tokens] for row in rows]
+    )
+    (reply,) = ask(folder, prompts[:1], sampling)
+    assert (reply.text, reply.reasoning, reply.finish_reason) == (text, reasoning, "stop" if text else "empty")
+    assert reply.completion_tokens < len(tokens), "it ended at the stop string"
+
+
 def test_a_reply_ends_at_the_end_token(folder, plain, prompts, tmp_path):
     """The model is bent to prefer `</s>` to anything else."""
     tokenizer, model = plain

@@ -37,6 +37,8 @@ from lumos_queue.compat.toolbench.recorded_answers import read_observation
 from lumos_queue.conversion.perturbation import unknown_numbers
 from lumos_queue.endpoints.context_length import is_context_full
 from lumos_queue.endpoints.http import REPLY_BYTES, Malformed, json_object
+from lumos_queue.endpoints.messages import read_content
+from lumos_queue.endpoints.replies import read_text, write_message
 from lumos_queue.errors import ActionError, SpecError
 from lumos_queue.execution.tools.article import read_article
 from lumos_queue.execution.tools.http import MAX_BYTES, read_content_type
@@ -170,6 +172,26 @@ _CASES = {
         (Malformed,),
         {name: repeat(unit, REPLY_BYTES) for name, unit in (("lists", "[],"), ("nines", "9"), ("open", "["))},
     ),
+    "text of a reply": Case(lambda text: read_text(text, ("\n", "b")), REPLY),
+    "tags of a reply": Case(
+        lambda text: [read_text(start + text, ("\n",)) for start in ("", "<think>", "a")],
+        2**21,
+        texts={
+            unit: repeat(unit, 2**21)
+            for unit in (
+                "<think>", "</think>", "<think></think>", "<think></thought>", "<think><think></think>",
+                "<think><thought>", "<think><think></think><thought><thought></thought>", "</think>\n<s>", "[THINK]",
+                "<think ", "<think a", "<", "< ", "</s>", "<s>", "<|im_start|>assistant", "<|im_start|>", "<|channel>",
+                "<|channel|>analysis<|message|>", "<|channel|>analysis<|message|><|end|>", "<|start|>", "<|channel|>a",
+                "<|channel|>commentary<|message|><|end|>", "analysis", "assistantfinal", "<|start|>assistant ",
+            )
+        },
+    ),  # fmt: skip
+    "parts of a message": Case(
+        lambda text: (read_content({"content": [{"type": "thinking", "thinking": [text]}] * 100}, [])),
+        60_000,
+    ),
+    "message to store": Case(lambda text: write_message({"content": text}), REPLY),
     "formula": Case(lambda text: read_formula(text, {}), 4_000, (ActionError,)),
     "list to count": Case(lambda text: count(text, {}), 4_000, (ActionError,)),
     "value of an answer": Case(read_value, REPLY),

@@ -27,7 +27,7 @@ from lumos_queue.prompts.judged_run import (
     within_bounds,
 )
 from lumos_queue.prompts.tooleval import read_label
-from lumos_queue.records import Ending, Task
+from lumos_queue.records import Completion, Ending, FinishReason, Task
 from lumos_queue.scoring.tool_verdicts import ToolVerdict
 from lumos_queue.scoring.tooleval import AnswerLabel, Preference, TaskLabel, Vote
 from tests.tool_judges import (
@@ -347,3 +347,50 @@ def test_runs_survive_storing():
     run = JudgedRun("answered", "in Ombry", (JudgedStep("state", "{}", "ok", "in Ombry"),), 4)
     assert JudgedRun.from_json(json.loads(json.dumps(run.as_json()))) == run
     assert "the first 4 are left out" in run.describe() and "5 in all" in run.describe()
+
+
+# --- replies that ended within their reasoning
+
+
+class ThinkingJudge(ScriptedJudge):
+    """A judge that never stops thinking about the n-th question of a kind, counted from 0."""
+
+    def __init__(self, missing: set[tuple[str, int]], **replies):
+        super().__init__(**replies)
+        self._missing = missing
+
+    async def __call__(self, command, context):
+        done = await super().__call__(command, context)
+        kind = self.asked[-1][0]
+        if (kind, self.kinds().count(kind) - 1) in self._missing:
+            return Completion("", FinishReason.LENGTH, reasoning=done.text)
+        return done
+
+
+def test_a_vote_that_was_never_cast_is_left_out():
+    judge = ThinkingJudge({(ANSWER, 0), (AGAIN, 1), (TASK, 0)}, answer="Unsure", again="Unsolved", task="Solvable")
+    verdict = judged(judge, task_of(BAD), votes=5)
+    assert verdict.own.votes == (Vote(UNSOLVED, TaskLabel.SOLVABLE),) * 2
+    assert (verdict.missing, verdict.unreadable) == (3, 0) and ToolVerdict.from_text(verdict.as_text()) == verdict
+    assert judge.kinds() == [ANSWER] * 5 + [AGAIN] * 4 + [TASK] * 3
+    score = open_benchmark("tooleval").score(Task("", "", "", ""), EpisodeResult(verdict.as_text()))[0]
+    assert score.detail == "0 of 2 solved; answered; 3 without a reply"
+
+
+def test_a_run_without_any_vote_is_not_judged():
+    run = run_judge(ThinkingJudge({(ANSWER, 0), (ANSWER, 1)}, answer="Solved"), task_of(GOOD), votes=2)
+    assert run.outcome.answer is None and run.outcome.message == (
+        "no vote: the judge's replies ended within their reasoning"
+    )
+    assert not open_benchmark("tooleval").score(Task("", "", "", ""), EpisodeResult(None, run.outcome.ending))
+
+
+def test_a_round_that_was_never_settled_is_left_out():
+    task, replies = task_of(GOOD, answered("It is in Vell.", "in Vell")), {"answer": "Solved", "pair": "First"}
+    verdict = judged(ThinkingJudge({(PAIR, 1)}, **replies), task, votes=2)
+    assert [one.win for one in verdict.rounds] == [0.5] and verdict.missing == 1
+    verdict = judged(ThinkingJudge({(ANSWER, 1)}, **replies), task, votes=2)
+    assert (len(verdict.own.votes), len(verdict.rounds)) == (1, 1), "a round needs a vote on each run"
+    verdict = judged(ThinkingJudge({(PAIR, 0)}, **replies), task, votes=1)
+    scores = open_benchmark("tooleval").score(Task("", "", "", ""), EpisodeResult(verdict.as_text()))
+    assert [one.metric for one in scores] == ["pass", "tooleval_pass", "sopr"] and not verdict.rounds

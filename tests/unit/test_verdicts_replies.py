@@ -6,6 +6,7 @@ import pytest
 
 from lumos_queue.conversion.teacher import OFFERED, SYSTEM, first_prompt, next_prompt, prompt_head, read_reply
 from lumos_queue.conversion.verdicts import make_verdicts
+from lumos_queue.endpoints.replies import completion
 from lumos_queue.records import Completion, Task, Verdict
 
 LINE = "Subgoal 1: a\nAction 1-1: R1 = Define(x) = x\n"
@@ -61,6 +62,15 @@ def test_a_reply_that_ran_into_the_limit_is_only_that():
     cut = reading("Subgoal 1: a\nAction 1-1: R1 = Define(x", reason="length")
     assert [(one.name, one.detail) for one in cut.verdicts] == [("truncated", "after 7 tokens")] * 2
     assert [step.subgoal.text for step in reading(LINE, reason="length").steps] == ["Subgoal 1: a"]
+
+
+def test_a_reply_that_ended_within_its_reasoning_is_no_refusal_and_no_plan():
+    thought = completion(f"<think>\n{LINE}", (), truncated=False)
+    assert [(one.name, one.detail) for one in read_reply(thought, True).verdicts] == [
+        ("truncated", "the reply ended within its reasoning")
+    ] * 2
+    replied = completion(f"<think>\nSubgoal 1: draft\n</think>\n{LINE}", (), truncated=False)
+    assert [step.subgoal.text for step in read_reply(replied, True).steps] == ["Subgoal 1: a"]
 
 
 def test_a_refusal_is_shown_by_its_beginning_and_looked_for_there():
