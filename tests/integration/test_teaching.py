@@ -144,6 +144,30 @@ def test_the_teacher_is_shown_its_verdict_and_what_it_said(rows, tmp_path):
     database.close()
 
 
+def test_what_a_teacher_thinks_is_not_read_not_sent_again_and_not_trained_on(rows, tmp_path, lumos):
+    def think(prompt: str) -> str:
+        draft = "Subgoal 1: DRAFT\nAction 1-1: R1 = Calculator(1 + 1) = 2"
+        return f"<think>\n{draft}\n</think>\n\n{teacher.reply(prompt)}"
+
+    found, sent = [], []
+    for name, reply in (("plain", teacher.reply), ("thinking", think)):
+        with FakeEndpoint(reply, keep_bodies=True) as server:
+            database, job = run_embedded(tmp_path / name, convert(server.chat), rows)
+            found.append(judgements(database, job))
+            sent.append(sorted(json.dumps(body["messages"]) for body in server.bodies))
+            if name == "thinking":
+                with database.engine.connect() as connection:
+                    thoughts = connection.execute(select(CompletionRow.reasoning)).scalars().all()
+                assert thoughts and all("DRAFT" in thought for thought in thoughts)
+        database.close()
+    assert found[0] == found[1] and len(sent[0]) == len(sent[1])
+    assert not any("DRAFT" in messages for messages in sent[1])
+    lumos.set(LUMOS_HOME=tmp_path / "thinking")
+    assert lumos("dataset", "build", "built", "--out", tmp_path / "built", "--json").code == 0
+    files = [path.read_bytes() for path in (tmp_path / "built").rglob("*") if path.is_file()]
+    assert any(b"Subgoal 1" in data for data in files) and not any(b"DRAFT" in data for data in files)
+
+
 def test_without_re_asks_each_row_is_one_call(rows, tmp_path):
     with FakeEndpoint(teacher.reply) as server:
         database, job = run_embedded(tmp_path, convert(server.tgi, reasks=0), rows)
