@@ -9,7 +9,6 @@ from sqlmodel import Field
 
 from db.models.base import Base, Key, Mapped, instant, json, long_text, refers
 
-
 _IS_EMPTY = text("reply = ''")
 
 
@@ -46,9 +45,7 @@ class CompletionRow(TreeKey, table=True):
     """
 
     __tablename__ = "completion"
-    __table_args__ = (
-        Index("completion_empty_index", "episode", sqlite_where=_IS_EMPTY, postgresql_where=_IS_EMPTY),
-    )
+    __table_args__ = (Index("completion_empty_index", "episode", sqlite_where=_IS_EMPTY, postgresql_where=_IS_EMPTY),)
     role: Mapped[str]
     prompt_digest: Mapped[bytes] = Field(sa_type=LargeBinary)  # the first 16 bytes of the whole prompt's sha256
     base: Mapped[int | None] = Field(default=None)  # position of the earlier completion whose prompt this one continues

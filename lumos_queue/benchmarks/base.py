@@ -27,7 +27,8 @@ class EpisodeResult:
     answer: str | None = None  #: the one that is judged; None where none is (limit.py)
     ending: str = "answered"
     seen: Sequence[tuple[Action, Execution]] = ()  #: its actions, in order; only where the answer alone is not judged
-    vote: str | None = None  #: the judge's reply; '' where there is a judge and there was no answer to show
+    #: The judge's reply; '' where there was no answer to show; None without a judge, or where there is no vote.
+    vote: str | None = None
     tools: Mapping[str, str] = field(default_factory=dict)  #: the agent's tool options: where databases and shops are
     #: The bytes of the artifact with that sha256, of those that the task and the actions name. Raises EpisodeError.
     artifact: Callable[[str], bytes] | None = None

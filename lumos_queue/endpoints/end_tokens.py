@@ -1,7 +1,7 @@
 """Tokens of chat formats that servers leave in replies: the text ends at the first end token.
 
-Servers show them that do not skip special tokens, that run a file with a wrong end token, or whose model writes the next
-turn by itself. A token is listed if ordinary text does not contain it.
+Servers show them that do not skip special tokens, that run a file with a wrong end token, or whose model writes the
+next turn by itself. A token is listed if ordinary text does not contain it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a server's message holds: text and reasoning, as one text or in parts, and how many tokens were reasoning.
 
-Shapes differ by server: `content` may be a list of parts, of which some are thinking, and reasoning has fields of its own.
+Shapes differ by server: `content` may be a list of parts, of which some are thinking, and reasoning has its own fields.
 What has no known shape is left out, with a note.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 from lumos_queue.endpoints.http import Malformed
 from lumos_queue.endpoints.replies import abbreviate, count, join_reasoning
 
-#: Fields of a message or a choice beside its text: of DeepSeek, vLLM, SGLang and llama.cpp; of OpenRouter and newer vLLM.
+#: Beside the text of a message or a choice: of DeepSeek, vLLM, SGLang and llama.cpp; of OpenRouter and newer vLLM.
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 _TEXTS = frozenset(("text", "output_text", "refusal"))  #: types of parts
 _THOUGHTS = frozenset(("thinking", "reasoning", "reasoning_text", "reasoning_content", "thought", "summary_text"))

@@ -1,8 +1,8 @@
 """Reasoning in the text of a reply: the leading blocks in which a model thinks before it replies.
 
-`<think>…</think>` and the like, also several in a row. A chat template may have written the opening tag: then the closing
-tag alone ends the reasoning. A block that is not closed is all reasoning: the reply never came. A tag that is not
-leading is text. gpt-oss writes channels instead: what is not in its channel `final` is reasoning.
+`<think>…</think>` and the like, also several in a row. A chat template may have written the opening tag: then the
+closing tag alone ends the reasoning. A block that is not closed is all reasoning: the reply never came. A tag that is
+not leading is text. gpt-oss writes channels instead: what is not in its channel `final` is reasoning.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class StopStrings:
     def end_reply(self, tokens: Sequence[int], sampling: Sampling) -> bool:
         """Whether the last of a reply's tokens completes a stop string that ends it.
 
-        A stop string within reasoning, or in the white space in front of the reply, does not: so no request is repeated.
+        A stop string within reasoning, or in the white space in front of the reply, does not.
         """
         if not self.end(tokens, sampling.stop):
             return False

@@ -36,7 +36,7 @@ def read_vote(reply: str) -> bool | None:
 
 
 def vote_scores(vote: str | None) -> Sequence[Score]:
-    """The score of a vote; none without a judge, or if it refused.
+    """The score of a vote; none without a judge, or if it refused or never replied.
 
     A vote that cannot be read counts as incorrect and says so, and so does the empty one of an episode without answer.
     """

@@ -142,11 +142,15 @@ def test_a_reply_ends_at_a_stop_string_and_not_later(folder, prompts):
     [
         ("<think>\na\n</think>\n\n7\n8", Sampling(), "7", "a"),
         ("\n \n7\n8", Sampling(), "7", ""),
-        ("<think>a\nObservation: b</think>Thought: c\nObservation: d", Sampling(stop=("\nObservation:",)),
-         "Thought: c", "a\nObservation: b"),
+        (
+            "<think>a\nObservation: b</think>Thought: c\nObservation: d",
+            Sampling(stop=("\nObservation:",)),
+            "Thought: c",
+            "a\nObservation: b",
+        ),
         ("\n7\n8", Sampling(rules=2), "", ""),
     ],
-)  # fmt: skip
+)
 def test_a_stop_string_in_front_of_the_reply_does_not_end_it(
     folder, plain, prompts, written, sampling, text, reasoning, monkeypatch
 ):

@@ -15,10 +15,10 @@ from lumos_queue.endpoints.http import Malformed
 from lumos_queue.endpoints.messages import count_reasoning, read_content, read_reasoning
 from lumos_queue.errors import RowFailed, Undecided
 from tests.fake_endpoint import FakeEndpoint
-from tests.unit.test_endpoints_http import ask, settings
+from tests.unit.test_endpoints_http import GREEDY, ask, settings
 
 
-def ask_chat(message, sampling=Sampling(), **usage):
+def ask_chat(message, sampling=GREEDY, **usage):
     """The completion made of a chat server's message."""
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}
     body = {"choices": [choice], "usage": {"prompt_tokens": 3, "completion_tokens": 9} | usage}
@@ -142,8 +142,10 @@ def test_a_message_that_cannot_be_written_is_not_stored():
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["type", "text", "thinking", "thought", "content"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["type", "text", "thinking", "thought", "content"]), inner, max_size=3)
+    ),
 )
 
 

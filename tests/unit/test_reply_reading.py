@@ -53,13 +53,16 @@ def read(text, stops=LINE):
         ("<think>a</think><think>b", "", "a\n\nb"),
         ("<think>a<|im_end|>b", "", "a"),
         # Tags within a block: of another name, nested, twice, or written by the template and the model.
-        ("<think>in <reasoning>a</reasoning></think><reasoning>b</reasoning>7", "7", "in <reasoning>a</reasoning>\n\nb"),
+        ("<think><reasoning>a</reasoning></think><reasoning>b</reasoning>7", "7", "<reasoning>a</reasoning>\n\nb"),
         ("<think>a<think>b</think>c</think>7", "7", "a<think>b</think>c"),
         ("<think><think>a</think>7", "7", "<think>a"),
         ("<think>a</think></think>7", "7", "a"),
         ("<think>a</thought>7", "7", "a"),
-        ("<think>write <think> first</think>The tag <think> is not </think>", "The tag <think> is not </think>",
-         "write <think> first"),
+        (
+            "<think>write <think> first</think>The tag <think> is not </think>",
+            "The tag <think> is not </think>",
+            "write <think> first",
+        ),
         # What is not leading is text.
         ("The tag <think>a</think> is text", "The tag <think>a</think> is text", ""),
         ("7<think>a", "7<think>a", ""),
@@ -68,19 +71,23 @@ def read(text, stops=LINE):
         ("[thinking] 7", "[thinking] 7", ""),
         ("analysis of 7", "analysis of 7", ""),
         # Channels.
-        ("<|channel|>analysis<|message|>a\nb<|end|><|start|>assistant<|channel|>final<|message|>7<|return|>", "7", "a\nb"),
+        ("<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>7<|return|>", "7", "a"),
         ("<|start|>assistant<|channel|>analysis<|message|>a<|start|>assistant<|channel|>final<|message|>7", "7", "a"),
         ("<|channel|>analysis<|message|>a", "", "a"),
         ("<|channel|>analysis<|message|>a<|end|>", "", "a"),
         ("<|channel|>analysis<|message|>a<|return|>7", "", "a"),
         ("<|channel|>final<|message|>7", "7", ""),
-        ("<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>final<|message|>7", "7", "I look."),
+        ("<|channel|>commentary<|message|>I go.<|end|><|start|>assistant<|channel|>final<|message|>7", "7", "I go."),
         ("<|channel|>commentary<|message|>7<|end|>", "7", ""),
-        ("<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>commentary to=functions.f "
-         "<|constrain|>json<|message|>{}<|call|>", "commentary to=functions.f <|constrain|>json<|message|>{}", "a"),
+        (
+            "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>commentary to=functions.f "
+            "<|constrain|>json<|message|>{}<|call|>",
+            "commentary to=functions.f <|constrain|>json<|message|>{}",
+            "a",
+        ),
         ("analysisSo 3 + 4.\nassistantfinal7", "7", "So 3 + 4."),
     ],
-)  # fmt: skip
+)
 def test_reasoning_in_front_of_a_reply_is_no_part_of_it(text, reply, reasoning):
     assert read(text) == (reply, reasoning)
     assert read(text, ()) == (reply, reasoning)
@@ -106,12 +113,23 @@ def test_the_text_ends_at_the_end_token_of_any_family(family, token):
 @pytest.mark.parametrize(
     "token",
     [
-        "<s>", "<bos>", "<|begin_of_text|>", "<｜begin▁of▁sentence｜>", "<BOS_TOKEN>", "[gMASK]<sop>",
-        "<|im_start|>assistant\n", "<|start_header_id|>assistant<|end_header_id|>\n\n", "<start_of_turn>model\n",
-        "<|assistant|>\n", "<｜Assistant｜>", "[/INST] ", "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",
-        "<|start_of_role|>assistant<|end_of_role|>", "<s> <s>",
+        "<s>",
+        "<bos>",
+        "<|begin_of_text|>",
+        "<｜begin▁of▁sentence｜>",
+        "<BOS_TOKEN>",
+        "[gMASK]<sop>",
+        "<|im_start|>assistant\n",
+        "<|start_header_id|>assistant<|end_header_id|>\n\n",
+        "<start_of_turn>model\n",
+        "<|assistant|>\n",
+        "<｜Assistant｜>",
+        "[/INST] ",
+        "<|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",
+        "<|start_of_role|>assistant<|end_of_role|>",
+        "<s> <s>",
     ],
-)  # fmt: skip
+)
 def test_start_tokens_in_front_are_removed(token):
     assert read(f" {token}7\n8") == ("7", "")
 
@@ -165,9 +183,10 @@ def test_an_empty_reply_that_reached_the_limit_thinking_says_so(text, how, reaso
 
 @pytest.mark.parametrize("rules", [1, 2])
 def test_replies_of_earlier_versions_are_read_as_they_were(rules):
-    text, how = "<think>a</think>7<|im_end|>\nb", {"reasoning": "c", "reasoning_tokens": 3, "message": {"content": "x"}}
-    made = completion(text, LINE, truncated=True, rules=rules, **how)
-    assert (made.text, made.reasoning, made.reasoning_tokens, made.message) == ("<think>a</think>7<|im_end|>", "", 0, "")
+    how = {"reasoning": "c", "reasoning_tokens": 3, "message": {"content": "x"}}
+    made = completion("<think>a</think>7<|im_end|>\nb", LINE, truncated=True, rules=rules, **how)
+    assert (made.text, made.reasoning, made.reasoning_tokens) == ("<think>a</think>7<|im_end|>", "", 0)
+    assert not made.message
     assert completion("\n7", LINE, truncated=False, rules=rules).finish_reason == "empty"
     assert completion("", LINE, truncated=True, completion_tokens=5, rules=rules).finish_reason == "empty"
 
@@ -179,9 +198,26 @@ def test_reasoning_is_storable_and_counted():
 
 
 _PIECES = st.sampled_from(
-    ["<think>", "</think>", "<thought>", "</thought>", "[THINK]", "[/THINK]", "<|channel|>analysis<|message|>", "<|end|>",
-     "<|start|>assistant<|channel|>final<|message|>", "</s>", "<s>", "\n", " ", "a", "7", "analysis", "assistantfinal"]
-)  # fmt: skip
+    [
+        "<think>",
+        "</think>",
+        "<thought>",
+        "</thought>",
+        "[THINK]",
+        "[/THINK]",
+        "<|channel|>analysis<|message|>",
+        "<|end|>",
+        "<|start|>assistant<|channel|>final<|message|>",
+        "</s>",
+        "<s>",
+        "\n",
+        " ",
+        "a",
+        "7",
+        "analysis",
+        "assistantfinal",
+    ]
+)
 
 
 @given(st.lists(_PIECES, max_size=12).map("".join), st.lists(st.sampled_from(["\n", "a", "7"]), max_size=2))

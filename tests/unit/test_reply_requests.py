@@ -17,6 +17,7 @@ from tests.stopping_endpoint import StoppingEndpoint
 from tests.unit.test_endpoints_http import settings
 
 SCHEMES = {"tgi": Tgi, "openai": OpenAI, "chat": Chat}
+GREEDY = Sampling()
 OBSERVATION = Sampling(stop=("\nObservation:",))
 
 
@@ -25,7 +26,7 @@ def scheme(request):
     return request.param
 
 
-def ask(server, scheme, sampling=Sampling(), **options):
+def ask(server, scheme, sampling=GREEDY, **options):
     async def once():
         endpoint = SCHEMES[scheme](getattr(server, scheme), settings(request_retries=0), first_backoff=0.002)
         try:
