@@ -13,20 +13,22 @@ MAX_DECIMALS = 40  #: places behind the point that are written out; past that a 
 
 CURRENCY = "$€£¥₹¢"
 MINUS_SIGNS = "−–﹣-‐‑"
-_VULGAR = {"½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "⅕": "1/5", "⅖": "2/5", "⅗": "3/5", "⅘": "4/5",
-           "⅙": "1/6", "⅚": "5/6", "⅛": "1/8", "⅜": "3/8", "⅝": "5/8", "⅞": "7/8"}  # fmt: skip
+VULGAR_FRACTIONS = {
+    character: f"{parts[0]}/{parts[1]}"
+    for character, parts in zip("½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞", "12 13 23 14 34 15 25 35 45 16 56 18 38 58 78".split(), strict=True)
+}
 
 #: One character for one meaning.
 PLAIN_CHARACTERS = str.maketrans(
     {
         **dict.fromkeys(CURRENCY),
         **dict.fromkeys(MINUS_SIGNS, "-"),
-        **_VULGAR,
+        **VULGAR_FRACTIONS,
         **{"⁄": "/", "∕": "/", "÷": "/", "\u00a0": " ", "\u202f": " ", "\u2009": " "},
     }
 )
 
-_AFTER_DIGIT = re.compile(rf"(?<=[0-9])(?=[{''.join(_VULGAR)}]|\\[dt]?frac)")  # `1½` is `1 1/2`
+_AFTER_DIGIT = re.compile(rf"(?<=[0-9])(?=[{''.join(VULGAR_FRACTIONS)}]|\\[dt]?frac)")  # `1½` is `1 1/2`
 _LATEX_FRACTION = re.compile(r"\\[dt]?frac\{(\d{1,600})\}\{(\d{1,600})\}")
 _NUMERAL = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
 _NUMBER = re.compile(

@@ -1,7 +1,8 @@
 """Judging a numeric answer: the same number counts, however it is written.
 
 `12`, `12.0`, `$12`, `12 apples` and `24/2` are one answer; `12 or 13`, `12 million`, `2x`, `nan` and prose are not.
-A percent sign is a unit here: `25%` equals `25`, not `0.25`.
+A percent sign is a unit here: `25%` equals `25`, not `0.25`. Words that make another number are no units
+(scale_words.py): a number before them is not read.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from lumos_queue.records import Score
-from lumos_queue.scoring.numbers import plain_text, read_numeral
+from lumos_queue.scoring.numbers import CURRENCY, plain_text, read_numeral
+from lumos_queue.scoring.scale_words import read_scale
 
 #: Longer answers are prose. It also bounds the work: what follows is done on at most this many characters.
 MAX_ANSWER_CHARACTERS = 200
 MAX_EXPONENT = 300  #: that of a float; a larger power of ten would only fill memory
+ACCURACY_VERSION = "3"  #: of the metric `accuracy` of numbers: see answer_scores
 TOLERANCE_PARTS = 10**6  #: an answer may differ from the gold number by one of so many parts of it
 
 _NUMERAL = r"(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)"
@@ -29,8 +32,9 @@ _ANSWER = re.compile(
 _UNIT = re.compile(r"(?:[%°(²³]|[^\W\d_])[^\d=<>+*^|\\_]*", re.DOTALL)
 _AREA = re.compile(r"\b(?:mm|cm|dm|km|m|in|ft|yd|mi)\^?[23]\b")
 _LETTER_UNITS = frozenset("mgshldaclCFLK¢")
-#: Words after a number that make it another number, or no single one.
-_NOT_UNITS = frozenset(("hundred", "thousand", "million", "billion", "trillion", "dozen", "half", "or", "to", "and"))
+#: Words after a number with which it is no single one.
+_NOT_UNITS = frozenset(("half", "or", "to", "and"))
+_MONEY = re.compile(rf"[^\w]{{0,8}}(?:US)?[ ]?[-+]?[{CURRENCY}]")
 
 
 def read_number(text: str | None) -> Fraction | None:
@@ -43,7 +47,7 @@ def read_number(text: str | None) -> Fraction | None:
     if text.isdecimal() and text.isascii():  # what most gold answers are: millions of them are read from a file
         return Fraction(int(text))
     found = _ANSWER.fullmatch(plain_text(text).strip("`'\" "))
-    if found is None or not _is_unit(found["unit"]):
+    if found is None or not _is_unit(found["unit"], _MONEY.match(text) is not None):
         return None
     value = _read_mixed_number(found) if found["whole"] else _plain(found)
     return -value if value is not None and found["sign"] == "-" else value
@@ -67,8 +71,15 @@ def _plain(found: re.Match[str]) -> Fraction | None:
     return value / under if under else None
 
 
-def _is_unit(rest: str) -> bool:
+def is_letter_unit(letter: str) -> bool:
+    """Whether a letter alone is a unit of measurement, as in `12 m`."""
+    return letter in _LETTER_UNITS
+
+
+def _is_unit(rest: str, money: bool) -> bool:
     """Whether what follows a number names what is counted, and changes nothing about the number."""
+    if read_scale(rest, money=money)[0] != 1:
+        return False
     rest = _AREA.sub("m", rest.strip().rstrip(".").strip())
     if not rest:
         return True
@@ -94,10 +105,11 @@ def same_number(answer: str | None, gold: str) -> bool:
 def answer_scores(right: bool, identical: bool, ending: str) -> Sequence[Score]:
     """`accuracy`: the answer is right; `strict`: it is the gold one to the letter, and the agent stopped by itself.
 
-    Version 2 of `accuracy` also judges the last value at the limit of subgoals, where that is the agent's answer
-    (limit.py); version 1 counted every `limit` as wrong, as `strict` does.
+    Version 3 of `accuracy` reads no number before a word that makes it another one (scale_words.py): `12 thousands` and
+    `2 dozens` were 12 and 2. Version 2 also judges the last value at the limit of subgoals, where that is the agent's
+    answer (limit.py); version 1 counted every `limit` as wrong, as `strict` does.
     """
-    return Score("accuracy", float(right), "2"), Score("strict", float(identical and ending == "answered"))
+    return Score("accuracy", float(right), ACCURACY_VERSION), Score("strict", float(identical and ending == "answered"))
 
 
 def numeric_scores(answer: str | None, gold: str, ending: str = "answered") -> Sequence[Score]:

@@ -1,0 +1,67 @@
+"""The choice that a statement or a line names, as its letter: letters.py reads it, here without leading words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lumos_queue.scoring.answer_markup import PlainReply
+from lumos_queue.scoring.answer_statements import Statement
+from lumos_queue.scoring.letters import LETTERS, read_choice
+
+MAX_LINES = 50  #: the last lines of a reply in which a choice is looked for
+_DOLLAR = re.compile(r"\$(?![0-9])")
+_NAMES_LETTERS = re.compile(r"(?<![\w'’])[A-H](?![\w'’])")
+_LED = re.compile(
+    r"^(?:(?:so|therefore|thus|hence|overall|in conclusion|finally|as a result|consequently|based on [^,.]{1,80})\b"
+    r"[, ]*)+",
+    re.IGNORECASE,
+)
+#: A letter, or a letter marked by a bracket, a dot or a colon, with what follows.
+_MARKED = re.compile(
+    r"(?:(?:option|choice|answer)[ :]{0,3})?[(\[]?([A-Ha-h])(?:[)\].:]{1,3}(?:[ ].{0,300})?)?", re.IGNORECASE
+)
+
+
+def read_stated_choice(statement: Statement, choices: Sequence[str]) -> tuple[bool, str | None]:
+    """Whether a statement says something about choices, and the letter; None where it names several."""
+    if statement.is_whole:
+        letters = {_read_line(line, choices) for line in statement.text.split("\n")}
+        says = letters != {None} or bool(_NAMES_LETTERS.search(statement.text))
+        return says, letters.pop() if len(letters) == 1 else None
+    for start, end in statement.bold[:1]:
+        if not statement.text[:start].strip(" \"'(") and (letter := _read_line(statement.text[start:end], choices)):
+            return True, letter
+    letter = _read_line(statement.text, choices)
+    return letter is not None or bool(_NAMES_LETTERS.search(statement.text)), letter
+
+
+def read_choice_lines(reply: PlainReply, choices: Sequence[str], cut: bool) -> str | None:
+    """The letter of the first line, where that is the answer; else of the last line that names a choice."""
+    lines = [line.strip() for line in reply.text.split("\n") if line.strip()]
+    if not lines:
+        return None
+    if (len(lines) > 1 or not cut) and (letter := _read_marked(lines[0], choices)):
+        return letter
+    for line in () if cut else reversed(lines[-MAX_LINES:]):
+        if letter := _read_line(line, choices):
+            return letter
+        if len(_NAMES_LETTERS.findall(line)) > 1:
+            return None
+    return None
+
+
+def _read_line(line: str, choices: Sequence[str]) -> str | None:
+    """The letter of the choice that a line means. A letter without a choice in a list that is known: none."""
+    line = _LED.sub("", _DOLLAR.sub("", line).strip())
+    index = read_choice(line, choices or LETTERS)
+    return None if index is None else LETTERS[index]
+
+
+def _read_marked(line: str, choices: Sequence[str]) -> str | None:
+    """The letter of a line that is a letter, a marked letter with its choice, or a choice, and nothing more."""
+    line = _DOLLAR.sub("", line).strip(" \"'“”.")
+    match = _MARKED.fullmatch(line)
+    if match and LETTERS.index(match[1].upper()) < len(choices or LETTERS):
+        return match[1].upper()
+    return _read_line(line, choices) if len(line) <= max(map(len, choices), default=0) + 8 else None

@@ -1,0 +1,179 @@
+"""The number that a sentence states as an answer: `42 apples`, `6 * 7 = 42`, `$42.50, because …`; of `12 or 13` none.
+
+The rules, in order:
+
+1. The sentence ends at a dot, a mark or a semicolon. Its head ends before an explanation: `because`, `since`, `for`, an
+   opening bracket, a dash and the like. If the head states numbers, only it counts: `42, because 6 * 7 = 42` is 42.
+2. If parts of the sentence are bold and state numbers, only these count.
+3. An equation counts as its right side, the last one that states a number: `6 * 7 = 42 apples` is 42. Several
+   equations, joined by a comma, `and` or `or`, have to agree.
+4. The numbers that remain have to be equal. `12 or 13`, `12-13`, `5 hours and 30 minutes`, `6 * 7` state none.
+5. Words that make another number multiply it where that is certain (scale_words.py): `12 thousand` is 12,000; `3
+   quarters` is no number. Nor are `2x`, `3:45`, `10^3` and `12.5.3`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from lumos_queue.scoring.answer_statements import Statement, sentence
+from lumos_queue.scoring.numbers import CURRENCY, MINUS_SIGNS, VULGAR_FRACTIONS, read_numeral, show_number
+from lumos_queue.scoring.numeric import is_letter_unit
+from lumos_queue.scoring.scale_words import read_scale
+
+MAX_EXPONENT = 300
+
+_NUMERAL = r"(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)"
+_NUMBER = re.compile(
+    rf"(?<![\w.^])(?P<whole>{_NUMERAL})(?:[eE](?P<exponent>[-+]?[0-9]{{1,4}})(?![0-9])"
+    rf"|[ ]?/[ ]?(?P<under>{_NUMERAL})|[ ]+(?P<over>[0-9]+)/(?P<parts>[0-9]+)(?![0-9]))?"
+)
+#: Behind a number: what makes it a part of something else, such as a time, a power or a version.
+_CONTINUED = re.compile(r":[0-9]|\.[0-9]|\^|\*\*[0-9]|/[0-9]|_")
+#: A minus sign, and no subtraction, range or dash: it touches the number, or an equation begins with it.
+_MINUS = re.compile(rf"(?:(?<![\w)%.-])-[{CURRENCY}]?|(?:\A|[=(:≈])[ ]*-[ ]*[{CURRENCY}]?)\Z")
+_GLUED = re.compile(r"[^\W\d_]+")
+_MONEY = re.compile(rf"[{CURRENCY}][ ]?-?\Z")
+_NORMAL = str.maketrans(dict.fromkeys(MINUS_SIGNS, "-") | {"⁄": "/", "∕": "/", "÷": "/", "×": "*", "：": ":"})
+_VULGAR = re.compile(rf"(?<=[0-9])[ ]?([{''.join(VULGAR_FRACTIONS)}])|([{''.join(VULGAR_FRACTIONS)}])")
+_EXPLANATION = re.compile(
+    r"[ ,](?:because|since|as|for|per|which|where|when|while|if|after|before|given|considering|that[ ]is|i\.e\.|so|thus"
+    r"|hence|therefore|meaning|out[ ]of|not|rather[ ]than|instead[ ]of|and[ ]not)\b"
+    r"|(?<=\S)[ ]?[(\[]|[ ]-{1,2}[ ](?=[A-Za-z])|(?<=[^\s:]):[ ]",
+    re.IGNORECASE,
+)
+_EQUALS = re.compile(r"(?<![<>!≤≥])=>?|≈|→|->|\b(?:equals|is equal to|makes|gives|totals|amounts to|comes to)\b")
+_JOINED = re.compile(r",[ ]|[ ](?:and|or)[ ]")
+_ALTERNATIVE = re.compile(r"[0-9%][^.\n=]{0,30}?(?:\bor\b[^.\n=0-9]{0,20}|-)[$€£ ]?\Z")
+_LABEL = re.compile(r"^[ \t>*#(-]{0,8}(?:step[ ])?[0-9]{1,3}[.):][ \t]+(?=\S)", re.IGNORECASE | re.MULTILINE)
+_UNKNOWN = re.compile(
+    r"\b(?:unknown|undetermined|undefined|indeterminate|impossible|insufficient"
+    r"|not (?:enough|sufficient|possible|given)|can(?:not|['’]t)|could(?: not|n['’]t)|no answer|unanswerable|n/a)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedNumber:
+    """A number in a text; `value` is None where it is part of something that cannot be read."""
+
+    start: int
+    end: int
+    value: Fraction | None
+
+
+def read_stated(statement: Statement) -> tuple[bool, Fraction | None]:
+    """Whether a statement says something about a number, and the number: None where it says several, or no number."""
+    if statement.is_whole:
+        values = {value for line in statement.text.split("\n") for value in _sentence_values(line)}
+        return bool(values), _only(values)
+    head = sentence(statement.text)
+    bold = {value for start, end in statement.bold if end <= len(head) for value in _sentence_values(head[start:end])}
+    values = bold or _sentence_values(head)
+    return bool(values) or _UNKNOWN.search(head) is not None, _only(values)
+
+
+def last_number(text: str, bold: Iterable[str]) -> Fraction | None:
+    """The last number of a text; of bold ones in its last sentence the only one. None where it is one of several.
+
+    Numbers of steps and list items at the start of a line do not count.
+    """
+    text = _normal(text)
+    labels = {start for found in _LABEL.finditer(text) for start in range(found.start(), found.end())}
+    last = None
+    for number in _numbers(text):
+        if number.start not in labels:
+            last = number
+    if last is None:
+        return None
+    if (found := {value for part in bold for value in _sentence_values(part)}) and len(found) == 1:
+        return _only(found)
+    before = text[max(0, last.start - 60) : last.start]
+    return None if _ALTERNATIVE.search(before) else last.value
+
+
+def read_whole(text: str) -> Fraction | None:
+    """The number of a text that is nothing but a number with its unit of at most three words."""
+    text = _normal(text).strip(" \t\"'.*$()[]")
+    numbers = list(_numbers(text[:200]))
+    if len(numbers) != 1 or len(text) > 200:
+        return None
+    before, after = text[: numbers[0].start], text[numbers[0].end :]
+    if before.strip(f" -+~{CURRENCY}").upper() not in ("", "US") or len(after.split()) > 3:
+        return None
+    return numbers[0].value
+
+
+def show_value(value: Fraction) -> str:
+    """A number as an answer: without thousands separators, with a decimal point or as a fraction."""
+    return show_number(value, decimal=True)
+
+
+def _normal(text: str) -> str:
+    return _VULGAR.sub(_spell_fraction, text.translate(_NORMAL))
+
+
+def _spell_fraction(found: re.Match[str]) -> str:
+    return f" {VULGAR_FRACTIONS[found[1]]}" if found[1] else VULGAR_FRACTIONS[found[2]]
+
+
+def _only(values: set[Fraction | None]) -> Fraction | None:
+    return next(iter(values)) if len(values) == 1 else None
+
+
+def _sentence_values(text: str) -> set[Fraction | None]:
+    """The different numbers that a sentence states; None among them is one that cannot be read."""
+    text = sentence(_normal(text).lstrip(" \t([\"'"))
+    if (explanation := _EXPLANATION.search(text)) and (values := _clause_values(text[: explanation.start()])):
+        return values
+    return _clause_values(text)
+
+
+def _clause_values(text: str) -> set[Fraction | None]:
+    if len(_EQUALS.findall(text)) > 1 and len(clauses := _JOINED.split(text)) > 1:
+        return {value for clause in clauses for value in _equation_values(clause)}
+    return _equation_values(text)
+
+
+def _equation_values(text: str) -> set[Fraction | None]:
+    """The numbers of the last side of an equation that has any; without an equation, all of them."""
+    for side in reversed(_EQUALS.split(text)):
+        if values := {number.value for number in _numbers(side)}:
+            return values
+    return set()
+
+
+def _numbers(text: str) -> Iterator[StatedNumber]:
+    """The numbers of a text, in order; exponents and numbers in names (`m^2`, `R2`) are none."""
+    for found in _NUMBER.finditer(text):
+        start, end = found.span()
+        before = text[max(0, start - 12) : start]
+        money = _MONEY.search(before) is not None
+        value = _value(found)
+        if _CONTINUED.match(text, end):
+            value = None
+        elif (glued := _GLUED.match(text, end)) and len(glued[0]) == 1:
+            value = value if is_letter_unit(glued[0]) or glued[0] in "kKmbt" else None
+        factor, end = read_scale(text, end, money)
+        if value is not None:
+            value = None if factor is None else value * factor * (-1 if _MINUS.search(before) else 1)
+        yield StatedNumber(start, end, value)
+
+
+def _value(found: re.Match[str]) -> Fraction | None:
+    value = read_numeral(found["whole"])
+    if value is None:
+        return None
+    if found["exponent"]:
+        exponent = int(found["exponent"])
+        return value * Fraction(10) ** exponent if abs(exponent) <= MAX_EXPONENT else None
+    if found["under"]:
+        under = read_numeral(found["under"])
+        return value / under if under else None
+    if found["over"]:
+        over, parts = read_numeral(found["over"]), read_numeral(found["parts"])
+        return value + over / parts if over is not None and parts and value.denominator == 1 else None
+    return value

@@ -1,0 +1,51 @@
+"""The text answer of a reply: what follows the last marker, without mark-up, quotes and full stop; else all of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lumos_queue.scoring.answer_markup import PlainReply
+from lumos_queue.scoring.answer_statements import Statement, sentence
+
+_AROUND = " \t\n*_`#>\"“”„«»'‘’"
+_INITIAL = re.compile(r"(?:\.|\b[A-Z])\.$")  #: an abbreviation or three dots, whose dot stays
+_MATHS = re.compile(r"^\$(?P<inner>[^$]*)\$$")
+
+
+def read_text(reply: PlainReply, statements: Sequence[Statement]) -> str:
+    """The answer as text; '' where the reply is empty.
+
+    A bold part with which a statement begins is the answer: `**Paris**, the capital`. A line after `####` is a heading
+    unless it is the last of the reply.
+    """
+    for statement in reversed(statements):
+        if statement.is_whole and statement.start and _is_heading(reply, statement):
+            continue
+        if answer := _bare(_stated(statement)):
+            return answer
+    return _bare(reply.text)
+
+
+def _stated(statement: Statement) -> str:
+    if statement.is_whole:
+        return statement.text
+    text = statement.text
+    for start, end in statement.bold[:1]:
+        if not text[:start].strip(_AROUND):
+            return text[start:end]
+    return sentence(text)
+
+
+def _is_heading(reply: PlainReply, statement: Statement) -> bool:
+    before = reply.text[max(0, statement.start - 12) : statement.start]
+    return "####" in before and not statement.is_last_line
+
+
+def _bare(text: str) -> str:
+    text = text.strip(_AROUND)
+    if inner := _MATHS.match(text):
+        text = inner["inner"]
+    if text.endswith(".") and not _INITIAL.search(text):
+        text = text[:-1]
+    return text.strip(_AROUND)

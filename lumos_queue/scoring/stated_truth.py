@@ -1,0 +1,45 @@
+"""Yes or no as a statement or a line says it: yes_no.py reads it, here through mark-up and leading words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lumos_queue.scoring.answer_markup import PlainReply
+from lumos_queue.scoring.answer_statements import Statement, sentence
+from lumos_queue.scoring.yes_no import read_yes_no
+
+MAX_LINE = 2_000  #: characters of a line that are read
+MAX_LINES = 50  #: the last lines of a reply that are read
+_DOLLAR = re.compile(r"\$")
+_LED = re.compile(
+    r"^(?:(?:so|therefore|thus|hence|overall|in conclusion|in short|finally|consequently|as a result|then|well|a|an"
+    r"|likely|probably|definitely|clearly|simply)\b[,: ]*)+",
+    re.IGNORECASE,
+)
+_SAYS = re.compile(r"(?<![^\W_])(?:yes|no|true|false)(?![^\W_])", re.IGNORECASE)
+
+
+def read_stated_truth(statement: Statement, _choices: Sequence[str] = ()) -> tuple[bool, str | None]:
+    """Whether a statement says yes or no, and which; None where it says both, or says it of something else."""
+    text = statement.text if statement.is_whole else sentence(statement.text)
+    said = {_read(line) for line in text.split("\n")}
+    return bool(_SAYS.search(text)), said.pop() if len(said) == 1 else None
+
+
+def read_truth_lines(reply: PlainReply, _choices: Sequence[str], cut: bool) -> str | None:
+    """What the first line begins with, else what the last line that begins with yes or no says."""
+    lines = [line for line in reply.text.split("\n") if line.strip()]
+    if not lines:
+        return None
+    if (len(lines) > 1 or not cut or sentence(lines[0]) != lines[0]) and (said := _read(lines[0])):
+        return said
+    for line in () if cut else reversed(lines[-MAX_LINES:]):
+        if said := _read(line):
+            return said
+    return None
+
+
+def _read(line: str) -> str | None:
+    said = read_yes_no(_LED.sub("", _DOLLAR.sub("", line[:MAX_LINE]).strip()))
+    return None if said is None else "Yes" if said else "No"
