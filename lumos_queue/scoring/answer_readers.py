@@ -22,12 +22,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.answer_markup import PlainReply, plain_reply
-from lumos_queue.scoring.answer_statements import Statement, find_statements
+from lumos_queue.scoring.answer_statements import Statement, find_statements, sentence
 from lumos_queue.scoring.stated_choices import read_choice_lines, read_stated_choice
-from lumos_queue.scoring.stated_numbers import last_number, read_stated, read_whole, show_value
+from lumos_queue.scoring.stated_numbers import last_number, read_spelled, read_stated, read_whole
 from lumos_queue.scoring.stated_texts import read_text
 from lumos_queue.scoring.stated_truth import read_stated_truth, read_truth_lines
 
@@ -54,16 +55,19 @@ class Expected:
 def read_flexible(reply: str, expected: Expected, cut: bool = False) -> str | None:
     """The answer that a reply states; None where it states none. `cut`: it ends at the limit of tokens."""
     plain = plain_reply(reply)
-    is_choice = expected.kind == AnswerKind.CHOICE
-    statements = find_statements(plain, is_choice, cut)
-    if expected.kind == AnswerKind.TEXT:
-        return read_text(plain, statements) or None
-    read, read_lines = _READERS[expected.kind]
-    for statement in reversed(statements):
-        says, answer = read(statement, expected.choices)
-        if says:
-            return answer
-    return read_lines(plain, expected.choices, cut)
+    statements = find_statements(plain, expected.kind == AnswerKind.CHOICE, cut)
+    match expected.kind:
+        case AnswerKind.NUMBER:
+            return _read_number(plain, statements, cut)
+        case AnswerKind.CHOICE:
+            return _read_last(
+                statements,
+                partial(read_stated_choice, choices=expected.choices),
+                lambda: read_choice_lines(plain, expected.choices, cut),
+            )
+        case AnswerKind.YES_NO:
+            return _read_last(statements, read_stated_truth, lambda: read_truth_lines(plain, cut))
+    return read_text(plain, statements) or None
 
 
 def other_reader(reader: AnswerReader) -> AnswerReader:
@@ -71,26 +75,38 @@ def other_reader(reader: AnswerReader) -> AnswerReader:
     return AnswerReader.PHRASE if reader == AnswerReader.FLEXIBLE else AnswerReader.FLEXIBLE
 
 
-def _read_number(statement: Statement, _choices: Sequence[str]) -> tuple[bool, str | None]:
-    says, value = read_stated(statement)
-    return says, None if value is None else show_value(value)
+def _read_last(
+    statements: Sequence[Statement],
+    read: Callable[[Statement], tuple[bool, str | None]],
+    read_lines: Callable[[], str | None],
+) -> str | None:
+    """What the last statement says that says anything; without one, what the lines say."""
+    for statement in reversed(statements):
+        says, answer = read(statement)
+        if says:
+            return answer
+    return read_lines()
 
 
-def _read_number_lines(reply: PlainReply, _choices: Sequence[str], cut: bool) -> str | None:
+def _read_number(reply: PlainReply, statements: Sequence[Statement], cut: bool) -> str | None:
+    """A number. A statement without figures, with none behind it, is the answer as text: `The answer is Ann.`"""
+    last_figure = max(map(reply.text.rfind, "0123456789"))
+
+    def read(statement: Statement) -> tuple[bool, str | None]:
+        says, value = read_stated(statement)
+        if says or statement.start < last_figure:
+            return says, value
+        text = read_spelled(statement.text if statement.is_whole else sentence(statement.text))
+        return bool(text), text or None
+
+    return _read_last(statements, read, lambda: _read_number_lines(reply, cut))
+
+
+def _read_number_lines(reply: PlainReply, cut: bool) -> str | None:
     """The number of the first line, where it is all of it, else the last number."""
-    first, _, rest = reply.text.strip().partition("\n")
-    value = None if cut and not rest.strip() else read_whole(first)
-    if value is None and not cut:
-        last_line = reply.text.rstrip().rpartition("\n")[2]
-        start = len(reply.text.rstrip()) - len(last_line)
-        value = last_number(reply.text, [reply.text[a:b] for a, b in reply.bold if a >= start])
-    return None if value is None else show_value(value)
-
-
-_Read = Callable[[Statement, Sequence[str]], tuple[bool, str | None]]
-_ReadLines = Callable[[PlainReply, Sequence[str], bool], str | None]
-_READERS: dict[AnswerKind, tuple[_Read, _ReadLines]] = {
-    AnswerKind.NUMBER: (_read_number, _read_number_lines),
-    AnswerKind.CHOICE: (read_stated_choice, read_choice_lines),
-    AnswerKind.YES_NO: (read_stated_truth, read_truth_lines),
-}
+    text = reply.text.rstrip()
+    first, _, rest = text.lstrip().partition("\n")
+    if (rest.strip() or not cut) and (value := read_whole(first)) is not None:
+        return value
+    start = text.rfind("\n") + 1
+    return None if cut else last_number(text, [text[a:b] for a, b in reply.bold if a >= start])

@@ -14,8 +14,8 @@ MAX_DECIMALS = 40  #: places behind the point that are written out; past that a 
 CURRENCY = "$€£¥₹¢"
 MINUS_SIGNS = "−–﹣-‐‑"
 VULGAR_FRACTIONS = {
-    character: f"{parts[0]}/{parts[1]}"
-    for character, parts in zip("½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞", "12 13 23 14 34 15 25 35 45 16 56 18 38 58 78".split(), strict=True)
+    character: f"{over}/{under}"
+    for character, over, under in zip("½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞", "112131234151357", "233445555668888", strict=True)
 }
 
 #: One character for one meaning.

@@ -9,18 +9,19 @@ The rules, in order:
    equations, joined by a comma, `and` or `or`, have to agree.
 4. The numbers that remain have to be equal. `12 or 13`, `12-13`, `5 hours and 30 minutes`, `6 * 7` state none.
 5. Words that make another number multiply it where that is certain (scale_words.py): `12 thousand` is 12,000; `3
-   quarters` is no number. Nor are `2x`, `3:45`, `10^3` and `12.5.3`.
+   quarters` is no number. Nor are `2x`, `10^3` and `12.5.3`. A time or a ratio is what is written: `3:45`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from lumos_queue.scoring.answer_statements import Statement, sentence
 from lumos_queue.scoring.numbers import CURRENCY, MINUS_SIGNS, VULGAR_FRACTIONS, read_numeral, show_number
+from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import is_letter_unit
 from lumos_queue.scoring.scale_words import read_scale
 
@@ -28,10 +29,13 @@ MAX_EXPONENT = 300
 
 _NUMERAL = r"(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)"
 _NUMBER = re.compile(
-    rf"(?<![\w.^])(?P<whole>{_NUMERAL})(?:[eE](?P<exponent>[-+]?[0-9]{{1,4}})(?![0-9])"
-    rf"|[ ]?/[ ]?(?P<under>{_NUMERAL})|[ ]+(?P<over>[0-9]+)/(?P<parts>[0-9]+)(?![0-9]))?"
+    r"(?<![\w.^])(?:(?P<ratio>[0-9]{1,3}:[0-9]{1,3}(?::[0-9]{2})?(?![:0-9])(?:[ ]?[ap]\.?m\b\.?)?)"
+    rf"|(?P<whole>{_NUMERAL})(?:[eE](?P<exponent>[-+]?[0-9]{{1,4}})(?![0-9])"
+    rf"|[ ]?/[ ]?(?P<under>{_NUMERAL})|[ ]+(?P<over>[0-9]+)/(?P<parts>[0-9]+)(?![0-9]))?)",
+    re.IGNORECASE,
 )
-#: Behind a number: what makes it a part of something else, such as a time, a power or a version.
+Value = Fraction | str | None  #: of a number; a time or a ratio as text; None: it cannot be read
+#: Behind a number: what makes it a part of something else, such as a power, a date or a version.
 _CONTINUED = re.compile(r":[0-9]|\.[0-9]|\^|\*\*[0-9]|/[0-9]|_")
 #: A minus sign, and no subtraction, range or dash: it touches the number, or an equation begins with it.
 _MINUS = re.compile(rf"(?:(?<![\w)%.-])-[{CURRENCY}]?|(?:\A|[=(:≈])[ ]*-[ ]*[{CURRENCY}]?)\Z")
@@ -58,14 +62,14 @@ _UNKNOWN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class StatedNumber:
-    """A number in a text; `value` is None where it is part of something that cannot be read."""
+    """A number in a text."""
 
     start: int
     end: int
-    value: Fraction | None
+    value: Value
 
 
-def read_stated(statement: Statement) -> tuple[bool, Fraction | None]:
+def read_stated(statement: Statement) -> tuple[bool, str | None]:
     """Whether a statement says something about a number, and the number: None where it says several, or no number."""
     if statement.is_whole:
         values = {value for line in statement.text.split("\n") for value in _sentence_values(line)}
@@ -76,7 +80,7 @@ def read_stated(statement: Statement) -> tuple[bool, Fraction | None]:
     return bool(values) or _UNKNOWN.search(head) is not None, _only(values)
 
 
-def last_number(text: str, bold: Iterable[str]) -> Fraction | None:
+def last_number(text: str, bold: Sequence[str]) -> str | None:
     """The last number of a text; of bold ones in its last sentence the only one. None where it is one of several.
 
     Numbers of steps and list items at the start of a line do not count.
@@ -92,10 +96,10 @@ def last_number(text: str, bold: Iterable[str]) -> Fraction | None:
     if (found := {value for part in bold for value in _sentence_values(part)}) and len(found) == 1:
         return _only(found)
     before = text[max(0, last.start - 60) : last.start]
-    return None if _ALTERNATIVE.search(before) else last.value
+    return None if _ALTERNATIVE.search(before) else _show(last.value)
 
 
-def read_whole(text: str) -> Fraction | None:
+def read_whole(text: str) -> str | None:
     """The number of a text that is nothing but a number with its unit of at most three words."""
     text = _normal(text).strip(" \t\"'.*$()[]")
     numbers = list(_numbers(text[:200]))
@@ -104,12 +108,19 @@ def read_whole(text: str) -> Fraction | None:
     before, after = text[: numbers[0].start], text[numbers[0].end :]
     if before.strip(f" -+~{CURRENCY}").upper() not in ("", "US") or len(after.split()) > 3:
         return None
-    return numbers[0].value
+    return _show(numbers[0].value)
 
 
-def show_value(value: Fraction) -> str:
-    """A number as an answer: without thousands separators, with a decimal point or as a fraction."""
-    return show_number(value, decimal=True)
+def read_spelled(text: str) -> str:
+    """What a statement without figures says: a number in words as figures, else its text without quotes and dot."""
+    text = text.strip(" \t\"'“”‘’*_")
+    numbers = set(numbers_in(text, words=True)) if len(text.split()) <= 4 and " of " not in f"{text} " else set()
+    return show_number(numbers.pop(), decimal=True) if len(numbers) == 1 else text.removesuffix(".")
+
+
+def _show(value: Value) -> str | None:
+    """A number without thousands separators, with a decimal point or as a fraction."""
+    return show_number(value, decimal=True) if isinstance(value, Fraction) else value
 
 
 def _normal(text: str) -> str:
@@ -120,11 +131,11 @@ def _spell_fraction(found: re.Match[str]) -> str:
     return f" {VULGAR_FRACTIONS[found[1]]}" if found[1] else VULGAR_FRACTIONS[found[2]]
 
 
-def _only(values: set[Fraction | None]) -> Fraction | None:
-    return next(iter(values)) if len(values) == 1 else None
+def _only(values: set[Value]) -> str | None:
+    return _show(next(iter(values))) if len(values) == 1 else None
 
 
-def _sentence_values(text: str) -> set[Fraction | None]:
+def _sentence_values(text: str) -> set[Value]:
     """The different numbers that a sentence states; None among them is one that cannot be read."""
     text = sentence(_normal(text).lstrip(" \t([\"'"))
     if (explanation := _EXPLANATION.search(text)) and (values := _clause_values(text[: explanation.start()])):
@@ -132,13 +143,13 @@ def _sentence_values(text: str) -> set[Fraction | None]:
     return _clause_values(text)
 
 
-def _clause_values(text: str) -> set[Fraction | None]:
+def _clause_values(text: str) -> set[Value]:
     if len(_EQUALS.findall(text)) > 1 and len(clauses := _JOINED.split(text)) > 1:
         return {value for clause in clauses for value in _equation_values(clause)}
     return _equation_values(text)
 
 
-def _equation_values(text: str) -> set[Fraction | None]:
+def _equation_values(text: str) -> set[Value]:
     """The numbers of the last side of an equation that has any; without an equation, all of them."""
     for side in reversed(_EQUALS.split(text)):
         if values := {number.value for number in _numbers(side)}:
@@ -152,6 +163,9 @@ def _numbers(text: str) -> Iterator[StatedNumber]:
         start, end = found.span()
         before = text[max(0, start - 12) : start]
         money = _MONEY.search(before) is not None
+        if found["ratio"]:
+            yield StatedNumber(start, end, found[0].lower())
+            continue
         value = _value(found)
         if _CONTINUED.match(text, end):
             value = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from lumos_queue.scoring.answer_markup import PlainReply
 from lumos_queue.scoring.answer_statements import Statement, sentence
@@ -20,14 +19,14 @@ _LED = re.compile(
 _SAYS = re.compile(r"(?<![^\W_])(?:yes|no|true|false)(?![^\W_])", re.IGNORECASE)
 
 
-def read_stated_truth(statement: Statement, _choices: Sequence[str] = ()) -> tuple[bool, str | None]:
+def read_stated_truth(statement: Statement) -> tuple[bool, str | None]:
     """Whether a statement says yes or no, and which; None where it says both, or says it of something else."""
     text = statement.text if statement.is_whole else sentence(statement.text)
     said = {_read(line) for line in text.split("\n")}
     return bool(_SAYS.search(text)), said.pop() if len(said) == 1 else None
 
 
-def read_truth_lines(reply: PlainReply, _choices: Sequence[str], cut: bool) -> str | None:
+def read_truth_lines(reply: PlainReply, cut: bool) -> str | None:
     """What the first line begins with, else what the last line that begins with yes or no says."""
     lines = [line for line in reply.text.split("\n") if line.strip()]
     if not lines:
