@@ -199,6 +199,8 @@ class Outcome:
     answer: str | None
     ending: Ending
     message: str = ""
+    #: The answers that other readers see in the same reply, by reader: they are judged, too, and not stored.
+    readings: tuple[tuple[str, str | None], ...] = ()
 
 
 @record

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lumos_queue.errors import BadRow
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.records import LEVELS, Action, Annotation, Execution, Score, Task
+from lumos_queue.records import LEVELS, Action, Annotation, Execution, Outcome, Score, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
+from lumos_queue.scoring.limit import judged_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,21 @@ class EpisodeResult:
     #: The bytes of the artifact with that sha256, of those that the task and the actions name. Raises EpisodeError.
     artifact: Callable[[str], bytes] | None = None
     approved: str = ""  #: what a person approved last, as it was shown
+    readings: Sequence[tuple[str, str | None]] = ()  #: the answers that other readers see in the reply, by reader
+
+    @classmethod
+    def of(
+        cls,
+        outcome: Outcome,
+        agent: Agent,
+        seen: Sequence[tuple[Action, Execution]],
+        vote: str | None,
+        artifact: Callable[[str], bytes],
+        approved: str,
+    ) -> EpisodeResult:
+        """Return what an agent's episode that ended so left behind."""
+        answer = judged_answer(outcome.ending, outcome.answer, agent.at_limit)
+        return cls(answer, outcome.ending, seen, vote, agent.tools, artifact, approved, outcome.readings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.errors import LumosError, PluginFault, SpecError
 from lumos_queue.records import Ending, Score, Task
+from lumos_queue.scoring.answer_readers import READING_VERSION
 from lumos_queue.util.failures import tell_failure
 
 _WANTED = {
@@ -42,6 +44,33 @@ def score_episode(benchmark: Benchmark, task: Task, result: EpisodeResult) -> Se
     """
     if result.ending == Ending.INFRA_ERROR:
         return ()
+    scores = _score(benchmark, task, result)
+    return (*scores, *_score_readings(benchmark, task, result, scores)) if result.readings else scores
+
+
+def reading_metric(benchmark: Benchmark, reader: str) -> str:
+    """Return the name of the metric that judges the answer another reader sees, as the main metric does."""
+    return f"{benchmark.metrics[0]}_{reader}"
+
+
+def _score_readings(
+    benchmark: Benchmark, task: Task, result: EpisodeResult, scores: Sequence[Score]
+) -> Iterator[Score]:
+    """The main metric of what other readers see in the reply. A metric of that name that the benchmark has stays its."""
+    main = benchmark.metrics[0]
+    for reader, answer in result.readings:
+        if (metric := reading_metric(benchmark, reader)) in benchmark.metrics:
+            continue
+        judged = scores
+        if answer != result.answer:
+            ending = Ending.NO_ANSWER if answer is None else Ending.ANSWERED
+            judged = _score(benchmark, task, replace(result, answer=answer, ending=ending, vote=None))
+        yield from (
+            Score(metric, one.value, READING_VERSION, one.detail, one.of) for one in judged if one.metric == main
+        )
+
+
+def _score(benchmark: Benchmark, task: Task, result: EpisodeResult) -> Sequence[Score]:
     if is_built_in(benchmark):
         return benchmark.score(task, result)
     try:

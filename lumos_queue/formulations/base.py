@@ -54,6 +54,8 @@ class Formulation:
     demonstrated: bool = False  #: whether the demonstrations of a domain can show it
     versioned: bool = False  #: whether its versions differ
     instructed: bool = False  #: whether its prompts follow `Agent.system` and `Agent.prompt` (prompts/solver_prompt.py)
+    #: Where its one reply is the answer: how the reader `phrase` reads it, '' for no answer. None: it has no readers.
+    phrase: Callable[[str], str] | None = None
     expected_calls: Callable[[int, int], int] | None = None  #: model calls, from subgoals and their limit, if fixed
     settings: Mapping[str, Setting] = field(default_factory=dict)  #: what `--setting NAME=VALUE` can say, by name
     limits: Limits = field(default_factory=Limits)  #: unless the agent is given others

@@ -5,18 +5,16 @@ from __future__ import annotations
 from lumos_queue.commands import Ask, Commands
 from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.answer_reading import conclude
 from lumos_queue.prompts.single_model import read_cot_answer
 from lumos_queue.prompts.solver_prompt import solver_prefix, solver_prompt
-from lumos_queue.records import Ending, Outcome, Task
+from lumos_queue.records import Outcome, Task
 
 
 def cot(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """One model call."""
     reply = yield from Ask("solver", solver_prompt(task, agent, True, version))
-    answer = read_cot_answer(reply.text)
-    if not answer:
-        return Outcome(None, Ending.NO_ANSWER, "the reply names no answer")
-    return Outcome(answer, Ending.ANSWERED)
+    return conclude(reply, task, agent, version, read_cot_answer)
 
 
 FORMULATION = Formulation(
@@ -27,5 +25,6 @@ FORMULATION = Formulation(
     demonstrated=True,
     versioned=True,
     instructed=True,
+    phrase=read_cot_answer,
     prefixes=lambda agent: {"solver": solver_prefix(agent, True)},
 )

@@ -5,17 +5,15 @@ from __future__ import annotations
 from lumos_queue.commands import Ask, Commands
 from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.answer_reading import conclude
 from lumos_queue.prompts.solver_prompt import solver_prefix, solver_prompt
-from lumos_queue.records import Ending, Outcome, Task
+from lumos_queue.records import Outcome, Task
 
 
 def direct(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
-    """One model call. The whole reply is the answer."""
+    """One model call. The reader `phrase` takes the whole reply for the answer."""
     reply = yield from Ask("solver", solver_prompt(task, agent, False, version))
-    answer = reply.text.strip()
-    if not answer:
-        return Outcome(None, Ending.NO_ANSWER, "the reply is empty")
-    return Outcome(answer, Ending.ANSWERED)
+    return conclude(reply, task, agent, version, str.strip)
 
 
 FORMULATION = Formulation(
@@ -26,5 +24,6 @@ FORMULATION = Formulation(
     demonstrated=True,
     versioned=True,
     instructed=True,
+    phrase=str.strip,
     prefixes=lambda agent: {"solver": solver_prefix(agent, False)},
 )

@@ -54,7 +54,6 @@ class Evaluate:
         if JUDGE in agent.roles:
             formulation = with_judge(formulation, benchmark, task, votes)
         run = await self.infer.run_formulation(formulation, work, journal, context)
-        answer = judged_answer(run.outcome.ending, run.outcome.answer, agent.at_limit)
 
         def load(digest: str) -> bytes:
             if (kept := journal.find_kept(digest)) is not None:
@@ -62,7 +61,7 @@ class Evaluate:
             assert context.images is not None
             return context.images.read(digest).data
 
-        tried = EpisodeResult(answer, run.outcome.ending, run.actions, votes[-1], agent.tools, load, run.approved)
+        tried = EpisodeResult.of(run.outcome, agent, run.actions, votes[-1], load, run.approved)
         # A thread for every episode would cost more than most scores do.
         judged = asyncio.to_thread(score_episode, benchmark, task, tried) if benchmark.slow else None
         return ItemResult(run.outcome, tuple(await judged if judged else score_episode(benchmark, task, tried)))

@@ -36,10 +36,12 @@ from lumos_queue.reports.empty_replies import empty_reply_problems
 from lumos_queue.reports.failures import failures_by_class
 from lumos_queue.reports.groups import split_by_group
 from lumos_queue.reports.people import people_figures
+from lumos_queue.reports.reply_endings import describe_reader, reply_endings
 from lumos_queue.reports.samples import sample_figures
 from lumos_queue.reports.scores import job_scores, scores
 from lumos_queue.reports.tool_agents import calls_functions
 from lumos_queue.reports.wall_time import wall_seconds
+from lumos_queue.scoring.answer_readers import AnswerReader
 from lumos_queue.scoring.limit import at_limit_of
 
 Report = dict[str, Any]
@@ -89,6 +91,7 @@ def _make_report(connection: Connection, job: Any) -> Report:
         report["formulation_version"] = infer.get("formulation_version", 1)
         if requests := describe_requests(infer["agent"], job.formulation):
             report["requests"] = requests
+        report |= describe_reader(job) | reply_endings(connection, job)
     report |= _episode_figures(connection, job.id, endings)
     report["problems"] = empty_reply_problems(connection, job) + report["problems"]
     report |= apart_from_adopted(connection, job, report) | failures_by_class(connection, job, items, endings)
@@ -122,7 +125,8 @@ def _make_report(connection: Connection, job: Any) -> Report:
     elif job.kind == "evaluate":
         benchmark, infer = benchmark_of(job), job.spec["infer"]
         # A plug-in may have come to put another metric first: the job keeps its own.
-        metrics = (job.main_metric, *benchmark.metrics, *added_metrics(connection, job.id))
+        readings = [f"{job.main_metric}_{reader}" for reader in AnswerReader]
+        metrics = (job.main_metric, *benchmark.metrics, *readings, *added_metrics(connection, job.id))
         report |= job_scores(connection, job, tuple(dict.fromkeys(metrics)))
         report |= sample_figures(connection, job, job.main_metric)
         if benchmark.groups or benchmark.overalls:

@@ -1,0 +1,45 @@
+"""How the replies of a job's finished episodes ended, by role: counted from their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, and_, case, func, select
+from sqlalchemy.orm import aliased
+
+from db.models import CompletionRow, EpisodeRow
+from lumos_queue.records import Ending, FinishReason
+
+#: Endings of episodes whose last reply could not be read, or named no answer.
+UNANSWERED = (Ending.NO_ANSWER.value, Ending.UNREADABLE.value)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyEndings:
+    """Counts of one role's replies, those that tasks brought along left out."""
+
+    replies: int
+    cut: int  #: at the limit of tokens
+    unanswered: int  #: last replies of episodes that ended without an answer
+
+
+def count_reply_endings(connection: Connection, job: str) -> dict[str, ReplyEndings]:
+    """Return how the replies of accepted attempts ended, by role."""
+    accepted = and_(CompletionRow.episode == EpisodeRow.id, CompletionRow.attempt == EpisodeRow.attempt)
+    asked = (EpisodeRow.job == job, EpisodeRow.ending != "", CompletionRow.finish_reason != FinishReason.GIVEN.value)
+    later = aliased(CompletionRow)
+    last = (
+        select(func.max(later.position))
+        .where(later.episode == CompletionRow.episode, later.attempt == CompletionRow.attempt)
+        .scalar_subquery()
+    )
+    is_cut = case((CompletionRow.finish_reason == FinishReason.LENGTH.value, 1), else_=0)
+    is_last = case((and_(EpisodeRow.ending.in_(UNANSWERED), CompletionRow.position == last), 1), else_=0)
+    rows = connection.execute(
+        select(CompletionRow.role, func.count(), func.sum(is_cut), func.sum(is_last))
+        .join(EpisodeRow, accepted)
+        .where(*asked)
+        .group_by(CompletionRow.role)
+        .order_by(CompletionRow.role)
+    )
+    return {role: ReplyEndings(int(replies), int(cut), int(unanswered)) for role, replies, cut, unanswered in rows}

@@ -1,0 +1,72 @@
+"""From a solver's reply to the outcome of its episode, for the formulations whose reply is the answer (cot, direct)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Completion, Ending, FinishReason, Outcome, Task
+from lumos_queue.scoring.answer_kinds import AnswerKind
+from lumos_queue.scoring.answer_readers import AnswerReader, Expected, other_reader, read_flexible
+from lumos_queue.scoring.letters import LETTERS
+
+FIRST_READ = 3  #: the version of the formulations from which on there is a choice of reader
+Phrase = Callable[[str], str]  #: how the reader `phrase` reads a formulation's reply; '' where it names no answer
+_LISTED = " There're some choices: "
+_SHOWS = " The image shows the following contents: "
+
+
+def reader_of(agent: Agent, version: int) -> AnswerReader:
+    """Return the reader of an agent's replies: the one asked for, else `flexible` for a chat server's model.
+
+    Raises ValueError for the name of no reader, which submission refuses.
+    """
+    if version < FIRST_READ:
+        return AnswerReader.PHRASE
+    if agent.reader:
+        return AnswerReader(agent.reader)
+    return AnswerReader.FLEXIBLE if agent.is_chat("solver") else AnswerReader.PHRASE
+
+
+def conclude(reply: Completion, task: Task, agent: Agent, version: int, phrase: Phrase) -> Outcome:
+    """Return the outcome of an episode that ends with this reply, with what the other reader sees in it."""
+    reader = reader_of(agent, version)
+    answer = read_answer(reply, task, agent.answers, reader, phrase)
+    readings: tuple[tuple[str, str | None], ...] = ()
+    if version >= FIRST_READ:
+        other = other_reader(reader)
+        readings = ((other.value, read_answer(reply, task, agent.answers, other, phrase)),)
+    if answer is None:
+        return Outcome(None, Ending.NO_ANSWER, _explain(reply, version), readings)
+    return Outcome(answer, Ending.ANSWERED, readings=readings)
+
+
+def read_answer(reply: Completion, task: Task, kind: AnswerKind, reader: AnswerReader, phrase: Phrase) -> str | None:
+    """Return the answer that a reader sees in a reply; None where it sees none."""
+    if reader == AnswerReader.PHRASE:
+        return phrase(reply.text) or None
+    choices = listed_choices(task.question) if kind == AnswerKind.CHOICE else ()
+    return read_flexible(reply.text, Expected(kind, choices), reply.finish_reason == FinishReason.LENGTH)
+
+
+def listed_choices(question: str) -> tuple[str, ...]:
+    """Return the choices that a question lists with their letters, in order; none where it lists none."""
+    _, mark, rest = question.partition(_LISTED)
+    if not mark:
+        return ()
+    remaining = rest.partition(_SHOWS)[0].strip().removesuffix(".").removeprefix(f"{LETTERS[0]}. ")
+    found = []
+    for letter in LETTERS[1:]:
+        choice, comma, remaining = remaining.partition(f", {letter}. ")
+        found.append(choice)
+        if not comma:
+            break
+    return tuple(found)
+
+
+def _explain(reply: Completion, version: int) -> str:
+    if not reply.text.strip():
+        return "the reply is empty"
+    if version >= FIRST_READ and reply.finish_reason == FinishReason.LENGTH:
+        return "the reply reached the limit of tokens before it named an answer"
+    return "the reply names no answer"

@@ -1,0 +1,48 @@
+"""How the replies of each role ended, and how answers are read from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.reply_endings import count_reply_endings
+from lumos_queue.endpoints.urls import CHAT_SCHEMES, scheme_of
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.prompts.answer_reading import FIRST_READ
+from lumos_queue.scoring.answer_readers import AnswerReader
+
+
+def reply_endings(connection: Connection, job: Any) -> dict[str, Any]:
+    """`reply_endings` of a job's row: by role the replies, those cut at the limit of tokens (`cut`), and `unanswered`.
+
+    `unanswered` counts the episodes without an answer of which the role wrote the last reply. Empty if nothing was
+    asked.
+    """
+    found = count_reply_endings(connection, job.id)
+    if not found:
+        return {}
+    return {
+        "reply_endings": {
+            role: {"replies": one.replies, "cut": one.cut, "unanswered": one.unanswered} for role, one in found.items()
+        }
+    }
+
+
+def describe_reader(job: Any) -> dict[str, Any]:
+    """`reader`: how the job (its row) reads answers from replies; empty for a formulation without readers."""
+    formulation = FORMULATIONS.find(job.formulation)
+    if formulation is None or formulation.phrase is None or job.kind not in ("infer", "evaluate"):
+        return {}
+    return {"reader": str(stored_reader(job.spec.get("infer", job.spec)))}
+
+
+def stored_reader(infer: dict[str, Any]) -> str:
+    """Return the reader of a stored inference (its JSON), whatever its agent names."""
+    agent = infer["agent"]
+    if infer.get("formulation_version", 1) < FIRST_READ:
+        return AnswerReader.PHRASE
+    if reader := agent.get("reader"):
+        return str(reader)
+    is_chat = scheme_of(agent.get("roles", {}).get("solver", "")) in CHAT_SCHEMES
+    return AnswerReader.FLEXIBLE if is_chat else AnswerReader.PHRASE
