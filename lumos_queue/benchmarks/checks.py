@@ -56,7 +56,7 @@ def reading_metric(benchmark: Benchmark, reader: str) -> str:
 def _score_readings(
     benchmark: Benchmark, task: Task, result: EpisodeResult, scores: Sequence[Score]
 ) -> Iterator[Score]:
-    """The main metric of what other readers see in the reply. A metric of that name that the benchmark has stays its."""
+    """The main metric of what other readers see in the reply, unless the benchmark has a metric of that name."""
     main = benchmark.metrics[0]
     for reader, answer in result.readings:
         if (metric := reading_metric(benchmark, reader)) in benchmark.metrics:

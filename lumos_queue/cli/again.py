@@ -47,6 +47,7 @@ def rerun(
     system: opt.System = None,
     prompt: opt.Prompt = None,
     request: opt.Requests = [],
+    reader: opt.Reader = "",
     seed: _SEED = None,
     temperature: _TEMPERATURE = None,
     top_p: _TOP_P = None,
@@ -79,6 +80,7 @@ def rerun(
         "max_tokens": max_tokens,
         "limit": limit,
         "samples": samples,
+        "reader": reader or None,
     }
     roles = {"planner": planner, "grounder": grounder, "solver": solver}
     changes = Changes(

@@ -112,6 +112,14 @@ AtLimit = Annotated[
         "answer is judged. Default, as in LUMOS: 'conclude' in maths, else 'wrong'.",
     ),
 ]
+Reader = Annotated[
+    str,
+    typer.Option(
+        help="How cot and direct read the answer from a reply: 'phrase' (what follows \"answer is\", or the whole "
+        "reply, as in LUMOS) or 'flexible' (as instruct models write answers). Default: 'flexible' with chat://, else "
+        "'phrase'.",
+    ),
+]
 SettingOptions = Annotated[
     list[str],
     typer.Option(

@@ -62,6 +62,10 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
     shown = [report for report in reports if report["kind"] != "convert"]
     for name in sorted({name for report in shown for name in report["phases"]}):
         table.add_row(f"time in {name}", *(_format_share(report["phases"], name) for report in reports))
+    for role in sorted({role for report in reports for role in report.get("reply_endings", {})}):
+        cells = [_format_reply_endings(report.get("reply_endings", {}).get(role)) for report in reports]
+        if any(cells):
+            table.add_row(f"replies of {role}", *cells)
     for role in sorted({role for report in reports for role in report["latency"]}):
         table.add_row(f"mean call of {role}", *(_format_latency(report["latency"].get(role)) for report in reports))
     for ending in sorted({ending for report in reports for ending in report["endings"]}):
@@ -199,6 +203,13 @@ def _format_latency(means: dict[str, float] | None) -> str:
     return f"{means['seconds']:.3f} s" + (f" ({', '.join(parts)})" if parts else "")
 
 
+def _format_reply_endings(found: dict[str, int] | None) -> str:
+    """Replies that the limit of tokens cut, and those without an answer; empty where there are neither."""
+    counts = (("cut at the limit of tokens", "cut"), ("without an answer", "unanswered"))
+    parts = [f"{found[name]:,} {what}" for what, name in counts if found and found[name]]
+    return f"of {found['replies']:,}: {', '.join(parts)}" if found and parts else ""
+
+
 _ROWS = (
     ("state", lambda r: r.get("real_state", r["state"]) if r["state"] != "done" else ""),
     ("items finished", lambda r: f"{r['finished']:,} of {r['n']:,}"),
@@ -211,6 +222,7 @@ _ROWS = (
     ("tools", lambda r: _format_tools(r.get("tools", {}))),
     ("requests", lambda r: "\n".join(escape(f"{name}: {value}") for name, value in r.get("requests", {}).items())),
     ("answer at the limit", lambda r: r.get("scoring", {}).get("at_limit", "")),
+    ("answer reader", lambda r: r.get("reader", "")),
     ("score versions", _format_score_versions),
     ("formulation version", lambda r: str(r.get("formulation_version", ""))),
     ("model calls", lambda r: f"{r['calls']:,}" if r["calls"] else ""),

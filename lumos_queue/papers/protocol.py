@@ -9,7 +9,9 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.model import PaperColumn
+from lumos_queue.prompts.answer_reading import stored_reader
 from lumos_queue.reports.chosen_requests import describe_requests
+from lumos_queue.scoring.answer_readers import AnswerReader
 from lumos_queue.scoring.limit import AtLimit
 
 SAMPLES = 1
@@ -38,6 +40,8 @@ def paper_settings(column: PaperColumn, formulation: str, version: int = FIRST_O
     }
     if tried.limited:
         settings |= {"max_subgoals": column.max_subgoals, "at_limit": DOMAINS.load(benchmark.domain).at_limit}
+    if tried.phrase:
+        settings["reader"] = AnswerReader.PHRASE.value
     if formulation == "one-pass" and settings["answer_by"] != "last":
         settings["formulation_version"] = max(version, FIRST_ONE_PASS)
     return settings
@@ -47,6 +51,7 @@ def departures(column: PaperColumn, formulation: str, infer: Mapping[str, Any]) 
     """The settings in which a job (its `spec["infer"]`) differs from the papers, as text."""
     agent = infer["agent"]
     found = {"at_limit": AtLimit.WRONG, "formulation_version": 1, **agent.get("sampling", {}), **agent, **infer}
+    found["reader"] = stored_reader(infer)
     changed = [
         f"{name} is {_format_setting(found[name])}, not {_format_setting(value)}"
         for name, value in paper_settings(column, formulation, found["formulation_version"]).items()

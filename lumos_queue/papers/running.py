@@ -8,12 +8,14 @@ from typing import Any
 
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers import protocol
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.matching import other_judge, weight_mismatches
 from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable
 from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.tool_results import TOOL_TABLES
+from lumos_queue.scoring.answer_readers import AnswerReader
 
 
 def find_row(what: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
@@ -61,11 +63,12 @@ def options_of(
 ) -> Any:
     """The options of `lumos evaluate` for this figure. `roles` maps each role to an address.
 
-    Greedy, 512 tokens, the train framing, and every task of the papers' protocol.
+    Greedy, 512 tokens, the train framing, the reader `phrase` and every task of the papers' protocol.
     """
     from lumos_queue.submission.agents import ROLE_OPTIONS
     from lumos_queue.submission.job_request import InferenceOptions
 
+    reader = AnswerReader.PHRASE if FORMULATIONS.load(row.formulation).phrase else ""
     others = [f"{name}={url}" for name, url in roles.items() if name not in ROLE_OPTIONS]
     chosen = [*options, *(f"{name}={value}" for name, value in column.options.items())]
     return InferenceOptions(
@@ -93,6 +96,7 @@ def options_of(
         replay=replay,
         draw=column.draw,
         sets=column.sets,
+        reader=reader,
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
+from lumos_queue.endpoints.urls import CHAT_SCHEMES, scheme_of
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, Ending, FinishReason, Outcome, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
@@ -21,11 +23,20 @@ def reader_of(agent: Agent, version: int) -> AnswerReader:
 
     Raises ValueError for the name of no reader, which submission refuses.
     """
+    return AnswerReader(_reader(agent.reader, agent.roles, version))
+
+
+def stored_reader(infer: Mapping[str, Any]) -> str:
+    """Return the reader of a stored inference (its JSON), also where its agent names none."""
+    agent = infer["agent"]
+    return str(_reader(agent.get("reader", ""), agent.get("roles", {}), infer.get("formulation_version", 1)))
+
+
+def _reader(name: str, roles: Mapping[str, str], version: int) -> str:
     if version < FIRST_READ:
         return AnswerReader.PHRASE
-    if agent.reader:
-        return AnswerReader(agent.reader)
-    return AnswerReader.FLEXIBLE if agent.is_chat("solver") else AnswerReader.PHRASE
+    is_chat = scheme_of(roles.get("solver", "")) in CHAT_SCHEMES
+    return name or (AnswerReader.FLEXIBLE if is_chat else AnswerReader.PHRASE)
 
 
 def conclude(reply: Completion, task: Task, agent: Agent, version: int, phrase: Phrase) -> Outcome:

@@ -8,6 +8,7 @@ from typing import Any
 
 from lumos_queue.reports.chosen_requests import describe_field, describe_stop, describe_text
 from lumos_queue.reports.model_names import models_of, name_models
+from lumos_queue.reports.readers import describe_reader
 
 #: The most telling ones, in this order; what else a request says comes after them, by its name.
 _FIRST = (
@@ -65,6 +66,7 @@ def _facts(job: Any) -> Iterator[tuple[str, str]]:
     yield "seed", str(job.seed)
     yield "code", job.code_version
     asked = job.spec.get("infer", job.spec)
+    yield from describe_reader(job).items()
     yield from _flatten({key: value for key, value in asked.items() if key not in _OF_ROW})
 
 

@@ -36,7 +36,7 @@ from lumos_queue.reports.empty_replies import empty_reply_problems
 from lumos_queue.reports.failures import failures_by_class
 from lumos_queue.reports.groups import split_by_group
 from lumos_queue.reports.people import people_figures
-from lumos_queue.reports.reply_endings import describe_reader, reply_endings
+from lumos_queue.reports.readers import describe_reader, reply_endings
 from lumos_queue.reports.samples import sample_figures
 from lumos_queue.reports.scores import job_scores, scores
 from lumos_queue.reports.tool_agents import calls_functions

@@ -14,11 +14,13 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import check_url, open_endpoint
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.formulations.base import Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.models.starter import AGENTS, STARTERS, starter_url
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.scoring.answer_kinds import AnswerKind
+from lumos_queue.scoring.answer_readers import AnswerReader
 from lumos_queue.scoring.limit import AtLimit
 from lumos_queue.settings import Settings
 from lumos_queue.submission.readiness import identify_when_ready
@@ -63,6 +65,19 @@ def check_at_limit(asked: str, formulation: str, benchmark: Benchmark) -> None:
         raise SpecError(f"The formulation '{formulation}' has no limit of subgoals: leave out --at-limit.")
     if not benchmark.by_answer:
         raise SpecError(f"The benchmark '{benchmark.name}' is judged by the actions done: leave out --at-limit.")
+
+
+def check_reader(name: str, formulation: Formulation) -> None:
+    """Raises SpecError for an unknown reader of answers ('': not given), or one without an effect here."""
+    if not name:
+        return
+    if name not in tuple(AnswerReader):
+        raise SpecError(f"--reader must be one of {', '.join(AnswerReader)}, not '{name[:40]}'.")
+    if formulation.phrase is None:
+        raise SpecError(
+            f"The formulation '{formulation.name}' reads no answer from a single reply, as cot and direct do: leave "
+            "out --reader."
+        )
 
 
 def make_agent(

@@ -26,7 +26,14 @@ from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.scoring.sample_sets import draw_sets
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agent_settings import AgentSettings, read_settings
-from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, parse_pairs, resolve_roles
+from lumos_queue.submission.agents import (
+    answer_by,
+    check_at_limit,
+    check_reader,
+    make_agent,
+    parse_pairs,
+    resolve_roles,
+)
 from lumos_queue.submission.asked_rows import read_asked_rows
 from lumos_queue.submission.given_rows import GivenRows
 from lumos_queue.submission.request_options import check_stops, check_texts, read_fields
@@ -79,6 +86,7 @@ class InferenceOptions:
     prompt: str = ""  #: the text of the template; '': none
     requests: Sequence[str] = ()  #: [ROLE.]NAME=JSON
     formulation_version: int = VERSION  #: of stored jobs that are run again
+    reader: str = ""  #: '': the default
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +186,7 @@ def make_job_on(
         shots=_shots(options, benchmark.domain),
         answer_by=answer_by(benchmark, options.answer_by),
         at_limit=options.at_limit,
+        reader=options.reader,
         limits=checked.settings.limits,
         settings=checked.settings.settings,
         system=options.system,
@@ -227,6 +236,7 @@ def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
     if options.answer_by and not DOMAINS.load(benchmark.domain).concludes_by_qa:
         raise SpecError(f"--answer is for benchmarks with a QA tool, and '{benchmark.name}' has none.")
     check_at_limit(options.at_limit, options.formulation, benchmark)
+    check_reader(options.reader, FORMULATIONS.load(options.formulation))
     if "llm_accuracy" not in benchmark.metrics and any(one.startswith(f"{JUDGE}=") for one in options.roles):
         raise SpecError(f"The benchmark '{benchmark.name}' uses no judge: leave out --role {JUDGE}=….")
     if benchmark.formulations and options.formulation not in benchmark.formulations:

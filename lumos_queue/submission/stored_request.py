@@ -139,6 +139,7 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
         prompt=changes.prompt if changes.prompt is not None else agent.prompt if instructed else "",
         requests=replace_fields(fields, changes.requests),
         formulation_version=VERSION if changes.formulation else infer.formulation_version,
+        reader=agent.reader if formulation.phrase else "",
     )
     return replace(options, **(changes.numbers or {}))
 

@@ -7,10 +7,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.reply_endings import count_reply_endings
-from lumos_queue.endpoints.urls import CHAT_SCHEMES, scheme_of
 from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.prompts.answer_reading import FIRST_READ
-from lumos_queue.scoring.answer_readers import AnswerReader
+from lumos_queue.prompts.answer_reading import stored_reader
 
 
 def reply_endings(connection: Connection, job: Any) -> dict[str, Any]:
@@ -34,15 +32,4 @@ def describe_reader(job: Any) -> dict[str, Any]:
     formulation = FORMULATIONS.find(job.formulation)
     if formulation is None or formulation.phrase is None or job.kind not in ("infer", "evaluate"):
         return {}
-    return {"reader": str(stored_reader(job.spec.get("infer", job.spec)))}
-
-
-def stored_reader(infer: dict[str, Any]) -> str:
-    """Return the reader of a stored inference (its JSON), whatever its agent names."""
-    agent = infer["agent"]
-    if infer.get("formulation_version", 1) < FIRST_READ:
-        return AnswerReader.PHRASE
-    if reader := agent.get("reader"):
-        return str(reader)
-    is_chat = scheme_of(agent.get("roles", {}).get("solver", "")) in CHAT_SCHEMES
-    return AnswerReader.FLEXIBLE if is_chat else AnswerReader.PHRASE
+    return {"reader": stored_reader(job.spec.get("infer", job.spec))}
