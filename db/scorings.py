@@ -33,6 +33,7 @@ class ScorerCode:
     metrics: tuple[str, ...]
     code: str  #: what the code is: distribution, version and digest
     scored_by: str
+    is_remade: bool = False  #: whether the run may have given its metrics, in an earlier version
 
 
 def begin_scoring(database: Database, job: str, scorer: ScorerCode) -> None:
@@ -56,7 +57,7 @@ def _check(connection: Connection, job: str, scorer: ScorerCode) -> None:
     known = scorings_of(connection, job)
     for metric in scorer.metrics:
         mine = [one for one in known if one.metric == metric]
-        if not mine and connection.execute(_has_scores(job, metric)).scalar():
+        if not mine and not scorer.is_remade and connection.execute(_has_scores(job, metric)).scalar():
             raise SpecError(
                 f"Job {job} has scores of '{metric}' from its run: a scorer's metric needs a name of its own."
             )

@@ -2,8 +2,8 @@
 
     python -m performance.answer_readers replies.jsonl labels.jsonl [--errors]
 
-Lines of JSON. A reply has `id`, `kind` (number, choice, yes_no, text), `reply`, `finish_reason`, and `choices` and `group`
-where they apply: a `short` reply was asked for the answer alone (the formulation direct), any other for reasons (cot).
+Lines of JSON. A reply has `id`, `kind` (number, choice, yes_no, text), `reply`, `finish_reason`, and `choices` and
+`group` where they apply: a `short` reply was asked for the answer alone (direct), any other for reasons (cot).
 A label has the same `id`, `label` (null: the reply states no answer) and `also`, further readings that are fair.
 
 An answer that a reader gives counts as the scorers read it: text that is no number, no choice, no yes or no is none.
@@ -75,9 +75,7 @@ def read_reply(row: dict[str, Any], label: dict[str, Any], reader: AnswerReader)
         phrase: Phrase = str.strip if row.get("group") == "short" else read_cot_answer
         answer = phrase(row["reply"]) or None
     also = tuple(read_value(one, kind, choices) for one in label.get("also", ()))
-    return Reading(
-        row["id"], kind, read_value(answer, kind, choices), read_value(label["label"], kind, choices), also
-    )
+    return Reading(row["id"], kind, read_value(answer, kind, choices), read_value(label["label"], kind, choices), also)
 
 
 def summarize(readings: Iterable[Reading]) -> dict[str, tuple[int, int]]:

@@ -17,7 +17,10 @@ def score(
     job: opt.JobId,
     scorer: Annotated[
         str,
-        typer.Option(metavar="NAME", help="same_words, one of a plug-in, or package.module:object (docs/plugins.md)."),
+        typer.Option(
+            metavar="NAME",
+            help="same_words, other_reader, numbers, one of a plug-in, or package.module:object (docs/plugins.md).",
+        ),
     ],
     json: opt.Json = False,
 ) -> None:

@@ -45,7 +45,9 @@ def score_job(
         row = get_job(connection, job)
     if row.kind == "train":
         raise SpecError(f"Job {row.id} is a training job: it has no episodes to score.")
-    code = ScorerCode(name, scorer.version, scorer.names, str(plugin or code_version()), settings.user)
+    scorer = scorer.for_job(row) if scorer.for_job else scorer
+    origin = str(plugin or code_version())
+    code = ScorerCode(name, scorer.version, scorer.names, origin, settings.user, scorer.is_remade)
     begin_scoring(database, row.id, code)
     scored, seen = _score_all(database, row.id, scorer, code, tell)
     return Scored(row.id, name, scorer.version, scorer.names, scored, seen - scored)

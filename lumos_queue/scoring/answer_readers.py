@@ -89,17 +89,16 @@ def _read_last(
 
 
 def _read_number(reply: PlainReply, statements: Sequence[Statement], cut: bool) -> str | None:
-    """A number. A statement without figures, with none behind it, is the answer as text: `The answer is Ann.`"""
+    """A number. If no statement has figures, the last one without figures behind it is the answer: `… is Ann.`"""
     last_figure = max(map(reply.text.rfind, "0123456789"))
 
-    def read(statement: Statement) -> tuple[bool, str | None]:
-        says, value = read_stated(statement)
-        if says or statement.start < last_figure:
-            return says, value
-        text = read_spelled(statement.text if statement.is_whole else sentence(statement.text))
-        return bool(text), text or None
+    def read_rest() -> str | None:
+        if statements and statements[-1].start > last_figure:
+            statement = statements[-1]
+            return read_spelled(statement.text if statement.is_whole else sentence(statement.text)) or None
+        return _read_number_lines(reply, cut)
 
-    return _read_last(statements, read, lambda: _read_number_lines(reply, cut))
+    return _read_last(statements, read_stated, read_rest)
 
 
 def _read_number_lines(reply: PlainReply, cut: bool) -> str | None:

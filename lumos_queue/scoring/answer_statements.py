@@ -1,4 +1,4 @@
-"""Where a reply states its answer: boxes, `####`, `The answer is …`, `Answer: …`, a heading `Final answer`.
+"""Where a reply states its answer: boxes, `####`, `The answer is …`, `Answer: …`, `"answer": …`, a heading `Answer`.
 
 A statement is the first line with text that follows the marker. The readers of each kind of answer (answer_readers.py)
 decide how much of it counts.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -21,9 +22,9 @@ _AUXILIARY = r"(?:is|are|was|were|equals|becomes|(?:would|should|will|must|has t
 _DENIED = r"(?![ ]?(?:not|n['’]t|never|neither)\b|n['’]t)"
 #: `answer`, what may stand between it and the answer, and what introduces the answer.
 _MARKER = re.compile(
-    rf"""\b(?:answers?|final[ ]result|final[ ]value)\b["'’)\]]?
+    rf"""\b(?:answers?|final[ ]result|final[ ]value)\b['’)\]]?
     (?:[ ](?:choice|option|letter|value|number)\b)?
-    (?:[ ](?:to|for|of|in|from|here)\b(?:[ ][\w'’"#-]{{1,30}}){{0,8}}?)?
+    (?:[ ](?:to|for|of|in|from|here)\b(?:[ ][\w'’"#-]{{1,30}}){{0,8}}?(?:[ ]["“«][^"”»\n]{{0,300}}["”»])?)?
     (?:[ ]?\([^()\n]{{0,60}}\))?
     (?:,?[ ](?:then|therefore|thus|hence|so|simply|just|also|indeed|here|now)\b,?)?
     (?:[ ]?[:=：]|[ ]{_AUXILIARY}\b{_DENIED}(?:[ ](?:therefore|thus|then|hence|simply|just|indeed)\b)?[ ]?:?)""",
@@ -39,6 +40,8 @@ _HEADING = re.compile(
     r"^[ \t#>*_-]{0,12}(?:(?:the|my|your|short)[ ])?(?:(?:final|correct)[ ])?answer[ \t*_#]{0,8}$",
     re.IGNORECASE | re.MULTILINE,
 )
+_JSON = re.compile(r"(?<![A-Za-z])answer\"[ \n]{0,4}:[ \n]{0,4}\"?", re.IGNORECASE)
+_JSON_END = re.compile(r"\"?[ ]*(?:,[ ]*(?=\n|\"[a-z_]{1,40}\"[ ]?:)|\n|\}|\Z)")
 _HASHES = re.compile(r"^[ \t>*]{0,8}####[ \t]{0,8}", re.MULTILINE)
 _BEFORE_TEXT = re.compile(r"[\s*_#>:=]*+(?:[-–—•][ \t])?[\s*_#>]*+")
 #: A dot ends a sentence behind a word of three letters, a number or a bracket: `J. R. R. Tolkien`, `St. Louis` and
@@ -56,6 +59,7 @@ class Statement:
     bold: tuple[Span, ...] = ()  #: the bold parts of the text
     is_whole: bool = False  #: whether the answer is all of the text: a box, or what follows `####`
     is_last_line: bool = False
+    is_value: bool = False  #: whether it is the value of a JSON object's `answer`, whose last sentence counts
 
 
 def find_statements(reply: PlainReply, choices: bool = False, cut: bool = False) -> list[Statement]:
@@ -64,7 +68,7 @@ def find_statements(reply: PlainReply, choices: bool = False, cut: bool = False)
     `cut`: the reply ends at the limit of tokens, so that a statement that reaches its end is not complete.
     """
     text = reply.text
-    found = [*_boxes(reply), *_hashes(text)]
+    found = [*_boxes(reply), *_hashes(text), *_values(text)]
     patterns = (_MARKER, _HEADING, _CHOICE_MARKER) if choices else (_MARKER, _HEADING)
     for pattern in patterns:
         for marker in deque(pattern.finditer(text), MAX_MARKERS):
@@ -72,6 +76,15 @@ def find_statements(reply: PlainReply, choices: bool = False, cut: bool = False)
                 found.append(statement)
     found.sort(key=lambda statement: statement.start)
     return [one for one in found if not (cut and _is_cut(text, one))]
+
+
+def last_sentences(text: str) -> Iterator[str]:
+    """The sentences of a text, the last one first."""
+    start, found = 0, []
+    for end in _SENTENCE_END.finditer(text):
+        found.append(text[start : end.start()])
+        start = end.end()
+    return reversed([*found, text[start:]])
 
 
 def sentence(text: str) -> str:
@@ -106,6 +119,16 @@ def _hashes(text: str) -> list[Statement]:
         is_last = end < 0 or not text[end:].strip()
         if line.strip():
             found.append(Statement(marker.end(), line[:MAX_STATEMENT].strip(), (), True, is_last))
+    return found
+
+
+def _values(text: str) -> list[Statement]:
+    """The answers in objects of JSON: `{"answer": "42 apples"}`."""
+    found = []
+    for marker in deque(_JSON.finditer(text), MAX_MARKERS):
+        line = text[marker.end() : marker.end() + MAX_STATEMENT]
+        end = _JSON_END.search(line)
+        found.append(Statement(marker.end(), line[: end.start()] if end else line, is_value=True))
     return found
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from lumos_queue.scoring.answer_statements import Statement, sentence
+from lumos_queue.scoring.answer_statements import Statement, last_sentences, sentence
 from lumos_queue.scoring.numbers import CURRENCY, MINUS_SIGNS, VULGAR_FRACTIONS, read_numeral, show_number
 from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import is_letter_unit
@@ -53,6 +53,7 @@ _EQUALS = re.compile(r"(?<![<>!≤≥])=>?|≈|→|->|\b(?:equals|is equal to|ma
 _JOINED = re.compile(r",[ ]|[ ](?:and|or)[ ]")
 _ALTERNATIVE = re.compile(r"[0-9%][^.\n=]{0,30}?(?:\bor\b[^.\n=0-9]{0,20}|-)[$€£ ]?\Z")
 _LABEL = re.compile(r"^[ \t>*#(-]{0,8}(?:step[ ])?[0-9]{1,3}[.):][ \t]+(?=\S)", re.IGNORECASE | re.MULTILINE)
+_PLACEHOLDER = re.compile(r"[\[(<{]{0,2}(?:.|number|answer|your answer|the answer|result)?[\])>}]{0,2}", re.IGNORECASE)
 _UNKNOWN = re.compile(
     r"\b(?:unknown|undetermined|undefined|indeterminate|impossible|insufficient"
     r"|not (?:enough|sufficient|possible|given)|can(?:not|['’]t)|could(?: not|n['’]t)|no answer|unanswerable|n/a)\b",
@@ -73,6 +74,10 @@ def read_stated(statement: Statement) -> tuple[bool, str | None]:
     """Whether a statement says something about a number, and the number: None where it says several, or no number."""
     if statement.is_whole:
         values = {value for line in statement.text.split("\n") for value in _sentence_values(line)}
+        return bool(values), _only(values)
+    if statement.is_value:
+        found = filter(None, map(_sentence_values, last_sentences(statement.text)))
+        values = next(found, set())
         return bool(values), _only(values)
     head = sentence(statement.text)
     bold = {value for start, end in statement.bold if end <= len(head) for value in _sentence_values(head[start:end])}
@@ -112,8 +117,13 @@ def read_whole(text: str) -> str | None:
 
 
 def read_spelled(text: str) -> str:
-    """What a statement without figures says: a number in words as figures, else its text without quotes and dot."""
-    text = text.strip(" \t\"'“”‘’*_")
+    """What a statement without figures says: a number in words as figures, else its text without quotes and dot.
+
+    '' for a placeholder that is repeated from an instruction: `The answer is N.`
+    """
+    text = text.strip(" \t\"'“”‘’*_.")
+    if _PLACEHOLDER.fullmatch(text):
+        return ""
     numbers = set(numbers_in(text, words=True)) if len(text.split()) <= 4 and " of " not in f"{text} " else set()
     return show_number(numbers.pop(), decimal=True) if len(numbers) == 1 else text.removesuffix(".")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from db.trajectories import StoredEpisode
 from lumos_queue.errors import SpecError
@@ -31,6 +32,8 @@ class Scorer:
     judge: Callable[[StoredEpisode], Judgement]
     version: str = "1"  #: to be changed with its code: of two versions of a metric the newest counts
     metrics: tuple[str, ...] = ()  #: that it gives; (): one, of its own name
+    for_job: Callable[[Any], Scorer] | None = None  #: the scorer of a job (its row), where it depends on the job
+    is_remade: bool = False  #: whether the run may have given its metrics, in an earlier version
 
     def __post_init__(self) -> None:
         """Raises SpecError for a name that filters cannot write, and a version that cannot be compared."""

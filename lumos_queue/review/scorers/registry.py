@@ -6,5 +6,12 @@ from lumos_queue.review.scorers.base import Scorer
 from lumos_queue.util.registry import Registry
 
 SCORERS: Registry[Scorer] = Registry(
-    "scorer", {"same_words": "lumos_queue.review.scorers.same_words:SAME_WORDS"}, "scorers", Scorer
+    "scorer",
+    {
+        "same_words": "lumos_queue.review.scorers.same_words:SAME_WORDS",
+        "other_reader": "lumos_queue.review.scorers.remade:OTHER_READER",
+        "numbers": "lumos_queue.review.scorers.remade:NUMBERS",
+    },
+    "scorers",
+    Scorer,
 )
