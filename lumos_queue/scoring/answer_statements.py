@@ -24,7 +24,7 @@ _DENIED = r"(?![ ]?(?:not|n['’]t|never|neither)\b|n['’]t)"
 _MARKER = re.compile(
     rf"""\b(?:answers?|final[ ]result|final[ ]value)\b['’)\]]?
     (?:[ ](?:choice|option|letter|value|number)\b)?
-    (?:[ ](?:to|for|of|in|from|here)\b(?:[ ][\w'’"#-]{{1,30}}){{0,8}}?(?:[ ]["“«][^"”»\n]{{0,300}}["”»])?)?
+    (?:[ ](?:to|for|of|in|from|here)\b(?:[ ][\w'’"#-]{{1,30}}){{0,8}}?(?:[ ]["“«][^"“”«»\n]{{0,300}}["”»])?)?
     (?:[ ]?\([^()\n]{{0,60}}\))?
     (?:,?[ ](?:then|therefore|thus|hence|so|simply|just|also|indeed|here|now)\b,?)?
     (?:[ ]?[:=：]|[ ]{_AUXILIARY}\b{_DENIED}(?:[ ](?:therefore|thus|then|hence|simply|just|indeed)\b)?[ ]?:?)""",
@@ -41,7 +41,7 @@ _HEADING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _JSON = re.compile(r"(?<![A-Za-z])answer\"[ \n]{0,4}:[ \n]{0,4}\"?", re.IGNORECASE)
-_JSON_END = re.compile(r"\"?[ ]*(?:,[ ]*(?=\n|\"[a-z_]{1,40}\"[ ]?:)|\n|\}|\Z)")
+_JSON_END = re.compile(r"\"?[ ]{0,4}(?:,[ ]{0,4}(?=\n|\"[a-z_]{1,40}\"[ ]?:)|\n|\}|\Z)")
 _HASHES = re.compile(r"^[ \t>*]{0,8}####[ \t]{0,8}", re.MULTILINE)
 _BEFORE_TEXT = re.compile(r"[\s*_#>:=]*+(?:[-–—•][ \t])?[\s*_#>]*+")
 #: A dot ends a sentence behind a word of three letters, a number or a bracket: `J. R. R. Tolkien`, `St. Louis` and

@@ -21,6 +21,7 @@ _LED = re.compile(
 _MARKED = re.compile(
     r"(?:(?:option|choice|answer)[ :]{0,3})?[(\[]?([A-Ha-h])(?:[)\].:]{1,3}(?:[ ].{0,300})?)?", re.IGNORECASE
 )
+_MARKED_BEFORE = re.compile(r"[(\[]?[A-H][)\].:]{1,3}[ ]")
 
 
 def read_stated_choice(statement: Statement, choices: Sequence[str]) -> tuple[bool, str | None]:
@@ -41,7 +42,7 @@ def read_choice_lines(reply: PlainReply, choices: Sequence[str], cut: bool) -> s
     lines = [line.strip() for line in reply.text.split("\n") if line.strip()]
     if not lines:
         return None
-    if (len(lines) > 1 or not cut) and (letter := _read_marked(lines[0], choices)):
+    if (len(lines) > 1 or not cut or _MARKED_BEFORE.match(lines[0])) and (letter := _read_marked(lines[0], choices)):
         return letter
     for line in () if cut else reversed(lines[-MAX_LINES:]):
         if letter := _read_line(line, choices):

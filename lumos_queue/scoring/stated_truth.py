@@ -16,6 +16,7 @@ _LED = re.compile(
     r"|likely|probably|definitely|clearly|simply)\b[,: ]*)+",
     re.IGNORECASE,
 )
+_BEGINS = re.compile(r"[\W_]{0,20}(?:yes|no|true|false)[\W_]{1,20}[^\W_]", re.IGNORECASE)
 _SAYS = re.compile(r"(?<![^\W_])(?:yes|no|true|false)(?![^\W_])", re.IGNORECASE)
 
 
@@ -31,7 +32,7 @@ def read_truth_lines(reply: PlainReply, cut: bool) -> str | None:
     lines = [line for line in reply.text.split("\n") if line.strip()]
     if not lines:
         return None
-    if (len(lines) > 1 or not cut or sentence(lines[0]) != lines[0]) and (said := _read(lines[0])):
+    if (len(lines) > 1 or not cut or _BEGINS.match(lines[0])) and (said := _read(lines[0])):
         return said
     for line in () if cut else reversed(lines[-MAX_LINES:]):
         if said := _read(line):

@@ -48,7 +48,7 @@ def test_what_a_limit_is_worth_is_the_same_to_report_rollouts_blame_and_builds(
     assert report["endings"] == {"limit": len(rows.tasks)} and report["correct"] == right
     assert report["metrics"]["strict"]["value"] == 0
     assert report["scoring"] == {
-        "at_limit": at_limit, "versions": {"accuracy": {"2": len(rows.tasks)}, "strict": {"1": len(rows.tasks)}}
+        "at_limit": at_limit, "versions": {"accuracy": {"3": len(rows.tasks)}, "strict": {"1": len(rows.tasks)}}
     }  # fmt: skip
     stored = episodes(database, f"job={identifier}")
     assert {one.at_limit for one in stored} == {at_limit}

@@ -24,7 +24,7 @@ from tests.integration.stored_database import at, bring_up_to_date, jobs, open_o
 from tests.stored import stored_rows
 
 MADE = Path(__file__).with_name("before_at_limit.jsonl.gz")  #: made_at_limit.py says how
-ADDED = {"scoring", "formulation_version", "plugins"}  #: what a report says since then
+ADDED = {"scoring", "formulation_version", "plugins", "reply_endings"}  #: what a report says since then
 CUT = [project for project, (*_, cut) in JOBS.items() if cut]
 
 
@@ -84,7 +84,7 @@ def test_jobs_that_were_cut_off_go_on_as_they_began(database, server, tmp_path):
         assert [sum(each["episodes"] for each in part) for part in versions] == [ITEMS, ITEMS]
         assert one == later[project], project  # its figures, and every prompt that was asked
     scoring = found["maths, half done"]["report"]["scoring"]
-    assert scoring["at_limit"] == "wrong" and set(scoring["versions"]["accuracy"]) == {"1", "2"}
+    assert scoring["at_limit"] == "wrong" and set(scoring["versions"]["accuracy"]) == {"1", "3"}
     concluded = text("SELECT count(*) FROM execution x JOIN episode e ON e.id = x.episode "
                      "WHERE e.job = :job AND x.name = 'Conclude'")  # fmt: skip
     with database.engine.connect() as connection:

@@ -49,6 +49,8 @@ from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.readers.xml import read_elements
 from lumos_queue.records import Action
 from lumos_queue.review.label_files import parse_labels
+from lumos_queue.scoring.answer_kinds import AnswerKind
+from lumos_queue.scoring.answer_readers import Expected, read_flexible
 from lumos_queue.scoring.media.chrf import chrf
 from lumos_queue.scoring.numbers import parse_number
 from lumos_queue.scoring.spans import f1, read_answer
@@ -217,6 +219,31 @@ _CASES = {
     "list to count": Case(lambda text: count(text, {}), 4_000, (ActionError,)),
     "value of an answer": Case(read_value, REPLY),
     "number of an answer": Case(parse_number, REPLY),
+    **{
+        f"{kind} in a reply": Case(lambda text, kind=kind: read_flexible(text, Expected(kind, ("a", "b c"))), REPLY)
+        for kind in AnswerKind
+    },
+    "markers of answers": Case(
+        lambda text: [read_flexible(text, Expected(kind)) for kind in AnswerKind],
+        REPLY,
+        texts={
+            name: repeat(unit, REPLY)
+            for name, unit in (
+                ("markers", "answer is "),
+                ("boxes", "\\boxed{"),
+                ("closed boxes", "\\boxed{1}"),
+                ("bold", "**a "),
+                ("fractions", "\\frac{"),
+                ("hashes", "#### 1\n"),
+                ("equations", "1="),
+                ("alternatives", "A or "),
+                ("questions", 'answer to "'),
+                ("objects", '"answer": "1'),
+                ("scales", "5 thousand "),
+                ("tags", "<b "),
+            )
+        },
+    ),
     "span of an answer": Case(lambda text: f1(read_answer(text), text), REPLY),
     "answer for ROUGE": Case(lambda text: rouge_l(text, repeat("a b ", 20_000)), REPLY),
     "answer for chrF": Case(

@@ -51,7 +51,7 @@ def _score_numbers(job: Any) -> Scorer:
     benchmark = benchmark_of(job)
     if not isinstance(benchmark, WordProblems):
         raise SpecError(
-            f"Job {job.id} has no word problems, which the scorer 'numbers' judges: see lumos score --help."
+            f"Job {job.id} is of the benchmark '{benchmark.name}', and the scorer 'numbers' judges word problems."
         )
 
     def judge(episode: StoredEpisode) -> Judgement:
