@@ -20,18 +20,18 @@ TOO_MANY = "too_many_actions"
 #: Name of what stands for an action that is not run because it was run before, and status of its execution.
 REPEATED = "repeated"
 
-_VARIABLE = r"(?:R[0-9]{1,6}|Output)"
-_VARIABLES = rf"{_VARIABLE}(?:,\s*{_VARIABLE})*"
+VARIABLE = r"(?:R[0-9]{1,6}|Output)"  #: pattern of what an action sets
+_VARIABLES = rf"{VARIABLE}(?:,\s*{VARIABLE})*"
 _ASSIGNMENT = re.compile(rf"({_VARIABLES})\s*=(?!=)\s*(\S.*)", re.DOTALL)
 _BETWEEN_ACTIONS = re.compile(rf";\s+(?={_VARIABLES} = )")
 _BETWEEN_SUBGOALS = re.compile(r";\s+(?=Subgoal [0-9]+:)")
 _LABEL = re.compile(r"Subgoal [0-9]+:\s*")
 _NUMBER = r"-?[0-9][0-9,]*(?:\.[0-9]+)?(?:/[0-9]+)?%?"
 _LITERAL = re.compile(_NUMBER)
-_OPERAND = re.compile(rf"({_VARIABLE}|{_NUMBER})\.?(?:\s*=\s*(.*))?", re.DOTALL)
+_OPERAND = re.compile(rf"({VARIABLE}|{_NUMBER})\.?(?:\s*=\s*(.*))?", re.DOTALL)
 _ROLE = re.compile(r"<\|(?=(?:system|user|assistant)\|>)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NAMED_VARIABLE = re.compile(_VARIABLE)
+_NAMED_VARIABLE = re.compile(VARIABLE)
 #: A whole variable: R1 is not in R10, nor in R2D2; `2R1` is 2 times R1.
 _WHOLE_VARIABLE = re.compile(r"(?<![A-Za-z_])R[0-9]{1,6}(?![A-Za-z0-9_])")
 _SUBGOAL_LINE = re.compile(r"Subgoal ([0-9]+):")
@@ -94,14 +94,19 @@ def read_actions(reply: str, calls: bool = True, most: int = 0) -> tuple[Action,
     first, rest = _BETWEEN_ACTIONS.split(reply.strip().rstrip(";"), maxsplit=most), ""
     if most and len(first) > most:
         rest = first.pop()
-    actions = [_read_action(piece, calls) for piece in map(str.strip, first) if piece]
+    actions = [read_action(piece, calls) for piece in map(str.strip, first) if piece]
     if rest:
-        count = most + 1 + sum(1 for _ in _BETWEEN_ACTIONS.finditer(rest))
-        actions.append(Action((), TOO_MANY, f"{count:,} actions", f"{rest[:80]}…"))
+        actions.append(represent_rest(most + 1 + sum(1 for _ in _BETWEEN_ACTIONS.finditer(rest)), rest))
     return tuple(actions)
 
 
-def _read_action(piece: str, calls: bool) -> Action:
+def represent_rest(count: int, rest: str) -> Action:
+    """The action that represents those of a reply of `count` actions that are too many. `rest` is their text."""
+    return Action((), TOO_MANY, f"{count:,} actions", f"{rest[:80]}…")
+
+
+def read_action(piece: str, calls: bool = True) -> Action:
+    """The action that a text states; without variables where it states none."""
     assignment = _ASSIGNMENT.fullmatch(piece)
     if not assignment:
         return Action((), "", piece, piece)
@@ -128,7 +133,7 @@ def _read_right_side(text: str) -> tuple[str, str, str | None]:
     if not parenthesis or (name and not _NAME.fullmatch(name)):
         return "", text, ""
     start = len(before) + 1
-    end = _closing(text, start)
+    end = find_closing(text, start)
     if end is None:
         return name, text[start:], None
     after = text[end + 1 :]
@@ -139,8 +144,8 @@ def _read_right_side(text: str) -> tuple[str, str, str | None]:
     return name, text[start:end], after
 
 
-def _closing(text: str, start: int) -> int | None:
-    """Where the parenthesis that opened just before `start` closes."""
+def find_closing(text: str, start: int) -> int | None:
+    """Where the parenthesis that opened just before `start` closes; None where it does not."""
     depth = 1
     for position in range(start, len(text)):
         if text[position] == "(":
@@ -204,7 +209,7 @@ def read_action_line(line: str) -> tuple[Action, str] | Issue:
     if not assignment:
         return Issue("no assignment", line)
     name, arguments, after = _read_right_side(assignment[2])
-    if after is None or after.startswith(")") or (not name and _closing(f"{arguments})", 0) != len(arguments)):
+    if after is None or after.startswith(")") or (not name and find_closing(f"{arguments})", 0) != len(arguments)):
         return Issue("mismatched parenthesis", line)
     if not _is_tail(after):
         return Issue("text after the call", line)

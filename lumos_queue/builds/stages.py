@@ -1,4 +1,8 @@
-"""An episode divided at its subgoals: each with the replies and actions that belong to it."""
+"""An episode divided at its subgoals: each with the replies and actions that belong to it.
+
+A reply that a model gave in another form than LUMOS's notation, as instruct models do, is written anew from what was
+read of it: whoever is given the reply reads the same of it, whatever model it is.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,19 @@ from dataclasses import dataclass, field
 
 from db.recorded import RecordedStep, annotated_steps
 from lumos_queue.formulations.answer import CONCLUSION
-from lumos_queue.notation import STOP_PLANNING, says_stop, write_action, write_actions, write_subgoal
+from lumos_queue.notation import (
+    STOP_PLANNING,
+    TOO_MANY,
+    read_actions,
+    read_plan,
+    read_subgoal,
+    says_stop,
+    write_action,
+    write_actions,
+    write_plan,
+    write_subgoal,
+)
+from lumos_queue.prompts.instruct_subgoals import read_next_subgoal
 from lumos_queue.records import Action, AnnotatedSubgoal, Completion, Execution, Subgoal
 from lumos_queue.scoring.numeric import same_number
 
@@ -40,7 +56,7 @@ def stages_of(steps: Sequence[RecordedStep]) -> list[Stage]:
         if isinstance(step.detail, Action) and step.detail.name == CONCLUSION:
             continue  # it belongs to the whole episode: the formulation wrote it, not the grounder
         if isinstance(step.detail, Subgoal):
-            stages.append(Stage(step.detail, plan or write_subgoal(step.detail)))
+            stages.append(Stage(step.detail, _write_plan(plan, [step.detail])))
             plan = ""
         elif isinstance(step.result, Completion) and step.role == "planner":
             plan = step.result.text
@@ -49,19 +65,63 @@ def stages_of(steps: Sequence[RecordedStep]) -> list[Stage]:
         elif isinstance(step.detail, Action) and isinstance(step.result, Execution) and stages:
             stages[-1].done.append((step.detail, step.result))
     for stage in stages:
-        stage.grounding = stage.grounding or write_actions(action for action, _ in stage.done)
+        actions = [action for action, _ in stage.done]
+        stage.grounding = _write_grounding(stage.grounding, actions) if stage.grounding else write_actions(actions)
     return stages
 
 
 def replies_of(steps: Sequence[RecordedStep], role: str) -> list[str]:
-    """What the role replied, in order; of an annotated episode, what it would have replied."""
-    said = [
-        step.result.text for step in annotated_steps(steps) if step.role == role and isinstance(step.result, Completion)
-    ]
-    if said:
-        return said
-    stages = stages_of(steps)
-    return [*(stage.plan for stage in stages), STOP_PLANNING] if role == "planner" else [s.grounding for s in stages]
+    """What the role replied, in order; of an annotated episode, what it would have replied.
+
+    A planner's reply without a subgoal, after which it was asked again, is left out.
+    """
+    replies: list[tuple[str, list[Subgoal], list[Action]]] = []
+    for step in annotated_steps(steps):
+        if step.role == role and isinstance(step.result, Completion):
+            replies.append((step.result.text, [], []))
+        elif replies and isinstance(step.detail, Subgoal):
+            replies[-1][1].append(step.detail)
+        elif replies and isinstance(step.detail, Action) and step.detail.name != CONCLUSION:
+            replies[-1][2].append(step.detail)
+    if not replies:
+        stages = stages_of(steps)
+        return (
+            [*(one.plan for one in stages), STOP_PLANNING] if role == "planner" else [one.grounding for one in stages]
+        )
+    if role != "planner":
+        return [_write_grounding(text, actions) for text, _, actions in replies]
+    *earlier, (last, subgoals, _) = replies
+    written = [_write_plan(text, noted) for text, noted, _ in earlier if noted or says_stop(text)]
+    return [*written, _write_plan(last, subgoals) if subgoals else _write_end(last, len(written) + 1)]
+
+
+def _write_plan(reply: str, subgoals: Sequence[Subgoal]) -> str:
+    """A planner's reply that reads as these subgoals: its own where it does."""
+    first, *others = subgoals
+    if reply and (tuple(subgoals) == read_plan(reply) if others else read_subgoal(reply, first.number) == first):
+        return reply
+    return write_plan(subgoals) if others else write_subgoal(first)
+
+
+def _write_end(reply: str, number: int) -> str:
+    """A planner's last reply, of which no subgoal was read: its own, or what reads as it was read."""
+    if says_stop(reply) or read_subgoal(reply, number) is None:
+        return reply
+    return STOP_PLANNING if read_next_subgoal(reply, number).stops else ""
+
+
+def _write_grounding(reply: str, actions: Sequence[Action]) -> str:
+    """A grounder's reply that reads as these actions: its own where it does, also behind an `R1 = ` that began it."""
+    written = [_essence(action) for action in actions if action.name != TOO_MANY]
+    for text in (reply, f"R1 = {reply.strip()}"):
+        for calls in (True, False):
+            if written == [_essence(action) for action in read_actions(text, calls)[: len(written)]]:
+                return reply
+    return "; ".join(action.raw or write_action(action) for action in actions)
+
+
+def _essence(action: Action) -> tuple[tuple[str, ...], str, str]:
+    return action.variables, action.name, action.arguments
 
 
 def whole_plan(steps: Sequence[RecordedStep]) -> list[str]:

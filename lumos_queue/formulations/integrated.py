@@ -5,32 +5,31 @@ The paper compares with such a model and shows no text of it: this wire format w
 
 from __future__ import annotations
 
-from lumos_queue.commands import Ask, Commands, Do, Note
+from lumos_queue.commands import Commands, Do, Note
 from lumos_queue.formulations.answer import History, at_limit, conclude, last_value
 from lumos_queue.formulations.base import VERSION, Formulation
-from lumos_queue.notation import says_stop
+from lumos_queue.formulations.module_replies import ask_solution
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.single_model import read_integrated
 from lumos_queue.records import Ending, Outcome, Task
 
 
 def solve_integrated(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """One model call for each of k subgoals, and one more in which the model says that it stops.
 
-    At the limit of subgoals no further call is made: k calls, ending `limit`.
+    At the limit of subgoals no further call is made: k calls, ending `limit`. An empty subgoal costs a call more where
+    the solver is an instruct model.
     """
     dialogue = agent.dialogue(task)
     history: History = []
     for number in agent.subgoal_numbers():
-        reply = yield from Ask("solver", dialogue.to_solver())
-        if says_stop(reply.text):
+        step = yield from ask_solution(agent, dialogue, number, version)
+        if step.stops:
             return (yield from conclude(agent, history, version=version))
-        subgoal, grounding = read_integrated(reply.text, number)
-        if subgoal is None:
+        if step.subgoal is None:
             return Outcome(None, Ending.UNREADABLE, f"the model's reply {number} holds no subgoal")
-        yield Note(subgoal)
-        dialogue.add_solution(reply.text, subgoal, grounding)
-        for action in dialogue.read(grounding):
+        yield Note(step.subgoal)
+        dialogue.add_solution(step.text, step.subgoal, step.grounding)
+        for action in step.actions:
             execution = yield from Do(action)
             dialogue.observe(action, execution)
             history.append((action, execution))

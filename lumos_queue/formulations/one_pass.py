@@ -6,24 +6,28 @@ as LUMOS-I does when its planner stops; jobs that began with version 1 keep it.
 
 from __future__ import annotations
 
-from lumos_queue.commands import Ask, Commands, Do, Final, Note
+from lumos_queue.commands import Commands, Do, Final, Note
 from lumos_queue.formulations.answer import History, conclude, last_value
 from lumos_queue.formulations.base import VERSION, Formulation
-from lumos_queue.notation import read_plan, strip_label
+from lumos_queue.formulations.module_replies import INSTRUCT, ask_all_actions, ask_plan
+from lumos_queue.notation import strip_label
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Ending, Outcome, Task
 
 
 def one_pass(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
-    """Two model calls. The first action that fails ends the episode, as later ones would build on it."""
+    """Two model calls; one more where the plan of an instruct model is empty.
+
+    The first action that fails ends the episode, as later ones would build on it.
+    """
     dialogue = agent.dialogue(task, whole_plans=True)
-    plan = yield from Ask("planner", dialogue.to_planner())
-    subgoals = read_plan(plan.text)
+    subgoals, plan = yield from ask_plan(agent, dialogue, version)
+    if version >= INSTRUCT and agent.is_chat("planner") and not subgoals:
+        return Outcome(None, Ending.UNREADABLE, "the planner's reply is empty")
     for subgoal in subgoals:
         yield Note(subgoal)
-    grounding = yield from Ask("grounder", dialogue.to_grounder_all(plan.text))
+    actions = yield from ask_all_actions(agent, dialogue, plan, version)
     history: History = []
-    actions = dialogue.read(grounding.text)
     final = None
     if version > 1 and agent.answer_by != "last":
         final = Final(agent.answer_by, strip_label(subgoals[-1].text) if subgoals else "")

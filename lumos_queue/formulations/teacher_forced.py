@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lumos_queue.actions.web.recorded import sentence
-from lumos_queue.commands import Ask, Commands, Do, Note
+from lumos_queue.commands import Commands, Do, Note
 from lumos_queue.errors import EpisodeError
-from lumos_queue.formulations.base import Formulation
-from lumos_queue.notation import read_subgoal, says_stop
+from lumos_queue.formulations.base import VERSION, Formulation
+from lumos_queue.formulations.module_replies import ask_actions, ask_subgoal
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Ending, Outcome, Subgoal, Task
 
 
-def teacher_forced(task: Task, agent: Agent) -> Commands[Outcome]:
+def teacher_forced(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """Two model calls and one action for each recorded step, the first action of the grounder's reply.
 
     A step at which the planner stops, or a model says nothing, has an action that cannot be read. Steps that were not
@@ -34,18 +34,17 @@ def teacher_forced(task: Task, agent: Agent) -> Commands[Outcome]:
         if index not in recorded:
             dialogue.add_plan(told.text, told)
             continue
-        plan = yield from Ask("planner", dialogue.to_planner())
-        subgoal = None if says_stop(plan.text) else read_subgoal(plan.text, told.number)
+        plan = yield from ask_subgoal(agent, dialogue, told.number, version)
+        subgoal = plan.subgoal
         dialogue.add_plan(told.text, subgoal or told)
         actions: Sequence[Action] = ()
         if subgoal:
             yield Note(subgoal)
-            grounding = yield from Ask("grounder", dialogue.to_grounder())
-            actions = dialogue.add_grounding(grounding.text)
+            actions = yield from ask_actions(agent, dialogue, subgoal, version)
         execution = yield from Do(actions[0] if actions else Action((), "", "", plan.text))
         shown.append(execution.result if execution.ok else f"({execution.status})")
         dialogue.override_subgoal(told)
     return Outcome("; ".join(shown), Ending.ANSWERED)
 
 
-FORMULATION = Formulation("teacher-forced", teacher_forced, ("planner", "grounder"), trainable=False)
+FORMULATION = Formulation("teacher-forced", teacher_forced, ("planner", "grounder"), trainable=False, versioned=True)

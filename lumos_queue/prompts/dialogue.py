@@ -17,6 +17,7 @@ from lumos_queue.domains.base import Domain
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import unknown
 from lumos_queue.notation import format_result, read_actions, strip_label, without_roles
+from lumos_queue.prompts.instruct_actions import read_instruct_actions
 from lumos_queue.records import Action, Execution, Subgoal, Task, record
 
 #: What every instruction for the planner begins with (spec/lumos.md 1.2, verbatim).
@@ -86,6 +87,11 @@ def _solver_head(domain: Domain) -> str:
     """What a model that plans and grounds is told: the planner's instruction and the grounder's list of actions."""
     _, found, actions = domain.ground_head.partition("The available action list")
     return f"{PLAN_HEAD}{found}{actions}"
+
+
+def amend(prompt: str, request: str) -> str:
+    """The prompt with one more line at the end of what the user says last."""
+    return f"{prompt.removesuffix(ASSISTANT)}{request}\n{ASSISTANT}"
 
 
 class _Conversation:
@@ -190,6 +196,17 @@ class Dialogue:
     def read(self, reply: str) -> tuple[Action, ...]:
         """The actions of a reply, in the domain's grammar; at most MAX_ACTIONS, and one that represents the rest."""
         return read_actions(reply, self._domain.calls, MAX_ACTIONS)
+
+    def read_instruct(self, reply: str, subgoal: int = 0, required: bool = True) -> tuple[Action, ...]:
+        """The actions of an instruct model's reply: `subgoal` and `required` are those of `read_instruct_actions`."""
+        calls, begun = self._domain.calls, self._primer
+        return read_instruct_actions(reply, calls, MAX_ACTIONS, subgoal=subgoal, begun=begun, required=required)
+
+    def add_actions(self, actions: Sequence[Action]) -> None:
+        """The grounder's reply, written anew from the actions that were read of it."""
+        self.to_grounder()
+        self._result = "; ".join(action.raw for action in actions)
+        self._grounder.add("assistant", self._result)
 
     def to_solver(self) -> str:
         """The integrated formulation's next prompt."""

@@ -1,0 +1,132 @@
+"""How planner, grounder and solver are asked, and what later prompts have of their replies.
+
+Replies in LUMOS's notation are one line, and stay as they are. Since version 3 an instruct model over `chat://` may
+write Markdown, several lines and more than was requested (prompts/instruct_subgoals.py, instruct_actions.py). What is
+read of its reply is written anew in LUMOS's notation, and later prompts have that: so a plan that came too early is not
+repeated to the model, and its conversations have the form of training data. A reply without a subgoal is followed by a
+second request, which no later prompt has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from lumos_queue.commands import Ask, Commands
+from lumos_queue.notation import read_plan, read_subgoal, says_stop, write_plan, write_subgoal
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.dialogue import Dialogue, amend
+from lumos_queue.prompts.instruct_subgoals import read_next_subgoal, read_whole_plan
+from lumos_queue.prompts.single_model import read_integrated
+from lumos_queue.records import Action, Subgoal
+
+INSTRUCT = 3  #: the version since which replies over `chat://` are read as those of instruct models
+_FIRST = "Please write the first subgoal on one line, in this form: Subgoal 1: ..."
+_NEXT = "Please write one line: 'Yes, I will stop planning.', or the next subgoal in this form: Subgoal {number}: ..."
+_WHOLE = "Please write all subgoals on one line, in this form: Subgoal 1: ...; Subgoal 2: ..."
+
+Reading = TypeVar("Reading")
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """What a planner or a solver replied: that it stops, or a subgoal; neither where the reply is empty."""
+
+    stops: bool
+    subgoal: Subgoal | None
+    text: str  #: that later prompts have
+    grounding: str = ""  #: the actions of a solver, as text
+    actions: Sequence[Action] = ()
+
+
+def ask_subgoal(agent: Agent, dialogue: Dialogue, number: int, version: int) -> Commands[NextStep]:
+    """Ask the planner for a subgoal: one model call, over `chat://` a second one where the reply has none."""
+    prompt = dialogue.to_planner()
+    if not _is_instruct(agent, "planner", version):
+        reply = yield from Ask("planner", prompt)
+        stops = says_stop(reply.text)
+        return NextStep(stops, None if stops else read_subgoal(reply.text, number), reply.text)
+
+    def read(text: str) -> NextStep:
+        said = read_next_subgoal(text, number)
+        return NextStep(said.stops, said.subgoal, write_subgoal(said.subgoal) if said.subgoal else text)
+
+    return (yield from _ask_twice("planner", prompt, _next_request(number), read, _is_empty))
+
+
+def ask_plan(agent: Agent, dialogue: Dialogue, version: int) -> Commands[tuple[Sequence[Subgoal], str]]:
+    """Ask the planner for all subgoals; returns them and the plan as the grounder is sent it.
+
+    Over `chat://` a second model call is made where the reply has none.
+    """
+    prompt = dialogue.to_planner()
+    if not _is_instruct(agent, "planner", version):
+        reply = yield from Ask("planner", prompt)
+        return read_plan(reply.text), reply.text
+    subgoals = yield from _ask_twice("planner", prompt, _WHOLE, read_whole_plan, lambda plan: not plan)
+    return subgoals, write_plan(subgoals)
+
+
+def ask_actions(agent: Agent, dialogue: Dialogue, subgoal: Subgoal, version: int) -> Commands[Sequence[Action]]:
+    """Ask the grounder for the actions of a subgoal, and add them to its conversation."""
+    reply = yield from Ask("grounder", dialogue.to_grounder())
+    if not _is_instruct(agent, "grounder", version):
+        return dialogue.add_grounding(reply.text)
+    actions = dialogue.read_instruct(reply.text, subgoal.number)
+    dialogue.add_actions(actions)
+    return actions
+
+
+def ask_all_actions(agent: Agent, dialogue: Dialogue, plan: str, version: int) -> Commands[Sequence[Action]]:
+    """Ask the grounder for the actions of a whole plan."""
+    reply = yield from Ask("grounder", dialogue.to_grounder_all(plan))
+    is_instruct = _is_instruct(agent, "grounder", version)
+    return dialogue.read_instruct(reply.text) if is_instruct else dialogue.read(reply.text)
+
+
+def ask_solution(agent: Agent, dialogue: Dialogue, number: int, version: int) -> Commands[NextStep]:
+    """Ask the solver for a subgoal with its actions; over `chat://` as `ask_subgoal`."""
+    prompt = dialogue.to_solver()
+    if not _is_instruct(agent, "solver", version):
+        reply = yield from Ask("solver", prompt)
+        if says_stop(reply.text):
+            return NextStep(True, None, reply.text)
+        subgoal, grounding = read_integrated(reply.text, number)
+        return NextStep(False, subgoal, reply.text, grounding, dialogue.read(grounding))
+
+    def read(text: str) -> NextStep:
+        said = read_next_subgoal(text, number)
+        if said.subgoal is None:
+            return NextStep(said.stops, None, text)
+        actions = dialogue.read_instruct(text, number, required=False)
+        grounding = "; ".join(action.raw for action in actions)
+        text = write_subgoal(said.subgoal)
+        return NextStep(False, said.subgoal, f"{text} Actions: {grounding}" if actions else text, grounding, actions)
+
+    request = f"{_next_request(number)} Actions: R1 = ..."
+    return (yield from _ask_twice("solver", prompt, request, read, _is_empty))
+
+
+def _is_instruct(agent: Agent, role: str, version: int) -> bool:
+    return version >= INSTRUCT and agent.is_chat(role)
+
+
+def _next_request(number: int) -> str:
+    return _FIRST if number == 1 else _NEXT.format(number=number)
+
+
+def _is_empty(step: NextStep) -> bool:
+    return not step.stops and step.subgoal is None
+
+
+def _ask_twice(
+    role: str, prompt: str, request: str, read: Callable[[str], Reading], is_empty: Callable[[Reading], bool]
+) -> Commands[Reading]:
+    """What is read of the reply, or of the reply to a prompt with the request where nothing is."""
+    reply = yield from Ask(role, prompt)
+    reading = read(reply.text)
+    if is_empty(reading):
+        reply = yield from Ask(role, amend(prompt, request))
+        reading = read(reply.text)
+    return reading

@@ -1,0 +1,230 @@
+"""Subgoals in the replies of instruct models, which write them in Markdown, on several lines and whole plans at once.
+
+The lines of a reply are looked at for entries, in this order of preference: `Subgoal 2: …`; `Subgoal: …` without a
+number; items of a numbered list, or `Step 2: …`; else what is written, without a preamble. In emphasis, headings, lists
+and code fences they are the same. A subgoal is written anew as `Subgoal 2: …` on one line, the notation of LUMOS.
+
+Reading is total, and takes time in proportion to the reply.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+from lumos_queue.notation import VARIABLE, says_stop, without_roles
+from lumos_queue.prompts.reply_lines import ReplyLine, put_on_one_line, read_lines, remove_emphasis
+from lumos_queue.records import Subgoal
+
+_SUBGOAL = r"(?:(?:next|new|current|first|final|last)[ \t]{1,3})?sub-?[ \t]?goal"
+_LABEL = re.compile(
+    rf"{_SUBGOAL}[ \t]{{0,3}}(?:#|no\.?|number)?[ \t]{{0,3}}([0-9]{{1,3}})[ \t]{{0,3}}"
+    r"(?:\([^()]{0,60}\)[ \t]{0,3})?(?:[:：]|[–—.)-]+(?=[ \t]|$)|$)[ \t]*+",
+    re.IGNORECASE,
+)
+_NAME = re.compile(
+    rf"(?:(?:here(?:['’]s| is)|this is)[ \t]{{1,3}})?(?:(?:the|my|our)[ \t]{{1,3}})?{_SUBGOAL}"
+    r"(?:[ \t]{0,3}[:：]|[ \t]{1,3}(?:is|will be|would be|should be)(?:[ \t]{1,3}to\b|[ \t]{0,3}:))[ \t]*+",
+    re.IGNORECASE,
+)
+_WITHIN_LINE = re.compile(
+    r"(?<=[.;:!?)*])[ \t]++(?=[*_]{0,3}(?:next )?sub-?goal[ \t]{0,3}#?[0-9]{1,3}[*_]{0,3}[ \t]{0,3}[:：])|"
+    r"(?<=\S)[ \t]++(?=[*_]{0,3}actions?[*_]{0,3}:)",
+    re.IGNORECASE,
+)
+_ACTION = re.compile(
+    rf"(?:[a-z]{{2,12}}[ \t])?actions?\b[^:=]{{0,40}}:|`{{0,3}}{VARIABLE}`{{0,3}}(?:,|[ \t]*+=)", re.IGNORECASE
+)
+_SENTENCES = re.compile(r"(?<=[.!?])\s+(?=\S)")
+_STOPS = re.compile(
+    r"(?:yes\b[,.:;!]?[ \t]*+)?(?:(?:I|we)(?:['’]ll|[ \t]+(?:will|should|can|shall|may|must|could)(?:[ \t]+now)?)|"
+    r"let(?:['’]?s| us))[ \t]+stop(?:[ \t]+the)?[ \t]+planning|"
+    r"[^.!?]{0,80}?(?:\bnot|n['’]t|\bno longer)[ \t]+need[ \t]+(?:to[ \t]+(?:continue|keep|go on)[ \t]+)?"
+    r"(?:any[ \t]+)?(?:more[ \t]+|further[ \t]+)?planning",
+    re.IGNORECASE,
+)
+_YES = re.compile(r"yes\b(?![^.!?]{0,80}(?:keep|continue|not stop))", re.IGNORECASE)
+_KEEPS = re.compile(
+    r"(?:no\b[,.:;!]?[ \t]*+)?(?:I|we|let['’]?s)\b[^.!?:]{0,60}?\bplanning\b[.!:;,]?\s*+|no\b[,.:;!]\s*+", re.IGNORECASE
+)
+_COURTESY = re.compile(r"(?:sure|certainly|of course|okay|ok|great|absolutely)[,.!]\s++", re.IGNORECASE)
+_PREAMBLE = re.compile(r"(?:sure|certainly|of course|here(?: is|['’]s| are))\b(?:.*[:!]|[^.:]{0,40}\.)", re.IGNORECASE)
+_REPEATED_LABELS = 3  #: that are taken off a subgoal, as in `Subgoal 2: Subgoal 2: …`
+_ENDS = (".", "!", "?", ":", ";", "。")
+
+
+class _Kind(IntEnum):
+    """How an entry is marked as a subgoal, the clearest first."""
+
+    LABELLED = 0
+    NAMED = 1
+    NUMBERED = 2
+    ITEM = 3
+    FREE = 4
+
+
+@dataclass(slots=True)
+class _Entry:
+    kind: _Kind
+    number: int  #: 0: it has none
+    parts: list[str]
+    line: ReplyLine
+    paragraph: int
+
+    @property
+    def opens(self) -> bool:
+        """Whether its details are below it, or what it announces."""
+        return self.parts[0].endswith(":")
+
+    @property
+    def text(self) -> str:
+        """The subgoal on one line; '' where it has no letter and no digit."""
+        text = put_on_one_line(without_roles(" ".join(self.parts).replace("`", ""))).rstrip(";: ")
+        return text if any(map(str.isalnum, text)) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerReply:
+    """What a planner's reply says: that it stops, the next subgoal, or nothing."""
+
+    subgoal: Subgoal | None = None
+    stops: bool = False
+
+
+def read_next_subgoal(reply: str, number: int) -> PlannerReply:
+    """The subgoal `number` of a planner's reply, which may repeat the ones before it and plan those after it.
+
+    Without that number the next higher one counts, else the last entry: a planner may count from 1 each time. A reply
+    that stops and names a further subgoal does not stop; the items of a plain list are none.
+    """
+    entries = _read_entries(reply)
+    labelled = [entry for entry in entries if entry.kind == _Kind.LABELLED and entry.text]
+    if not any(entry.number >= number for entry in labelled) and _stops(reply, number):
+        return PlannerReply(stops=True)
+    for kind in _Kind:
+        if candidates := _select(entries, kind):
+            return PlannerReply(_number(_choose(candidates, number), number))
+    return PlannerReply()
+
+
+def read_whole_plan(reply: str) -> tuple[Subgoal, ...]:
+    """The subgoals of a plan that is made at once, numbered in order. What repeats a number or a text is left out."""
+    entries = _read_entries(reply)
+    kinds = {kind: _distinct(_select(entries, kind)) for kind in _Kind}
+    if len(kinds[_Kind.NAMED]) == 1 and kinds[_Kind.NUMBERED]:  # it says what the plan is for, or is one of its items
+        listed = [replace(entry, kind=_Kind.NUMBERED) if entry.line.number else entry for entry in entries]
+        kinds = {_Kind.NUMBERED: _distinct(_select(listed, _Kind.NUMBERED))}
+    plan = next(filter(None, kinds.values()), [])
+    return tuple(_number(entry, number) for number, entry in enumerate(plan, start=1))
+
+
+def read_label(text: str) -> tuple[int, str] | None:
+    """The number of `Subgoal 2: …`, and what follows it; None of another text."""
+    label = _LABEL.match(text)
+    return (int(label[1]), text[label.end() :]) if label else None
+
+
+def split_labels(text: str) -> list[str]:
+    """A line at the labels of subgoals and actions within it."""
+    return [piece for piece in _WITHIN_LINE.split(text) if piece.strip()]
+
+
+def _number(entry: _Entry, number: int) -> Subgoal:
+    return Subgoal(number, f"Subgoal {number}: {entry.text}")
+
+
+def _choose(entries: Sequence[_Entry], number: int) -> _Entry:
+    if entries[0].kind in (_Kind.NAMED, _Kind.FREE):
+        return entries[0]
+    numbers = [entry.number or place for place, entry in enumerate(entries, start=1)]
+    if number in numbers:
+        return entries[numbers.index(number)]
+    return next((entry for entry, own in zip(entries, numbers, strict=True) if own > number), entries[-1])
+
+
+def _select(entries: Sequence[_Entry], kind: _Kind) -> list[_Entry]:
+    """The entries of a kind: of lists without what is nested, of free text its first paragraph without a preamble."""
+    selected = [entry for entry in entries if entry.kind == kind and entry.text]
+    if kind in (_Kind.NUMBERED, _Kind.ITEM):
+        least = min((entry.line.indent for entry in selected), default=0)
+        return [entry for entry in selected if entry.line.indent == least]
+    if kind == _Kind.FREE:
+        selected = [entry for entry in selected if not entry.opens] or selected
+        return [entry for entry in selected if entry.paragraph == selected[0].paragraph]
+    return selected
+
+
+def _distinct(entries: list[_Entry]) -> list[_Entry]:
+    """The first entry of each number; where all have the same number, as in a list of `1.`, the first of each text."""
+    by_text = len({entry.number for entry in entries}) == 1
+    first: dict[str | int, _Entry] = {}
+    for entry in entries:
+        first.setdefault(entry.text if by_text else entry.number, entry)
+    return list(first.values())
+
+
+def _stops(reply: str, number: int) -> bool:
+    """Whether the reply says that planning ends. To the question whether it should, which the first turn is not asked,
+    `Yes` is enough."""
+    if says_stop(remove_emphasis(reply)):
+        return True
+    lines = [line.text for line in read_lines(reply) if line.text]
+    if number > 1 and lines and _YES.match(lines[0]):
+        return True
+    return any(_STOPS.match(sentence) for line in lines for sentence in _SENTENCES.split(line))
+
+
+def _read_entries(reply: str) -> list[_Entry]:
+    entries: list[_Entry] = []
+    current: _Entry | None = None
+    paragraph = 0
+    for line in read_lines(reply):
+        paragraph += not line.text
+        for place, piece in enumerate(split_labels(line.text)):
+            entry = _read_entry(piece, line if place == 0 else ReplyLine(piece, piece), paragraph)
+            if _ACTION.match(piece):
+                current = None
+            elif current and _continues(current, line, entry, paragraph):
+                current.parts[-1] += ";" if line.is_item and not current.parts[-1].endswith(_ENDS) else ""
+                current.parts.append(piece)
+            elif entry:
+                entries.append(entry)
+                current = entry
+    return entries
+
+
+def _continues(entry: _Entry, line: ReplyLine, other: _Entry | None, paragraph: int) -> bool:
+    """Whether a line goes on with an entry: as the text below a label, as details after a colon, or in a sentence."""
+    if line.is_heading or (other and other.kind < _Kind.NUMBERED):
+        return False
+    if not any(entry.parts):
+        return True
+    if paragraph != entry.paragraph or line.fence != entry.line.fence:
+        return False
+    if entry.opens:
+        return entry.kind != _Kind.FREE and (line.indent > entry.line.indent or not line.number)
+    return not line.is_item and not entry.parts[-1].endswith(_ENDS)
+
+
+def _read_entry(piece: str, line: ReplyLine, paragraph: int) -> _Entry | None:
+    """The entry that a piece of a line is; None of a preamble, a heading and the words of a planner that continues."""
+    piece = piece.strip()
+    number, text = 0, piece
+    for _ in range(_REPEATED_LABELS):
+        number, text = read_label(text) or (number, text)
+    if text is not piece:
+        return _Entry(_Kind.LABELLED, number, [text], line, paragraph)
+    for _ in range(_REPEATED_LABELS):
+        text = text[name.end() :] if (name := _NAME.match(text)) else text
+    if text is not piece:
+        return _Entry(_Kind.NAMED, line.number, [text], line, paragraph)
+    if line.number:
+        return _Entry(_Kind.NUMBERED, line.number, [piece], line, paragraph)
+    for courtesy in (_COURTESY, _KEEPS):
+        if match := courtesy.match(piece):
+            piece = piece[match.end() :]
+    if not piece or line.is_heading or _PREAMBLE.fullmatch(piece):
+        return None
+    return _Entry(_Kind.ITEM if line.is_item else _Kind.FREE, 0, [piece], line, paragraph)

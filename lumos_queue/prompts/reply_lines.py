@@ -1,0 +1,86 @@
+"""The lines of a Markdown reply, without the marks in front of them: what instruct models write around a notation.
+
+Reading is total, and takes time in proportion to the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_MARK = re.compile(
+    r"[ \t]*+(?:>|#{1,6}(?=[ \t])|[-+•–*](?=[ \t])|\[[ xX]\](?=[ \t])|[*_]{0,2}\(?([0-9]{1,3})[.)][*_]{0,2}(?=[ \t]))"
+)
+_RULE = re.compile(r"[-*_=~ \t]++")
+#: Emphasis begins before a word and ends behind one; the stars of `2 * 3` and `x**2` are signs.
+_EMPHASIS = re.compile(r"(?<![\w)\]*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w(*])")
+_FENCE = re.compile(r"(?:`{3,}|~{3,})[ \t]*+([A-Za-z0-9_+.#-]*)[ \t]*+")
+_FENCES = ("```", "~~~")
+_STEP = re.compile(r"step[ \t]{0,3}#?([0-9]{1,3})[ \t]{0,3}[:：.)–-][ \t]*+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyLine:
+    """One line of a reply."""
+
+    body: str  #: without the marks of lists, headings and quotations in front
+    text: str  #: the body without emphasis; '' of a blank line
+    indent: int = 0  #: characters
+    number: int = 0  #: as an item of a numbered list; 0: it is none
+    is_item: bool = False  #: of any list
+    is_heading: bool = False
+    fence: int = 0  #: the number of the code fence that it is in; 0: none
+
+
+def read_lines(reply: str) -> Iterator[ReplyLine]:
+    """The lines of a reply. Those that open and close a code fence are left out, and rules are blank."""
+    fences, fenced = 0, False
+    for written in reply.splitlines():
+        line = written.strip()
+        if line.startswith(_FENCES):
+            content = line[3:].removesuffix(line[:3]).strip() if len(line) > 6 and line.endswith(line[:3]) else ""
+            if content:  # a fence of one line
+                fences += 1
+                yield ReplyLine(content, content, fence=fences)
+                continue
+            info = _FENCE.fullmatch(line)
+            fences, fenced = fences + (not fenced), not fenced
+            if not info:
+                yield ReplyLine(line[3:].strip(), line[3:].strip(), fence=fences if fenced else 0)
+            continue
+        if fenced:
+            ends = line.endswith(_FENCES)
+            content = line[:-3].rstrip() if ends else line
+            yield ReplyLine(content, content, len(written) - len(written.lstrip()), fence=fences)
+            fenced = not ends
+            continue
+        yield _read_line(written)
+
+
+def _read_line(written: str) -> ReplyLine:
+    indent = len(written) - len(written.lstrip())
+    position = number = 0
+    is_item = is_heading = False
+    while mark := _MARK.match(written, position):
+        position = mark.end()
+        is_item = is_item or (mark[0].strip() != ">" and "#" not in mark[0])
+        is_heading = is_heading or "#" in mark[0]
+        number = number or int(mark[1] or 0)
+    body = written[position:].strip()
+    if _RULE.fullmatch(body):
+        return ReplyLine("", "")
+    body = body.replace("\\*", "*").replace("\\_", "_")
+    text = remove_emphasis(body)
+    if step := _STEP.match(text):
+        return ReplyLine(body, text[step.end() :], indent, int(step[1]), True, False)
+    return ReplyLine(body, text, indent, number, is_item, is_heading)
+
+
+def remove_emphasis(text: str) -> str:
+    """The text without the stars of bold and italics."""
+    return _EMPHASIS.sub("", text) if "*" in text else text
+
+
+def put_on_one_line(text: str) -> str:
+    return " ".join(text.split())
