@@ -31,8 +31,9 @@ _START = re.compile(rf"({_MARKS})({_VARIABLES}){_MARKS}[ \t]{{0,3}}=(?!=)[ \t]*+
 _BETWEEN = re.compile(rf";[ \t]{{0,3}}(?={_MARKS}{_ASSIGNMENT})")
 _NEXT = re.compile(rf"{_MARKS}[,.;]?[ \t]{{1,3}}(?:and[ \t]{{1,3}}|then[ \t]{{1,3}})?(?={_MARKS}{_ASSIGNMENT})")
 _CALL = re.compile(rf"([A-Za-z_][A-Za-z0-9_]*){_MARKS}[ \t]?\(")
+_CLOSING = re.compile(r"[*_`]++")
 _FOLLOWED = re.compile(
-    r"`{0,3}(?:\*\*)?[ \t]*+(?:[-+/^%×÷<>]|\*{1,2}(?!\*))=?[ \t]*+"
+    r"[ \t]*+(?:[-+/^%×÷<>]|\*{1,2}(?!\*))=?[ \t]*+"
     rf"(?:{VARIABLE}\b|[0-9.(]|[A-Za-z_][A-Za-z0-9_]*\()"
 )
 _LABEL = re.compile(
@@ -75,14 +76,15 @@ def read_instruct_actions(
     `begun`: what the reply may go on with, as in `R1 = `. `required`: whether a reply without any is an unreadable one.
     """
     lines = list(read_lines(reply))
-    if begun and lines and _ATTEMPT.match(lines[0].body):
+    if begun and lines and _ATTEMPT.match(lines[0].body) and not _START.match(lines[0].body):
         lines[0] = replace(lines[0], body=f"{begun}{lines[0].body}")
     statements = list(_Reader(lines, calls).read())
     if all(statement.is_attempt for statement in statements):
         required = required or bool(statements)
         statements = list(_read_prose(lines, calls))
     if not statements:
-        return (_refuse(reply),) if required and reply.strip() else ()
+        text = " ".join(line.body for line in lines)
+        return (_refuse(text),) if required and text.strip() else ()
     actions = list(_select(statements, subgoal))
     if most and len(actions) > most:
         rest = "; ".join(action.raw for action in actions[most : most + 3])
@@ -176,8 +178,8 @@ class _Reader:
             other = self._lines[index]
             if other.fence != line.fence or not (other.text or other.fence) or _begins(other):
                 break
-            parts.append(other.body)
-            depth += _depth(other.body)
+            parts.append(other.written)  # a sign in front of it is no mark of a list
+            depth += _depth(other.written)
             if self._calls and depth <= 0:
                 break
         return [text] if self._calls and depth > 0 else parts
@@ -204,7 +206,8 @@ def _read_assignments(text: str, calls: bool) -> Iterator[Action]:
         if end is None:
             yield read_action(f"{variables} = {call[1]}({text[call.end() :].strip()}")
             return
-        if _FOLLOWED.match(text, end + 1):
+        behind = _CLOSING.match(text, end + 1)
+        if _FOLLOWED.match(text, behind.end() if behind and (start[1] or start[3]) else end + 1):
             yield _refuse(text[begin:])
             return
         yield read_action(f"{variables} = {call[1]}({text[call.end() : end].strip()})")
@@ -220,7 +223,7 @@ def _read_rest(text: str, start: re.Match[str], calls: bool) -> str:
     if rest.startswith("`") and rest.find("`", 1) in (len(rest) - 1, len(rest) - 2):
         rest = rest[1:].partition("`")[0]
     if not calls:
-        return rest
+        return rest.removesuffix(start[1]).rstrip()
     rest = rest.partition(" #")[0].strip()
     return rest.strip("*`").rstrip() if start[1] or start[3] else rest
 

@@ -45,9 +45,12 @@ _STOPS = re.compile(
     r"(?:any[ \t]+)?(?:more[ \t]+|further[ \t]+)?planning",
     re.IGNORECASE,
 )
-_YES = re.compile(r"yes\b(?![^.!?]{0,80}(?:keep|continue|not stop))", re.IGNORECASE)
+_QUESTION = re.compile(r"should we stop planning\?[ \t]*+", re.IGNORECASE)
+_YES = re.compile(r"yes\b(?![^.!?]{0,80}(?:keep|continue|not stop|next subgoal))", re.IGNORECASE)
 _KEEPS = re.compile(
-    r"(?:no\b[,.:;!]?[ \t]*+)?(?:I|we|let['’]?s)\b[^.!?:]{0,60}?\bplanning\b[.!:;,]?\s*+|no\b[,.:;!]\s*+", re.IGNORECASE
+    r"(?:no\b[,.:;!]?[ \t]*+)?(?:I|we|let['’]?s)\b[^.!?:]{0,60}?\b(?:keep|continue|stop)(?:[ \t]+the)?[ \t]+planning\b"
+    r"[^.!?:;,]{0,20}(?:[.!:;,]\s*+|$)|no\b(?:[,.:;!]\s*+|$)",
+    re.IGNORECASE,
 )
 _COURTESY = re.compile(r"(?:sure|certainly|of course|okay|ok|great|absolutely)[,.!]\s++", re.IGNORECASE)
 _PREAMBLE = re.compile(r"(?:sure|certainly|of course|here(?: is|['’]s| are))\b(?:.*[:!]|[^.:]{0,40}\.)", re.IGNORECASE)
@@ -81,7 +84,8 @@ class _Entry:
     @property
     def text(self) -> str:
         """The subgoal on one line; '' where it has no letter and no digit."""
-        text = put_on_one_line(without_roles(" ".join(self.parts).replace("`", ""))).rstrip(";: ")
+        text = put_on_one_line(without_roles(" ".join(self.parts).replace("`", "")))
+        text = " ".join(part for part in _SENTENCES.split(text) if not _STOPS.match(part)).rstrip(";: ")
         return text if any(map(str.isalnum, text)) else ""
 
 
@@ -170,7 +174,7 @@ def _stops(reply: str, number: int) -> bool:
     `Yes` is enough."""
     if says_stop(remove_emphasis(reply)):
         return True
-    lines = [line.text for line in read_lines(reply) if line.text]
+    lines = [text for line in read_lines(reply) if (text := _QUESTION.sub("", line.text, count=1))]
     if number > 1 and lines and _YES.match(lines[0]):
         return True
     return any(_STOPS.match(sentence) for line in lines for sentence in _SENTENCES.split(line))
@@ -187,7 +191,9 @@ def _read_entries(reply: str) -> list[_Entry]:
             if _ACTION.match(piece):
                 current = None
             elif current and _continues(current, line, entry, paragraph):
-                current.parts[-1] += ";" if line.is_item and not current.parts[-1].endswith(_ENDS) else ""
+                current.parts[-1] += (
+                    ";" if line.is_item and any(current.parts) and not current.parts[-1].endswith(_ENDS) else ""
+                )
                 current.parts.append(piece)
             elif entry:
                 entries.append(entry)
@@ -222,8 +228,8 @@ def _read_entry(piece: str, line: ReplyLine, paragraph: int) -> _Entry | None:
         return _Entry(_Kind.NAMED, line.number, [text], line, paragraph)
     if line.number:
         return _Entry(_Kind.NUMBERED, line.number, [piece], line, paragraph)
-    for courtesy in (_COURTESY, _KEEPS):
-        if match := courtesy.match(piece):
+    for beside in (_COURTESY, _QUESTION, _KEEPS):
+        if match := beside.match(piece):
             piece = piece[match.end() :]
     if not piece or line.is_heading or _PREAMBLE.fullmatch(piece):
         return None

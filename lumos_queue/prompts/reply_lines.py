@@ -31,6 +31,7 @@ class ReplyLine:
     is_item: bool = False  #: of any list
     is_heading: bool = False
     fence: int = 0  #: the number of the code fence that it is in; 0: none
+    written: str = ""  #: with the marks, without blanks around it
 
 
 def read_lines(reply: str) -> Iterator[ReplyLine]:
@@ -42,17 +43,18 @@ def read_lines(reply: str) -> Iterator[ReplyLine]:
             content = line[3:].removesuffix(line[:3]).strip() if len(line) > 6 and line.endswith(line[:3]) else ""
             if content:  # a fence of one line
                 fences += 1
-                yield ReplyLine(content, content, fence=fences)
+                yield ReplyLine(content, content, fence=fences, written=content)
                 continue
             info = _FENCE.fullmatch(line)
             fences, fenced = fences + (not fenced), not fenced
             if not info:
-                yield ReplyLine(line[3:].strip(), line[3:].strip(), fence=fences if fenced else 0)
+                content = line[3:].strip()
+                yield ReplyLine(content, content, fence=fences if fenced else 0, written=content)
             continue
         if fenced:
             ends = line.endswith(_FENCES)
             content = line[:-3].rstrip() if ends else line
-            yield ReplyLine(content, content, len(written) - len(written.lstrip()), fence=fences)
+            yield ReplyLine(content, content, len(written) - len(written.lstrip()), fence=fences, written=content)
             fenced = not ends
             continue
         yield _read_line(written)
@@ -67,14 +69,17 @@ def _read_line(written: str) -> ReplyLine:
         is_item = is_item or (mark[0].strip() != ">" and "#" not in mark[0])
         is_heading = is_heading or "#" in mark[0]
         number = number or int(mark[1] or 0)
-    body = written[position:].strip()
+    body, whole = _unescape(written[position:].strip()), _unescape(written.strip())
     if _RULE.fullmatch(body):
         return ReplyLine("", "")
-    body = body.replace("\\*", "*").replace("\\_", "_")
     text = remove_emphasis(body)
     if step := _STEP.match(text):
-        return ReplyLine(body, text[step.end() :], indent, int(step[1]), True, False)
-    return ReplyLine(body, text, indent, number, is_item, is_heading)
+        return ReplyLine(body, text[step.end() :], indent, int(step[1]), is_item=True, written=whole)
+    return ReplyLine(body, text, indent, number, is_item, is_heading, written=whole)
+
+
+def _unescape(text: str) -> str:
+    return text.replace("\\*", "*").replace("\\_", "_")
 
 
 def remove_emphasis(text: str) -> str:
