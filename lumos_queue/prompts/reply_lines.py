@@ -17,7 +17,7 @@ _RULE = re.compile(r"[-*_=~ \t]++")
 _EMPHASIS = re.compile(r"(?<![\w)\]*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w(*])")
 _FENCE = re.compile(r"(?:`{3,}|~{3,})[ \t]*+([A-Za-z0-9_+.#-]*)[ \t]*+")
 _FENCES = ("```", "~~~")
-_STEP = re.compile(r"step[ \t]{0,3}#?([0-9]{1,3})[ \t]{0,3}[:：.)–-][ \t]*+", re.IGNORECASE)
+_STEP = re.compile(r"[*_]{0,3}step[ \t]{0,3}#?([0-9]{1,3})[*_]{0,3}[ \t]{0,3}[:：.)–-][*_]{0,3}[ \t]*+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ def _read_line(written: str) -> ReplyLine:
     body, whole = _unescape(written[position:].strip()), _unescape(written.strip())
     if _RULE.fullmatch(body):
         return ReplyLine("", "")
+    if step := _STEP.match(body):
+        number, is_item, body = int(step[1]), True, body[step.end() :]
     text = remove_emphasis(body)
-    if step := _STEP.match(text):
-        return ReplyLine(body, text[step.end() :], indent, int(step[1]), is_item=True, written=whole)
     return ReplyLine(body, text, indent, number, is_item, is_heading, written=whole)
 
 

@@ -296,7 +296,7 @@ def test_every_formulation_says_what_follows_from_it():
         "direct": (("solver",), False, True, False, True, True),
         "integrated": (("solver",), True, True, True, True, True),
         "caption": (("captioner",), False, False, False, False, False),
-        "teacher-forced": (both, True, False, False, False, False),
+        "teacher-forced": (both, True, False, False, False, True),
         "react": (("policy",), True, False, False, False, False),
         "dfsdt": (("policy",), True, False, False, False, False),
         "rewoo": (("planner", "solver"), True, False, False, False, False),

@@ -36,6 +36,7 @@ def read(reply: str, calls: bool = True, **options) -> list[str]:
         f"- `{ADD}`\n- `{DOUBLE}`",
         f"* **{ADD}** (5 jars)\n* **{DOUBLE}** = 10",
         f"Action 1: {ADD}\nAction 2: {DOUBLE}",
+        f"Step 1: {ADD}\n**Step 2:** {DOUBLE}",
         f"**Action 1-1:** `{ADD}`\n**Action 1-2:** `{DOUBLE}`",
         f"Actions: {ADD}; {DOUBLE}",
         f"Subgoal 1: Add and double. Actions: {ADD}; {DOUBLE}",
