@@ -128,13 +128,13 @@ class SerialStep:
     position: int
     who: str  #: the role; of an action ''
     what: str  #: the reply; an action's name
-    status: str  #: of an action
+    status: str  #: of an action; of a reply its finish reason
 
 
 def serial_steps(connection: Connection, job: str) -> Iterator[SerialStep]:
     """The steps of a job's episodes without prompts, episode by episode in the order of their positions."""
     none = literal_column("''")
-    asked = _serial(CompletionRow, CompletionRow.role, CompletionRow.reply, none, job)
+    asked = _serial(CompletionRow, CompletionRow.role, CompletionRow.reply, CompletionRow.finish_reason, job)
     done = _serial(ExecutionRow, none, ExecutionRow.name, ExecutionRow.status, job)
     both = union_all(asked, done).subquery()
     for row in connection.execute(select(both).order_by(both.c.episode, both.c.position)):

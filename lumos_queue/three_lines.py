@@ -5,7 +5,8 @@
     Action Input: {"number": 17}
 
 Reading is total: every text is a Reply. What a model writes behind its arguments, an observation of its own making for
-example, is not read.
+example, is not read. Since version 3 of the formulations the lines may be written as instruct models write them
+(marked_calls.py), and a call that cannot be read is not made. Exact lines are read alike in all versions.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ import json
 import re
 from dataclasses import dataclass
 
+from lumos_queue.marked_calls import find_call, read_thought
+
 _LABEL = re.compile(r"^[ \t]*(Thought|Action Input|Action|Observation)[ \t]*:[ \t]*", re.MULTILINE | re.IGNORECASE)
 _DECODER = json.JSONDecoder(strict=False)  # line breaks within strings are common
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 Labels = list[tuple[str, int, int]]  #: each label in lower case, where it begins, and where what it labels begins
 MAX_REPLY = 100_000  #: characters that are read
 STOP = "\nObservation:"  #: where a reply that goes on by itself is cut off
+MARKED = 3  #: version of the formulations from which on replies are read through Markdown
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +33,33 @@ class Reply:
     thought: str
     action: str = ""
     arguments: str = ""  #: as written: a JSON object, if the model keeps to its instructions
+    problem: str = ""  #: why a call cannot be read, for the model: it has no action
 
 
-def read_reply(text: str) -> Reply:
-    """The first decision of a reply: the first line `Action:` that an `Action Input:` follows at once.
+def read_reply(text: str, version: int = MARKED, is_cut: bool = False) -> Reply:
+    """The first decision of a reply, as the formulations of that version read it.
+
+    `is_cut`: whether the reply ends at the limit of tokens: a name without arguments may lack its end then, and is no
+    call since version 3.
+    """
+    text = text[:MAX_REPLY]
+    if version < MARKED:
+        return _read_exact(text)
+    call = find_call(text)
+    if call is None:
+        return Reply(read_thought(text))
+    if call.problem:
+        return Reply(read_thought(text), problem=call.problem)
+    if is_cut and not call.arguments.strip():
+        return Reply(read_thought(text), problem=f"the reply was cut off before the arguments of '{call.name}'")
+    return Reply(call.thought or read_thought(text[: call.start]), call.name, call.arguments)
+
+
+def _read_exact(text: str) -> Reply:
+    """As before version 3: the first line `Action:` that an `Action Input:` follows at once.
 
     Without such a pair it is the first line `Action:` that has nothing but a name, and the call has no arguments.
     """
-    text = text[:MAX_REPLY]
     labels = [(match[1].lower(), match.start(), match.end()) for match in _LABEL.finditer(text)]
     actions = [place for place, one in enumerate(labels) if one[0] == "action"]
     paired = next((place for place in actions if _has_input(text, labels, place)), None)

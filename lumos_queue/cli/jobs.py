@@ -190,8 +190,10 @@ def show(
     if saved is not None:
         shown["saved"] = saved
     if state:
+        from lumos_queue.formulations.base import version_of
         from lumos_queue.review.task_states import agent_of, rebuild_states
 
-        states = rebuild_states(found.task, agent_of(found.job.kind, found.job.spec), found.steps)
+        agent, version = agent_of(found.job.kind, found.job.spec), version_of(found.job.spec)
+        states = rebuild_states(found.task, agent, found.steps, version)
         shown["states"] = [{"at": position} | one.as_json() for position, one in states]
     output.result(shown, lambda value: print_trajectory(value, prompts))

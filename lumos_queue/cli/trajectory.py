@@ -30,7 +30,7 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
         table = Table(header_style="bold", box=box.SIMPLE_HEAD)
         for lane, ratio in zip(column_heads(shown["formulation"]), (5, 5, 3), strict=True):
             table.add_column(lane, overflow="fold", ratio=ratio)
-        for row in rows_of(shown["formulation"], shown["steps"]):
+        for row in rows_of(shown):
             table.add_row(*with_markup(row))
         console.print(table)
     else:  # e.g. a row that no rule could convert

@@ -20,6 +20,11 @@ from lumos_queue.records import Outcome, Task
 VERSION = 3
 
 
+def version_of(spec: Mapping[str, Any]) -> int:
+    """The version of the formulation of a stored job, from its specification; 1 where it names none."""
+    return spec.get("infer", spec).get("formulation_version", 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What a person may choose about a formulation."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 
 from lumos_queue.commands import Commands
-from lumos_queue.formulations.base import Formulation, Setting
+from lumos_queue.formulations.base import VERSION, Formulation, Setting
 from lumos_queue.formulations.policy import Decision, Policy, allows_more
 from lumos_queue.formulations.react import HISTORY, POLICY_SAMPLING
 from lumos_queue.formulations.settings import read_number
@@ -51,11 +51,11 @@ class Search:
         if not allows_more(self._agent, node):
             return self._back_off
         for _ in range(self._width):
-            text, position = yield from self._policy.decide(node, tell_tried(node))
+            completion, position = yield from self._policy.decide(node, tell_tried(node))
             if self._policy.calls >= (self._agent.limits.calls or MAX_TREE):
                 self.used_up = True  # the reply to the last call is not carried out, as in ToolBench
                 return 0
-            child = yield from self._policy.act(node, text, position)
+            child = yield from self._policy.act(node, completion, position)
             levels = yield from self.expand(child)
             if self.answer is not None or self.used_up:
                 return 0
@@ -91,10 +91,11 @@ def _first_call(node: Decision) -> Decision | None:
     return node
 
 
-def dfsdt(task: Task, agent: Agent) -> Commands[Outcome]:
+def dfsdt(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """At most `limits.calls` model calls."""
     settings = FORMULATION.read_settings(agent)
-    search = Search(Policy(task, agent, settings["history"]), agent, settings["width"], settings["back_off"])
+    policy = Policy(task, agent, settings["history"], version=version)
+    search = Search(policy, agent, settings["width"], settings["back_off"])
     yield from search.expand(Decision())
     if search.answer is not None:
         return Outcome(search.answer.answer, Ending.ANSWERED)
@@ -110,6 +111,7 @@ FORMULATION = Formulation(
     ("policy",),
     functions=True,
     trainable=False,
+    versioned=True,
     settings={
         "width": Setting("2", "decisions that are tried at each node", read_number(1, 10)),
         "back_off": Setting("1", "levels to go back at full depth: 1, or 2 as in some recordings", read_number(1, 2)),

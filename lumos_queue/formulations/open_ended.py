@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from lumos_queue.commands import Approve, Ask, Commands, Note
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.formulations.base import Formulation, Setting
+from lumos_queue.formulations.base import VERSION, Formulation, Setting
 from lumos_queue.formulations.policy import Decision, Policy, allows_more
 from lumos_queue.formulations.react import HISTORY, POLICY_SAMPLING
 from lumos_queue.formulations.settings import read_number
@@ -34,14 +34,14 @@ from lumos_queue.records import Ending, Outcome, Subgoal, Task
 WRITING = Sampling(max_tokens=1024, stop=())
 
 
-def open_ended(task: Task, agent: Agent) -> Commands[Outcome]:
+def open_ended(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """The planner's lists until one is approved, then the lines of it."""
     settings = FORMULATION.read_settings(agent)
     prompt, position, refused = planner_prompt(task, agent), 0, ""
     for _ in range(settings["tries"]):
         reply = yield from Ask("planner", prompt)
         position += 1
-        lines = read_list(reply.text)
+        lines = read_list(reply.text, version)
         for number, line in enumerate(lines, start=1):
             yield Note(Subgoal(number, f"Subgoal {number}: {line}"))
         position += len(lines)
@@ -50,7 +50,7 @@ def open_ended(task: Task, agent: Agent) -> Commands[Outcome]:
             answer = yield from Approve(write_list(lines))
             position += 1
             if answer.ok:
-                return (yield from _do_lines(task, agent, lines, position, settings["history"]))
+                return (yield from _do_lines(task, agent, lines, position, settings["history"], version))
             told, refused = tell_refusal(answer.result), answer.result or "no reason given"
         prompt = ask_again(prompt, reply.text, told, agent)
     if refused:
@@ -58,18 +58,20 @@ def open_ended(task: Task, agent: Agent) -> Commands[Outcome]:
     return Outcome(None, Ending.UNREADABLE, "no list could be read from the planner's last reply")
 
 
-def _do_lines(task: Task, agent: Agent, lines: Sequence[str], position: int, history: History) -> Commands[Outcome]:
+def _do_lines(
+    task: Task, agent: Agent, lines: Sequence[str], position: int, history: History, version: int
+) -> Commands[Outcome]:
     """Each line by a policy of its own, on one path: what was done for a line is there for the next. `position`: of
     the next command."""
     done: list[DoneLine] = []
     node = Decision()
     for _ in lines:
         asked = replace(task, question=line_request(task.question, lines, done))
-        policy = Policy(asked, agent, history, position)
+        policy = Policy(asked, agent, history, position, version)
         node = Decision(position=node.position)
         while allows_more(agent, node) and not node.is_answer and not node.gave_up:
-            text, place = yield from policy.decide(node)
-            node = yield from policy.act(node, text, place)
+            completion, place = yield from policy.decide(node)
+            node = yield from policy.act(node, completion, place)
         position = policy.next
         done.append(DoneLine(lines[len(done)], node.answer if node.is_answer else ""))
     if node.is_answer:
@@ -85,6 +87,7 @@ FORMULATION = Formulation(
     functions=True,
     approved=True,
     trainable=False,
+    versioned=True,
     settings={
         "tries": Setting("3", "lists that a planner writes, until one is approved", read_number(1, 20)),
         "history": HISTORY,

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from lumos_queue.commands import ROOT, Ask, Commands, Do
+from lumos_queue.formulations.base import VERSION
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
-from lumos_queue.prompts.tool_agent import NO_ACTION, POLICY, first_prompt, open_functions, request, tell_observation
+from lumos_queue.prompts.tool_agent import POLICY, first_prompt, open_functions, request, tell_observation, tell_unread
 from lumos_queue.prompts.transcript import History, TranscriptStep
-from lumos_queue.records import Action, Execution, Task
+from lumos_queue.records import Action, Completion, Execution, FinishReason, Task
 from lumos_queue.three_lines import Reply, read_reply
 
 GIVE_UP = "give_up"  #: status of a Finish without an answer
@@ -61,27 +62,28 @@ class Decision:
 
     def transcript_step(self) -> TranscriptStep:
         """The step as the transcript shows it."""
-        told = tell_observation(self.execution.result) if self.execution is not None else NO_ACTION
+        told = tell_observation(self.execution.result) if self.execution is not None else tell_unread(self.reply)
         return TranscriptStep(self.text, told)
 
 
 class Policy:
     """Asks the role `policy` at a node, carries its decision out, and adds the node that comes of it."""
 
-    def __init__(self, task: Task, agent: Agent, history: History, first: int = 0):
-        """`first`: position of its first command."""
+    def __init__(self, task: Task, agent: Agent, history: History, first: int = 0, version: int = VERSION):
+        """`first`: position of its first command. `version`: of the formulation, which decides how replies are read."""
         self._agent, self._history, self._style = agent, history, get_framing(agent.framing)
         self._asked = request(task, open_functions(task))
         self._head = first_prompt(POLICY, self._asked, agent)
+        self._version = version
         self.next = first  #: position of the next command
         self.calls = 0
 
-    def decide(self, node: Decision, told_only_now: str = "") -> Commands[tuple[str, int]]:
+    def decide(self, node: Decision, told_only_now: str = "") -> Commands[tuple[Completion, int]]:
         """The model's reply at a node, and its position. `told_only_now` is in no later prompt."""
         completion = yield from Ask("policy", self._prompt(node, told_only_now), parent=node.position)
         self.calls += 1
         self.next += 1
-        return completion.text, self.next - 1
+        return completion, self.next - 1
 
     def _prompt(self, node: Decision, told_only_now: str) -> str:
         if not told_only_now and self._history.kind == "whole":
@@ -95,9 +97,10 @@ class Policy:
         last = replace(last, told=f"{last.told}\n\n{told_only_now}")
         return self._head + self._history.write([*before, last], self._style)
 
-    def act(self, node: Decision, text: str, position: int) -> Commands[Decision]:
+    def act(self, node: Decision, completion: Completion, position: int) -> Commands[Decision]:
         """Carry out what a reply decides: the node of it, a child of `node`."""
-        child = Decision(node, read_reply(text), text, position=position)
+        text, is_cut = completion.text, completion.finish_reason == FinishReason.LENGTH
+        child = Decision(node, read_reply(text, self._version, is_cut), text, position=position)
         if child.reply.action:
             action = Action((), child.reply.action, child.reply.arguments, text)
             child.execution = yield from Do(action, parent=position)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from lumos_queue.commands import Commands
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.formulations.base import Formulation, Setting
+from lumos_queue.formulations.base import VERSION, Formulation, Setting
 from lumos_queue.formulations.policy import Decision, Policy, allows_more
 from lumos_queue.formulations.settings import read_number
 from lumos_queue.limits import Limits
@@ -22,15 +22,15 @@ POLICY_SAMPLING = Sampling(max_tokens=1024, stop=(STOP,))  #: today's stop, a li
 HISTORY = Setting("whole", "what a policy is shown of its steps: whole, cut:N or drop:N characters", read_history)
 
 
-def react(task: Task, agent: Agent) -> Commands[Outcome]:
+def react(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """One call for each step of each try."""
     settings = FORMULATION.read_settings(agent)
-    policy, node = Policy(task, agent, settings["history"]), Decision()
+    policy, node = Policy(task, agent, settings["history"], version=version), Decision()
     for _ in range(settings["tries"]):
         node = Decision()
         while allows_more(agent, node) and not node.gave_up:
-            text, position = yield from policy.decide(node)
-            node = yield from policy.act(node, text, position)
+            completion, position = yield from policy.decide(node)
+            node = yield from policy.act(node, completion, position)
             if node.is_answer:
                 return Outcome(node.answer, Ending.ANSWERED)
     if node.gave_up:
@@ -44,6 +44,7 @@ FORMULATION = Formulation(
     ("policy",),
     functions=True,
     trainable=False,
+    versioned=True,
     settings={
         "tries": Setting("1", "chains that are tried, until one has an answer", read_number(1, 100)),
         "history": HISTORY,

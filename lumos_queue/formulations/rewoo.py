@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from lumos_queue.commands import Ask, Commands, Do, Note
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.formulations.base import Formulation
+from lumos_queue.formulations.base import VERSION, Formulation
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.plans import PlannedCall, read_plan
 from lumos_queue.prompts.tool_agent import PLANNER, SOLVER, SYSTEM, first_prompt, open_functions, request
@@ -19,11 +19,11 @@ from lumos_queue.records import Action, Ending, Execution, Outcome, Subgoal, Tas
 WRITING = Sampling(max_tokens=1024, stop=())
 
 
-def rewoo(task: Task, agent: Agent) -> Commands[Outcome]:
+def rewoo(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """A planner's call, the actions, and a solver's call."""
     functions = open_functions(task)[:-1]  # without Finish: a plan ends by itself
     plan = yield from Ask("planner", first_prompt(PLANNER, request(task, functions), agent))
-    calls = read_plan(plan.text)
+    calls = read_plan(plan.text, version)
     if not calls:
         return Outcome(None, Ending.UNREADABLE, "the plan has no call that can be read")
     for number, call in enumerate(calls, start=1):
@@ -62,6 +62,7 @@ FORMULATION = Formulation(
     ("planner", "solver"),
     functions=True,
     trainable=False,
+    versioned=True,
     samplings={"planner": WRITING, "solver": WRITING},
     prefixes=lambda agent: {"planner": SYSTEM + PLANNER, "solver": SYSTEM + SOLVER},
 )

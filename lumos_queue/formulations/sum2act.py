@@ -12,7 +12,7 @@ from typing import Any
 
 from lumos_queue.commands import Ask, Commands, Do
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.formulations.base import Formulation, Setting
+from lumos_queue.formulations.base import VERSION, Formulation, Setting
 from lumos_queue.formulations.policy import GIVE_UP
 from lumos_queue.formulations.react import POLICY_SAMPLING
 from lumos_queue.formulations.settings import read_choice, read_number, read_yes_no
@@ -22,7 +22,6 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.task_state import StateRecord, TaskState, read_record, rewrite
 from lumos_queue.prompts.tool_agent import (
     DECOMPOSER,
-    NO_ACTION,
     ROUTER,
     STATE_MANAGER,
     STATE_REWRITER,
@@ -30,8 +29,9 @@ from lumos_queue.prompts.tool_agent import (
     first_prompt,
     open_functions,
     request,
+    tell_unread,
 )
-from lumos_queue.records import Action, Ending, Execution, Outcome, Task
+from lumos_queue.records import Action, Completion, Ending, Execution, FinishReason, Outcome, Task
 from lumos_queue.three_lines import Reply, read_reply, same_call
 
 WRITING = Sampling(max_tokens=1024, stop=())
@@ -47,12 +47,13 @@ NOT_MADE = (REPEATED, "unknown_action", "invalid_arguments")
 class _Run:
     """One episode: its task, its settings and the state so far."""
 
-    def __init__(self, task: Task, agent: Agent, watch: Callable[[TaskState], None] | None):
+    def __init__(self, task: Task, agent: Agent, watch: Callable[[TaskState], None] | None, version: int):
         self.agent, self.settings, self._watch = agent, FORMULATION.read_settings(agent), watch
         self.functions = {one.name: one for one in open_functions(task)}
         self.question, self.asked = task.question.strip(), request(task, tuple(self.functions.values()))
         self.state = TaskState()
         self.guidance = ""
+        self._version = version
 
     def prompt(self, more: str = "") -> str:
         shown = self.state.write(self.settings["state"])
@@ -84,11 +85,14 @@ class _Run:
         if self._watch is not None:
             self._watch(self.state)
         reply = yield from Ask("router", self.prompt(more))
-        decision = read_reply(reply.text)
+        decision = self._read(reply)
         if not decision.action and self.settings["repair"]:
-            again = _AGAIN.format(reply=reply.text[:500], problem=NO_ACTION)
-            decision = read_reply((yield from Ask("router", self.prompt(more + again))).text)
+            again = _AGAIN.format(reply=reply.text[:500], problem=tell_unread(decision))
+            decision = self._read((yield from Ask("router", self.prompt(more + again))))
         return decision
+
+    def _read(self, completion: Completion) -> Reply:
+        return read_reply(completion.text, self._version, completion.finish_reason == FinishReason.LENGTH)
 
     def act(self, decision: Reply) -> Commands[Execution]:
         """Carry a decision out, unless it was made before and the guard is on."""
@@ -120,9 +124,11 @@ class _Run:
                 self.state = TaskState(tuple(records))
 
 
-def sum2act(task: Task, agent: Agent, watch: Callable[[TaskState], None] | None = None) -> Commands[Outcome]:
+def sum2act(
+    task: Task, agent: Agent, watch: Callable[[TaskState], None] | None = None, version: int = VERSION
+) -> Commands[Outcome]:
     """Steps until Finish, giving up, or the limit of steps. `watch` gets the state before each decision."""
-    run = _Run(task, agent, watch)
+    run = _Run(task, agent, watch, version)
     try:
         return (yield from _steps(run))
     except LimitReached as reached:
@@ -138,7 +144,7 @@ def _steps(run: _Run) -> Commands[Outcome]:
         step += 1
         decision = yield from run.decide()
         if not decision.action:
-            run.add(StateRecord(False, "", "", text=NO_ACTION))
+            run.add(StateRecord(False, "", "", text=tell_unread(decision)))
             continue
         execution = yield from run.act(decision)
         if (outcome := _outcome(execution)) is not None:
@@ -177,6 +183,7 @@ FORMULATION = Formulation(
     ("router", "state_manager"),
     functions=True,
     trainable=False,
+    versioned=True,
     settings={
         "repeat_guard": Setting("yes", "whether a call that was made before is refused", read_yes_no),
         "repair": Setting("yes", "whether the router is asked once more when its reply names no action", read_yes_no),

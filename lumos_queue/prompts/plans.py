@@ -1,6 +1,7 @@
 """Plans with numbered calls: `#E1 = function {"name": "value"}`, as ReWOO's planner writes them (arXiv:2305.18323).
 
-Reading is total: lines that are no call are what the next call is for, or nothing.
+Reading is total: lines that are no call are what the next call is for, or nothing. Since version 3 of the formulations
+plans are read through Markdown (marked_calls.py), as in `**#E1:** function` with its arguments in a code fence below.
 """
 
 from __future__ import annotations
@@ -9,7 +10,20 @@ import json
 import re
 from dataclasses import dataclass
 
+from lumos_queue.marked_calls import find_input
+from lumos_queue.three_lines import MARKED
+
 _CALL = re.compile(r"#E([0-9]{1,4})[ \t]*=[ \t]*([A-Za-z0-9_.-]{1,100})[ \t]*")
+_MARKS = r"[ \t]*+(?:(?:[-*+•>]|#{1,6}|[0-9]{1,3}[.)])[ \t]++){0,3}+[*_`]{0,3}+"
+_MARKED_CALL = re.compile(
+    rf"(?:^{_MARKS}#E(?P<first>[0-9]{{1,4}})[*_`]{{0,3}}+[ \t]*+[=:：]"
+    r"|#E(?P<inner>[0-9]{1,4})[*_`]{0,3}+[ \t]*+=)"
+    r"[*_]{0,3}+[ \t]*+[*_`]{0,3}+(?P<name>(?:[A-Za-z0-9.-]|\\?_){1,100})",
+    re.MULTILINE,
+)
+_MARKED_PLAN = re.compile(r"Plan(?:[ \t]?#?[0-9]{1,3})?+[*_`]{0,3}+[ \t]*+[:：][*_]{0,3}+[ \t]*+", re.IGNORECASE)
+_PURPOSE = re.compile(rf"{_MARKS}Plan\b|[ \t]*+[0-9]{{1,3}}[.)]", re.IGNORECASE)
+_PLAN_MARKS = " \t\r\n`*_#"  #: around what a call is for
 _PLAN = re.compile(r"Plan[ \t]*:[ \t]*", re.IGNORECASE)
 _REFERENCE = re.compile(r"#E([0-9]{1,4})\b")
 _DECODER = json.JSONDecoder(strict=False)
@@ -33,9 +47,14 @@ class PlannedCall:
         return frozenset(f"#E{int(number)}" for number in _REFERENCE.findall(self.arguments))
 
 
-def read_plan(text: str) -> tuple[PlannedCall, ...]:
-    """The calls of a plan in its order; of those with the same number only the first."""
+def read_plan(text: str, version: int = MARKED) -> tuple[PlannedCall, ...]:
+    """The calls of a plan in its order; of those with the same number only the first.
+
+    `version`: of the formulation, which decides whether the plan is read through Markdown.
+    """
     text = text[:MAX_PLAN]
+    if version >= MARKED:
+        return _read_marked_plan(text)
     calls: dict[str, PlannedCall] = {}
     begun, position = 0, 0
     while found := _CALL.search(text, position):
@@ -65,3 +84,44 @@ def _read_arguments(text: str, start: int) -> tuple[str, int]:
     if opening in _CLOSING:
         rest = rest.removesuffix(_CLOSING[opening])
     return rest, end
+
+
+def _read_marked_plan(text: str) -> tuple[PlannedCall, ...]:
+    calls: dict[str, PlannedCall] = {}
+    begun, position = 0, 0
+    while match := _MARKED_CALL.search(text, position):
+        arguments, position = _read_marked_arguments(text, match.end())
+        variable = f"#E{int(match['first'] or match['inner'])}"
+        if variable not in calls:
+            purpose = _MARKED_PLAN.split(text[begun : match.start()])[-1].strip(_PLAN_MARKS)
+            raw = text[match.start() : position].strip()
+            calls[variable] = PlannedCall(variable, purpose, match["name"].replace("\\_", "_"), arguments, raw)
+        begun = position
+    return tuple(calls.values())
+
+
+def _read_marked_arguments(text: str, start: int) -> tuple[str, int]:
+    """As `_read_arguments`, also for arguments below the name. Those that are no JSON object remain as written."""
+    line_end = _find_line_end(text, start)
+    if found := find_input(text, start):
+        begin, end, after = found
+        if end > begin:
+            return text[begin:end], after
+        line_end = _find_line_end(text, begin)
+        return text[begin:line_end].strip() or text[start:line_end].strip(), line_end
+    if text[start:line_end].strip(_PLAN_MARKS):
+        return _read_arguments(text, start)
+    below_end = _find_line_end(text, line_end + 1)
+    below = text[line_end + 1 : below_end]
+    if below.lstrip().startswith("```"):
+        next_call = _MARKED_CALL.search(text, below_end)
+        block = text[line_end + 1 : next_call.start() if next_call else len(text)].strip()
+        return (block, line_end + 1 + len(block)) if block.count("```") > 1 else ("", line_end)
+    if not below.strip(_PLAN_MARKS) or _PURPOSE.match(below) or _MARKED_CALL.search(below):
+        return "", line_end
+    return below.strip(), below_end
+
+
+def _find_line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end

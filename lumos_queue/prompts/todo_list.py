@@ -1,7 +1,8 @@
 """To-do lists that a planner writes: the lines of a numbered or a bulleted list, and nothing else of the reply.
 
 Reading is total: a reply without a list has no lines. What stands before the list, behind it or between its lines is
-no part of it; nor are bullets below the lines of a numbered list, which say how a line is to be done.
+no part of it; nor are bullets below the lines of a numbered list, which say how a line is to be done. Since version 3
+of the formulations numbers may be bold, behind list marks and headings, or escaped; `Task 1:` is read as `Step 1:`.
 """
 
 from __future__ import annotations
@@ -9,17 +10,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from lumos_queue.three_lines import MARKED
+
 _NUMBERED = re.compile(r"\A[ \t]*(?:\*\*|#{1,6}[ \t]+)?(?:step[ \t]+)?[0-9]{1,3}[.):][ \t]*+(.*)", re.IGNORECASE)
+_MARKED = re.compile(
+    r"\A[ \t]*+(?:(?:[-*+•>]|#{1,6})[ \t]++){0,3}+[*_]{0,3}+"
+    r"(?:(?:step|task)[ \t]*+#?[*_]{0,3}+[0-9]{1,3}[*_]{0,3}+(?:\\?[.):]|[ \t]*+[-–—](?=[ \t]))"
+    r"|[0-9]{1,3}[*_]{0,3}+\\?[.):])[*_]{0,3}+[ \t]*+(.*)",
+    re.IGNORECASE,
+)
 _BULLETED = re.compile(r"\A[ \t]*[-*+•‣–][ \t]++(?:\[[ xX]?\][ \t]*+)?(.*)")
 MAX_READ = 100_000  #: characters of a reply
 MAX_LINES = 30
 MAX_LINE = 500  #: characters of a line
 
 
-def read_list(text: str) -> tuple[str, ...]:
+def read_list(text: str, version: int = MARKED) -> tuple[str, ...]:
     """The lines of the list, without numbers and bullets: at most MAX_LINES. A numbered list goes before bullets."""
     written = text[:MAX_READ].splitlines()
-    for form in (_NUMBERED, _BULLETED):
+    for form in (_MARKED if version >= MARKED else _NUMBERED, _BULLETED):
         found = (_clean(match[1]) for line in written if (match := form.fullmatch(line)))
         if lines := tuple(line for line in found if line):
             return lines[:MAX_LINES]

@@ -15,6 +15,7 @@ from lumos_queue.notation import without_roles
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import Turn, get_framing
 from lumos_queue.records import Task
+from lumos_queue.three_lines import Reply
 
 SYSTEM = "<|system|>\n"
 _FORMAT = """\
@@ -77,6 +78,7 @@ the parts as a numbered list, one line each, and nothing else.
 #: What the prompts of a role begin with, the same for all tasks.
 HEADS = (POLICY, PLANNER, SOLVER, ROUTER, STATE_MANAGER, STATE_REWRITER, DECOMPOSER)
 NO_ACTION = "No action was named. Name one function as the Action, and give its Action Input."
+_UNREAD = f"Nothing was called: {{problem}}.\n{_FORMAT}"
 
 
 def policy_prefixes(agent: Agent) -> Mapping[str, str]:
@@ -97,6 +99,11 @@ def request(task: Task, functions: Sequence[Function]) -> str:
 def first_prompt(head: str, asked: str, agent: Agent) -> str:
     """The head as the system's turn, and what is asked as the user's."""
     return f"{SYSTEM}{head}{get_framing(agent.framing).write(Turn('user', without_roles(asked)))}"
+
+
+def tell_unread(reply: Reply) -> str:
+    """What a model is sent when its reply calls nothing: why, and what was expected."""
+    return _UNREAD.format(problem=reply.problem).strip() if reply.problem else NO_ACTION
 
 
 def tell_observation(result: str) -> str:

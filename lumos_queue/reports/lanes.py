@@ -6,12 +6,13 @@ headings, or none.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import zip_longest
 from typing import Any
 
 from lumos_queue.prompts.open_ended import read_line
 from lumos_queue.reports.tool_agents import RECORDS, decides_alone
-from lumos_queue.three_lines import read_reply
+from lumos_queue.three_lines import MARKED, read_reply
 
 Step = dict[str, Any]  #: of reports.trajectory.trajectory_as_json
 Run = tuple[str, str]  #: text, style
@@ -20,14 +21,17 @@ Row = list[Cell]  #: three cells
 PlacedRow = tuple[str, Row]  #: the step that it shows, and the row
 
 
-def rows_of(formulation: str, steps: list[Step]) -> list[Row]:
-    """The rows of an episode, whatever agent it is of."""
-    return [row for _, row in placed_rows(formulation, steps)]
+def rows_of(found: Mapping[str, Any]) -> list[Row]:
+    """The rows of an episode (reports.trajectory.trajectory_as_json), whatever agent it is of."""
+    return [row for _, row in placed_rows(found)]
 
 
-def placed_rows(formulation: str, steps: list[Step]) -> list[PlacedRow]:
+def placed_rows(found: Mapping[str, Any]) -> list[PlacedRow]:
     """The rows of an episode, each with the place of a step that it shows."""
-    return decision_rows(steps) if decides_alone(formulation) else plan_rows(steps)
+    steps = found["steps"]
+    return (
+        decision_rows(steps, found["formulation_version"]) if decides_alone(found["formulation"]) else plan_rows(steps)
+    )
 
 
 def plan_rows(steps: list[Step]) -> list[PlacedRow]:
@@ -65,12 +69,13 @@ def plan_rows(steps: list[Step]) -> list[PlacedRow]:
     return rows
 
 
-def decision_rows(steps: list[Step]) -> list[PlacedRow]:
+def decision_rows(steps: list[Step], version: int = MARKED) -> list[PlacedRow]:
     """Rows of thought, call and result. What the state manager recorded is below the result; of a to-do list there is
     a row for each of its lines, for what a person said to it, and above what was done for a line.
 
     A thought that does not come after the step before it, as in a tree, says which one it comes after. A reply without
-    a call has its own row; so has where an answer came from, and what a call asked on its way.
+    a call has its own row; so has where an answer came from, and what a call asked on its way. `version`: of the
+    formulation, which decides how replies are read.
     """
     rows: list[PlacedRow] = []
     own = [step for step in steps if "within" not in step]
@@ -97,7 +102,7 @@ def decision_rows(steps: list[Step]) -> list[PlacedRow]:
             case _:
                 place = _tell_place(step, last)
                 if after["who"] == "tool":
-                    thought = place + _plain(read_reply(step["what"]).thought)
+                    thought = place + _plain(read_reply(step["what"], version).thought)
                 else:
                     rows.append((at, [place + _dim(step["what"]), [], []]))
         last = -1 if step["who"] == "approval" else int(at.partition(".")[0])

@@ -26,6 +26,7 @@ from lumos_queue.benchmarks.registry import benchmark_of
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
 from lumos_queue.endpoints.roles import TOOL_ROLES
+from lumos_queue.formulations.base import version_of
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.reports.adopted import apart_from_adopted
 from lumos_queue.reports.baselines import kept_baselines
@@ -88,7 +89,7 @@ def _make_report(connection: Connection, job: Any) -> Report:
         return report | {"windows": windows} | training_figures(connection, job.id, windows)
     if job.kind in ("infer", "evaluate"):
         infer = job.spec.get("infer", job.spec)
-        report["formulation_version"] = infer.get("formulation_version", 1)
+        report["formulation_version"] = version_of(job.spec)
         if requests := describe_requests(infer["agent"], job.formulation):
             report["requests"] = requests
         report |= describe_reader(job) | reply_endings(connection, job)

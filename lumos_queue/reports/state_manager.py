@@ -15,11 +15,13 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.tool_figures import SerialStep, serial_steps
+from lumos_queue.formulations.base import version_of
 from lumos_queue.formulations.sum2act import FORMULATION, NOT_MADE, REWRITE
 from lumos_queue.limits import MAX_STEPS
 from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.task_state import UNREADABLE, StateRecord, TaskState, read_record, rewrite
+from lumos_queue.records import FinishReason
 from lumos_queue.scoring.statistics import weighted_interval
 from lumos_queue.three_lines import read_reply
 
@@ -53,7 +55,7 @@ def state_figures(connection: Connection, job: Any) -> dict[str, Any]:
     settings, counts = FORMULATION.read_settings(agent), StepCounts()
     for _, steps in groupby(serial_steps(connection, job.id), key=lambda step: step.episode):
         before = counts.decisions
-        _count_episode(counts, steps, settings["repair"], settings["update"])
+        _count_episode(counts, steps, settings["repair"], settings["update"], version_of(job.spec))
         is_beyond = counts.decisions - before > (agent.limits.steps or MAX_STEPS)
         counts.forced += int(settings["force_finish"] and is_beyond)
     names = ("episodes", "decisions", "repairs", "repeated", "summaries", "forced")
@@ -61,7 +63,7 @@ def state_figures(connection: Connection, job: Any) -> dict[str, Any]:
     return {"router": router, "state_manager": _describe_verdicts(counts.verdicts)}
 
 
-def _count_episode(counts: StepCounts, steps: Iterable[SerialStep], repair: bool, update: str) -> None:
+def _count_episode(counts: StepCounts, steps: Iterable[SerialStep], repair: bool, update: str, version: int) -> None:
     counts.episodes += 1
     earlier = counts.decisions
     before, may_repair = SerialStep(0, 0, -1, "nobody", "", ""), False
@@ -71,7 +73,8 @@ def _count_episode(counts: StepCounts, steps: Iterable[SerialStep], repair: bool
                 counts.repairs, may_repair = counts.repairs + 1, False
             else:
                 counts.decisions += 1
-                may_repair = repair and not read_reply(step.what).action
+                is_cut = step.status == FinishReason.LENGTH
+                may_repair = repair and not read_reply(step.what, version, is_cut).action
         elif step.who == "state_manager":
             if not before.who and before.status not in NOT_MADE:
                 record = _read_verdict(step.what, counts.decisions - earlier, update)

@@ -46,7 +46,7 @@ def pair_steps(first: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, 
 def describe_steps(shown: Mapping[str, Any]) -> list[str]:
     """A text for each row of an episode's lanes: what was planned or thought, then the action with its result."""
     texts = []
-    for row in rows_of(shown["formulation"], shown["steps"]):
+    for row in rows_of(shown):
         plan, action, result = ("".join(text for text, _ in cell) for cell in row)
         done = f"{action} → {result}" if action and result else action or result
         texts.append("\n".join(filter(None, (plan, done))))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lumos_queue.reports.lanes import Step
-from lumos_queue.three_lines import read_reply
+from lumos_queue.three_lines import MARKED, read_reply
 
 ROOT = -1
 MAX_DEPTH = 12  #: branchings below each other that are told as such; what parts further down goes on in a row
@@ -22,10 +22,10 @@ class TreeNode:
     branches: list[list[TreeNode]] = field(default_factory=list)
 
 
-def read_tree(steps: Sequence[Step]) -> list[list[TreeNode]]:
+def read_tree(steps: Sequence[Step], version: int = MARKED) -> list[list[TreeNode]]:
     """The ways from the root, each a run of nodes of which only the last can have branches; [] without a tree.
 
-    Every step that has a parent is in it once.
+    Every step that has a parent is in it once. `version`: of the formulation, which decides how replies are read.
     """
     found = [step for step in steps if "parent" in step and "within" not in step]
     places = {step["at"] for step in found}
@@ -33,10 +33,10 @@ def read_tree(steps: Sequence[Step]) -> list[list[TreeNode]]:
     for step in found:
         parent = str(step["parent"])
         children.setdefault(parent if parent in places else str(ROOT), []).append(step)
-    return _ways(children, str(ROOT))
+    return _ways(children, str(ROOT), version)
 
 
-def _ways(children: dict[str, list[Step]], root: str) -> list[list[TreeNode]]:
+def _ways(children: dict[str, list[Step]], root: str, version: int) -> list[list[TreeNode]]:
     """By a list of what is left to do, as a way may be thousands of steps long."""
     ways: list[list[TreeNode]] = []
     left: list[tuple[Step, list[TreeNode], int]] = []
@@ -49,7 +49,7 @@ def _ways(children: dict[str, list[Step]], root: str) -> list[list[TreeNode]]:
     part(children.get(root, []), ways, 0)
     while left:
         step, way, depth = left.pop()
-        way.append(node := _node(step))
+        way.append(node := _node(step, version))
         after = children.get(step["at"], [])
         if len(after) == 1:
             left.append((after[0], way, depth))
@@ -60,8 +60,8 @@ def _ways(children: dict[str, list[Step]], root: str) -> list[list[TreeNode]]:
     return ways
 
 
-def _node(step: Step) -> TreeNode:
+def _node(step: Step, version: int) -> TreeNode:
     if step["who"] == "tool":
         return TreeNode(step["at"], step["what"], step["result"])
-    thought = read_reply(step["what"]).thought
+    thought = read_reply(step["what"], version).thought
     return TreeNode(step["at"], thought or step["what"], "")

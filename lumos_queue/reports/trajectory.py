@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lumos_queue.commands import WITHIN, Approve, Call
+from lumos_queue.formulations.base import version_of
 from lumos_queue.notation import write_action
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 from lumos_queue.reports.tool_agents import calls_functions, write_call
@@ -20,6 +21,7 @@ def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
         "row": task.row,
         "sample": episode.sample,
         "formulation": episode.formulation,
+        "formulation_version": version_of(trajectory.job.spec),
         "question": task.question,
         "gold": gold_text(task.gold) or None,
         "attempt": episode.attempt,

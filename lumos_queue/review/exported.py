@@ -35,10 +35,7 @@ class ExportedPlace:
 
 def texts_of(found: Mapping[str, Any]) -> dict[str, str]:
     """What a labeller reads of a trajectory (reports.trajectory.trajectory_as_json); long texts are cut."""
-    lines = [
-        " | ".join("".join(text for text, _ in cell) for cell in row if cell)
-        for row in rows_of(found["formulation"], found["steps"])
-    ]
+    lines = [" | ".join("".join(text for text, _ in cell) for cell in row if cell) for row in rows_of(found)]
     return {
         "benchmark": found["benchmark"],
         "question": _cut(found["question"]),

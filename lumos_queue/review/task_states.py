@@ -8,6 +8,7 @@ from typing import Any
 from db.recorded import RecordedStep
 from lumos_queue.commands import KEPT_DIGITS, Ask
 from lumos_queue.errors import SpecError
+from lumos_queue.formulations.base import VERSION
 from lumos_queue.formulations.sum2act import sum2act
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -18,15 +19,18 @@ from lumos_queue.records import Task
 from lumos_queue.util.exchange import Exchange
 
 
-def rebuild_states(task: Task, agent: Agent, steps: Sequence[RecordedStep]) -> list[tuple[int, TaskState]]:
+def rebuild_states(
+    task: Task, agent: Agent, steps: Sequence[RecordedStep], version: int = VERSION
+) -> list[tuple[int, TaskState]]:
     """(position of the router's call, state before it), as far as the steps go.
 
+    `version`: of the formulation of the episode's job.
     Raises SpecError where the steps were recorded by other code, whose commands differ.
     """
     recorded = {(step.position, step.branch): step for step in steps}
     seen: list[TaskState] = []
     found: list[tuple[int, TaskState]] = []
-    exchange = Exchange(sum2act(task.without_gold(), agent, seen.append))
+    exchange = Exchange(sum2act(task.without_gold(), agent, seen.append, version))
     for position, wanted in enumerate(exchange):
         assert not isinstance(wanted, list), "Sum2Act does one thing at a time"
         if isinstance(wanted, Ask) and len(seen) > len(found):

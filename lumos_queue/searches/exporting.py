@@ -21,6 +21,7 @@ from lumos_queue.compat.toolbench.stored_steps import decisions_of
 from lumos_queue.compat.toolbench.tooleval import tooleval_of
 from lumos_queue.compat.toolbench.tree_writing import ANSWERED, GAVE_UP, NodeStyle
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.formulations.base import version_of
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.tool_agent import PLANNER, POLICY, ROUTER, open_functions
@@ -68,7 +69,7 @@ def export_answer_files(database: Database, job: str, folder: Path, kind: str = 
 
 def answer_file_of_episode(episode: StoredEpisode, spec: Mapping[str, Any]) -> AnswerFile:
     """The file of an episode; `spec`: its job's."""
-    decisions = decisions_of(episode.formulation, episode.steps)
+    decisions = decisions_of(episode.formulation, episode.steps, version_of(spec))
     if (kept := episode.task.inputs.get(KEPT)) and episode.origin == "imported":
         return with_decisions(kept, episode.task.question, decisions)
     told = told_of(decisions) if episode.formulation == "dfsdt" else {}

@@ -39,6 +39,7 @@ from lumos_queue.util.exchange import Exchange
 
 KEPT = "answer_file"  #: the task's input that holds what a file says beside its decisions
 DOMAIN = "tools"
+VERSION = 1  #: of the formulation whose replies these are: jobs of imports name no other
 NOTE = "the reply of a recorded search; the prompt is this project's wording of it"
 
 
@@ -71,7 +72,7 @@ def recorded_episode(file: AnswerFile, dataset: str) -> tuple[Task, list[Step], 
     """The file as an episode. Raises SpecError where its replies cannot be told from each other as three lines."""
     task = task_of(file, dataset)
     steps = list(_steps(file, task))
-    kept = decisions_of(formulation_of(file), [_as_stored(step) for step in steps])
+    kept = decisions_of(formulation_of(file), [_as_stored(step) for step in steps], VERSION)
     again = replace(file, decisions=kept, changes=())
     header = header_of(replace(again, changes=find_changes(again.content(), file.content())))
     return replace(task, inputs={**task.inputs, KEPT: header}), steps, _outcome(file)
@@ -98,12 +99,12 @@ def _steps(file: AnswerFile, task: Task) -> Iterator[Step]:
 
 def _walk(file: AnswerFile, task: Task) -> Commands[None]:
     """The commands of the search. Chains begin anew at each try, and are told nothing of the tries before."""
-    policy = Policy(task, Agent({}, DOMAIN), History())
+    policy = Policy(task, Agent({}, DOMAIN), History(), version=VERSION)
     root, nodes = Decision(), []
     for number, decision in enumerate(file.decisions):
         above = nodes[decision.before] if decision.before != ROOT else root
-        text, position = yield from policy.decide(above, tell_tried(above) if file.kind == TREE else "")
-        node = yield from policy.act(above, text, position)
+        completion, position = yield from policy.decide(above, tell_tried(above) if file.kind == TREE else "")
+        node = yield from policy.act(above, completion, position)
         if (node.reply.action, node.reply.arguments) != (decision.name, decision.arguments):
             raise SpecError(
                 f"'{file.name}': the call of decision {number + 1} ({decision.name[:80] or 'none'}) cannot be told "

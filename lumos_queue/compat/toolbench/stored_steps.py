@@ -20,26 +20,33 @@ from lumos_queue.compat.toolbench.tree_writing import ANSWERED, mark_pruned
 from lumos_queue.compat.toolbench.trees import ROOT, RecordedDecision
 from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.plans import read_plan
-from lumos_queue.records import Action, Completion, Execution
-from lumos_queue.three_lines import read_reply
+from lumos_queue.records import Action, Completion, Execution, FinishReason
+from lumos_queue.three_lines import Reply, read_reply
 
 
-def decisions_of(formulation: str, steps: Sequence[RecordedStep]) -> list[RecordedDecision]:
-    """The decisions of an episode of react, dfsdt, sum2act or rewoo, in the order in which they were made."""
+def decisions_of(formulation: str, steps: Sequence[RecordedStep], version: int) -> list[RecordedDecision]:
+    """The decisions of an episode of react, dfsdt, sum2act or rewoo, in the order in which they were made.
+
+    `version`: of the formulation of the episode's job, which decides how replies are read.
+    """
     own = [step for step in steps if step.branch < WITHIN]
     if formulation == "rewoo":
-        return mark_pruned(list(_read_plan(own)))
-    return mark_pruned(_read_route(own) if formulation == "sum2act" else _read_search(own))
+        return mark_pruned(list(_read_plan(own, version)))
+    return mark_pruned((_read_route if formulation == "sum2act" else _read_search)(own, version))
 
 
-def _read_search(steps: Iterable[RecordedStep]) -> list[RecordedDecision]:
+def _read(completion: Completion, version: int) -> Reply:
+    return read_reply(completion.text, version, completion.finish_reason == FinishReason.LENGTH)
+
+
+def _read_search(steps: Iterable[RecordedStep], version: int) -> list[RecordedDecision]:
     found: list[RecordedDecision] = []
     places = {ROOT: ROOT}  # position of a command to its decision
     left = False  # whether the last reply names a call that was not made
     for step in steps:
         before = places[ROOT if step.parent is None else step.parent]
         if isinstance(step.result, Completion):
-            reply = read_reply(step.result.text)
+            reply = _read(step.result, version)
             places[step.position], left = len(found), bool(reply.action)
             found.append(RecordedDecision(before, reply.thought))
         elif isinstance(step.detail, Action) and isinstance(step.result, Execution):
@@ -48,17 +55,17 @@ def _read_search(steps: Iterable[RecordedStep]) -> list[RecordedDecision]:
     return found[:-1] if left else found  # ToolBench, too, leaves out the reply to the last call that is allowed
 
 
-def _read_route(steps: Iterable[RecordedStep]) -> list[RecordedDecision]:
+def _read_route(steps: Iterable[RecordedStep], version: int) -> list[RecordedDecision]:
     found: list[RecordedDecision] = []
     for step in steps:
         if isinstance(step.result, Completion) and step.role == "router":
-            found.append(RecordedDecision(len(found) - 1, read_reply(step.result.text).thought))
+            found.append(RecordedDecision(len(found) - 1, _read(step.result, version).thought))
         elif isinstance(step.detail, Action) and isinstance(step.result, Execution):
             found[-1] = _with_call(found[-1], step.detail, step.result)
     return found
 
 
-def _read_plan(steps: Iterable[RecordedStep]) -> Iterator[RecordedDecision]:
+def _read_plan(steps: Iterable[RecordedStep], version: int) -> Iterator[RecordedDecision]:
     purposes: dict[str, str] = {}
     count = 0
     for step in steps:
@@ -68,7 +75,7 @@ def _read_plan(steps: Iterable[RecordedStep]) -> Iterator[RecordedDecision]:
         elif not isinstance(step.result, Completion):
             continue
         elif step.role == "planner":
-            purposes |= {call.variable: call.purpose for call in read_plan(step.result.text)}
+            purposes |= {call.variable: call.purpose for call in read_plan(step.result.text, version)}
             continue
         elif answer := step.result.text.strip():
             arguments = json.dumps({"return_type": GIVE_ANSWER, "final_answer": answer}, ensure_ascii=False)

@@ -86,7 +86,7 @@ def read_episode(connection: Connection, trajectory: Trajectory, person: str, fi
     shown = steps[first : first + LIMITS.steps]
     calls = {call.at: call for call in show_calls(steps, replace(LIMITS, steps=len(steps) or 1))}
     places = {step["at"] for step in shown}
-    rows = [one for one in placed_rows(found["formulation"], steps) if one[0] in places]
+    rows = [one for one in placed_rows(found) if one[0] in places]
     named = list_pictures(connection, trajectory, shown_to_models=True)
     labels = labels_as_json(trajectory)
     relatives = find_relatives(connection, trajectory.episode)
@@ -101,7 +101,7 @@ def read_episode(connection: Connection, trajectory: Trajectory, person: str, fi
         steps=[_show_step(step, calls.get(step["at"])) for step in shown],
         first=first,
         left=max(0, len(steps) - first - len(shown)),
-        tree=_read_tree(found["formulation"], steps),
+        tree=_read_tree(found),
         graph=read_graph(trajectory, named),
         pictures=_show_pictures(connection, named),
         verdicts=tell_verdicts(found),
@@ -158,11 +158,11 @@ def _tell_phases(trajectory: Trajectory) -> list[tuple[str, str]]:
     return [("time", told)] if told else []
 
 
-def _read_tree(formulation: str, steps: Sequence[Step]) -> Sequence[Sequence[TreeNode]]:
+def _read_tree(found: Mapping[str, Any]) -> Sequence[Sequence[TreeNode]]:
     """Only of what parts somewhere: a tree of one way says nothing that the lanes do not."""
-    if not calls_functions(formulation) or len(steps) > MAX_TREE:
+    if not calls_functions(found["formulation"]) or len(found["steps"]) > MAX_TREE:
         return ()
-    ways = read_tree(steps)
+    ways = read_tree(found["steps"], found["formulation_version"])
     return ways if len(ways) > 1 or any(way[-1].branches for way in ways) else ()
 
 
