@@ -136,10 +136,10 @@ def find_input(text: str, position: int) -> tuple[int, int, int] | None:
         return (label.end(),) * 3 if label else None
     begin, end = match.end(), _find_end(text, match.end())
     is_open = not label and match[0].lstrip().startswith(("(", "["))
-    after = end if end is None or not is_open else _skip(_CLOSING, text, end)
-    if end is None or after is None or (is_open and after == end):
+    closing = _CLOSING.match(text, end) if end is not None and is_open else None
+    if end is None or (is_open and closing is None):
         return begin, begin, begin
-    return begin, end, after
+    return begin, end, closing.end() if closing else end
 
 
 def _find_labelled(text: str, start: int, labels: Sequence[re.Match[str]], count: int) -> MarkedCall | None:

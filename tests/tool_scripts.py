@@ -96,11 +96,12 @@ def run(
     limits: Limits | None = None,
     journal: Journal | None = None,
     task: Task = TASK,
+    version: int | None = None,
     **settings: str,
 ) -> EpisodeRun:
-    """An episode of a formulation within its own limits, or those given."""
+    """An episode of a formulation within its own limits, or those given; of the newest version, or another one."""
     formulation = FORMULATIONS.load(name)
     limits = formulation.limits if limits is None else limits
     agent = Agent({}, "maths", limits=limits, settings=settings)
-    limited = limit_formulation(formulation, limits)
+    limited = limit_formulation(formulation if version is None else formulation.at_version(version), limits)
     return asyncio.run(run_episode(limited, task, agent, journal or MemoryJournal(), script))

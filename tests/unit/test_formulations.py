@@ -297,12 +297,12 @@ def test_every_formulation_says_what_follows_from_it():
         "integrated": (("solver",), True, True, True, True, True),
         "caption": (("captioner",), False, False, False, False, False),
         "teacher-forced": (both, True, False, False, False, True),
-        "react": (("policy",), True, False, False, False, False),
-        "dfsdt": (("policy",), True, False, False, False, False),
-        "rewoo": (("planner", "solver"), True, False, False, False, False),
-        "sum2act": (("router", "state_manager"), True, False, False, False, False),
+        "react": (("policy",), True, False, False, False, True),
+        "dfsdt": (("policy",), True, False, False, False, True),
+        "rewoo": (("planner", "solver"), True, False, False, False, True),
+        "sum2act": (("router", "state_manager"), True, False, False, False, True),
         "model-synthesis": (("planner",), True, True, False, False, False),
-        "open-ended": (("planner", "policy"), True, False, False, False, False),
+        "open-ended": (("planner", "policy"), True, False, False, False, True),
         "tooleval": (("judge",), False, False, False, False, False),
     }
     functions = {name for name in FORMULATIONS if FORMULATIONS.load(name).functions}

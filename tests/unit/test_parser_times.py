@@ -42,7 +42,9 @@ from lumos_queue.endpoints.replies import read_text, write_message
 from lumos_queue.errors import ActionError, SpecError
 from lumos_queue.execution.tools.article import read_article
 from lumos_queue.execution.tools.http import MAX_BYTES, read_content_type
+from lumos_queue.prompts.plans import read_plan as read_calls
 from lumos_queue.prompts.task_state import TaskState, read_record, rewrite
+from lumos_queue.prompts.todo_list import read_list
 from lumos_queue.rationales.maths.calculations import calculations
 from lumos_queue.rationales.queries import is_ordered, read_query
 from lumos_queue.rationales.reasons import NotConvertible
@@ -111,6 +113,35 @@ UNITS = {
 }
 
 
+#: What instruct models write around calls, one after the other.
+LABELS = {
+    "names": "Action: f\n",
+    "tools": "Tool: f\n",
+    "calls of tools": "Tool: f(\n",
+    "objects of tools": "Tool: f {\n",
+    "strings of tools": 'Tool: f {"a":"',
+    "nested objects of tools": 'Tool: f {"a":\n',
+    "lines behind a tool": "Tool: f" + "\n" * 50,
+    "inputs": "Tool: f\n" + "Input\n" * 50,
+    "observations": "Observation:\n",
+    "objects": 'Observation:\n{"a":\n',
+    "lists of objects": "[\n{",
+    "decisions": '{"action": {"action":\n',
+    "fences": "```json\n",
+    "marks": "- # > **",
+    "blank lines": " \n",
+}
+CALLS = {
+    "names": "#E1 = a\n",
+    "fences": "#E1 = a\n```\n",
+    "objects": "#E1 = a {\n",
+    "strings": '#E1 = a {"a":"',
+    "lines": "#E1 = a" + "\n" * 50,
+    "plans": "Plan: \n",
+    "inputs": "#E1 = a\nInput:\n",
+}
+
+
 def repeat(unit: str, length: int) -> str:
     return (unit * (length // len(unit) + 1))[:length]
 
@@ -161,7 +192,13 @@ _CASES = {
         lambda text: rewrite(TaskState(), text, "a", "{}"), REPLY, texts={"objects": repeat('{"', REPLY)}
     ),
     "tool agent's reply": Case(read_reply, REPLY),
+    "tool agent's exact reply": Case(lambda text: read_reply(text, 2), REPLY),
     "arguments of a reply": Case(lambda text: read_reply("Action: a\nAction Input: {" + text), REPLY),
+    "text behind a name": Case(lambda text: read_reply("Action: a" + text), REPLY),
+    "labels of a reply": Case(read_reply, 0, texts={name: repeat(unit, REPLY) for name, unit in LABELS.items()}),
+    "plan of calls": Case(read_calls, REPLY),
+    "calls of a plan": Case(read_calls, 0, texts={name: repeat(unit, REPLY) for name, unit in CALLS.items()}),
+    "to-do list": Case(read_list, REPLY),
     "arguments to compare": Case(canonical, REPLY),
     "arguments of a call": Case(read_object, REPLY, (ActionError,)),
     "shape of an answer": Case(read_shape, REPLY),

@@ -78,15 +78,18 @@ def test_orders_and_role_marks_stay_in_the_turn_they_came_in(name, settings):
         ("Action: f\nAction Input: not JSON\nat all", Reply("", "f", "not JSON\nat all")),
         ("Action: f\nAction Input:", Reply("", "f", "")),
         ("Action: `f`\nAction Input: {}", Reply("", "f", "{}")),
-        ("Action:\nAction Input: {}", Reply("", "", "{}")),
         ("Action: f", Reply("", "f", "")),
-        ("Action: I would look.", Reply("Action: I would look.")),
         ("Observation: Action: f", Reply("Observation: Action: f")),
         ("", Reply("")),
     ],
 )  # fmt: skip
 def test_a_reply_is_its_first_decision(text, wanted):
-    assert read_reply(text) == wanted
+    assert read_reply(text) == read_reply(text, 2) == wanted
+
+
+def test_what_earlier_versions_made_of_a_label_without_a_name():
+    assert read_reply("Action:\nAction Input: {}", 2) == Reply("", "", "{}")
+    assert read_reply("Action: I would look.", 2) == Reply("Action: I would look.")
 
 
 def test_every_reply_is_read_in_time():
