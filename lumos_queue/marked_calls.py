@@ -19,8 +19,12 @@ A call is read as it is written or not at all. The first call of a text counts. 
 - without a label, a JSON object that has one name and its arguments (`_NAME_KEYS`, `_INPUT_KEYS`), also as the value of
   its name (`{"function": {…}}`), as the first of a list, or in a tag (`<tool_call>`).
 
-A name with nothing behind it, or with only an observation of the model's own making, is a call without arguments,
-unless arguments are written elsewhere. Whatever else is behind a name makes it unreadable: the call has a problem.
+Thoughts have drafts: sentences behind `Action:`, labels other than `Action:`, arguments that are no JSON object, and JSON
+without a label. They count only where no other call follows. Behind an observation of the model's own making a call
+counts only where there is none before it, not even one that cannot be read.
+
+A name with nothing behind it, or with only an observation, is a call without arguments, unless arguments are written
+elsewhere. Whatever else is behind a name makes it unreadable: the call has a problem.
 Time is linear in the text's length, and nothing is raised.
 """
 
@@ -49,6 +53,8 @@ _NEXT_LABEL = re.compile(rf"\s*+{_MARKS}(?:{_INPUTS}|Thoughts?|Observation){_NUM
 _BEFORE_NAME = re.compile(rf"\s*+(?:{_FENCE})?+[`\"'*\[]{{0,4}}+\s*+", _FLAGS)
 _NAME = re.compile(r"(?:[\w.-]|\\_){1,100}")
 _AFTER_NAME = re.compile(r"[`\"'*\]]{0,4}+(?:[ \t]?\([ \t]*+\))?+[`\"'*\]]{0,4}+")
+_EXACT = re.compile(r"[ \t]*+Action[ \t]*+:[ \t]*+[^\s][^\n]*+\n\s*+Action Input[ \t]*+:", _FLAGS)
+_SENTENCE = re.compile(rf"\s*+{_MARKS}[\w'’-]+,? [^\W\d_]", _FLAGS)
 _INPUT_LINE = re.compile(rf"^{_MARKS}(?:{_INPUTS}){_NUMBER}{_COLON}", _FLAGS)
 _INPUT_BESIDE = re.compile(rf"[ \t`*\"'\]),;|]*+{_MARKS}(?:{_INPUTS}){_NUMBER}{_COLON}", _FLAGS)
 _INPUT_BELOW = re.compile(
@@ -107,8 +113,8 @@ def find_call(text: str) -> MarkedCall | None:
         last = first
         while last < len(labels) and labels[last].start() < end:
             last += 1
-        call = _find_labelled(text, start, labels[first : last + 1], last - first) or _find_decision(text, start, end)
-        if call is not None:
+        call = _find_labelled(text, start, end, labels[first : last + 1], last - first)
+        if call := call or _find_decision(text, start, end):
             return call
         start, first = end, last
     return None
@@ -142,28 +148,46 @@ def find_input(text: str, position: int) -> tuple[int, int, int] | None:
     return begin, end, closing.end() if closing else end
 
 
-def _find_labelled(text: str, start: int, labels: Sequence[re.Match[str]], count: int) -> MarkedCall | None:
-    """The first call with a label, of the first `count` of these labels; a problem where it cannot be read.
+def _find_labelled(text: str, start: int, end: int, labels: Sequence[re.Match[str]], count: int) -> MarkedCall | None:
+    """The call of the first `count` of these labels, which are between `start` and `end`; else a problem.
 
-    `start`: where the part of the text begins that is read. Labels other than `Action:` count with arguments only.
+    What may be a draft is passed over, if a call follows.
     """
-    problem = None
+    drafts: list[MarkedCall] = []
     for index, label in enumerate(labels[:count]):
-        following = labels[index + 1] if index + 1 < len(labels) else None
-        call = _read_labelled(text, start, label, following)
-        if call is not None and (not call.problem or _is_plain(label)):
+        call = _read_labelled(text, start, label, labels[index + 1] if index + 1 < len(labels) else None)
+        if call is not None and not _is_draft(text, label, call):
             return call
-        problem = problem or call
-    return problem
+        drafts += [call] if call else []
+    if not drafts:
+        return None
+    return next((call for call in drafts if _is_object(call.arguments)), None) or (
+        _find_decision(text, start, end) or drafts[0]
+    )
+
+
+def _is_draft(text: str, label: re.Match[str], call: MarkedCall) -> bool:
+    if _EXACT.match(text, label.start()):
+        return False
+    if not _is_plain(label):
+        return True
+    if call.problem:
+        return _SENTENCE.match(text, label.end()) is not None
+    return bool(call.arguments.strip()) and not _is_object(call.arguments)
 
 
 def _is_plain(label: re.Match[str]) -> bool:
     return label[1].lower() == "action" and label[2] is not None
 
 
+def _is_object(arguments: str) -> bool:
+    return arguments.startswith("{") and _find_end(arguments, 0) is not None
+
+
 def _read_labelled(text: str, start: int, label: re.Match[str], following: re.Match[str] | None) -> MarkedCall | None:
     """The call at a label; None where the label has no name behind it, or is written once more."""
     end = following.start() if following else len(text)
+    limit = len(text) if _EXACT.match(text, label.start()) else end
     begin = _skip(_BEFORE_NAME, text, label.end())
     if begin >= end or _NEXT_LABEL.match(text, label.end()):
         return None
@@ -176,13 +200,13 @@ def _read_labelled(text: str, start: int, label: re.Match[str], following: re.Ma
     if _DIRECT_JSON.match(text, behind):
         return _read_direct(text, label.start(), begin, name, behind)
     if input_match := _INPUT_BESIDE.match(text, behind) or _INPUT_BELOW.match(text, behind):
-        return MarkedCall(label.start(), name, _read_arguments(text, input_match.end()))
+        return MarkedCall(label.start(), name, _read_arguments(text, input_match.end(), limit))
     if not _is_plain(label):
         return _unreadable(text, label.start(), begin)
     line_end = text.find("\n", begin)
     if line_end >= 0 and (input_match := _INPUT_BELOW.match(text, line_end)):  # not a name, but nothing else either
         name = text[label.end() : line_end].strip("`\"' \t\r")
-        return MarkedCall(label.start(), name, _read_arguments(text, input_match.end()))
+        return MarkedCall(label.start(), name, _read_arguments(text, input_match.end(), limit))
     observation = _OBSERVATION.search(text, behind, end)
     if text[behind : observation.start() if observation else end].strip(_IGNORED):
         return _unreadable(text, label.start(), begin)
@@ -211,16 +235,16 @@ def _read_direct(text: str, start: int, begin: int, name: str, position: int) ->
     return MarkedCall(start, name, text[first:end])
 
 
-def _read_arguments(text: str, position: int) -> str:
+def _read_arguments(text: str, position: int, limit: int) -> str:
     """The JSON object behind a label, where there is one; else the code block, or all up to the next label."""
     match = _INPUT_JSON.match(text, position)
     if match and (end := _find_end(text, match.end())) is not None:
         return text[match.end() : end]
     if fence := _FENCED.match(text, position):
-        end = text.find(fence[0].strip()[:3], fence.end())
-        return text[fence.end() : len(text) if end < 0 else end].strip()
-    label = _INPUT_END.search(text, position)
-    return text[position : label.start() if label else len(text)].strip()
+        end = text.find(fence[0].strip()[:3], fence.end(), limit)
+        return text[fence.end() : limit if end < 0 else end].strip()
+    label = _INPUT_END.search(text, position, limit)
+    return text[position : label.start() if label else limit].strip()
 
 
 def _find_decision(text: str, start: int, end: int) -> MarkedCall | None:

@@ -22,6 +22,7 @@ from lumos_queue.compat.toolbench.stored_steps import decisions_of
 from lumos_queue.compat.toolbench.tree_writing import NodeStyle, write_tree
 from lumos_queue.compat.toolbench.trees import ROOT
 from lumos_queue.errors import SpecError
+from lumos_queue.formulations.base import VERSION
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -139,7 +140,7 @@ def test_published_searches_are_made_again_by_a_job(shared_data, url, tmp_path, 
     stored = {one.task.row: one for one in episodes(database, job)}
     for file in files:
         steps = stored[file.name.removesuffix(".json")].steps
-        made = decisions_of("dfsdt", steps)
+        made = decisions_of("dfsdt", steps, VERSION)
         assert len(made) == len(file.decisions)
         for one, recorded in zip(made, file.decisions, strict=True):
             blank += one.thought != recorded.thought  # around a thought, on three lines
