@@ -16,12 +16,13 @@ A call is read as it is written or not at all. The first call of a text counts. 
 - around a name and around JSON: back quotes, code fences, `*`; around a name also quotation marks and brackets;
 - `\_` in a name is `_`; a name may have `()` behind it;
 - a JSON object right behind a name, also in parentheses: `f({"a": 1})`, `f: {"a": 1}`;
+- `None`, `null` and `N/A` as the only arguments: there are none;
 - without a label, a JSON object that has one name and its arguments (`_NAME_KEYS`, `_INPUT_KEYS`), also as the value of
   its name (`{"function": {…}}`), as the first of a list, or in a tag (`<tool_call>`).
 
-Thoughts have drafts: sentences behind `Action:`, labels other than `Action:`, arguments that are no JSON object, and JSON
-without a label. They count only where no other call follows. Behind an observation of the model's own making a call
-counts only where there is none before it, not even one that cannot be read.
+Thoughts have drafts: sentences behind `Action:`, labels other than `Action:`, arguments that are no JSON object, and
+JSON without a label. They count only where no other call follows. Behind an observation of the model's own making a
+call counts only where there is none before it, not even one that cannot be read.
 
 A name with nothing behind it, or with only an observation, is a call without arguments, unless arguments are written
 elsewhere. Whatever else is behind a name makes it unreadable: the call has a problem.
@@ -53,7 +54,7 @@ _NEXT_LABEL = re.compile(rf"\s*+{_MARKS}(?:{_INPUTS}|Thoughts?|Observation){_NUM
 _BEFORE_NAME = re.compile(rf"\s*+(?:{_FENCE})?+[`\"'*\[]{{0,4}}+\s*+", _FLAGS)
 _NAME = re.compile(r"(?:[\w.-]|\\_){1,100}")
 _AFTER_NAME = re.compile(r"[`\"'*\]]{0,4}+(?:[ \t]?\([ \t]*+\))?+[`\"'*\]]{0,4}+")
-_EXACT = re.compile(r"[ \t]*+Action[ \t]*+:[ \t]*+[^\s][^\n]*+\n\s*+Action Input[ \t]*+:", _FLAGS)
+_EXACT = re.compile(r"[ \t]*+Action[ \t]*+:[ \t]*+([^\s][^\n]*+)\n\s*+Action Input[ \t]*+:", _FLAGS)
 _SENTENCE = re.compile(rf"\s*+{_MARKS}[\w'’-]+,? [^\W\d_]", _FLAGS)
 _INPUT_LINE = re.compile(rf"^{_MARKS}(?:{_INPUTS}){_NUMBER}{_COLON}", _FLAGS)
 _INPUT_BESIDE = re.compile(rf"[ \t`*\"'\]),;|]*+{_MARKS}(?:{_INPUTS}){_NUMBER}{_COLON}", _FLAGS)
@@ -75,6 +76,7 @@ _LONE_JSON = re.compile(
 )
 _DECODER = json.JSONDecoder(strict=False)  # line breaks within strings are common
 _SPACE = re.compile(r"\s*+")
+_NOTHING = ("none", "null", "n/a")  #: arguments that are none
 _IGNORED = " \t\r\n`*_-#>~"  #: characters behind a name that say nothing
 
 #: Keys of a JSON decision, in lower case and without spaces, `_` and `-`.
@@ -187,7 +189,7 @@ def _is_object(arguments: str) -> bool:
 def _read_labelled(text: str, start: int, label: re.Match[str], following: re.Match[str] | None) -> MarkedCall | None:
     """The call at a label; None where the label has no name behind it, or is written once more."""
     end = following.start() if following else len(text)
-    limit = len(text) if _EXACT.match(text, label.start()) else end
+    exact = _EXACT.match(text, label.start())
     begin = _skip(_BEFORE_NAME, text, label.end())
     if begin >= end or _NEXT_LABEL.match(text, label.end()):
         return None
@@ -200,13 +202,12 @@ def _read_labelled(text: str, start: int, label: re.Match[str], following: re.Ma
     if _DIRECT_JSON.match(text, behind):
         return _read_direct(text, label.start(), begin, name, behind)
     if input_match := _INPUT_BESIDE.match(text, behind) or _INPUT_BELOW.match(text, behind):
-        return MarkedCall(label.start(), name, _read_arguments(text, input_match.end(), limit))
+        return MarkedCall(label.start(), name, _read_arguments(text, input_match.end(), len(text) if exact else end))
     if not _is_plain(label):
         return _unreadable(text, label.start(), begin)
-    line_end = text.find("\n", begin)
-    if line_end >= 0 and (input_match := _INPUT_BELOW.match(text, line_end)):  # not a name, but nothing else either
-        name = text[label.end() : line_end].strip("`\"' \t\r")
-        return MarkedCall(label.start(), name, _read_arguments(text, input_match.end(), limit))
+    if exact:  # what is more than a name is the name of no function
+        name = exact[1].strip("`\"' \t\r")
+        return MarkedCall(label.start(), name, _read_arguments(text, exact.end(), len(text)))
     observation = _OBSERVATION.search(text, behind, end)
     if text[behind : observation.start() if observation else end].strip(_IGNORED):
         return _unreadable(text, label.start(), begin)
@@ -241,10 +242,13 @@ def _read_arguments(text: str, position: int, limit: int) -> str:
     if match and (end := _find_end(text, match.end())) is not None:
         return text[match.end() : end]
     if fence := _FENCED.match(text, position):
-        end = text.find(fence[0].strip()[:3], fence.end(), limit)
-        return text[fence.end() : limit if end < 0 else end].strip()
-    label = _INPUT_END.search(text, position, limit)
-    return text[position : label.start() if label else limit].strip()
+        position = fence.end()
+        end = text.find(fence[0].strip()[:3], position, limit)
+    else:
+        label = _INPUT_END.search(text, position, limit)
+        end = label.start() if label else limit
+    arguments = text[position : limit if end < 0 else end].strip()
+    return "" if arguments.strip(_IGNORED).lower() in _NOTHING else arguments
 
 
 def _find_decision(text: str, start: int, end: int) -> MarkedCall | None:
@@ -287,7 +291,9 @@ def _call_of_members(name: str, inputs: Sequence[_Member], start: int, thought: 
     value = inputs[0].value
     if isinstance(value, dict):
         return MarkedCall(start, name, inputs[0].text, thought=thought)
-    return MarkedCall(start, name, value, thought=thought) if isinstance(value, str) else None
+    if value is None or isinstance(value, str):
+        return MarkedCall(start, name, value or "", thought=thought)
+    return None
 
 
 class _Member(NamedTuple):

@@ -114,6 +114,10 @@ BARE = {
     "a call after it": f"Action: weather\nAction: x\nAction Input: {OSLO}",
     "a call behind an observation": f"Action: weather\nObservation: 7\nThought: done\nAction: x\nAction Input: {OSLO}",
     "in a fence": "```\nAction: weather\n```",
+    "None": "Thought: look\nAction: weather\nAction Input: None",
+    "None, bold": "**Thought**: look\n**Action**: `weather()`\n**Action Input**: `None`\n**Observation**: 7",
+    "null": "Action: weather\nAction Input:\n```json\nnull\n```",
+    "null of JSON": '{"name": "weather", "arguments": null}',
 }
 
 #: What calls nothing, because arguments are written that are not understood.
@@ -139,6 +143,8 @@ UNREAD = {
     "two names": f'Action: {{"name": "weather", "action": "x", "arguments": {OSLO}}}',
     "a JSON object without arguments": 'Action: {"action": "weather"}',
     "an object that is a label's": f"Action:\n```json\n{OSLO}\n```",
+    "a sentence and an input": "**Action**: I'll call `weather()`.\n**Action Input**: `None`",
+    "a sentence and a heading": "## Action\nTo look, I will use `weather`.\n\n## Action Input\nNone\n\n## Final Answer\n7",
     "explained": "Action: weather\n\nThis looks up the weather in Oslo.",
 }
 
@@ -265,6 +271,26 @@ def test_a_name_without_arguments_at_the_limit_of_tokens_is_no_call(reply):
 )
 def test_a_thought_is_what_comes_before_the_call(reply, thought):
     assert read_reply(reply).thought == thought
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "Action: Call the 'weather' function with the city 'Rome'.",
+        "Action:\nI will call the function with these arguments:\n- city: Rome\n\nThis tells the weather.",
+        "Action:\n1. Call weather of Rome.\n2. Then that of Oslo.",
+        "New action:\n- Function: `weather`\n- Arguments:\n  - city: Rome",
+        '- Tool: weather\n- Arguments: {"city": "Rome"}',
+        'It may be\n{"name": "weather", "arguments": {"city": "Rome"}}',
+    ],
+)
+def test_a_draft_in_the_thought_is_passed_over(draft):
+    """As ChatGPT wrote them in ToolBench's answers."""
+    for version in (2, 3):
+        assert read_reply(f"Thought: so\n{draft}\nAction: weather\nAction Input: {OSLO}", version).arguments == OSLO
+    assert read_reply(f"**Thought:** so\n{draft}\n**Action:** weather\n**Action Input:** {OSLO}").arguments == OSLO
+    ended = read_reply(f"Thought: so\n{draft}\nObservation: mild\nAction: Finish\nAction Input: {{}}")
+    assert ended.action != "Finish" and "Oslo" not in ended.arguments
 
 
 # --- versions
