@@ -7,10 +7,12 @@ import pytest
 from db.recorded import RecordedStep
 from lumos_queue.cli.trajectory import with_markup
 from lumos_queue.commands import ROOT, WITHIN, Call
+from lumos_queue.compat.toolbench.stored_steps import decisions_of
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import REPEATED
 from lumos_queue.records import Action, Completion, Execution, FinishReason
-from lumos_queue.reports.lanes import decision_rows
+from lumos_queue.reports.lanes import decision_rows, rows_of
+from lumos_queue.reports.step_tree import read_tree
 from lumos_queue.reports.tool_agents import HEADS, column_heads, decides_alone
 from tests.tool_scripts import call
 from tests.unit.test_trajectory_json import shown
@@ -87,3 +89,16 @@ def test_a_tree_says_where_a_branch_begins():
         "Once.", "Once.", "[dim](back to step 1)[/] Once.", "[dim](from the beginning)[/] Once.",
     ]  # fmt: skip
     assert {row[1] for row in decision_lanes(steps)} == {'look {"at": 1}'}, "not the whole reply"
+
+
+@pytest.mark.parametrize(("version", "thought"), [(1, "**Thought:** Once."), (2, "**Thought:** Once."), (3, "Once.")])
+def test_replies_are_shown_and_exported_as_the_version_of_their_job_reads_them(version, thought):
+    stored = [
+        said(0, '**Thought:** Once.\nAction: look\nAction Input: {"at": 1}', "policy", ROOT),
+        done(1, Action((), "look", '{"at": 1}'), Execution("ok", "seen"), 0),
+    ]
+    steps = shown(*stored, formulation="react")
+    rows = rows_of({"formulation": "react", "formulation_version": version, "steps": steps})
+    assert rows[0][0] == [(thought, "")]
+    assert read_tree(steps, version)[0][0].text == thought
+    assert [one.thought for one in decisions_of("react", stored, version)] == [thought]
