@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lumos_queue.endpoints.base import Sampling
+from lumos_queue.papers.protocol import departures
+from lumos_queue.papers.running import find_row, options_of
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.answer_reading import conclude, listed_choices, read_answer, reader_of, stored_reader
 from lumos_queue.prompts.single_model import read_cot_answer
@@ -58,6 +60,7 @@ CHOICE = Expected(AnswerKind.CHOICE, ("river", "lake", "open sea"))
         ("The answer is (17)", "17"),
         ('The answer is "17".', "17"),
         ("The answer is \u200b17\u200b!", "17"),
+        ("The ans\u200bwer is 1\ufeff7.", "17"),
         ("The answer is １７。", "17"),
         ("The answer is \u0661\u0667.", "17"),
         # Numbers.
@@ -282,3 +285,16 @@ def test_whatever_looks_like_a_number_is_read_or_not(reply, cut):
 def test_a_whole_number_survives_its_mark_up(number, form):
     answer = read_flexible(f"3 and 4. The answer is {form.format(number)}.", NUMBER)
     assert answer == str(number) and read_number(answer) == number
+
+
+def test_rows_of_the_papers_read_phrases_and_another_reader_departs_from_them():
+    _, row, column = find_row("3/CoT-maths/gsm8k")
+    shared = {"data": None, "tools": (), "options": (), "live": False, "replay": "", "skip_bad_rows": False}
+    assert options_of(row, column, roles={"solver": "chat://one:1?model=m"}, **shared).reader == "phrase"
+    agent = Agent({"solver": "chat://one:1?model=m"}, "maths")
+    infer = {"agent": agent.as_json(), "formulation_version": 3}
+    assert "reader is flexible, not phrase" in departures(column, row.formulation, infer)
+    chosen = {"agent": {**agent.as_json(), "reader": "phrase"}, "formulation_version": 3}
+    earlier = infer | {"formulation_version": 2}
+    for stored in (chosen, earlier):
+        assert not [one for one in departures(column, row.formulation, stored) if one.startswith("reader")]

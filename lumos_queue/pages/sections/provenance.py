@@ -90,6 +90,11 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
     yield "digest of the agent", row.agent
     for role, found in report.get("prompts", {}).items():
         yield f"prompts of {plain(role)}", _versions(found, "prefix")
+    yield "answer reader", report.get("reader", "")
+    for role, found in report.get("reply_endings", {}).items():
+        parts = [f"{found['cut']:,} cut at the limit of tokens"] if found["cut"] else []
+        parts += [f"{found['unanswered']:,} without an answer"] if found["unanswered"] else []
+        yield f"replies of {role}", f"of {found['replies']:,}: {', '.join(parts)}" if parts else ""
     for metric, versions in report.get("scoring", {}).get("versions", {}).items():
         told = [f"{version} ({episodes:,} episodes)" for version, episodes in versions.items()]
         yield f"scorer of {plain(metric)}", ", ".join(told)
