@@ -6,8 +6,8 @@ without its full stop; of a reply without reasons all of it.
 `flexible` reads replies of instruct models, through Markdown, LaTeX and HTML (answer_markup.py):
 
 1. The last statement that says anything of that kind (answer_statements.py): a box, `####`, `the answer is`, `Answer:`,
-   `"answer":`, `final result`, a heading `Answer`. If it states several different answers, there is none. Where a number
-   is expected and no statement has figures, the last one without figures behind it is the answer (`… is Ann.`).
+   `"answer":`, `final result`, a heading `Answer`. If it states several different answers, there is none. Where a
+   number is expected and no statement has figures, the last one, if no figures follow, is the answer: `… is Ann.`
 2. Without a statement, the first line, where the answer is all of it: a number with its unit, a letter of a choice or
    the choice, yes or no.
 3. Else the last number (stated_numbers.py), or the last line that names one choice, or says yes or no.
