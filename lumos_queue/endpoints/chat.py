@@ -7,37 +7,21 @@ judges, and models that see images. For prompts as LUMOS models were trained on 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
 
 import httpx2
 import openai
 
-from lumos_queue.commands import Constraint
-from lumos_queue.endpoints.base import EndpointSettings, ImagePart, Sampling
+from lumos_queue.endpoints.base import EndpointSettings
 from lumos_queue.endpoints.connection import Broken, HttpReply
 from lumos_queue.endpoints.http import REPLY_BYTES, Http, Malformed
 from lumos_queue.endpoints.messages import read_content, read_reasoning
 from lumos_queue.endpoints.openai import OpenAI
 from lumos_queue.endpoints.replies import join_reasoning
+from lumos_queue.endpoints.request_bodies import ModelCall, write_chat
 from lumos_queue.endpoints.request_fields import merge_into_control
-from lumos_queue.endpoints.vision import with_images
-
-_TURN = re.compile(r"^<\|(system|user|assistant)\|>\n", re.MULTILINE)
-_END = "</s>"
-
-
-def chat_messages(prompt: str) -> list[dict[str, str]]:
-    """The turns of framed text, without the header that asks for the reply. Text without roles is the user's."""
-    pieces = _TURN.split(prompt)
-    before, turns = pieces[0].strip(), list(zip(pieces[1::2], pieces[2::2], strict=True))
-    if before or not turns:
-        turns.insert(0, ("user", before))
-    if turns[-1] == ("assistant", ""):
-        turns.pop()
-    return [{"role": role, "content": text.strip().removesuffix(_END).rstrip()} for role, text in turns]
 
 
 class Chat(OpenAI):
@@ -48,14 +32,13 @@ class Chat(OpenAI):
     def _connect(self, base: str, settings: EndpointSettings) -> Http:
         return _Server(base, settings)
 
-    async def _input(self, prompt: str, sampling: Sampling, images: Sequence[ImagePart]) -> dict[str, Any]:
+    async def _prepare(self, call: ModelCall) -> None:
+        """Ask the server which model it has, where the address does not say; it is not asked what it is."""
         if not self._model:
             await self._client.describe(self._describe)
-        return {"messages": with_images(chat_messages(prompt), images)}
 
-    async def _hold(self, constraint: Constraint | None) -> dict[str, Any]:
-        """Nothing: a chat server is not asked what it is, and most have no such field."""
-        return {}
+    def _write(self, call: ModelCall) -> dict[str, Any]:
+        return write_chat(call, self._model, self._owners)
 
     def _control(self) -> dict[str, Any]:
         messages = [{"role": "user", "content": "1 + 1 ="}]

@@ -14,23 +14,20 @@ from typing import Any
 
 from lumos_queue.commands import Constraint
 from lumos_queue.endpoints.base import RULES, EndpointSettings, ImagePart, Sampling
-from lumos_queue.endpoints.bos import OWNERS
 from lumos_queue.endpoints.constraints import judge, refuse_search
 from lumos_queue.endpoints.finish_reasons import FinishReasons
 from lumos_queue.endpoints.http import Http, Malformed
 from lumos_queue.endpoints.messages import count_reasoning, read_reasoning
 from lumos_queue.endpoints.replies import SEPARATES_REASONING, count
-from lumos_queue.endpoints.request_fields import merge_fields, merge_into_control
+from lumos_queue.endpoints.request_bodies import CONSTRAINT_FIELD, ModelCall, write_completion
+from lumos_queue.endpoints.request_fields import merge_into_control
 from lumos_queue.endpoints.server import ServerEndpoint, ServerReply
-from lumos_queue.endpoints.vision import refuse_images
+from lumos_queue.endpoints.vision import data_url, refuse_images
 from lumos_queue.errors import EndpointRefused, SpecError
 from lumos_queue.records import Completion
 
 #: Servers (`owned_by` in /v1/models) that list each model they serve; `transformers serve` lists its cache instead.
 LISTS_ALL = ("vllm", "sglang", "llamacpp")
-#: Those that take `structured_outputs`, which replaced vLLM's `guided_regex` (removed in 0.12). Releases without it
-#: ignore it, as they do every unknown field: so replies are judged, too.
-CONSTRAINED = frozenset(("vllm",))
 
 
 class OpenAI(ServerEndpoint):
@@ -55,39 +52,25 @@ class OpenAI(ServerEndpoint):
     ) -> Completion:
         """Raises also SpecError when no model is named and the server does not have exactly one."""
         refuse_search(self.url, sampling, n)
-        asked = await self._input(prompt, sampling, images)
-        held = await self._hold(constraint)
-        body: dict[str, Any] = {
-            "model": self._model,
-            **asked,
-            **held,
-            "max_tokens": sampling.max_tokens,
-            "temperature": sampling.temperature,
-        }
-        if sampling.stop:
-            body["stop"] = list(sampling.stop[:4])
-        if sampling.temperature > 0:
-            body |= {"top_p": sampling.top_p, "seed": seed % 2**31}
+        call = ModelCall(prompt, sampling, seed, tuple(map(data_url, images)), constraint)
+        await self._prepare(call)
+        body = self._write(call)
         self._fields = sampling.request
-        body = merge_fields(body, sampling.request)
         done = await self._complete(self._path, body, sampling, episode)
-        return judge(done, constraint, sent=bool(held))
+        return judge(done, constraint, sent=CONSTRAINT_FIELD in body)
 
-    async def _hold(self, constraint: Constraint | None) -> dict[str, Any]:
-        """The field of a request that holds the reply to a constraint; none for servers that have no such field."""
-        if constraint is None:
-            return {}
-        if not self._owners:
-            await self._client.describe(self._describe)
-        return {"structured_outputs": {"regex": constraint.regex()}} if self._owners <= CONSTRAINED else {}
+    async def _prepare(self, call: ModelCall) -> None:
+        """Refuse what the protocol has no field for, and ask the server what the request depends on.
 
-    async def _input(self, prompt: str, sampling: Sampling, images: Sequence[ImagePart]) -> dict[str, Any]:
-        """The fields of a request that hold the prompt. Completions take text alone: EpisodeError for images."""
-        refuse_images(self.url, images)
-        if not self._model or not (sampling.bos or self._owners):
+        Completions take text alone: EpisodeError for images.
+        """
+        refuse_images(self.url, call.images)
+        needs_owner = not call.sampling.bos or call.constraint is not None
+        if not self._model or (needs_owner and not self._owners):
             await self._client.describe(self._describe)
-        vllm_only = {"add_special_tokens": False} if not sampling.bos and self._owners <= OWNERS else {}
-        return {"prompt": prompt, **vllm_only}
+
+    def _write(self, call: ModelCall) -> dict[str, Any]:
+        return write_completion(call, self._model, self._owners)
 
     def _control(self) -> dict[str, Any]:
         body = {"model": self._model, "prompt": "1 + 1 =", "max_tokens": 1, "temperature": 0.0}

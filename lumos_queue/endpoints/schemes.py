@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from pkgutil import resolve_name
 from typing import Any
 
 from lumos_queue.endpoints.base import LINE_BREAK, Endpoint, EndpointSettings
+from lumos_queue.endpoints.request_bodies import (
+    ModelCall,
+    SentRequest,
+    split_body,
+    write_chat,
+    write_completion,
+    write_generate,
+    write_sampling,
+)
 from lumos_queue.endpoints.urls import CHAT_SCHEMES, check_address, local_path
 
 #: A function, or where it is, `package.module:function`: imported when it is first called.
@@ -36,6 +45,9 @@ class EndpointScheme:
     form: Function | None = None  #: as `check`, but looks at the address alone and opens nothing; None: `check` does so
     stop: tuple[str, ...] = ()  #: the stop strings of its requests where neither a person nor a formulation has others
     fields: bool = False  #: whether its requests take further fields (`--request`)
+    #: Writes the body of a request from a ModelCall, the model's name and the owners of the servers' models
+    #: (request_bodies.py): what is sent, and what `lumos show` shows. None: there is no server.
+    body: Function | None = None
 
     def check_url(self, url: str) -> None:
         """Raises SpecError for an address that is wrong."""
@@ -52,6 +64,10 @@ class EndpointScheme:
     def open_url(self, url: str, settings: EndpointSettings) -> Endpoint:
         """The endpoint at a checked address."""
         return _function(self.open)(url, settings)
+
+    def write_request(self, call: ModelCall, model: str, owners: Collection[str]) -> SentRequest:
+        """Return what a call sends to a server; of an endpoint without a server, what it is given."""
+        return split_body(write_sampling(call) if self.body is None else _function(self.body)(call, model, owners))
 
 
 def _function(one: Function) -> Callable[..., Any]:
@@ -70,6 +86,7 @@ TGI, TGIS = (
         constraints=True,
         stop=LINE_BREAK,
         fields=True,
+        body=write_generate,
     )
     for scheme in ("tgi", "tgis")
 )
@@ -80,11 +97,14 @@ OPENAI, OPENAIS = (
         constraints=True,
         stop=LINE_BREAK,
         fields=True,
+        body=write_completion,
     )
     for scheme in ("openai", "openais")
 )
 CHAT, CHATS = (
-    EndpointScheme("lumos_queue.endpoints.chat:Chat", partial(check_address, scheme), images=True, fields=True)
+    EndpointScheme(
+        "lumos_queue.endpoints.chat:Chat", partial(check_address, scheme), images=True, fields=True, body=write_chat
+    )
     for scheme in CHAT_SCHEMES
 )
 LOCAL = EndpointScheme(

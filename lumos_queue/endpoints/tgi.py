@@ -20,9 +20,10 @@ from lumos_queue.endpoints.constraints import judge, refuse_search
 from lumos_queue.endpoints.finish_reasons import FinishReasons
 from lumos_queue.endpoints.http import Http, Malformed
 from lumos_queue.endpoints.replies import count
-from lumos_queue.endpoints.request_fields import merge_fields, merge_into_control
+from lumos_queue.endpoints.request_bodies import ModelCall, write_generate
+from lumos_queue.endpoints.request_fields import merge_into_control
 from lumos_queue.endpoints.server import ServerEndpoint, ServerReply
-from lumos_queue.endpoints.vision import with_markdown_images
+from lumos_queue.endpoints.vision import data_url
 from lumos_queue.errors import EndpointRefused, SpecError
 from lumos_queue.records import Completion
 
@@ -48,20 +49,8 @@ class Tgi(ServerEndpoint):
         n: int = 1,
     ) -> Completion:
         refuse_search(self.url, sampling, n)
-        parameters: dict[str, Any] = {"max_new_tokens": sampling.max_tokens, "details": True}
-        if sampling.stop:
-            parameters["stop"] = sampling.stop[:4]
-        if sampling.temperature > 0:
-            parameters |= {"do_sample": True, "temperature": sampling.temperature, "seed": seed % 2**31}
-            if sampling.top_p < 1:
-                parameters["top_p"] = sampling.top_p
-        else:
-            parameters["do_sample"] = False
-        if constraint is not None:
-            parameters["grammar"] = {"type": "regex", "value": constraint.regex()}
+        body = write_generate(ModelCall(prompt, sampling, seed, tuple(map(data_url, images)), constraint))
         self._fields = sampling.request
-        parameters = merge_fields(parameters, sampling.request)
-        body = {"inputs": with_markdown_images(prompt, images), "parameters": parameters}
         done = await self._complete("/generate", body, sampling, episode)
         return judge(done, constraint, sent=True)
 

@@ -18,33 +18,34 @@ def data_url(image: ImagePart) -> str:
     return f"data:{image.media_type};base64,{b64encode(image.data).decode()}"
 
 
-def with_images(messages: Sequence[dict[str, str]], images: Sequence[ImagePart]) -> list[dict[str, Any]]:
+def with_image_urls(messages: Sequence[dict[str, str]], urls: Sequence[str]) -> list[dict[str, Any]]:
     """Chat messages (`role`, `content`) with the images before the text of the user's first turn, as in Markdown.
 
     That turn has the task: a longer conversation, as with a teacher that is asked again, repeats what came before.
+    Raises EpisodeError for images where the user has no turn.
     """
     shown: list[dict[str, Any]] = list(messages)
-    if not images:
+    if not urls:
         return shown
     first = next((at for at, message in enumerate(shown) if message["role"] == "user"), None)
     if first is None:
         raise EpisodeError(Ending.INFRA_ERROR, "images belong to a turn of the user, and the prompt has none")
-    parts: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": data_url(image)}} for image in images]
+    parts: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
     shown[first] = {"role": "user", "content": [*parts, {"type": "text", "text": shown[first]["content"]}]}
     return shown
 
 
-def with_markdown_images(prompt: str, images: Sequence[ImagePart]) -> str:
-    """The form of text-generation-inference: `![](data:…)` for each image, then the prompt, which names none itself.
+def with_markdown_images(prompt: str, urls: Sequence[str]) -> str:
+    """The form of text-generation-inference: `![](URL)` for each image, then the prompt, which names none itself.
 
     The server fetches the address in `![](http://…)` from its own, perhaps internal, network, and prompts hold
     choices, captions and replies of models: in them the mark becomes `! [](…)`, also where no image is sent.
     """
     harmless = prompt.replace(_MARKDOWN, "! [](")
-    return "".join(f"{_MARKDOWN}{data_url(image)})" for image in images) + harmless if images else harmless
+    return "".join(f"{_MARKDOWN}{url})" for url in urls) + harmless
 
 
-def refuse_images(url: str, images: Sequence[ImagePart]) -> None:
+def refuse_images(url: str, images: Sequence[object]) -> None:
     """Raises EpisodeError when there are images: for endpoints that only take text."""
     if images:
         raise EpisodeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,9 @@ from lumos_queue.execution.tools.caller import Caller
 from lumos_queue.notation import REPEATED, TOO_MANY
 from lumos_queue.prompts.dialogue import MAX_ACTIONS
 from lumos_queue.records import Completion, Ending, Execution, FinishReason, Task
+
+_SHOWN = "shown with the image "  #: what the note of a completion begins with, before the images' sha256
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +86,26 @@ class Executor:
         tools: Mapping[str, LocalTool] = getattr(self.actions, "local_tools", {})
         return tools.get(name)
 
-    async def _ask(self, ask: Ask, task: Task, sample: int, context: StepContext, episode: str) -> Completion:
-        if ask.role not in self.endpoints:
-            raise EpisodeError(Ending.INFRA_ERROR, f"no endpoint for the role '{ask.role}': give --role {ask.role}=URL")
-        sampling = self.samplings.get(ask.role) or TOOL_ROLES.get(ask.role, self.sampling)
+    def sample_call(self, role: str, task: Task, sample: int, position: int, branch: int) -> tuple[Sampling, int]:
+        """Return how the model of a role is sampled at a step, and the seed of its reply."""
+        sampling = self.samplings.get(role) or TOOL_ROLES.get(role, self.sampling)
         if self.rules != RULES:
             sampling = replace(sampling, rules=self.rules)
         # A greedy reply depends on no seed, and most replies are greedy.
         greedy = sampling.temperature == 0 and sampling.epsilon == 0
-        seed = 0 if greedy else derive_seed(self.seed, task, sample, context.position, context.branch)
+        return sampling, 0 if greedy else derive_seed(self.seed, task, sample, position, branch)
+
+    async def _ask(self, ask: Ask, task: Task, sample: int, context: StepContext, episode: str) -> Completion:
+        if ask.role not in self.endpoints:
+            raise EpisodeError(Ending.INFRA_ERROR, f"no endpoint for the role '{ask.role}': give --role {ask.role}=URL")
+        sampling, seed = self.sample_call(ask.role, task, sample, context.position, context.branch)
         endpoint = self.endpoints[ask.role]
         held = (ask.constraint, ask.n)
         if ask.images:
             assert self.image is not None
             images = [await self.image(one) for one in ask.images]
             done = await endpoint.generate(ask.prompt, sampling, seed, episode, images, *held)
-            shown = f"shown with the image {', '.join(ask.images)}"
+            shown = f"{_SHOWN}{', '.join(ask.images)}"
             return replace(done, note=f"{shown}; {done.note}" if done.note else shown)
         try:
             return await endpoint.generate(ask.prompt, sampling, seed, episode, (), *held)
@@ -105,6 +113,14 @@ class Executor:
             if ask.role != JUDGE or not self.judge_beside:
                 raise
             return Completion("", FinishReason.REFUSED)  # the episode is over: the refusal is not its fault
+
+
+def read_images(note: str) -> tuple[str, ...]:
+    """Return the sha256 of each image that the note of a completion says was shown with its prompt."""
+    if not note.startswith(_SHOWN):
+        return ()
+    listed = note.removeprefix(_SHOWN).partition(";")[0]
+    return tuple(digest for digest in listed.split(", ") if _DIGEST.fullmatch(digest))
 
 
 def derive_seed(seed: int, task: Task, sample: int, position: int, branch: int) -> int:

@@ -18,7 +18,7 @@ from lumos_queue.cli.main import main
 from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.constraints import refuse_search
 from lumos_queue.endpoints.statuses import explain
-from lumos_queue.endpoints.vision import refuse_images, with_images
+from lumos_queue.endpoints.vision import refuse_images, with_image_urls
 from lumos_queue.errors import EpisodeError, SpecError
 from lumos_queue.records import Outcome, Score
 from tests.claims import claim, holder, new_job
@@ -46,7 +46,7 @@ def message_of(raises, *arguments) -> str:
         ("no endpoint for the role 'qa': give --role qa=URL", "unfit"),
         (message_of(refuse_images, "openai://h:1?model=m", [ImagePart(b"", "image/png")]), "unfit"),
         (message_of(refuse_search, "tgi://h:1", Sampling(beams=4), 1), "unfit"),
-        (message_of(with_images, [], [ImagePart(b"", "image/png")]), "unfit"),
+        (message_of(with_image_urls, [], ["data:image/png;base64,"]), "unfit"),
         ("ZeroDivisionError: division by zero", "fault"),
         ("AssertionError: ", "fault"),
         ("KeyError: host answered 404 Not Found", "fault"),

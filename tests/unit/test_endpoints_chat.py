@@ -31,7 +31,7 @@ def ask(url: str, *prompts: str, sampling: Sampling = SAMPLING, **settings):
 
 
 def test_framed_text_becomes_messages():
-    from lumos_queue.endpoints.chat import chat_messages
+    from lumos_queue.endpoints.chat_messages import chat_messages
 
     assert chat_messages(FRAMED) == [
         {"role": "system", "content": "Be brief."}, {"role": "user", "content": "One?"},
@@ -42,7 +42,7 @@ def test_framed_text_becomes_messages():
 
 
 def test_a_server_is_sent_messages_and_the_key_and_its_usage_is_kept(tmp_path):
-    from lumos_queue.endpoints.chat import chat_messages
+    from lumos_queue.endpoints.chat_messages import chat_messages
 
     with FakeEndpoint(lambda prompt: "Four words of reply.", keep_bodies=True) as server:
         keys = tmp_path / "keys"

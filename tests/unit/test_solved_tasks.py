@@ -160,7 +160,7 @@ def test_shots_put_them_before_prompts_that_are_otherwise_as_without(name, frami
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_a_chat_server_is_sent_them_as_turns(name):
-    from lumos_queue.endpoints.chat import chat_messages
+    from lumos_queue.endpoints.chat_messages import chat_messages
 
     for text in SHOWN[name]("maths", "train").values():
         messages = chat_messages(f"{text}<|user|>\nHow many?\n<|assistant|>\n")

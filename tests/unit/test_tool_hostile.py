@@ -39,7 +39,7 @@ class Bare(Scripted):
 
 
 def turns(prompt: str) -> list[str]:
-    from lumos_queue.endpoints.chat import chat_messages
+    from lumos_queue.endpoints.chat_messages import chat_messages
 
     return [message["role"] for message in chat_messages(prompt)]
 

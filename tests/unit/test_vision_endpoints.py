@@ -9,7 +9,7 @@ import pytest
 
 from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
-from lumos_queue.endpoints.vision import with_images
+from lumos_queue.endpoints.vision import with_image_urls
 from lumos_queue.errors import EpisodeError
 from lumos_queue.settings import Settings
 from lumos_queue.util.images import read_image
@@ -57,7 +57,7 @@ def test_images_stand_in_the_first_turn_of_the_user():
 
 def test_a_chat_without_a_turn_of_the_user_takes_no_image():
     with pytest.raises(EpisodeError, match="turn of the user"):
-        with_images([{"role": "system", "content": "Be brief."}], [ImagePart(b"1", "image/png")])
+        with_image_urls([{"role": "system", "content": "Be brief."}], ["data:image/png;base64,MQ=="])
 
 
 def test_a_real_image_arrives_at_text_generation_inference_byte_for_byte(shared_data):

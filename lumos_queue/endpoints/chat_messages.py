@@ -1,0 +1,19 @@
+"""Framed text → messages of a chat: its roles become the messages'."""
+
+from __future__ import annotations
+
+import re
+
+_TURN = re.compile(r"^<\|(system|user|assistant)\|>\n", re.MULTILINE)
+_END = "</s>"
+
+
+def chat_messages(prompt: str) -> list[dict[str, str]]:
+    """The turns of framed text, without the header that asks for the reply. Text without roles is the user's."""
+    pieces = _TURN.split(prompt)
+    before, turns = pieces[0].strip(), list(zip(pieces[1::2], pieces[2::2], strict=True))
+    if before or not turns:
+        turns.insert(0, ("user", before))
+    if turns[-1] == ("assistant", ""):
+        turns.pop()
+    return [{"role": role, "content": text.strip().removesuffix(_END).rstrip()} for role, text in turns]

@@ -1,0 +1,111 @@
+"""The bodies of requests to model servers: what an endpoint sends, and what `lumos show --prompts` shows of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lumos_queue.commands import Constraint
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.bos import OWNERS
+from lumos_queue.endpoints.chat_messages import chat_messages
+from lumos_queue.endpoints.request_fields import merge_fields
+from lumos_queue.endpoints.vision import with_image_urls, with_markdown_images
+
+#: Servers that take `structured_outputs`, which replaced vLLM's `guided_regex` (removed in 0.12). Releases without it
+#: ignore it, as they do every unknown field: so replies are judged, too.
+CONSTRAINED = frozenset(("vllm",))
+CONSTRAINT_FIELD = "structured_outputs"
+MAX_STOPS = 4  #: stop strings that servers take; the others are applied to the reply
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """A model call before it is a request."""
+
+    prompt: str
+    sampling: Sampling
+    seed: int = 0  #: sent where replies are sampled at random
+    images: Sequence[str] = ()  #: addresses of the images shown with the prompt
+    constraint: Constraint | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """The body of a request in parts: either messages or one text, the functions and all other fields."""
+
+    messages: Sequence[Mapping[str, Any]] | None
+    text: str | None
+    functions: Sequence[Mapping[str, Any]]  #: that the model may call
+    fields: Mapping[str, Any]
+
+
+def write_completion(call: ModelCall, model: str, owners: Collection[str]) -> dict[str, Any]:
+    """Write the body of POST /v1/completions. `owners`: `owned_by` of the models of the servers."""
+    asked: dict[str, Any] = {"prompt": call.prompt}
+    if not call.sampling.bos and OWNERS.issuperset(owners):
+        asked["add_special_tokens"] = False
+    if call.constraint is not None and CONSTRAINED.issuperset(owners):
+        asked[CONSTRAINT_FIELD] = {"regex": call.constraint.regex()}
+    return _write_openai(call, model, asked)
+
+
+def write_chat(call: ModelCall, model: str, owners: Collection[str]) -> dict[str, Any]:
+    """Write the body of POST /v1/chat/completions, for a server of any owner: most have no field for a constraint.
+
+    Raises EpisodeError for images without a turn of the user.
+    """
+    return _write_openai(call, model, {"messages": with_image_urls(chat_messages(call.prompt), call.images)})
+
+
+def _write_openai(call: ModelCall, model: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """`asked`: the fields that hold the prompt and what belongs to it."""
+    sampling = call.sampling
+    body = {"model": model, **asked, "max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
+    if sampling.stop:
+        body["stop"] = list(sampling.stop[:MAX_STOPS])
+    if sampling.temperature > 0:
+        body |= {"top_p": sampling.top_p, "seed": call.seed % 2**31}
+    return merge_fields(body, sampling.request)
+
+
+def write_generate(call: ModelCall, model: str = "", owners: Collection[str] = ()) -> dict[str, Any]:
+    """Write the body of POST /generate of text-generation-inference, whose servers have one model each."""
+    sampling = call.sampling
+    parameters: dict[str, Any] = {"max_new_tokens": sampling.max_tokens, "details": True}
+    if sampling.stop:
+        parameters["stop"] = list(sampling.stop[:MAX_STOPS])
+    if sampling.temperature > 0:
+        parameters |= {"do_sample": True, "temperature": sampling.temperature, "seed": call.seed % 2**31}
+        if sampling.top_p < 1:
+            parameters["top_p"] = sampling.top_p
+    else:
+        parameters["do_sample"] = False
+    if call.constraint is not None:
+        parameters["grammar"] = {"type": "regex", "value": call.constraint.regex()}
+    parameters = merge_fields(parameters, sampling.request)
+    return {"inputs": with_markdown_images(call.prompt, call.images), "parameters": parameters}
+
+
+def write_sampling(call: ModelCall) -> dict[str, Any]:
+    """Write what an endpoint without a server is given beside the prompt; names are those of OpenAI's protocol."""
+    sampling = call.sampling
+    fields: dict[str, Any] = {"max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
+    if sampling.stop:
+        fields["stop"] = list(sampling.stop)
+    if sampling.temperature > 0:
+        fields["top_p"] = sampling.top_p
+    fields |= {name: value for name in ("beams", "epsilon") if (value := getattr(sampling, name))}
+    if sampling.temperature > 0 or sampling.epsilon > 0:
+        fields["seed"] = call.seed
+    return {"prompt": call.prompt, **fields}
+
+
+def split_body(body: Mapping[str, Any]) -> SentRequest:
+    """Split the body of a request that a function above wrote."""
+    fields = {**body, **body.get("parameters", {})}
+    fields.pop("parameters", None)
+    messages, functions = fields.pop("messages", None), fields.pop("tools", ())
+    texts = [fields.pop(name) for name in ("prompt", "inputs") if name in fields]
+    return SentRequest(messages, None if messages is not None else texts[0], functions, fields)
