@@ -154,7 +154,9 @@ def report(
 
 def show(
     episode: Annotated[str, typer.Argument(metavar="EPISODE", help="JOB-NUMBER, for example k3f9a2cd-17.")],
-    prompts: Annotated[bool, typer.Option("--prompts", help="Also print the prompt of every model call.")] = False,
+    prompts: Annotated[
+        bool, typer.Option("--prompts", help="Also print what was sent for every model call, and its reasoning.")
+    ] = False,
     state: Annotated[
         bool, typer.Option("--state", help="Also print what the router knew before each decision (sum2act).")
     ] = False,
@@ -184,7 +186,11 @@ def show(
         found = get_trajectory(connection, get_job(connection, name), number)
         pictures = list_pictures(connection, found, shown_to_models=save is not None)
         saved = None if save is None else save_pictures(connection, pictures, from_launch(save))
-    shown = trajectory_as_json(found) | {"labels": labels_as_json(found)}
+        shown = trajectory_as_json(found) | {"labels": labels_as_json(found)}
+        if prompts or output.as_json:
+            from lumos_queue.review.sent_requests import add_requests
+
+            add_requests(connection, found, shown["steps"])
     if pictures:
         shown["pictures"] = pictures
     if saved is not None:

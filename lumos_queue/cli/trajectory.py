@@ -9,6 +9,7 @@ from rich import box
 from rich.table import Table
 
 from lumos_queue.cli import output
+from lumos_queue.cli.model_calls import print_calls, print_reasoning_sizes
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.pictures import describe_pictures
 from lumos_queue.pages.limits import cut
@@ -35,10 +36,10 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
         console.print(table)
     else:  # e.g. a row that no rule could convert
         console.print("\nno steps are stored\n", style="dim")
-    calls = [step for step in shown["steps"] if step["prompt"]]
-    for step in calls if prompts else ():
-        console.rule(f"{step['who']}, step {step['at']}: {step['result']}, {step['seconds']:.2f} s", align="left")
-        console.print(f"[dim]{escape(step['prompt'])}[/]{escape(step['what'])}", soft_wrap=True)
+    if prompts:
+        print_calls(console, shown["steps"])
+    else:
+        print_reasoning_sizes(console, shown["steps"])
     for step in shown["steps"]:
         if note := step.get("note"):
             console.print(escape(f"step {step['at']}: {note}"))

@@ -98,6 +98,12 @@ def _episode(shown: ShownEpisode) -> Iterator[str]:
         for call in shown.calls:
             yield escape(f"{call.title}. {call.shared}" if call.shared else call.title)
             yield code(call.prompt)
+            if call.reasoning:
+                yield _summary(f"Reasoning of step {call.at}: {call.thought}")
+                yield code(call.reasoning)
+                yield "</details>"
+            elif call.thought:
+                yield escape(f"Reasoning of step {call.at}: {call.thought}; the server sent no text of it.")
             yield code(call.reply)
         yield "</details>"
     if shown.other is not None:

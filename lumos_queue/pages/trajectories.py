@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumos_queue.pages.limits import PageLimits, cut
-from lumos_queue.pages.wording import plain, plural
+from lumos_queue.pages.wording import describe_reasoning, plain, plural
 from lumos_queue.reports.lanes import Row, rows_of
 from lumos_queue.reports.tool_agents import column_heads
 
@@ -23,6 +23,8 @@ class ShownCall:
     shared: str  #: what of its prompt is not repeated, in words; '' = nothing
     prompt: str
     reply: str
+    reasoning: str = ""  #: what the model thought before it replied
+    thought: str = ""  #: how much that was; also where a server counts tokens and sends no text
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,8 @@ def show_calls(steps: Sequence[Mapping[str, Any]], limits: PageLimits) -> list[S
             prompt = prompt[length:]
         before[step["who"]] = step["at"], step["prompt"]
         title = f"step {step['at']}, {step['who']}: {step['result']}, {step['seconds']:.2f} s"
-        shown.append(ShownCall(step["at"], title, shared, cut(prompt, limits.prompt), cut(step["what"], limits.prompt)))
+        texts = (cut(text, limits.prompt) for text in (prompt, step["what"], step.get("reasoning", "")))
+        shown.append(ShownCall(step["at"], title, shared, *texts, describe_reasoning(step)))
     return shown
 
 

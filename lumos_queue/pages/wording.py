@@ -87,3 +87,10 @@ def tell_points(difference: float) -> str:
 def tell_probability(p: float) -> str:
     """A p-value with two digits that say something, never as 0."""
     return "< 0.0001" if p < 0.0001 else f"= {p:.2g}" if p < 0.1 else f"= {p:.2f}"
+
+
+def describe_reasoning(step: Mapping[str, Any]) -> str:
+    """How much a model thought at a step of a trajectory: `1,234 characters, 310 tokens`; '' where it did not."""
+    characters, tokens = len(step.get("reasoning", "")), step.get("reasoning_tokens", 0)
+    sizes = [plural(count, noun) for count, noun in ((characters, "character"), (tokens, "token")) if count]
+    return ", ".join(sizes)

@@ -10,6 +10,9 @@ from lumos_queue.notation import write_action
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 from lumos_queue.reports.tool_agents import calls_functions, write_call
 
+#: Fields of a Completion that a step has only where they are not empty.
+RARE = ("note", "reasoning", "reasoning_tokens", "message")
+
 
 def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
     """A db.reading.Trajectory as `lumos show --json` prints it, but for the labels."""
@@ -89,9 +92,9 @@ def labels_as_json(trajectory: Any) -> list[dict[str, Any]]:
 
 def _step_as_json(step: Any, functions: bool) -> dict[str, Any]:
     """`functions`: whether actions are functions of a task, which are written by name and arguments."""
-    shown = {"at": _format_position(step.position, step.branch), "prompt": step.prompt, "seconds": 0.0, "result": ""}
+    shown = {"at": name_step(step.position, step.branch), "prompt": step.prompt, "seconds": 0.0, "result": ""}
     if step.branch >= WITHIN:
-        shown["within"] = _format_position(step.position, step.branch // WITHIN - 1)
+        shown["within"] = name_step(step.position, step.branch // WITHIN - 1)
     if step.parent is not None:
         shown["parent"] = step.parent
     if isinstance(step.result, Execution) and step.result.provenance:
@@ -99,10 +102,10 @@ def _step_as_json(step: Any, functions: bool) -> dict[str, Any]:
     match step.result, step.detail:
         case Completion() as done, _:
             tokens = f"{done.prompt_tokens}+{done.completion_tokens} tokens, {done.finish_reason}"
-            noted: dict[str, Any] = {"note": done.note} if done.note else {}
+            rare = {name: value for name in RARE if (value := getattr(done, name))}
             if done.candidates:
-                noted["candidates"] = [{"text": one.text, "logprob": one.logprob} for one in done.candidates]
-            return shown | {"who": step.role, "what": done.text, "result": tokens, "seconds": done.seconds} | noted
+                rare["candidates"] = [{"text": one.text, "logprob": one.logprob} for one in done.candidates]
+            return shown | {"who": step.role, "what": done.text, "result": tokens, "seconds": done.seconds} | rare
         case done, Action() as action:
             text = done.result if done.ok else f"{done.status}: {done.message}"
             is_call = functions and not action.variables
@@ -139,5 +142,6 @@ def _describe_call(call: Call) -> str:
     return f"{call.tool}({', '.join(f'{name}={value}' for name, value in arguments.items())})"
 
 
-def _format_position(position: int, branch: int) -> str:
+def name_step(position: int, branch: int) -> str:
+    """Return the name of a step: `3`, or `3.1` where several ran side by side."""
     return f"{position}.{branch}" if branch else str(position)

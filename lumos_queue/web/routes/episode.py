@@ -66,7 +66,7 @@ def next_episode(visit: Reading, name: str, where: str = "", back: bool = False,
 
 @router.get("/episodes/{name}/steps/{at}/{part}")
 def step_text(visit: Reading, name: str, at: str, part: str) -> Response:
-    """One text of a step as it is stored, whole: prompt, reply, text, result or note."""
+    """One text of a step as it is stored, whole: prompt, reply, reasoning, message, text, result or note."""
     with reading(visit.site.database) as connection:
         found = trajectory_as_json(find_trajectory(connection, name))
     step = next((one for one in found["steps"] if one["at"] == at), None)

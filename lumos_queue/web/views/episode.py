@@ -41,6 +41,7 @@ class ShownStep:
     result: str
     facts: str
     parts: Sequence[tuple[str, int]]  #: (name, characters) of its texts
+    message: str = ""  #: what the server sent, where it differs from the reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,8 @@ def parts_of(step: Step) -> dict[str, str]:
         "reply" if is_call else "text": step["what"],
         "result": "" if is_call else step["result"],
         "note": step.get("note", ""),
+        "reasoning": step.get("reasoning", ""),
+        "message": step.get("message", ""),
     }
     return {name: text for name, text in texts.items() if text}
 
@@ -139,6 +142,7 @@ def _show_step(step: Step, call: ShownCall | None) -> ShownStep:
         result="" if call else cut(step["result"], LIMITS.prompt),
         facts=", ".join(facts),
         parts=[(name, len(text)) for name, text in parts_of(step).items()],
+        message=cut(step.get("message", ""), LIMITS.prompt),
     )
 
 
