@@ -9,8 +9,9 @@ from sqlalchemy import func, insert, select, update
 
 from db.artifacts import store_artifact
 from db.labels import NewLabel, add_labels, labels_of
-from db.models import Attempt, EpisodeRow, ExecutionRow, Item, Label, SubgoalRow, TaskRow
+from db.models import Attempt, CompletionRow, EpisodeRow, ExecutionRow, Item, Label, SubgoalRow, TaskRow
 from db.web_actions import list_actions
+from lumos_queue.util.display import harmless
 from tests.image_files import honest
 from tests.page_jobs import FAILED, RIGHT, WRONG, evaluation
 from tests.page_parts import HOSTILE, parse_page
@@ -72,6 +73,32 @@ def test_long_texts_are_cut_and_whole_at_an_address_of_their_own(explorer, datab
     assert len(page) < 200_000 and "characters left out" in page and "10,000,018 characters" in page
     whole = client.get(f"/episodes/{job}-0/steps/3/result")
     assert whole.text == long and whole.headers["content-type"].startswith("text/plain")
+
+
+def test_reasoning_and_the_message_of_the_server_are_folded_and_whole_at_addresses(explorer, database, job):
+    thought, message = "\n".join(HOSTILE), f'{{"content": "{"x" * 9_000}</details><script>1</script>"}}'
+    key = key_of(database, f"{job}-0")
+    with database.writer.begin() as connection:
+        own = update(CompletionRow).where(CompletionRow.episode == key)
+        connection.execute(own.where(CompletionRow.position == 0).values(reasoning=thought, reasoning_tokens=310))
+        connection.execute(own.where(CompletionRow.position == 2).values(reasoning_tokens=20, message=message))
+    client = explorer.client()
+    page = parse_page(client.get(f"/episodes/{job}-0").text)
+    planner, grounder = (page.xpath(f"//article[@id='step-{at}']")[0] for at in (0, 2))
+    (part,) = planner.xpath(".//details[@class='reasoning']")
+    assert "open" not in part.attrib and part.findtext("pre") == harmless(thought).lstrip("\n")
+    assert part.findtext("summary") == f"Reasoning of step 0: {len(thought):,} characters, 310 tokens"
+    assert not grounder.xpath(".//details[@class='reasoning']")
+    assert "Reasoning of step 2: 20 tokens; the server sent no text of it." in grounder.text_content()
+    (part,) = grounder.xpath(".//details[@class='message']")
+    assert "open" not in part.attrib and "characters left out" in part.findtext("pre")
+    assert not planner.xpath(".//details[@class='message']")
+    for at, name, text in ((0, "reasoning", thought), (2, "message", message)):
+        whole = client.get(f"/episodes/{job}-0/steps/{at}/{name}")
+        assert whole.text == text and whole.headers["content-type"].startswith("text/plain")
+        assert page.xpath(f"//a[@href='/episodes/{job}-0/steps/{at}/{name}']")
+    assert client.get(f"/episodes/{job}-0/steps/0/message").status_code == 404
+    assert client.get(f"/episodes/{job}-1/steps/0/reasoning").status_code == 404
 
 
 def test_many_steps_are_shown_a_hundred_at_a_time(explorer, database, job):
