@@ -168,7 +168,7 @@ def show(
     """Show one episode step by step.
 
     Subgoals, actions and results, then the verdicts of filters and the labels by people. Texts of more than 20,000
-    characters are shortened in the table; --json has them whole.
+    characters are shortened in the table; --json has them whole, with what was sent for each model call.
     """
     from db.jobs import get_job
     from db.named import split_name

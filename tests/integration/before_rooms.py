@@ -42,6 +42,8 @@ UNTIL_NOW = ("seconds", "rows_per_second", "phases", "latency")  # the last two 
 DURATIONS = (*UNTIL_NOW, "tokens_per_second")
 LOSSES = ("loss",)
 _SECONDS = re.compile(r"^ (seconds|time in|mean call of)[^\n]+", re.MULTILINE)
+#: The lines with address and fields of each request, and with its images, which `lumos show --prompts` has had since.
+_REQUESTS = re.compile(r"^(?:\w+:\S+: (?:model|max_tokens|max_new_tokens) .*|\[sha256:[0-9a-f]{64}\])$", re.MULTILINE)
 #: Of reports side by side: what heads a column since is what the jobs differ in, addresses of their models too.
 _HEADINGS = re.compile(r"^(?:evaluate|infer|convert) .*\n(?:.*\n)*? ─+ *$", re.MULTILINE)
 _FIGURE = re.compile(r"-?\d[\d,.]*")
@@ -170,6 +172,8 @@ def comparable(name: str, found: Any, running: Collection[str] = ()) -> Any:
     if isinstance(found, str):
         if name.startswith("report ") and len(name.split()) > 2:
             found = _HEADINGS.sub("", found)
+        if name.startswith("show "):
+            found = _REQUESTS.sub("", found)
         return _FIGURE.findall(_SECONDS.sub("", found) if runs else found)
     if name.endswith(": rows"):
         return _with_numbers(_with_kept_digests(found), LOSSES, _rounded)
