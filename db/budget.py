@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from sqlalchemy import Connection, func, select, update
 
 from db.connection import Database
@@ -44,9 +47,23 @@ def pause_for(database: Database, job: str, reason: str) -> None:
 
 
 def set_budget(database: Database, job: str, usd: float) -> None:
-    """Change the budget of a conversion; it holds from the next slice on. Raises SpecError for another kind of job."""
+    """Change the budget of a job; it holds from the next slice on.
+
+    Raises SpecError for a job that has no prices, which are part of its request.
+    """
     with database.writer.begin() as connection:
         row = connection.execute(select(JobRow.kind, JobRow.spec).where(JobRow.id == job).with_for_update()).one()
-        if row.kind != "convert" or not row.spec.get("teacher"):
+        if row.kind == "convert" and not row.spec.get("teacher"):
             raise SpecError(f"Job {job} asks no teacher: it has no budget.")
-        connection.execute(update(JobRow).where(JobRow.id == job).values(spec={**row.spec, "budget": usd}))
+        prices = priced(row.spec)
+        if row.kind != "convert" and not (prices.get("prompt_price") or prices.get("completion_price")):
+            raise SpecError(f"Job {job} has no prices, so it has no budget: submit it with --price-prompt USD.")
+        changed = {**prices, "budget": usd}
+        spec = {**row.spec, "infer": changed} if prices is not row.spec else changed
+        connection.execute(update(JobRow).where(JobRow.id == job).values(spec=spec))
+
+
+def priced(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the part of a job's spec that holds its budget and its prices: of an evaluation, its inference."""
+    inference = spec.get("infer")
+    return inference if isinstance(inference, dict) else spec

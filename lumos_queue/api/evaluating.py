@@ -28,8 +28,9 @@ def evaluate(
     reader: str = "", tools: Values | None = None, options: Values | None = None, settings: Values | None = None,
     samplings: Values | None = None, live: bool = False, replay: str = "", draw: int = 0, sets: int = 0,
     skip_bad_rows: bool = False, yes: bool = False, stop: str | Sequence[str] | None = None, system: str | None = None,
-    prompt: str | Path = "", request: Values | None = None, name: str = "", tags: Values | None = None,
-    again: bool = False, priority: int = 0, concurrency: int = 0, deployment: Settings | None = None,
+    prompt: str | Path = "", request: Values | None = None, price_prompt: float = 0.0, price_completion: float = 0.0,
+    budget: float = 0.0, name: str = "", tags: Values | None = None, again: bool = False, priority: int = 0,
+    concurrency: int = 0, deployment: Settings | None = None,
 ) -> JobHandle:  # fmt: skip
     """Run an agent on a benchmark and score its answers; returns at once.
 
@@ -66,8 +67,9 @@ def infer(
     reader: str = "", tools: Values | None = None, options: Values | None = None, settings: Values | None = None,
     samplings: Values | None = None, live: bool = False, replay: str = "", draw: int = 0, sets: int = 0,
     skip_bad_rows: bool = False, yes: bool = False, stop: str | Sequence[str] | None = None, system: str | None = None,
-    prompt: str | Path = "", request: Values | None = None, name: str = "", tags: Values | None = None,
-    again: bool = False, priority: int = 0, concurrency: int = 0, deployment: Settings | None = None,
+    prompt: str | Path = "", request: Values | None = None, price_prompt: float = 0.0, price_completion: float = 0.0,
+    budget: float = 0.0, name: str = "", tags: Values | None = None, again: bool = False, priority: int = 0,
+    concurrency: int = 0, deployment: Settings | None = None,
 ) -> JobHandle:  # fmt: skip
     """Run an agent on a benchmark, unscored. Arguments, return value and errors are those of `evaluate`.
 

@@ -34,7 +34,7 @@ def print_conversions(console: Any, reports: list[dict[str, Any]]) -> None:
             *(f"{accepted[name]:,}" for name in ("planner", "grounder", "both")),
             "" if turns is None else f"{turns:.2f}",
             "" if speed is None else f"{speed:,.{0 if speed >= 10 else 1}f}",
-            *([_format_cost(report["cost"]) if "cost" in report else ""] if costs else []),
+            *([format_cost(report["cost"]) if "cost" in report else ""] if costs else []),
         )
     console.print(table)
     _print_levels(console, reports)
@@ -72,5 +72,6 @@ def _table(title: str, columns: tuple[str, ...]) -> Table:
     return table
 
 
-def _format_cost(cost: dict[str, Any]) -> str:
+def format_cost(cost: dict[str, Any]) -> str:
+    """Return the USD spent and, where there is one, the budget."""
     return f"{cost['usd']:.4f}" + (f" of {cost['budget']:g}" if cost["budget"] else "")

@@ -1,4 +1,4 @@
-"""Commands of conversion: convert, and budget, which changes the budget of a conversion."""
+"""Commands: convert, and budget, which changes the budget of a job."""
 
 from __future__ import annotations
 
@@ -41,10 +41,7 @@ def convert(
         show_default="image", help="What the teacher sees of a row's image: image, caption or none.")] = "",
     seed: opt.Seed = 0, temperature: opt.Temperature = 0.0,
     max_tokens: Annotated[int, typer.Option(min=1, max=opt.MAX_INTEGER, help="Maximum tokens of one reply.")] = 800,
-    price_prompt: Annotated[float, typer.Option(min=0.0, help="USD per million prompt tokens.")] = 0.0,
-    price_completion: Annotated[float, typer.Option(min=0.0, help="USD per million completion tokens.")] = 0.0,
-    budget: Annotated[float, typer.Option(
-        min=0.0, help="USD after which the job is paused; calls then in flight still cost. 0: no limit.")] = 0.0,
+    price_prompt: opt.PricePrompt = 0.0, price_completion: opt.PriceCompletion = 0.0, budget: opt.Budget = 0.0,
     perturbations: Annotated[int, typer.Option(
         min=0, max=20, help="How often a row is checked with changed numbers; 0: not checked.")] = 3,
     longest: Annotated[int, typer.Option(
@@ -99,9 +96,9 @@ def budget(
     usd: Annotated[float, typer.Argument(metavar="USD", min=0.0, help="The new budget in total; 0: no limit.")],
     json: opt.Json = False,
 ) -> None:
-    """Change the budget of a conversion.
+    """Change the budget of a job that was submitted with prices.
 
-    To go on with it, run: lumos resume JOB
+    A paused job continues with: lumos resume JOB
     """
     from db.budget import set_budget
     from db.jobs import get_job

@@ -147,6 +147,12 @@ Draw = Annotated[
 ]
 Sets = Annotated[int, typer.Option(min=0, max=100, help="Number of sample sets, default 3; their tasks may overlap.")]
 Samples = Annotated[int, typer.Option(min=1, max=1000, help="Episodes per task.")]
+Budget = Annotated[
+    float,
+    typer.Option(min=0.0, help="USD after which the job is paused; calls then in flight still cost. 0: no limit."),
+]
+PricePrompt = Annotated[float, typer.Option(min=0.0, help="USD per million prompt tokens.")]
+PriceCompletion = Annotated[float, typer.Option(min=0.0, help="USD per million completion tokens.")]
 Seed = Annotated[int, typer.Option(min=0, max=MAX_INTEGER, help="Seed of all sampling.")]
 Temperature = Annotated[float, typer.Option(min=0.0, help="Sampling temperature; 0: greedy.")]
 TopP = Annotated[float, typer.Option(min=0.0, max=1.0, help="Nucleus sampling; 1: off.")]

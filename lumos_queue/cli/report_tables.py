@@ -13,6 +13,7 @@ from rich.table import Table
 from db.waiting import PAUSED_BY_PERSON
 from lumos_queue.cli import output
 from lumos_queue.cli.again_tables import ADOPTED_ROWS, print_again
+from lumos_queue.cli.conversion_tables import format_cost
 from lumos_queue.cli.feedback_tables import format_steps, print_feedback
 from lumos_queue.cli.group_tables import print_groups
 from lumos_queue.cli.model_tables import print_curves
@@ -60,6 +61,8 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
         if any(cells):
             table.add_row(name, *cells)
     shown = [report for report in reports if report["kind"] != "convert"]
+    if any("cost" in report for report in shown):
+        table.add_row("USD", *(format_cost(report["cost"]) if "cost" in report else "" for report in reports))
     for name in sorted({name for report in shown for name in report["phases"]}):
         table.add_row(f"time in {name}", *(_format_share(report["phases"], name) for report in reports))
     for role in sorted({role for report in reports for role in report.get("reply_endings", {})}):

@@ -67,6 +67,7 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
         draw: opt.Draw = 0, sets: opt.Sets = 0, at_limit: opt.AtLimit = "",
         reader: opt.Reader = "", setting: opt.SettingOptions = [], sampling: opt.Samplings = [], yes: opt.Yes = False,
         stop: opt.Stop = [], system: opt.System = None, prompt: opt.Prompt = None, request: opt.Requests = [],
+        price_prompt: opt.PricePrompt = 0.0, price_completion: opt.PriceCompletion = 0.0, budget: opt.Budget = 0.0,
         name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
         priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
     ) -> None:  # fmt: skip
@@ -112,6 +113,9 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
             system=read_system(system),
             prompt=read_template(prompt) or "",
             requests=request,
+            budget=budget,
+            price_prompt=price_prompt,
+            price_completion=price_completion,
         )
         job, rows = with_data(settings, lambda: make_inference_job(kind, options, settings, output.say))
         submit_and_finish(

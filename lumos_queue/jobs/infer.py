@@ -22,6 +22,7 @@ from lumos_queue.execution.tools.opening import open_caller
 from lumos_queue.formulations.base import VERSION
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Identity, ItemResult, Work
+from lumos_queue.jobs.budget import Meter
 from lumos_queue.jobs.images import Images
 from lumos_queue.limits import Limits, limit_formulation
 from lumos_queue.prompts.agent import Agent
@@ -39,6 +40,7 @@ class InferContext:
     identities: tuple[Identity, ...]
     traffic: dict[str, AdmissionControl]  #: of the endpoints that can have a cap, by URL
     images: Images | None = None
+    meter: Meter | None = None  #: of a job with a budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,9 @@ class Infer:
     draw: int = 0  #: tasks drawn into each sample set; 0: no sample sets, all tasks
     sets: int = 1  #: sample sets
     approve_all: bool = False  #: whether plans that a person would have to approve are approved as they are written
+    budget: float = 0.0  #: USD that all model calls of the job may cost; then it is paused. 0: no limit
+    prompt_price: float = 0.0  #: USD for a million tokens, of every model
+    completion_price: float = 0.0  #: USD for a million tokens, of every model
     formulation_version: int = VERSION
 
     kind = "infer"
@@ -69,8 +74,9 @@ class Infer:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         if self.formulation_version == 1:
             del values["formulation_version"]  # which jobs of that version do not name
-        if not self.approve_all:
-            del values["approve_all"]
+        for name in ("approve_all", "budget", "prompt_price", "completion_price"):
+            if not values[name]:  # jobs without it are stored as before there was such a field
+                del values[name]
         return {**values, "agent": self.agent.as_json()}
 
     @classmethod
@@ -112,7 +118,10 @@ class Infer:
                 UNSEEN if self.approve_all else "",
                 self.formulation_version,
             )
-            yield InferContext(executor, tuple(identities), traffic, images)
+            meter = None
+            if self.budget:
+                meter = stack.enter_context(Meter.open(settings, self.prompt_price, self.completion_price, self.budget))
+            yield InferContext(executor, tuple(identities), traffic, images, meter)
 
     def generator(self) -> Generate[Agent]:
         """The formulation, at the version that the job began with, within the agent's limits."""
@@ -138,6 +147,8 @@ class Infer:
         """Try `formulation`, which may add steps to that of the job, on an item's task."""
         assert work.task is not None
         async with context.executor.for_episode(work.task, work.sample) as perform:
+            if context.meter:
+                perform = context.meter.limit(perform, getattr(journal, "episode", 0))
             if "given" in work.task.inputs:
                 replies = PrefilledReplies(work.task.inputs)
                 perform, formulation = replies.prefill(perform), replies.watch(formulation)

@@ -14,11 +14,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, distinct, exists, func, select
 
-from db.budget import tokens
 from db.models import CompletionRow, EpisodeRow, Item, SubgoalRow, TaskRow, VerdictRow
 from lumos_queue.conversion.verdicts import VERDICTS
 from lumos_queue.rationales.reasons import REASONS
 from lumos_queue.records import LEVELS, MODULES, TEACHER
+from lumos_queue.reports.cost import cost_figures
 from lumos_queue.reports.remarks import remarks
 from lumos_queue.reports.wall_time import wall_seconds
 
@@ -41,10 +41,7 @@ def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
         "remarks": remarks(job.spec, judged, verdicts),
     }
     if job.spec.get("teacher"):
-        asked, written = tokens(connection, job.id)
-        prices = job.spec["prompt_price"], job.spec["completion_price"]
-        cost = (asked * prices[0] + written * prices[1]) / 1e6
-        report["cost"] = {"usd": round(cost, 6), "budget": job.spec["budget"], "prices": list(prices)}
+        report |= cost_figures(connection, job)
         if job.spec.get("vision"):
             report["vision"] = job.spec["vision"]
         report["reasks"] = _count(connection, *_is_judged(job.id), EpisodeRow.calls > 1)

@@ -33,6 +33,7 @@ from lumos_queue.reports.baselines import kept_baselines
 from lumos_queue.reports.chosen import describe_chosen
 from lumos_queue.reports.chosen_requests import describe_requests
 from lumos_queue.reports.completeness import completeness
+from lumos_queue.reports.cost import cost_figures
 from lumos_queue.reports.empty_replies import empty_reply_problems
 from lumos_queue.reports.failures import failures_by_class
 from lumos_queue.reports.groups import split_by_group
@@ -93,6 +94,7 @@ def _make_report(connection: Connection, job: Any) -> Report:
         if requests := describe_requests(infer["agent"], job.formulation):
             report["requests"] = requests
         report |= describe_reader(job) | reply_endings(connection, job)
+        report |= cost_figures(connection, job)
     report |= _episode_figures(connection, job.id, endings)
     report["problems"] = empty_reply_problems(connection, job) + report["problems"]
     report |= apart_from_adopted(connection, job, report) | failures_by_class(connection, job, items, endings)

@@ -19,6 +19,7 @@ from lumos_queue.readers.splits import split_of
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import identify, parse_pairs, resolve_address
 from lumos_queue.submission.asked_rows import read_asked_rows
+from lumos_queue.submission.budgets import check_prices
 from lumos_queue.submission.given_rows import GivenRows
 from lumos_queue.submission.store import Rows
 from lumos_queue.submission.teacher_vision import check_vision, resolve_vision
@@ -69,11 +70,11 @@ def make_conversion_job(
         raise SpecError(f"'{options.source}' is converted by rule: give --deterministic instead of --teacher.")
     _check_level(options, source)
     split = split_of(options.data, options.split, source.teaching.splits)
-    if options.budget and not (options.teacher and (options.price_prompt or options.price_completion)):
-        raise SpecError("--budget needs --teacher and its prices: --price-prompt and --price-completion.")
-    numbers = (options.temperature, options.price_prompt, options.price_completion, options.budget)
-    if not all(map(math.isfinite, numbers)):
-        raise SpecError("--temperature, prices and --budget must be finite numbers.")
+    if options.budget and not options.teacher:
+        raise SpecError("--budget is for conversions by a teacher: give --teacher URL, or leave out --budget.")
+    check_prices(options.budget, options.price_prompt, options.price_completion)
+    if not math.isfinite(options.temperature):
+        raise SpecError("--temperature must be a finite number.")
     if options.tokenizer and not options.tokenizer.is_dir():
         raise SpecError(f"--tokenizer '{options.tokenizer}' is not a folder.")
     teacher = ""

@@ -35,6 +35,7 @@ from lumos_queue.submission.agents import (
     resolve_roles,
 )
 from lumos_queue.submission.asked_rows import read_asked_rows
+from lumos_queue.submission.budgets import check_prices
 from lumos_queue.submission.given_rows import GivenRows
 from lumos_queue.submission.request_options import check_stops, check_texts, read_fields
 from lumos_queue.submission.role_samplings import ChosenSampling, check_fields, sample_roles
@@ -87,6 +88,9 @@ class InferenceOptions:
     requests: Sequence[str] = ()  #: [ROLE.]NAME=JSON
     formulation_version: int = VERSION  #: of stored jobs that are run again
     reader: str = ""  #: '': the default
+    budget: float = 0.0  #: USD; 0: no limit
+    price_prompt: float = 0.0  #: USD for a million tokens, of every model
+    price_completion: float = 0.0  #: USD for a million tokens, of every model
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,7 @@ def check_options(kind: str, options: InferenceOptions, remark: Callable[[str], 
         raise unknown("split", options.split, benchmark.splits)
     if not (math.isfinite(options.temperature) and math.isfinite(options.top_p)):
         raise SpecError("--temperature and --top-p must be finite numbers.")
+    check_prices(options.budget, options.price_prompt, options.price_completion)
     _check(kind, options, benchmark)
     check_texts(formulation, options.system, options.prompt, options.shots)
     chosen = ChosenSampling(
@@ -210,6 +215,9 @@ def make_job_on(
         checked.sets,
         approve_all=options.yes,
         formulation_version=options.formulation_version,
+        budget=options.budget,
+        prompt_price=options.price_prompt,
+        completion_price=options.price_completion,
     )
     return Evaluate(infer) if kind == "evaluate" else infer
 

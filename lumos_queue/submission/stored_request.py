@@ -140,6 +140,9 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
         requests=replace_fields(fields, changes.requests),
         formulation_version=VERSION if changes.formulation else infer.formulation_version,
         reader=agent.reader if formulation.phrase else "",
+        budget=infer.budget,
+        price_prompt=infer.prompt_price,
+        price_completion=infer.completion_price,
     )
     return replace(options, **(changes.numbers or {}))
 

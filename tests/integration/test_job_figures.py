@@ -134,10 +134,15 @@ def test_what_was_spent_is_spent_on_prompts_and_on_replies_at_their_prices(datab
     assert read(database, cost_of_job, job, 2.0, 10.0) == pytest.approx((60 * 2 + 18 * 10) / 1e6)
 
 
-def test_a_budget_is_of_a_conversion_by_a_teacher_and_changes_nothing_else(database):
+def test_a_budget_needs_a_teacher_or_prices_and_changes_nothing_else(database):
     job = new_job(database)
-    with pytest.raises(SpecError, match="asks no teacher"):
+    with pytest.raises(SpecError, match="has no prices"):
         set_budget(database, job, 5.0)
+    with database.writer.begin() as connection:
+        spec = {"infer": {"prompt_price": 0.5, "limit": 3}}
+        connection.execute(update(JobRow).where(JobRow.id == job).values(spec=spec))
+    set_budget(database, job, 5.0)
+    assert read(database, get_job, job).spec == {"infer": {"prompt_price": 0.5, "limit": 3, "budget": 5.0}}
     taught = new_job(database, kind="convert", digest="cd" * 32)
     with pytest.raises(SpecError, match="asks no teacher"):
         set_budget(database, taught, 5.0)

@@ -144,6 +144,7 @@ ALLOWED = {
         "lumos_queue/actions/ranking/registry.py: open_ranker: .open",
         "lumos_queue/jobs/convert.py: Convert.open: Images.open",
         "lumos_queue/jobs/convert.py: Convert.open: Meter.open",
+        "lumos_queue/jobs/infer.py: Infer.open: Meter.open",
         "lumos_queue/jobs/evaluate.py: Evaluate.open: self.infer.open",
         "lumos_queue/jobs/infer.py: Infer.open: Images.open",
         "lumos_queue/jobs/train.py: Train.open: Rollouts.open",

@@ -30,7 +30,7 @@ def costs(material: Material) -> Iterator[Block]:
     if given := material.prices:
         note += f" Prices in USD per million tokens: {given.prompt:g} in, {given.completion:g} out."
     elif priced:
-        note += " Prices are those that the conversion was given."
+        note += " Prices are those that the job was submitted with."
     title = "Tokens of prompts (in) and of replies (out)"
     yield Figure(
         draw_bars("tokens", title, bars), Table(title, heads, rows, note), [("bar c0", "in"), ("bar c1", "out")]

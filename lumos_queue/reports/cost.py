@@ -1,0 +1,22 @@
+"""What the model calls of a job with prices have cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.budget import cost_of_job, priced
+
+
+def cost_figures(connection: Connection, job: Any) -> dict[str, Any]:
+    """Return `cost` of a report: USD of all stored model calls, the budget, and both prices per million tokens.
+
+    {} for a job (its row) that was submitted without prices. Calls of unfinished items and of earlier attempts count.
+    """
+    spec = priced(job.spec)
+    prices = spec.get("prompt_price", 0.0), spec.get("completion_price", 0.0)
+    if not (any(prices) or spec.get("teacher")):
+        return {}
+    usd = cost_of_job(connection, job.id, *prices)
+    return {"cost": {"usd": round(usd, 6), "budget": spec.get("budget", 0.0), "prices": list(prices)}}
