@@ -129,8 +129,10 @@ def show_calls(steps: Sequence[Mapping[str, Any]], limits: PageLimits) -> list[S
             prompt = prompt[length:]
         before[step["who"]] = step["at"], step["prompt"]
         title = f"step {step['at']}, {step['who']}: {step['result']}, {step['seconds']:.2f} s"
-        texts = (cut(text, limits.prompt) for text in (prompt, step["what"], step.get("reasoning", "")))
-        shown.append(ShownCall(step["at"], title, shared, *texts, describe_reasoning(step)))
+        prompt, reply, reasoning = (
+            cut(text, limits.prompt) for text in (prompt, step["what"], step.get("reasoning", ""))
+        )
+        shown.append(ShownCall(step["at"], title, shared, prompt, reply, reasoning, describe_reasoning(step)))
     return shown
 
 
