@@ -12,6 +12,8 @@ from sqlalchemy import select, update
 
 from db.connection import Database, open_database
 from db.models import JobRow
+from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.request_bodies import ModelCall, split_body, write_sampling
 from lumos_queue.settings import read_settings
 from tests.fake_endpoint import FakeEndpoint
 from tests.image_files import honest
@@ -169,3 +171,9 @@ def test_a_job_of_a_later_version_shows_its_prompts_alone(lumos, database):
     (step,) = lumos("show", f"{report['job']}-0", "--json").json["steps"]
     assert "request" not in step
     assert step["prompt"] in lumos("show", f"{report['job']}-0", "--prompts").out
+
+
+def test_a_search_is_shown_with_its_beams_and_the_seed_of_its_epsilon():
+    sampling = Sampling(max_tokens=9, stop=(), beams=4, epsilon=0.1)
+    fields = split_body(write_sampling(ModelCall("a plan", sampling, 7))).fields
+    assert fields == {"max_tokens": 9, "temperature": 0.0, "beams": 4, "epsilon": 0.1, "seed": 7}

@@ -84,7 +84,8 @@ def test_a_report_has_reasoning_in_a_closed_part(lumos, job, tmp_path):
     assert part.findtext("summary") == f"Reasoning of step 0: {len(THOUGHT):,} characters, 310 tokens"
     assert "Nine pencils [b]and[/b] six." in part.findtext("pre") and "<script>" in part.findtext("pre")
     assert page.xpath("//mark/text()") == ["The answer is 5"]
-    assert "Reasoning of step 0" in (tmp_path / "page.md").read_text()
+    text = (tmp_path / "page.md").read_text()
+    assert "<summary>Reasoning of step 0:" in text and "Nine pencils [b]and[/b] six." in text
     change_calls(reasoning=None)
     assert lumos("report", job, "--html", tmp_path / "tokens.html").code == 0
     text = html.fromstring((tmp_path / "tokens.html").read_text()).text_content()
