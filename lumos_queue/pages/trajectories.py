@@ -60,7 +60,7 @@ def show_episode(
 ) -> ShownEpisode:
     """A trajectory as reports.trajectory.trajectory_as_json gives it, cut to the limits."""
     steps = found["steps"]
-    rows = rows_of(found)
+    rows = rows_of(found["formulation"], steps)
     calls = show_calls(steps, limits) if limits.prompt else []
     notes = [cut(f"step {step['at']}: {step['note']}", limits.text) for step in steps if step.get("note")]
     notes += tell_verdicts(found)
@@ -129,10 +129,16 @@ def show_calls(steps: Sequence[Mapping[str, Any]], limits: PageLimits) -> list[S
             prompt = prompt[length:]
         before[step["who"]] = step["at"], step["prompt"]
         title = f"step {step['at']}, {step['who']}: {step['result']}, {step['seconds']:.2f} s"
-        prompt, reply, reasoning = (
-            cut(text, limits.prompt) for text in (prompt, step["what"], step.get("reasoning", ""))
+        call = ShownCall(
+            at=step["at"],
+            title=title,
+            shared=shared,
+            prompt=cut(prompt, limits.prompt),
+            reply=cut(step["what"], limits.prompt),
+            reasoning=cut(step.get("reasoning", ""), limits.prompt),
+            thought=describe_reasoning(step),
         )
-        shown.append(ShownCall(step["at"], title, shared, prompt, reply, reasoning, describe_reasoning(step)))
+        shown.append(call)
     return shown
 
 
