@@ -82,6 +82,15 @@ class Constraint(Protocol):
 
 
 @record
+class FunctionSchema:
+    """A function that a model may call by its server's own interface (`tools` of OpenAI's)."""
+
+    name: str
+    description: str
+    parameters: str  #: JSON schema of an object, as text
+
+
+@record
 class Ask:
     """Ask the model in the role `role` to continue `prompt`. Answered by a Completion.
 
@@ -98,13 +107,17 @@ class Ask:
     parent: int | None = None  #: position of the command that this one comes after in a tree, or ROOT; None: no tree
     constraint: Constraint | None = None  #: which texts the reply may be; None: any
     n: int = 1  #: candidates that the completion lists, best first
+    functions: tuple[FunctionSchema, ...] = ()  #: that the model may call; the reply's text has the call as three lines
 
     @property
     def digest(self) -> str:
         # Nothing is added for what is not asked for: asks of before there were constraints keep their digests.
         allowed = () if self.constraint is None else (f"allowed {self.constraint.digest}",)
         wanted = () if self.n == 1 else (f"best {self.n}",)
-        return digest("ask", self.role, self.prompt, *self.images, *_edge(self.parent), *allowed, *wanted)
+        schemas = [part for one in self.functions for part in (one.name, one.description, one.parameters)]
+        callable_functions = (f"functions {digest(*schemas)}",) if schemas else ()
+        parts = (*self.images, *_edge(self.parent), *allowed, *wanted, *callable_functions)
+        return digest("ask", self.role, self.prompt, *parts)
 
     def __iter__(self) -> Generator[Ask, Replies, Completion]:
         completion = yield self

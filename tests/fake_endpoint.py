@@ -287,8 +287,8 @@ def _prompt(path: str, body: dict) -> str:
     return body["inputs"] if path == "/generate" else body["prompt"]
 
 
-def _text(content: str | list[dict]) -> str:
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+def _text(content: str | list[dict] | None) -> str:
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content or ())
 
 
 def images(body: dict) -> list[bytes]:

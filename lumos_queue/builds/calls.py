@@ -1,7 +1,8 @@
 """Rows of tool agents: one for each model call that led to an accepted answer, for every role.
 
-The prompt is the stored one, byte for byte, and the reply what the model said to it. Of a search only the calls on the
-path to its answer count; what was tried beside it is left out.
+The prompt is the stored one, byte for byte, and the reply what the model said to it; the prompt of a native call is
+written as that of a text call, with the list of functions. Of a search only the calls on the path to its answer count;
+what was tried beside it is left out.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from db.recorded import RecordedStep
 from lumos_queue.commands import ROOT, WITHIN
+from lumos_queue.prompts.tool_agent import as_text_calls
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Completion, Ending, Execution, Subgoal
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ def call_rows(episode: StoredEpisode) -> Iterator[tuple[str, str, str]]:
     """(file, key, JSON text) of each row: `policy_react`, the task's row and the step's position."""
     for step in answer_path(episode.steps):
         if isinstance(step.result, Completion) and step.result.text.strip():
-            row = {"prompt": step.prompt, "completion": step.result.text.strip()}
+            row = {"prompt": as_text_calls(step.prompt, episode.task), "completion": step.result.text.strip()}
             key = f"{episode.task.benchmark}/{episode.task.row}#{step.position}"
             yield f"{step.role}_{episode.formulation}", key, json.dumps(row, ensure_ascii=False)
 

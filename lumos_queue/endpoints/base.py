@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lumos_queue.commands import Constraint
+from lumos_queue.commands import Constraint, FunctionSchema
 from lumos_queue.records import Completion
 
 if TYPE_CHECKING:  # an address is checked, and a scripted endpoint opened, without the client library
@@ -135,4 +135,26 @@ class Endpoint(Protocol):
 
     async def close(self) -> None:
         """End its connections; calls under way fail."""
+        ...
+
+
+class FunctionCaller(Endpoint, Protocol):
+    """An endpoint whose model calls functions natively. Only asks with functions use the keyword `functions`."""
+
+    async def generate(
+        self,
+        prompt: str,
+        sampling: Sampling,
+        seed: int,
+        episode: str = "",
+        images: Sequence[ImagePart] = (),
+        constraint: Constraint | None = None,
+        n: int = 1,
+        *,
+        functions: Sequence[FunctionSchema] = (),
+    ) -> Completion:
+        """Continue `prompt`, in which calls are three lines (three_lines.py). The reply's text has a call so, too.
+
+        Raises as `Endpoint.generate`, and EndpointDown when the server takes no functions.
+        """
         ...

@@ -22,6 +22,7 @@ from lumos_queue.endpoints.openai import OpenAI
 from lumos_queue.endpoints.replies import join_reasoning
 from lumos_queue.endpoints.request_bodies import ModelCall, write_chat
 from lumos_queue.endpoints.request_fields import merge_into_control
+from lumos_queue.endpoints.tool_support import refuse_without_tools
 
 
 class Chat(OpenAI):
@@ -99,6 +100,8 @@ class _Server(Http):
             raise error.__cause__ or Broken(str(error)) from None
         finally:
             _max_bytes.reset(bound)
+        if "tools" in body and reply.status_code >= 400:
+            refuse_without_tools(self.base, reply.status_code, self._without_key(reply.content))
         return HttpReply(reply.status_code, reply.reason_phrase, dict(reply.headers), reply.content)
 
     async def send_over(self, body: bytes) -> HttpReply:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lumos_queue.commands import Constraint
+from lumos_queue.commands import Constraint, FunctionSchema
 from lumos_queue.endpoints.base import RULES, EndpointSettings, ImagePart, Sampling
 from lumos_queue.endpoints.constraints import judge, refuse_search
 from lumos_queue.endpoints.finish_reasons import FinishReasons
@@ -22,9 +22,11 @@ from lumos_queue.endpoints.replies import SEPARATES_REASONING, count
 from lumos_queue.endpoints.request_bodies import CONSTRAINT_FIELD, ModelCall, write_completion
 from lumos_queue.endpoints.request_fields import merge_into_control
 from lumos_queue.endpoints.server import ServerEndpoint, ServerReply
+from lumos_queue.endpoints.tool_calls import with_call
+from lumos_queue.endpoints.tool_support import refuse_functions
 from lumos_queue.endpoints.vision import data_url, refuse_images
 from lumos_queue.errors import EndpointRefused, SpecError
-from lumos_queue.records import Completion
+from lumos_queue.records import Completion, FinishReason
 
 #: Servers (`owned_by` in /v1/models) that list each model they serve; `transformers serve` lists its cache instead.
 LISTS_ALL = ("vllm", "sglang", "llamacpp")
@@ -49,22 +51,27 @@ class OpenAI(ServerEndpoint):
         images: Sequence[ImagePart] = (),
         constraint: Constraint | None = None,
         n: int = 1,
+        *,
+        functions: Sequence[FunctionSchema] = (),
     ) -> Completion:
         """Raises also SpecError when no model is named and the server does not have exactly one."""
         refuse_search(self.url, sampling, n)
-        call = ModelCall(prompt, sampling, seed, tuple(map(data_url, images)), constraint)
+        call = ModelCall(prompt, sampling, seed, tuple(map(data_url, images)), constraint, functions)
         await self._prepare(call)
         body = self._write(call)
         self._fields = sampling.request
         done = await self._complete(self._path, body, sampling, episode)
+        if functions:
+            done = with_call(done, functions, done.finish_reason == FinishReason.LENGTH)
         return judge(done, constraint, sent=CONSTRAINT_FIELD in body)
 
     async def _prepare(self, call: ModelCall) -> None:
         """Refuse what the protocol has no field for, and ask the server what the request depends on.
 
-        Completions take text alone: EpisodeError for images.
+        Completions take text alone: EpisodeError for images and functions.
         """
         refuse_images(self.url, call.images)
+        refuse_functions(self.url, call.functions)
         needs_owner = not call.sampling.bos or call.constraint is not None
         if not self._model or (needs_owner and not self._owners):
             await self._client.describe(self._describe)

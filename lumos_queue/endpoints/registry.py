@@ -80,6 +80,11 @@ def default_stop(url: str) -> tuple[str, ...]:
     return _scheme_of(url).stop
 
 
+def takes_functions(url: str) -> bool:
+    """Whether prompts to the endpoint at a checked address may come with functions, which the model calls natively."""
+    return _scheme_of(url).functions
+
+
 def open_endpoint(url: str, settings: EndpointSettings) -> Endpoint:
     """The endpoint at an address; nothing is sent or loaded before its first call. Raises SpecError as `check_url`."""
     check_url(url)

@@ -20,6 +20,7 @@ import orjson
 from lumos_queue.endpoints.base import RULES
 from lumos_queue.endpoints.end_tokens import find_end
 from lumos_queue.endpoints.reasoning import may_have_reasoning, split_reasoning
+from lumos_queue.endpoints.tool_calls import has_calls
 from lumos_queue.records import Completion, FinishReason
 from lumos_queue.util.sanitize import storable, storable_json
 
@@ -109,7 +110,9 @@ def completion(
         if reasoning or reading.reasoning:
             reasoning = join_reasoning((reasoning, reading.reasoning))
         sent = ""
-        if message is not None and (reading.is_changed or reasoning or (message.get("content") or "") != text):
+        if message is not None and (
+            reading.is_changed or reasoning or has_calls(message) or (message.get("content") or "") != text
+        ):
             sent = write_message(message)
         elif message is None and reading.is_changed:
             sent = storable(text)[0]

@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lumos_queue.commands import Constraint
+from lumos_queue.commands import Constraint, FunctionSchema
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.bos import OWNERS
 from lumos_queue.endpoints.chat_messages import chat_messages
 from lumos_queue.endpoints.request_fields import merge_fields
+from lumos_queue.endpoints.tool_messages import tools_field, with_tool_calls
 from lumos_queue.endpoints.vision import with_image_urls, with_markdown_images
 
 #: Servers that take `structured_outputs`, which replaced vLLM's `guided_regex` (removed in 0.12). Releases without it
@@ -29,6 +30,7 @@ class ModelCall:
     seed: int = 0  #: sent where replies are sampled at random
     images: Sequence[str] = ()  #: addresses of the images shown with the prompt
     constraint: Constraint | None = None
+    functions: Sequence[FunctionSchema] = ()  #: that the model may call by the interface of its server
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,11 @@ def write_chat(call: ModelCall, model: str, owners: Collection[str]) -> dict[str
 
     Raises EpisodeError for images without a turn of the user.
     """
-    return _write_openai(call, model, {"messages": with_image_urls(chat_messages(call.prompt), call.images)})
+    messages = with_image_urls(chat_messages(call.prompt), call.images)
+    if not call.functions:
+        return _write_openai(call, model, {"messages": messages})
+    asked = {"messages": with_tool_calls(messages, call.functions), "tools": tools_field(call.functions)}
+    return _write_openai(call, model, asked)
 
 
 def _write_openai(call: ModelCall, model: str, asked: Mapping[str, Any]) -> dict[str, Any]:

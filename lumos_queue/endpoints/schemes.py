@@ -42,6 +42,8 @@ class EndpointScheme:
     #: Whether it can hold replies to a constraint. Of servers of the OpenAI protocol vLLM can, the others are only
     #: judged afterwards: an address does not say which.
     constraints: bool = False
+    #: Whether functions may come with prompts: its `generate` has the keyword `functions` (base.FunctionCaller).
+    functions: bool = False
     form: Function | None = None  #: as `check`, but looks at the address alone and opens nothing; None: `check` does so
     stop: tuple[str, ...] = ()  #: the stop strings of its requests where neither a person nor a formulation has others
     fields: bool = False  #: whether its requests take further fields (`--request`)
@@ -103,7 +105,12 @@ OPENAI, OPENAIS = (
 )
 CHAT, CHATS = (
     EndpointScheme(
-        "lumos_queue.endpoints.chat:Chat", partial(check_address, scheme), images=True, fields=True, body=write_chat
+        "lumos_queue.endpoints.chat:Chat",
+        partial(check_address, scheme),
+        images=True,
+        functions=True,
+        fields=True,
+        body=write_chat,
     )
     for scheme in CHAT_SCHEMES
 )

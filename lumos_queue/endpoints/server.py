@@ -13,6 +13,7 @@ from lumos_queue.endpoints.client import Client, TimedReply
 from lumos_queue.endpoints.http import Http, reply_bytes
 from lumos_queue.endpoints.replies import MAX_COUNT, SEPARATES_REASONING, completion, read_text
 from lumos_queue.endpoints.request_fields import count_most_tokens
+from lumos_queue.endpoints.tool_calls import has_calls
 from lumos_queue.endpoints.urls import base_urls, model_name
 from lumos_queue.records import Completion
 
@@ -71,7 +72,7 @@ class ServerEndpoint(ABC):
         """
         sent = await self._request(path, body, sampling, episode)
         first = _write_completion(sent, sampling.stop, sampling.rules)
-        if first.text or sampling.rules < SEPARATES_REASONING:
+        if first.text or sampling.rules < SEPARATES_REASONING or has_calls(sent.value.message or {}):
             return first
         without, stops = _without_stops(body)
         reply = sent.value

@@ -6,10 +6,13 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import cast
 
 from lumos_queue.actions.base import ActionInterface, LocalTool, Session
 from lumos_queue.commands import Approve, Ask, Call, Command, Do, Result, digest, write_answer
-from lumos_queue.endpoints.base import RULES, Endpoint, ImagePart, Sampling
+from lumos_queue.endpoints.base import RULES, Endpoint, FunctionCaller, ImagePart, Sampling
+from lumos_queue.endpoints.registry import takes_functions
 from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
 from lumos_queue.episode import Perform, StepContext
 from lumos_queue.errors import EpisodeError
@@ -101,14 +104,17 @@ class Executor:
         sampling, seed = self.sample_call(ask.role, task, sample, context.position, context.branch)
         endpoint = self.endpoints[ask.role]
         held = (ask.constraint, ask.n)
+        generate = endpoint.generate
+        if ask.functions:
+            generate = partial(_function_caller(endpoint).generate, functions=ask.functions)
         if ask.images:
             assert self.image is not None
             images = [await self.image(one) for one in ask.images]
-            done = await endpoint.generate(ask.prompt, sampling, seed, episode, images, *held)
+            done = await generate(ask.prompt, sampling, seed, episode, images, *held)
             shown = f"{_SHOWN}{', '.join(ask.images)}"
             return replace(done, note=f"{shown}; {done.note}" if done.note else shown)
         try:
-            return await endpoint.generate(ask.prompt, sampling, seed, episode, (), *held)
+            return await generate(ask.prompt, sampling, seed, episode, (), *held)
         except EpisodeError:
             if ask.role != JUDGE or not self.judge_beside:
                 raise
@@ -121,6 +127,15 @@ def read_images(note: str) -> tuple[str, ...]:
         return ()
     listed = note.removeprefix(_SHOWN).partition(";")[0]
     return tuple(digest for digest in listed.split(", ") if _DIGEST.fullmatch(digest))
+
+
+def _function_caller(endpoint: Endpoint) -> FunctionCaller:
+    """The endpoint, whose scheme takes functions. Raises EpisodeError for another one."""
+    if not takes_functions(endpoint.url):
+        raise EpisodeError(
+            Ending.INFRA_ERROR, f"{endpoint.url} takes no functions: use chat://HOST:PORT?model=NAME for this role."
+        )
+    return cast(FunctionCaller, endpoint)
 
 
 def derive_seed(seed: int, task: Task, sample: int, position: int, branch: int) -> int:

@@ -66,6 +66,7 @@ class Formulation:
     limits: Limits = field(default_factory=Limits)  #: unless the agent is given others
     samplings: Mapping[str, Sampling] = field(default_factory=dict)  #: of roles that need another one than the others
     prefixes: Callable[[Agent], Mapping[str, str]] | None = None  #: see `prompt_prefixes`; None: those of a Dialogue
+    callers: tuple[str, ...] = ()  #: roles that call functions by their server's interface, with `calls` set to native
 
     def __call__(self, task: Task, agent: Agent) -> Commands[Outcome]:
         return self.generator(task, agent)

@@ -13,12 +13,12 @@ import json
 from lumos_queue.commands import Commands
 from lumos_queue.formulations.base import VERSION, Formulation, Setting
 from lumos_queue.formulations.policy import Decision, Policy, allows_more
-from lumos_queue.formulations.react import HISTORY, POLICY_SAMPLING
+from lumos_queue.formulations.react import CALLING, HISTORY, POLICY_SAMPLING
 from lumos_queue.formulations.settings import read_number
 from lumos_queue.limits import Limits
 from lumos_queue.notation import without_roles
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.tool_agent import policy_prefixes
+from lumos_queue.prompts.tool_agent import CALLS, policy_prefixes
 from lumos_queue.records import Ending, Outcome, Task
 
 DIVERSITY = """\
@@ -116,8 +116,10 @@ FORMULATION = Formulation(
         "width": Setting("2", "decisions that are tried at each node", read_number(1, 10)),
         "back_off": Setting("1", "levels to go back at full depth: 1, or 2 as in some recordings", read_number(1, 2)),
         "history": HISTORY,
+        CALLS: CALLING,
     },
     limits=Limits(calls=MAX_CALLS, depth=12),
     samplings={"policy": POLICY_SAMPLING},
     prefixes=policy_prefixes,
+    callers=("policy",),
 )

@@ -9,10 +9,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from lumos_queue.commands import ROOT, Ask, Commands, Do
+from lumos_queue.endpoints.tool_calls import count_unmade_calls
 from lumos_queue.formulations.base import VERSION
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
-from lumos_queue.prompts.tool_agent import POLICY, first_prompt, open_functions, request, tell_observation, tell_unread
+from lumos_queue.prompts.tool_agent import (
+    NO_ACTION,
+    call_style,
+    first_prompt,
+    open_functions,
+    tell_observation,
+    tell_unmade_calls,
+)
 from lumos_queue.prompts.transcript import History, TranscriptStep
 from lumos_queue.records import Action, Completion, Execution, FinishReason, Task
 from lumos_queue.three_lines import Reply, read_reply
@@ -30,6 +38,8 @@ class Decision:
     execution: Execution | None = None  #: None without an action
     position: int = ROOT  #: of its last command
     transcript: str = ""  #: the steps up to here, whole
+    no_call: str = NO_ACTION  #: what the model is sent where its reply names no function
+    unmade: int = 0  #: calls of the reply that were not made, since it had more than one
     children: list[Decision] = field(default_factory=list)
 
     nodes: int = field(default=0, init=False)  #: its depth in ToolBench's nodes
@@ -62,8 +72,12 @@ class Decision:
 
     def transcript_step(self) -> TranscriptStep:
         """The step as the transcript shows it."""
-        told = tell_observation(self.execution.result) if self.execution is not None else tell_unread(self.reply)
-        return TranscriptStep(self.text, told)
+        if self.execution is None:
+            return TranscriptStep(self.text, self.no_call)
+        observation = tell_observation(self.execution.result)
+        if self.unmade:
+            observation = f"{observation}\n\n{tell_unmade_calls(self.unmade)}"
+        return TranscriptStep(self.text, observation)
 
 
 class Policy:
@@ -72,15 +86,19 @@ class Policy:
     def __init__(self, task: Task, agent: Agent, history: History, first: int = 0, version: int = VERSION):
         """`first`: position of its first command. `version`: of the formulation, which decides how replies are read."""
         self._agent, self._history, self._style = agent, history, get_framing(agent.framing)
-        self._asked = request(task, open_functions(task))
-        self._head = first_prompt(POLICY, self._asked, agent)
+        functions, self._calls = open_functions(task), call_style(agent)
+        self._asked, self._schemas = self._calls.request(task, functions), self._calls.schemas(functions)
+        self._head = first_prompt(self._calls.policy, self._asked, agent)
         self._version = version
         self.next = first  #: position of the next command
         self.calls = 0
+        self._unmade = 0  #: calls of the latest reply that will not be made
 
     def decide(self, node: Decision, told_only_now: str = "") -> Commands[tuple[Completion, int]]:
         """The model's reply at a node, and its position. `told_only_now` is in no later prompt."""
-        completion = yield from Ask("policy", self._prompt(node, told_only_now), parent=node.position)
+        prompt = self._prompt(node, told_only_now)
+        completion = yield from Ask("policy", prompt, parent=node.position, functions=self._schemas)
+        self._unmade = count_unmade_calls(completion) if self._calls.native else 0
         self.calls += 1
         self.next += 1
         return completion, self.next - 1
@@ -92,7 +110,7 @@ class Policy:
         if not told_only_now:
             return self._head + self._history.write(steps, self._style)
         if not steps:
-            return first_prompt(POLICY, f"{self._asked}\n\n{told_only_now}", self._agent)
+            return first_prompt(self._calls.policy, f"{self._asked}\n\n{told_only_now}", self._agent)
         *before, last = steps
         last = replace(last, told=f"{last.told}\n\n{told_only_now}")
         return self._head + self._history.write([*before, last], self._style)
@@ -100,7 +118,9 @@ class Policy:
     def act(self, node: Decision, completion: Completion, position: int) -> Commands[Decision]:
         """Carry out what a reply decides: the node of it, a child of `node`."""
         text, is_cut = completion.text, completion.finish_reason == FinishReason.LENGTH
-        child = Decision(node, read_reply(text, self._version, is_cut), text, position=position)
+        reply = read_reply(text, self._version, is_cut)
+        child = Decision(node, reply, text, position=position, no_call=self._calls.tell_unread(reply))
+        child.unmade = self._unmade
         if child.reply.action:
             action = Action((), child.reply.action, child.reply.arguments, text)
             child.execution = yield from Do(action, parent=position)

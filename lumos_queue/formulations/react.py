@@ -10,16 +10,22 @@ from lumos_queue.commands import Commands
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.formulations.base import VERSION, Formulation, Setting
 from lumos_queue.formulations.policy import Decision, Policy, allows_more
-from lumos_queue.formulations.settings import read_number
+from lumos_queue.formulations.settings import read_choice, read_number
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.tool_agent import policy_prefixes
+from lumos_queue.prompts.tool_agent import CALLS, NATIVE, TEXT, policy_prefixes
 from lumos_queue.prompts.transcript import read_history
 from lumos_queue.records import Ending, Outcome, Task
 from lumos_queue.three_lines import STOP
 
 POLICY_SAMPLING = Sampling(max_tokens=1024, stop=(STOP,))  #: today's stop, a line break, would leave only the thought
 HISTORY = Setting("whole", "what a policy is shown of its steps: whole, cut:N or drop:N characters", read_history)
+
+CALLING = Setting(
+    TEXT,
+    "how functions are called: text, as three lines, or native, by the interface of a chat:// server",
+    read_choice(TEXT, NATIVE),
+)
 
 
 def react(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
@@ -48,8 +54,10 @@ FORMULATION = Formulation(
     settings={
         "tries": Setting("1", "chains that are tried, until one has an answer", read_number(1, 100)),
         "history": HISTORY,
+        CALLS: CALLING,
     },
     limits=Limits(depth=12),
     samplings={"policy": POLICY_SAMPLING},
     prefixes=policy_prefixes,
+    callers=("policy",),
 )

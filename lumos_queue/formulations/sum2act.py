@@ -12,26 +12,28 @@ from typing import Any
 
 from lumos_queue.commands import Ask, Commands, Do
 from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.tool_calls import count_unmade_calls
 from lumos_queue.formulations.base import VERSION, Formulation, Setting
 from lumos_queue.formulations.policy import GIVE_UP
-from lumos_queue.formulations.react import POLICY_SAMPLING
+from lumos_queue.formulations.react import CALLING, POLICY_SAMPLING
 from lumos_queue.formulations.settings import read_choice, read_number, read_yes_no
 from lumos_queue.limits import LimitReached, Limits
 from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.task_state import StateRecord, TaskState, read_record, rewrite
 from lumos_queue.prompts.tool_agent import (
+    CALLS,
     DECOMPOSER,
-    ROUTER,
     STATE_MANAGER,
     STATE_REWRITER,
     SYSTEM,
+    call_style,
     first_prompt,
     open_functions,
     request,
-    tell_unread,
+    tell_unmade_calls,
 )
-from lumos_queue.records import Action, Completion, Ending, Execution, FinishReason, Outcome, Task
+from lumos_queue.records import Action, Ending, Execution, FinishReason, Outcome, Task
 from lumos_queue.three_lines import Reply, read_reply, same_call
 
 WRITING = Sampling(max_tokens=1024, stop=())
@@ -50,14 +52,18 @@ class _Run:
     def __init__(self, task: Task, agent: Agent, watch: Callable[[TaskState], None] | None, version: int):
         self.agent, self.settings, self._watch = agent, FORMULATION.read_settings(agent), watch
         self.functions = {one.name: one for one in open_functions(task)}
-        self.question, self.asked = task.question.strip(), request(task, tuple(self.functions.values()))
+        self.question, self.style = task.question.strip(), call_style(agent)
+        functions = tuple(self.functions.values())
+        self.asked, self._schemas = self.style.request(task, functions), self.style.schemas(functions)
+        self.listed = request(task, functions)
         self.state = TaskState()
         self.guidance = ""
         self._version = version
+        self._unmade = 0  #: calls of the router's latest reply that were not made
 
     def prompt(self, more: str = "") -> str:
         shown = self.state.write(self.settings["state"])
-        return first_prompt(ROUTER, f"{self.asked}{self.guidance}\n\n{shown}{more}", self.agent)
+        return first_prompt(self.style.router, f"{self.asked}{self.guidance}\n\n{shown}{more}", self.agent)
 
     def add(self, record: StateRecord) -> None:
         self.state = self.state.add(record)
@@ -84,15 +90,19 @@ class _Run:
         """The router's next decision; when its reply names no action it is asked once more, if `repair` says so."""
         if self._watch is not None:
             self._watch(self.state)
-        reply = yield from Ask("router", self.prompt(more))
-        decision = self._read(reply)
+        more = f"\n\n{tell_unmade_calls(self._unmade)}{more}" if self._unmade else more
+        decision, text = yield from self._ask_router(more)
         if not decision.action and self.settings["repair"]:
-            again = _AGAIN.format(reply=reply.text[:500], problem=tell_unread(decision))
-            decision = self._read((yield from Ask("router", self.prompt(more + again))))
+            again = _AGAIN.format(reply=text[:500], problem=self.style.tell_unread(decision))
+            decision, _ = yield from self._ask_router(more + again)
         return decision
 
-    def _read(self, completion: Completion) -> Reply:
-        return read_reply(completion.text, self._version, completion.finish_reason == FinishReason.LENGTH)
+    def _ask_router(self, more: str) -> Commands[tuple[Reply, str]]:
+        """The router's decision, and its reply."""
+        reply = yield from Ask("router", self.prompt(more), functions=self._schemas)
+        decision = read_reply(reply.text, self._version, reply.finish_reason == FinishReason.LENGTH)
+        self._unmade = count_unmade_calls(reply) if self.style.native and decision.action else 0
+        return decision, reply.text
 
     def act(self, decision: Reply) -> Commands[Execution]:
         """Carry a decision out, unless it was made before and the guard is on."""
@@ -137,14 +147,14 @@ def sum2act(
 
 def _steps(run: _Run) -> Commands[Outcome]:
     if run.settings["decompose"]:
-        parts = yield from Ask("state_manager", first_prompt(DECOMPOSER, run.asked, run.agent))
+        parts = yield from Ask("state_manager", first_prompt(DECOMPOSER, run.listed, run.agent))
         run.guidance = f"\n\nThe parts of the request, as a guide:\n{parts.text.strip()}"
     step = 1
     while run.agent.limits.allows_step(step):
         step += 1
         decision = yield from run.decide()
         if not decision.action:
-            run.add(StateRecord(False, "", "", text=tell_unread(decision)))
+            run.add(StateRecord(False, "", "", text=run.style.tell_unread(decision)))
             continue
         execution = yield from run.act(decision)
         if (outcome := _outcome(execution)) is not None:
@@ -194,8 +204,10 @@ FORMULATION = Formulation(
         ),
         "observation": Setting("2048", "characters of what a call returned that are shown", read_number(100, 10**6)),
         "state": Setting("8000", "characters of the state that the router is shown", read_number(500, 10**6)),
+        CALLS: CALLING,
     },
     limits=Limits(steps=30),
     samplings={"router": POLICY_SAMPLING, "state_manager": WRITING},
-    prefixes=lambda agent: {"router": SYSTEM + ROUTER, "state_manager": SYSTEM + _manager(agent)},
+    prefixes=lambda agent: {"router": SYSTEM + call_style(agent).router, "state_manager": SYSTEM + _manager(agent)},
+    callers=("router",),
 )

@@ -3,21 +3,28 @@
 The wording is this project's own; what is asked for follows ToolBench's prompt for chains and trees, ReWOO's plan and
 Sum2Act's router and state manager (arXiv:2402.18157). A model that is served by a chat server gets the same text as
 messages. The head, which is the same for all tasks, comes first: it is stored once for a job.
+
+Models that call functions by their server's own interface (`--setting calls=native`) are sent the functions beside the
+prompt: their heads do not ask for three lines, and their requests list no functions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from lumos_queue.actions.tools.functions import FINISH, Function
 from lumos_queue.actions.tools.task_functions import functions_of_task
+from lumos_queue.commands import FunctionSchema
 from lumos_queue.notation import without_roles
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.dialogue import Turn, get_framing
+from lumos_queue.prompts.dialogue import USER, Turn, get_framing
 from lumos_queue.records import Task
 from lumos_queue.three_lines import Reply
 
 SYSTEM = "<|system|>\n"
+CALLS = "calls"  #: the setting that says how functions are called
+TEXT, NATIVE = "text", "native"  #: its values: as three lines of text, or by the server's own interface
 _FORMAT = """\
 Write exactly three lines, and nothing after them:
 Thought: what is known, and what to do next, in at most three sentences
@@ -28,10 +35,14 @@ _FINISHING = """\
 End with the function Finish: give_answer with a final answer that is complete by itself, or give_up_and_restart when \
 the functions cannot answer the request.
 """
-POLICY = f"""\
+_CALLING = """\
+Write what is known, and what to do next, in at most three sentences, and call one function in the same reply.
+"""
+_POLICY = f"""\
 You answer a person's request by calling functions, one at a time. After each call you are told what it returned, and \
 decide what to do next. A call cannot be undone. When a call fails, correct its arguments or try another function.
-{_FINISHING}{_FORMAT}"""
+{_FINISHING}"""
+POLICY, NATIVE_POLICY = f"{_POLICY}{_FORMAT}", f"{_POLICY}{_CALLING}"
 PLANNER = """\
 You plan how to answer a person's request by calling functions. Write the whole plan at once: for each call two lines,
 Plan: what the call is for
@@ -44,13 +55,14 @@ SOLVER = """\
 You answer a person's request from a plan and from what each of its calls returned. Some of the calls may have failed. \
 Write only the answer, complete by itself.
 """
-ROUTER = f"""\
+_ROUTER = f"""\
 You answer a person's request by calling functions, one at a time. You are shown what has been found so far, and which \
 calls have failed, and choose the next call. Call a function only for what is still missing. Do not repeat a call \
 that succeeded, nor one that failed with the same arguments: correct the arguments, use another function, or leave \
 that part out. Finish as soon as everything is found, nothing more can be found, or the rest keeps failing; the final \
 answer is based on the results.
-{_FINISHING}{_FORMAT}"""
+{_FINISHING}"""
+ROUTER, NATIVE_ROUTER = f"{_ROUTER}{_FORMAT}", f"{_ROUTER}{_CALLING}"
 STATE_MANAGER = """\
 You record what a call contributed to a person's request. You are shown the request, the call, what it returned and \
 what the function is for. If the returned text answers what the call was for, keep every relevant detail of it, with \
@@ -78,11 +90,47 @@ the parts as a numbered list, one line each, and nothing else.
 #: What the prompts of a role begin with, the same for all tasks.
 HEADS = (POLICY, PLANNER, SOLVER, ROUTER, STATE_MANAGER, STATE_REWRITER, DECOMPOSER)
 NO_ACTION = "No action was named. Name one function as the Action, and give its Action Input."
-_UNREAD = f"Nothing was called: {{problem}}.\n{_FORMAT}"
+NO_CALL = "No function was called. Call one of the functions, with its arguments as one JSON object."
+_REQUEST = "Request: "
+
+
+@dataclass(frozen=True, slots=True)
+class CallStyle:
+    """What a model is sent that calls functions as text, or by its server's own interface."""
+
+    policy: str  #: the head of its prompts
+    router: str
+    no_call: str  #: what it is sent after a reply that names no function
+    native: bool = False
+
+    def tell_unread(self, reply: Reply) -> str:
+        """What the model is sent when its reply calls nothing: why, and what was expected."""
+        if not reply.problem:
+            return self.no_call
+        return f"Nothing was called: {reply.problem}.\n{self.no_call if self.native else _FORMAT}".strip()
+
+    def request(self, task: Task, functions: Sequence[Function]) -> str:
+        """What the person asks, after the functions unless they go beside the prompt."""
+        return f"{_REQUEST}{task.question.strip()}" if self.native else request(task, functions)
+
+    def schemas(self, functions: Sequence[Function]) -> tuple[FunctionSchema, ...]:
+        """The functions that go beside the prompt."""
+        return tuple(one.native_schema() for one in functions) if self.native else ()
+
+
+_STYLES = {
+    TEXT: CallStyle(POLICY, ROUTER, NO_ACTION),
+    NATIVE: CallStyle(NATIVE_POLICY, NATIVE_ROUTER, NO_CALL, native=True),
+}
+
+
+def call_style(agent: Agent) -> CallStyle:
+    """How the agent's policy or router calls functions."""
+    return _STYLES[agent.settings.get(CALLS, TEXT)]
 
 
 def policy_prefixes(agent: Agent) -> Mapping[str, str]:
-    return {"policy": SYSTEM + POLICY}
+    return {"policy": SYSTEM + call_style(agent).policy}
 
 
 def open_functions(task: Task) -> tuple[Function, ...]:
@@ -92,8 +140,12 @@ def open_functions(task: Task) -> tuple[Function, ...]:
 
 def request(task: Task, functions: Sequence[Function]) -> str:
     """The functions, a line each, and what the person asks."""
+    return f"{_list_functions(functions)}{_REQUEST}{task.question.strip()}"
+
+
+def _list_functions(functions: Sequence[Function]) -> str:
     listed = "\n".join(one.describe() for one in functions)
-    return f"Functions:\n{listed}\n\nRequest: {task.question.strip()}"
+    return f"Functions:\n{listed}\n\n"
 
 
 def first_prompt(head: str, asked: str, agent: Agent) -> str:
@@ -101,10 +153,25 @@ def first_prompt(head: str, asked: str, agent: Agent) -> str:
     return f"{SYSTEM}{head}{get_framing(agent.framing).write(Turn('user', without_roles(asked)))}"
 
 
-def tell_unread(reply: Reply) -> str:
-    """What a model is sent when its reply calls nothing: why, and what was expected."""
-    return _UNREAD.format(problem=reply.problem).strip() if reply.problem else NO_ACTION
-
-
 def tell_observation(result: str) -> str:
     return f"Observation: {result}"
+
+
+def tell_unmade_calls(count: int) -> str:
+    """What a model is sent, whose reply had so many more calls than the one that was made."""
+    others = "other call was" if count == 1 else f"{count} other calls were"
+    return f"Only the first call of your reply was made. The {others} not: repeat what is still needed, one at a time."
+
+
+def as_text_calls(prompt: str, task: Task) -> str:
+    """The prompt of a native call as that of a text call, with the list of functions; other prompts as they are.
+
+    Models that are trained on it are sent nothing beside their prompt.
+    """
+    for native, text in ((NATIVE_POLICY, POLICY), (NATIVE_ROUTER, ROUTER)):
+        begin = f"{SYSTEM}{native}{USER}{_REQUEST}"
+        if prompt.startswith(begin):
+            listed = without_roles(_list_functions(open_functions(task)))
+            rest = prompt[len(begin) :].replace(NO_CALL, NO_ACTION)
+            return f"{SYSTEM}{text}{USER}{listed}{_REQUEST}{rest}"
+    return prompt

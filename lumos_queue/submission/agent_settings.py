@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from lumos_queue.endpoints.base import Sampling
@@ -13,6 +14,8 @@ from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.base import Formulation
 from lumos_queue.limits import Limits
+from lumos_queue.prompts.tool_agent import CALLS
+from lumos_queue.submission.agents import parse_pairs
 
 LARGEST = 2**31 - 1  #: of a limit and of max_tokens; the largest number that both databases can store
 COUNTED_BY_FORMULATION = {"steps": "steps", "depth": "depth", "unit": "depth"}  #: name to the limit it needs
@@ -31,14 +34,16 @@ class AgentSettings:
     settings: Mapping[str, str]  #: of the formulation, those given; to be checked by Formulation.read_settings
 
 
-def read_settings(formulation: Formulation, given: Mapping[str, str]) -> AgentSettings:
-    """The formulation's limits with those given, and the given settings of its own.
+def read_settings(
+    formulation: Formulation, given: Mapping[str, str], own: Mapping[str, str] = MappingProxyType({})
+) -> AgentSettings:
+    """The formulation's limits with those given, and the given settings of its own. `own`: further ones of its own.
 
     Raises SpecError for a name that the formulation does not have, and for a limit that cannot be read.
     """
     limits: dict[str, Any] = {}
     for name, value in given.items():
-        if name in formulation.settings:
+        if is_own(formulation, name, value):
             continue
         if name not in asdict(formulation.limits):
             raise unknown(f"setting of '{formulation.name}'", name, list_settings(formulation))
@@ -48,8 +53,27 @@ def read_settings(formulation: Formulation, given: Mapping[str, str]) -> AgentSe
                 f"The formulation '{formulation.name}' has no limit of {needed}: leave out --setting {name}=…."
             )
         limits[name] = value if name == "unit" else _count(f"--setting {name}", value, 0)
-    own = {name: value for name, value in given.items() if name in formulation.settings}
-    return AgentSettings(replace(formulation.limits, **limits), own)
+    chosen = {name: value for name, value in given.items() if is_own(formulation, name, value)}
+    return AgentSettings(replace(formulation.limits, **limits), chosen | dict(own))
+
+
+def split_settings(formulation: Formulation, given: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The values of `--setting NAME=VALUE` that are limits, and those of the formulation's own settings.
+
+    Unknown names are among the limits. Raises SpecError for a malformed or repeated one.
+    """
+    own = [one for one in given if is_own(formulation, *one.partition("=")[::2])]
+    return parse_pairs("--setting", [one for one in given if one not in own]), parse_pairs("--setting", own)
+
+
+def is_own(formulation: Formulation, name: str, value: str) -> bool:
+    """Whether a setting is the formulation's own, and no limit.
+
+    Of a tool agent `calls` is both: a word says how functions are called, anything else is the limit of model calls.
+    """
+    if name == CALLS and formulation.callers:
+        return value.isalpha()
+    return name in formulation.settings
 
 
 def read_samplings(
@@ -81,7 +105,7 @@ def list_settings(formulation: Formulation) -> list[str]:
         for name in asdict(formulation.limits)
         if name not in COUNTED_BY_FORMULATION or getattr(formulation.limits, COUNTED_BY_FORMULATION[name])
     ]
-    return [*possible, *formulation.settings]
+    return list(dict.fromkeys((*possible, *formulation.settings)))
 
 
 def _count(option: str, text: str, least: int, most: int = LARGEST) -> int:

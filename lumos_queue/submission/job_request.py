@@ -25,7 +25,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.scoring.sample_sets import draw_sets
 from lumos_queue.settings import Settings
-from lumos_queue.submission.agent_settings import AgentSettings, read_settings
+from lumos_queue.submission.agent_settings import AgentSettings, read_settings, split_settings
 from lumos_queue.submission.agents import (
     answer_by,
     check_at_limit,
@@ -36,6 +36,7 @@ from lumos_queue.submission.agents import (
 )
 from lumos_queue.submission.asked_rows import read_asked_rows
 from lumos_queue.submission.budgets import check_prices
+from lumos_queue.submission.call_settings import check_calls
 from lumos_queue.submission.given_rows import GivenRows
 from lumos_queue.submission.request_options import check_stops, check_texts, read_fields
 from lumos_queue.submission.role_samplings import ChosenSampling, check_fields, sample_roles
@@ -157,7 +158,7 @@ def check_options(kind: str, options: InferenceOptions, remark: Callable[[str], 
         read_fields(options.requests),
         parse_pairs("--sampling", options.samplings),
     )
-    chosen_settings = read_settings(formulation, parse_pairs("--setting", options.settings))
+    chosen_settings = read_settings(formulation, *split_settings(formulation, options.settings))
     given = parse_pairs("--tool", options.tools)
     tools = DOMAINS.load(benchmark.domain).prepare_tools(given) if formulation.executes else {}
     for warning in (text for name, text in tools.items() if name.endswith("_warning")):
@@ -177,6 +178,7 @@ def make_job_on(
     asked = resolve_roles(options, benchmark.domain if formulation.executes else "", tools)
     roles = {role: resolve_run(url, role, settings, remark) if is_run(url) else url for role, url in asked.items()}
     check_fields(roles, options.formulation, checked.sampling)
+    check_calls(formulation, checked.settings.settings, roles)
     agent = replace(
         make_agent(
             roles,

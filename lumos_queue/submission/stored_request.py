@@ -18,7 +18,7 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.submission.agent_settings import SAMPLED, list_settings
+from lumos_queue.submission.agent_settings import SAMPLED, is_own, list_settings, split_settings
 from lumos_queue.submission.agents import ROLE_OPTIONS, parse_pairs
 from lumos_queue.submission.job_request import InferenceOptions
 from lumos_queue.submission.request_options import replace_fields
@@ -94,7 +94,8 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
     possible = {*formulation.roles, *asked, JUDGE}
     others = {role: url for role, url in agent.roles.items() if role not in ROLE_OPTIONS and (same or role in possible)}
     others |= parse_pairs("--role", changes.others)
-    settings = _kept_settings(agent, former, formulation) | parse_pairs("--setting", changes.settings)
+    limits, own = split_settings(formulation, changes.settings)
+    limits, own = _kept_limits(agent, former, formulation) | limits, _kept_settings(agent, formulation) | own
     roles = set(agent.roles) if same else possible
     overrides = frozenset((changes.numbers or {}).keys() & set(COMMON))
     fields = {role: fields for role in roles & set(agent.roles) if (fields := sampling_of(agent, role).request)}
@@ -130,7 +131,7 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
         draw=infer.draw,
         sets=infer.sets if infer.draw else 0,
         at_limit=agent.at_limit if concludes else "",
-        settings=_pairs(settings),
+        settings=[*_pairs(limits), *_pairs(own)],
         samplings=_pairs(samplings),
         yes=infer.approve_all and formulation.approved,
         overrides=overrides,
@@ -157,12 +158,16 @@ def _given_tools(agent: Agent) -> dict[str, str]:
     }
 
 
-def _kept_settings(agent: Agent, former: Formulation, formulation: Formulation) -> dict[str, str]:
-    """`--setting` values: of the formulation, and limits that are not the former one's own."""
-    possible = list_settings(formulation)
-    default = asdict(former.limits)
+def _kept_limits(agent: Agent, former: Formulation, formulation: Formulation) -> dict[str, str]:
+    """The values of `--setting` that are limits, unless they are the former formulation's own."""
+    possible, default = list_settings(formulation), asdict(former.limits)
     limits = {name: str(value) for name, value in asdict(agent.limits).items() if value != default[name]}
-    return {name: value for name, value in (limits | dict(agent.settings)).items() if name in possible}
+    return {name: value for name, value in limits.items() if name in possible and not is_own(formulation, name, value)}
+
+
+def _kept_settings(agent: Agent, formulation: Formulation) -> dict[str, str]:
+    """The values of `--setting` that are the formulation's own."""
+    return {name: value for name, value in agent.settings.items() if is_own(formulation, name, value)}
 
 
 def _kept_samplings(infer: Infer, roles: Collection[str], overrides: Collection[str]) -> dict[str, str]:

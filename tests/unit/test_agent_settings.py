@@ -14,11 +14,14 @@ from lumos_queue.errors import SpecError
 from lumos_queue.formulations.base import Formulation, Setting
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.evaluate import Evaluate
+from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.limits import Limits
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
-from lumos_queue.submission.agent_settings import LARGEST, read_samplings, read_settings
+from lumos_queue.submission.agent_settings import LARGEST, read_samplings, read_settings, split_settings
 from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
+from lumos_queue.submission.stored_request import Changes, changed_options
 
 STATE = Sampling(temperature=0.2, max_tokens=900, stop=())
 
@@ -192,3 +195,34 @@ def test_a_job_is_shown_with_its_limits_settings_and_samplings(tmp_path, registe
     print_job(row | {"spec": plain.as_json()})
     said = capsys.readouterr().out
     assert not any(word in said for word in ("limits", "settings", "sampling"))
+
+
+def test_calls_of_a_tool_agent_are_a_limit_and_how_functions_are_called():
+    react = FORMULATIONS.load("react")
+    for given, limit, own in (
+        (["calls=60"], 60, {}),
+        (["calls=native"], 0, {"calls": "native"}),
+        (["calls=native", "calls=60", "tries=2"], 60, {"calls": "native", "tries": "2"}),
+    ):
+        found = read_settings(react, *split_settings(react, given))
+        assert (found.limits, found.settings) == (replace(react.limits, calls=limit), own)
+    for twice in (["calls=1", "calls=2"], ["calls=native", "calls=text"]):
+        with pytest.raises(SpecError, match="--setting calls=… was given twice"):
+            split_settings(react, twice)
+
+
+def test_both_are_kept_when_a_job_is_run_again_and_each_is_changed_by_itself():
+    dfsdt = FORMULATIONS.load("dfsdt")
+    limits = replace(dfsdt.limits, calls=60)
+    agent = Agent({"policy": "chat://h:1"}, "tools", limits=limits, settings={"calls": "native"})
+    stored = Infer("toolworld", "", "I2-inst", "dfsdt", agent)
+    for changes, limit, own in (
+        ([], 60, {"calls": "native"}),
+        (["calls=70"], 70, {"calls": "native"}),
+        (["calls=text"], 60, {"calls": "text"}),
+    ):
+        options = changed_options(stored, Changes(settings=changes))
+        found = read_settings(dfsdt, *split_settings(dfsdt, options.settings))
+        assert (found.limits.calls, found.settings) == (limit, own)
+    other = changed_options(stored, Changes(formulation="rewoo"))
+    assert other.settings == ["calls=60"]

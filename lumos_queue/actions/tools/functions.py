@@ -11,6 +11,7 @@ from typing import Any
 
 from lumos_queue.actions.tools.naming import FINISH_NAME, safe_name, unique_names
 from lumos_queue.actions.tools.numbers import MAX_DIGITS, read_number
+from lumos_queue.commands import FunctionSchema
 from lumos_queue.util.sanitize import storable, storable_json
 
 MAX_DESCRIPTION = 256  #: characters of what a document says of an API, and of an argument
@@ -76,6 +77,11 @@ class Function:
                 "optional": [one.name for one in self.parameters if not one.required],
             },
         }
+
+    def native_schema(self) -> FunctionSchema:
+        """The function as servers with tool calls are sent it: without `optional`, which is no word of JSON Schema."""
+        parameters = {name: value for name, value in self.schema()["parameters"].items() if name != "optional"}
+        return FunctionSchema(self.name, self.description, json.dumps(parameters, ensure_ascii=False))
 
     def describe(self) -> str:
         """The function on one line, for models that are told in words."""

@@ -1,0 +1,190 @@
+"""Replies with native tool calls → the three lines of text that records, prompts and judges have of a call.
+
+A call runs as it was written, or not at all. Of several calls the first is written down, and `count_unmade_calls` says
+how many are left out. What is no call leaves the text as it is, and that is read as a reply of text:
+
+1. `tool_calls` of the message, or `function_call` of older servers;
+2. `<tool_call>{"name": …, "arguments": {…}}</tool_call>` in the text: the notation of Hermes and Qwen, which a server
+   without a parser for it leaves there;
+3. a text that is nothing but such objects, perhaps in a code fence, of which the first names one of the functions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from lumos_queue.commands import FunctionSchema
+from lumos_queue.endpoints.tool_messages import is_object, server_names
+from lumos_queue.notation import without_roles
+from lumos_queue.records import Completion, FinishReason
+from lumos_queue.three_lines import MAX_REPLY, Reply, read_reply, write_reply
+from lumos_queue.util.sanitize import storable
+from lumos_queue.util.untrusted_json import read_json
+
+MAX_THOUGHT = MAX_REPLY // 2  #: characters of the text beside a call that its reply keeps
+MAX_ARGUMENTS = MAX_REPLY // 4  #: characters of arguments that a reply keeps: more than a call may have
+MAX_NAME = 100  #: characters of the name of a function: more than any has
+_OPENING, _CLOSING = "<tool_call>", "</tool_call>"
+_REASONED = "</think>"  #: what ends reasoning in a stored message: a call before it is a draft
+_FENCE = "```"
+_DECODER = json.JSONDecoder(strict=False)  # line breaks within strings are common
+Call = tuple[str, str]  #: name, and arguments as written
+
+
+def with_call(done: Completion, functions: Sequence[FunctionSchema], truncated: bool) -> Completion:
+    """The completion, whose text has the first call of its message as three lines.
+
+    `done.text` is the text beside the calls, `done.message` the server's message as JSON, where that has more than
+    text. `truncated`: the limit of tokens ended the reply. Never raises, whatever the message is.
+    """
+    message = _open_message(done.message)
+    calls = list(_listed_calls(message))
+    call, thought = _read_listed(calls[0]) if calls else None, done.text
+    if not calls:
+        call, thought = _read_written(done.text, functions)
+    if call is None:
+        note = "the first tool call has no function's name" if calls else ""
+        return replace(done, note="; ".join(filter(None, (done.note, note))))
+    names = {sent: name for name, sent in server_names(functions).items()}
+    text, replaced = storable(_write(thought, names.get(call[0], call[0]), call[1]))
+    return replace(
+        done,
+        text=text,
+        finish_reason=FinishReason.LENGTH if truncated else FinishReason.STOP,
+        replaced=done.replaced + replaced,
+        message=done.message or json.dumps({"role": "assistant", "content": done.text}, ensure_ascii=False),
+    )
+
+
+def count_unmade_calls(done: Completion) -> int:
+    """How many calls of a reply are not made: all but the first. The same for a stored completion."""
+    message = _open_message(done.message)
+    count = sum(1 for _ in _listed_calls(message))
+    content = message.get("content")
+    if not count and isinstance(content, str):
+        content = content.rpartition(_REASONED)[2]
+        count = content.count(_OPENING) or len(_read_objects(content))
+    return max(0, count - 1)
+
+
+def has_calls(message: Mapping[str, Any]) -> bool:
+    """Whether a server's message has calls beside its text."""
+    return next(_listed_calls(message), None) is not None
+
+
+def _open_message(text: str) -> Mapping[str, Any]:
+    """The stored message; an empty one where it cannot be read."""
+    try:
+        message = read_json(text or "{}")
+    except ValueError:
+        return {}
+    return message if isinstance(message, dict) else {}
+
+
+def _listed_calls(message: Mapping[str, Any]) -> Iterator[object]:
+    calls = message.get("tool_calls")
+    if isinstance(calls, list) and calls:
+        yield from (one.get("function") if isinstance(one, dict) else None for one in calls)
+    elif message.get("function_call"):
+        yield message["function_call"]
+
+
+def _read_listed(function: object) -> Call | None:
+    """The name and the arguments of a call; None without a name. Arguments are text, an object or nothing."""
+    name = function.get("name") if isinstance(function, dict) else None
+    if not isinstance(function, dict) or not isinstance(name, str) or not (name := _plain_name(name)):
+        return None
+    arguments = function.get("arguments")
+    if isinstance(arguments, str):
+        return name, _on_lines(arguments.strip() or "{}")
+    return name, "{}" if arguments is None else _dump(arguments)
+
+
+def _on_lines(arguments: str) -> str:
+    """The arguments as written; those with line breaks within their strings as servers take them back: escaped."""
+    if is_object(arguments):
+        return arguments
+    try:
+        value = read_json(arguments, strict=False)
+    except ValueError:
+        return arguments
+    return _dump(value) if isinstance(value, dict) else arguments
+
+
+def _plain_name(name: str) -> str:
+    return " ".join(name[:MAX_NAME].split()).strip("`\"' ")
+
+
+def _dump(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return "nested too deeply"
+
+
+def _read_written(text: str, functions: Sequence[FunctionSchema]) -> tuple[Call | None, str]:
+    """The first call that a server left in the text, and what is written before it."""
+    before, opening, rest = text.partition(_OPENING)
+    if opening:
+        objects = _read_objects(rest.partition(_CLOSING)[0])
+        return _read_object(objects[0]) if len(objects) == 1 else None, before.strip()
+    objects = _read_objects(text)
+    call = _read_object(objects[0]) if objects else None
+    return (call, "") if call is not None and call[0] in server_names(functions).values() else (None, text)
+
+
+def _without_fence(text: str) -> str:
+    """The content of a text that is one code fence and nothing else; any other text as it is."""
+    stripped = text.strip()
+    if not (stripped.startswith(_FENCE) and stripped.endswith(_FENCE)):
+        return stripped
+    head, _, content = stripped.removesuffix(_FENCE).partition("\n")
+    return content if head in (_FENCE, f"{_FENCE}json", f"{_FENCE}tool_call") else stripped
+
+
+def _read_objects(text: str) -> list[dict[str, Any]]:
+    """The JSON objects that a text consists of, one after the other; none where there is anything else."""
+    text, position = _without_fence(text), 0
+    objects: list[dict[str, Any]] = []
+    while position < len(text):
+        try:
+            value, position = _DECODER.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            return []
+        if not isinstance(value, dict):
+            return []
+        objects.append(value)
+        while text[position : position + 1].isspace():
+            position += 1
+    return objects
+
+
+def _read_object(value: Mapping[str, Any]) -> Call | None:
+    """A call as an object of a name and of arguments (Llama: `parameters`), which are an object, and nothing more."""
+    if not isinstance(value.get("name"), str):
+        return None
+    arguments = value.get("arguments", value.get("parameters"))
+    if len(value) != 2 or not isinstance(arguments, dict):
+        return None
+    return _read_listed({"name": value["name"], "arguments": arguments})
+
+
+def _write(thought: str, name: str, arguments: str) -> str:
+    """Three lines that read as this call and no other, whatever the text beside it and the arguments are."""
+    beside = read_reply(thought[:MAX_THOUGHT])
+    thought = without_roles(thought[:MAX_THOUGHT].strip() if beside.action else beside.thought)
+    arguments = arguments[:MAX_ARGUMENTS]
+    for own, written in (
+        (thought, arguments),
+        (" ".join(thought.split()), arguments),
+        (thought, json.dumps(arguments, ensure_ascii=False)),
+        (" ".join(thought.split()), json.dumps(arguments, ensure_ascii=False)),
+    ):
+        reply = Reply(own, name, written)
+        text = write_reply(reply)
+        if read_reply(text) == reply and "\n<|" not in text:
+            return text
+    return write_reply(Reply("", name, json.dumps(arguments, ensure_ascii=False)))

@@ -1,0 +1,118 @@
+"""Requests with native tool calls: framed text and functions → messages with `tool_calls`, and the field `tools`.
+
+In a prompt a call is the assistant's turn of three lines (three_lines.py), and what it returned the user's turn that
+follows and begins with `Observation:`. The pair becomes an assistant's message with one tool call and a message of the
+role `tool` with its id. Any other turn stays a message with text: a server must be able to read the arguments, so a
+call whose arguments are no JSON object is text, too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lumos_queue.commands import FunctionSchema, digest
+from lumos_queue.endpoints.chat_messages import chat_messages
+from lumos_queue.three_lines import STOP, Reply, read_reply, write_reply
+from lumos_queue.util.untrusted_json import read_json
+
+MAX_NAME = 64  #: characters of a function's name that servers accept
+_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_NAME}}}")
+_OTHERS = re.compile("[^A-Za-z0-9_-]")
+_MARK = 8  #: characters of the digest that tells names apart
+_OBSERVATION = STOP.strip()  #: what the turn after a call begins with
+
+
+def tool_messages(prompt: str, functions: Sequence[FunctionSchema]) -> list[dict[str, Any]]:
+    """The messages of a request: the turns of framed text, with its calls as `tool_calls`."""
+    return with_tool_calls(chat_messages(prompt), functions)
+
+
+def tools_field(functions: Sequence[FunctionSchema]) -> list[dict[str, Any]]:
+    """The field `tools` of a request."""
+    names = server_names(functions)
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": names[one.name],
+                "description": one.description,
+                "parameters": json.loads(one.parameters),
+            },
+        }
+        for one in functions
+    ]
+
+
+def server_names(functions: Sequence[FunctionSchema]) -> dict[str, str]:
+    """The name under which a server knows each function: its own, where OpenAI's interface allows that name.
+
+    Of another name the characters that are not allowed are underscores, and a digest of it is at the end.
+    """
+    names = {one.name: one.name for one in functions if _NAME.fullmatch(one.name)}
+    for one in functions:
+        number = 0
+        while one.name not in names:
+            mark = digest(one.name, str(number))[:_MARK]
+            name = f"{_OTHERS.sub('_', one.name)[: MAX_NAME - _MARK - 1]}_{mark}"
+            if name not in names.values():
+                names[one.name] = name
+            number += 1
+    return names
+
+
+def with_tool_calls(messages: Sequence[Mapping[str, Any]], functions: Sequence[FunctionSchema]) -> list[dict[str, Any]]:
+    """The messages, with each pair of a call and its observation as an assistant's and a tool's message.
+
+    Each `tool` message follows the assistant's message that has its id. Ids have nine letters and digits, which is what
+    the strictest servers accept, and count the calls.
+    """
+    names = server_names(functions)
+    converted: list[dict[str, Any]] = []
+    number, index = 0, 0
+    while index < len(messages):
+        reply = _read_call(messages[index], names)
+        observation = _read_observation(messages[index + 1]) if index + 1 < len(messages) else None
+        if reply is None or observation is None:
+            converted.append(dict(messages[index]))
+            index += 1
+            continue
+        number += 1
+        call_id = f"call{number:05d}"
+        called = {"name": names.get(reply.action, reply.action), "arguments": reply.arguments or "{}"}
+        call = {"id": call_id, "type": "function", "function": called}
+        converted.append({"role": "assistant", "content": reply.thought or None, "tool_calls": [call]})
+        converted.append({"role": "tool", "tool_call_id": call_id, "content": observation})
+        index += 2
+    return converted
+
+
+def _read_call(message: Mapping[str, Any], names: Mapping[str, str]) -> Reply | None:
+    """The call of an assistant's turn that is exactly three lines, or two without a thought; None for any other."""
+    content = message["content"]
+    if message["role"] != "assistant" or not isinstance(content, str):
+        return None
+    reply = read_reply(content)
+    if not reply.action or write_reply(reply).strip() != content.strip():
+        return None
+    if reply.action not in names and not _NAME.fullmatch(reply.action):
+        return None
+    return reply if is_object(reply.arguments or "{}") else None
+
+
+def _read_observation(message: Mapping[str, Any]) -> str | None:
+    """What a call returned, in the user's turn after it; None for any other turn."""
+    content = message["content"]
+    if message["role"] != "user" or not isinstance(content, str) or not content.startswith(_OBSERVATION):
+        return None
+    return content.removeprefix(_OBSERVATION).strip()
+
+
+def is_object(text: str) -> bool:
+    """Whether a text is a JSON object as servers read it, without line breaks within its strings."""
+    try:
+        return isinstance(read_json(text), dict)
+    except ValueError:
+        return False
