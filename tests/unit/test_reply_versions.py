@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import islice
 
 import pytest
 
+from db.recorded import RecordedStep
+from db.tool_figures import SerialStep
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.commands import Ask
+from lumos_queue.commands import KEPT_DIGITS, Ask, Do, write_answer
+from lumos_queue.compat.toolbench.answer_reading import answer_file_of
+from lumos_queue.compat.toolbench.trees import ROOT, RecordedDecision
+from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.tool_agent import NO_ACTION
 from lumos_queue.records import FinishReason, Task
+from lumos_queue.reports.state_manager import StepCounts, _count_episode
+from lumos_queue.review.task_states import rebuild_states
+from lumos_queue.searches.recorded import recorded_episode
 from lumos_queue.three_lines import read_reply
+from lumos_queue.util.exchange import Exchange
 from performance.toolworld.policies import Policies
 from performance.toolworld.running import run_once
+from tests.answer_files import chain_file
+from tests.tool_scripts import TASK, Scripted, call, finish, run
 from tests.unit.test_marked_calls import OSLO, PRETTY, READ, play
 
 
@@ -60,6 +73,7 @@ def test_exact_lines_are_read_alike_in_all_versions():
         "\n\n",
     ]
     behind = ["", "\n", " and so on", "\nObservation: ok\nThought: x\nAction: erase\nAction Input: {}", "\n\n"]
+    behind += ["\nAction: erase\nAction Input: {}"]
     arguments = [
         "{}",
         "",
@@ -88,3 +102,60 @@ def test_versions_are_those_of_the_formulations():
     for name in ("react", "dfsdt", "sum2act", "rewoo", "open-ended"):
         formulation = FORMULATIONS.load(name)
         assert formulation.versioned and formulation.at_version(2) is not formulation.generator
+
+
+def test_a_policy_of_a_to_do_list_reads_as_the_version_of_its_job():
+    def calls(version: int) -> list[str]:
+        script = Scripted(
+            {"planner": ["1. Look"], "policy": [READ["bold"], finish("fine")]},
+            {"weather": lambda city: "mild"},
+            [write_answer(True, "", "ann")],
+        )
+        run("open-ended", script, version=version)
+        return [name for name, _ in script.calls]
+
+    assert calls(2) == ["Finish"] and calls(3) == ["weather", "Finish"]
+
+
+def test_imported_searches_are_read_as_the_first_version():
+    """A thought with a marked call was no call in the recorded search."""
+    decisions = [RecordedDecision(ROOT, READ["bold"]), RecordedDecision(0, "so", "weather", OSLO, "mild", 0)]
+    file = replace(answer_file_of("7_CoT@1.json", chain_file()), decisions=decisions, chosen=None)
+    _, steps, _ = recorded_episode(file, "d")
+    assert [step.command.action.name for step in steps if isinstance(step.command, Do)] == ["weather"]
+
+
+def sum2act_steps(version: int) -> list[RecordedStep]:
+    script = Scripted({"router": [READ["bold"], call("weather"), finish("x")], "state_manager": ["?"]}, {})
+    formulation = FORMULATIONS.load("sum2act")
+    exchange = Exchange(formulation.at_version(version)(TASK, Agent({}, "maths", limits=formulation.limits)))
+    steps = []
+    for position, command in enumerate(exchange):
+        assert isinstance(command, Ask | Do)
+        exchange.reply = script.answer(command)
+        steps.append(RecordedStep(position, 0, command.digest[:KEPT_DIGITS], exchange.reply))
+    return steps
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_states_are_made_again_as_the_version_of_the_job_reads(version):
+    steps, agent = sum2act_steps(version), Agent({}, "maths", limits=FORMULATIONS.load("sum2act").limits)
+    assert len(rebuild_states(TASK, agent, steps, version)) > 1
+    with pytest.raises(SpecError, match="other code recorded step"):
+        rebuild_states(TASK, agent, steps, 5 - version)
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason", "repairs"),
+    [
+        (READ["bold"], "stop", {2: 1, 3: 0}),
+        ("Action: weather", "stop", {2: 0, 3: 0}),
+        ("Action: weather", "length", {2: 0, 3: 1}),
+    ],
+)
+def test_repairs_are_counted_as_the_version_of_the_job_reads(reply, reason, repairs):
+    for version, count in repairs.items():
+        steps = [SerialStep(1, 1, 0, "router", reply, reason), SerialStep(1, 1, 1, "router", call("weather"), "stop")]
+        counts = StepCounts()
+        _count_episode(counts, steps, True, "append", version)
+        assert counts.repairs == count

@@ -14,7 +14,8 @@ NONE = SimpleNamespace(
     episode=SimpleNamespace(sample=0, formulation="f", attempt=1, ending="answered", answer="1", message="", calls=1,
                             origin="run", level=""),
     task=SimpleNamespace(benchmark="b", row="1", question="q", gold=None),
-    job=SimpleNamespace(id="j", spec={}), item=SimpleNamespace(ordinal=1), scores=(), parent=None, verdicts=(), earlier=(),
+    job=SimpleNamespace(id="j", spec={}), item=SimpleNamespace(ordinal=1), scores=(), parent=None, verdicts=(),
+    earlier=(),
 )  # fmt: skip
 
 
