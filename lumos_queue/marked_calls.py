@@ -141,7 +141,7 @@ def find_input(text: str, position: int) -> tuple[int, int, int] | None:
     label = _INPUT_BESIDE.match(text, position) or _INPUT_BELOW.match(text, position)
     match = _INPUT_JSON.match(text, label.end()) if label else _DIRECT_JSON.match(text, position)
     if match is None:
-        return (label.end(),) * 3 if label else None
+        return (label.end(), label.end(), label.end()) if label else None
     begin, end = match.end(), _find_end(text, match.end())
     is_open = not label and match[0].lstrip().startswith(("(", "["))
     closing = _CLOSING.match(text, end) if end is not None and is_open else None

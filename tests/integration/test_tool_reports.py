@@ -12,6 +12,7 @@ from sqlalchemy import text
 from db.connection import open_database
 from db.jobs import get_job
 from db.migrate import downgrade, upgrade
+from db.tool_figures import serial_steps
 from lumos_queue.cli.main import app, main
 from lumos_queue.reports.provenance import classify
 from lumos_queue.review.task_states import agent_of, rebuild_states
@@ -144,6 +145,8 @@ def test_verdicts_are_compared_with_statuses_and_what_settings_did_is_counted(ur
     database = open_database(read_settings().database)
     with database.engine.connect() as connection:
         job = get_job(connection, report["job"])
+        reasons = {step.status for step in serial_steps(connection, job.id) if step.who}
+    assert reasons == {"stop"}, "of replies"
     agent = agent_of(job.kind, job.spec)
     states = [rebuild_states(one.task, agent, one.steps) for one in episodes(database, f"job={job.id}")]
     assert sum(map(len, states)) == report["router"]["decisions"], "as the replay has it"

@@ -18,7 +18,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.tool_agent import NO_ACTION
-from lumos_queue.records import FinishReason, Task
+from lumos_queue.records import Completion, FinishReason, Task
 from lumos_queue.reports.state_manager import StepCounts, _count_episode
 from lumos_queue.review.task_states import rebuild_states
 from lumos_queue.searches.recorded import recorded_episode
@@ -53,7 +53,9 @@ def gold_replies() -> list[str]:
             replies += [
                 step.result.text
                 for step in journal.steps
-                if isinstance(step.command, Ask) and step.command.role in ("policy", "router")
+                if isinstance(step.command, Ask)
+                and step.command.role in ("policy", "router")
+                and isinstance(step.result, Completion)
             ]
     return list(dict.fromkeys(replies))
 
