@@ -60,7 +60,7 @@ def show_episode(
 ) -> ShownEpisode:
     """A trajectory as reports.trajectory.trajectory_as_json gives it, cut to the limits."""
     steps = found["steps"]
-    rows = rows_of(found["formulation"], steps)
+    rows = rows_of(found)
     calls = show_calls(steps, limits) if limits.prompt else []
     notes = [cut(f"step {step['at']}: {step['note']}", limits.text) for step in steps if step.get("note")]
     notes += tell_verdicts(found)
