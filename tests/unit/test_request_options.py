@@ -9,6 +9,7 @@ import pytest
 
 from lumos_queue.endpoints.base import LINE_BREAK, Sampling
 from lumos_queue.endpoints.registry import SCHEMES, default_stop
+from lumos_queue.endpoints.request_fields import count_most_tokens, merge_fields, merge_into_control
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.base import Formulation
@@ -240,3 +241,13 @@ def test_what_was_chosen_is_told_in_one_line_each():
     assert describe_requests(sample_roles(agent(BOTH), "iterative").as_json(), "iterative") == {
         "stop of planner": "none"
     }
+
+
+def test_fields_replace_those_of_a_request_and_none_leaves_out():
+    body = {"model": "m", "max_tokens": 512, "stop": None}
+    assert merge_fields(body, {}) == body
+    assert merge_fields(body, {"max_tokens": None, "k": 1}) == {"model": "m", "stop": None, "k": 1}
+    limited = {"max_tokens": None, "max_completion_tokens": 9_000, "k": 9_000}
+    assert merge_into_control({"max_tokens": 1}, limited) == {"max_completion_tokens": 512, "k": 9_000}
+    assert count_most_tokens(Sampling(request={"max_completion_tokens": 9_000, "max_tokens": "many"})) == 9_000
+    assert count_most_tokens(Sampling(max_tokens=7)) == 7
