@@ -7,15 +7,13 @@ from typing import Any
 
 from lumos_queue.endpoints.urls import CHAT_SCHEMES, scheme_of
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.choice_text import split_choices
 from lumos_queue.records import Completion, Ending, FinishReason, Outcome, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.answer_readers import AnswerReader, Expected, other_reader, read_flexible
-from lumos_queue.scoring.letters import LETTERS
 
 FIRST_READ = 3  #: the version of the formulations from which on there is a choice of reader
 Phrase = Callable[[str], str]  #: how the reader `phrase` reads a formulation's reply; '' where it names no answer
-_LISTED = " There're some choices: "
-_SHOWS = " The image shows the following contents: "
 
 
 def reader_of(agent: Agent, version: int) -> AnswerReader:
@@ -56,23 +54,8 @@ def read_answer(reply: Completion, task: Task, kind: AnswerKind, reader: AnswerR
     """Return the answer that a reader sees in a reply; None where it sees none."""
     if reader == AnswerReader.PHRASE:
         return phrase(reply.text) or None
-    choices = listed_choices(task.question) if kind == AnswerKind.CHOICE else ()
+    choices = split_choices(task.question)[1] if kind == AnswerKind.CHOICE else ()
     return read_flexible(reply.text, Expected(kind, choices), reply.finish_reason == FinishReason.LENGTH)
-
-
-def listed_choices(question: str) -> tuple[str, ...]:
-    """Return the choices that a question lists with their letters, in order; none where it lists none."""
-    _, mark, rest = question.partition(_LISTED)
-    if not mark:
-        return ()
-    remaining = rest.partition(_SHOWS)[0].strip().removesuffix(".").removeprefix(f"{LETTERS[0]}. ")
-    found = []
-    for letter in LETTERS[1:]:
-        choice, comma, remaining = remaining.partition(f", {letter}. ")
-        found.append(choice)
-        if not comma:
-            break
-    return tuple(found)
 
 
 def _explain(reply: Completion, version: int) -> str:

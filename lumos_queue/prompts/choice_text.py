@@ -20,20 +20,25 @@ def task_text(question: str, choices: Sequence[str], caption: str = "") -> str:
     return f"{text}{SHOWS}{caption}" if caption else text
 
 
-def split_choices(text: str) -> tuple[str, str]:
-    """Return the question of such a text, with what the image shows, and its choices, a line each.
+def split_choices(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the question of such a text, with what the image shows, and its choices without their letters.
 
-    The choices are '' where the text lists none.
+    There are no choices where the text lists none.
     """
     question, mark, rest = text.partition(CHOICES)
     if not mark:
-        return text, ""
+        return text, ()
     listed, shows, caption = rest.partition(SHOWS)
-    lines, remaining = [], listed.strip().removesuffix(".")
+    remaining = listed.strip().removesuffix(".").removeprefix(f"{LETTERS[0]}. ")
+    choices = []
     for letter in LETTERS[1:]:
         choice, comma, remaining = remaining.partition(f", {letter}. ")
-        lines.append(choice)
+        choices.append(choice)
         if not comma:
             break
-        remaining = f"{letter}. {remaining}"
-    return f"{question}{shows}{caption}", "\n".join(lines)
+    return f"{question}{shows}{caption}", tuple(choices)
+
+
+def write_choices(choices: Sequence[str]) -> str:
+    """Return the choices with their letters, a line each."""
+    return "\n".join(f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False))

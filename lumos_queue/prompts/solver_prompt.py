@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from lumos_queue.notation import without_roles
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.choice_text import split_choices
+from lumos_queue.prompts.choice_text import split_choices, write_choices
 from lumos_queue.prompts.dialogue import Turn, get_framing, question_prompt
 from lumos_queue.records import Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
@@ -74,7 +74,8 @@ def fill_template(template: str, task: Task, agent: Agent, reasoned: bool) -> st
     """
     question, choices = task.question.strip(), ""
     if agent.answers == AnswerKind.CHOICE and "{choices}" in template:
-        question, choices = split_choices(question)
+        question, listed = split_choices(question)
+        choices = write_choices(listed)
     values = {
         "question": without_roles(question),
         "choices": without_roles(choices),

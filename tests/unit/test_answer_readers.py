@@ -10,7 +10,8 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.papers.protocol import departures
 from lumos_queue.papers.running import find_row, options_of
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.prompts.answer_reading import conclude, listed_choices, read_answer, reader_of, stored_reader
+from lumos_queue.prompts.answer_reading import conclude, read_answer, reader_of, stored_reader
+from lumos_queue.prompts.choice_text import split_choices
 from lumos_queue.prompts.single_model import read_cot_answer
 from lumos_queue.records import Completion, Ending, FinishReason, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
@@ -237,8 +238,8 @@ def test_phrase_is_the_reading_of_models_trained_by_lumos():
 
 
 def test_the_choices_are_those_that_the_question_lists():
-    assert listed_choices(TASK.question) == ("red, white", "an, B.C. town", "sea")
-    assert listed_choices("Where?") == ()
+    assert split_choices(TASK.question)[1] == ("red, white", "an, B.C. town", "sea")
+    assert split_choices("Where?")[1] == ()
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,7 @@ def test_a_question_with_choices_lists_them(name, tmp_path):
     chosen = dict(one.split("=", 1) for one in options[3::2])
     tasks = [task for task in benchmark.read(tmp_path / options[1].rsplit("/", 1)[1], "test", **chosen)]
     for task in tasks:
-        lines = split_choices(task.question)[1].splitlines()
-        assert lines == [f"{letter}. {text}" for letter, text in zip("ABCDE", task.gold["choices"], strict=False)]
+        assert split_choices(task.question)[1] == tuple(task.gold["choices"])
     assert tasks
 
 
@@ -137,4 +136,4 @@ def test_with_choices_in_the_template_the_question_is_without_them():
     shown = "Which is a bird? The image shows the following contents: A barn."
     assert sent(COT, TEXT, "scienceqa", task, prompt="{question}\n{choices}\n") == f"{shown}\nA. bat, B\nB. owl\n"
     assert sent(COT, TEXT, "scienceqa", task, prompt="{question}") == task.question
-    assert split_choices("No list.") == ("No list.", "")
+    assert split_choices("No list.") == ("No list.", ())
