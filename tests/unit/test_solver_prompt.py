@@ -6,7 +6,7 @@ import pytest
 
 from lumos_queue.benchmarks.registry import TESTABLE, open_benchmark
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.endpoints.chat import chat_messages
+from lumos_queue.endpoints.chat_messages import chat_messages
 from lumos_queue.formulations.cot import FORMULATION as COT
 from lumos_queue.formulations.direct import FORMULATION as DIRECT
 from lumos_queue.jobs.infer import Infer
