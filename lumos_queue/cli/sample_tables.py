@@ -6,17 +6,24 @@ from typing import Any
 
 from rich.table import Table
 
+#: Shares by the number of samples, of a report's `samples`, and what they are called.
+SHARES = {"pass_at": "pass", "majority_at": "maj"}
+
 
 def add_samples(table: Table, reports: list[dict[str, Any]]) -> None:
-    """Add the flip rate and pass@k of reports, each with its interval and the tasks it is over."""
+    """Add the flip rate, pass@k and maj@k of reports, each with its interval and the tasks it is over."""
     found = [report.get("samples") for report in reports]
     if not any(found):
         return
     table.add_row("flip rate, % [95 %]", *(_format(one["flips"], "rate") if one else "" for one in found))
-    for k in sorted({one["k"] for samples in found if samples for one in samples.get("pass_at", ())}):
-        cells = [next((one for one in samples.get("pass_at", ()) if one["k"] == k), None) if samples else None
-                 for samples in found]  # fmt: skip
-        table.add_row(f"pass@{k}, % [95 %]", *(_format(one, "value") if one else "" for one in cells))
+    for name, label in SHARES.items():
+        for k in sorted({share["k"] for samples in found if samples for share in samples.get(name, ())}):
+            table.add_row(f"{label}@{k}, % [95 %]", *(_format_share(samples, name, k) for samples in found))
+
+
+def _format_share(samples: dict[str, Any] | None, name: str, k: int) -> str:
+    share = next((share for share in (samples or {}).get(name, ()) if share["k"] == k), None)
+    return _format(share, "value") if share else ""
 
 
 def _format(measured: dict[str, Any], name: str) -> str:

@@ -131,7 +131,7 @@ def _make_report(connection: Connection, job: Any) -> Report:
         readings = [f"{job.main_metric}_{reader}" for reader in AnswerReader]
         metrics = (job.main_metric, *benchmark.metrics, *readings, *added_metrics(connection, job.id))
         report |= job_scores(connection, job, tuple(dict.fromkeys(metrics)))
-        report |= sample_figures(connection, job, job.main_metric)
+        report |= sample_figures(connection, job, job.main_metric, benchmark.answers if benchmark.by_answer else None)
         if benchmark.groups or benchmark.overalls:
             values = values_by_metric(connection, job.id)
             report |= split_by_group(job, values, benchmark, keyed_tasks(connection, job.id))

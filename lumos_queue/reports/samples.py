@@ -1,24 +1,54 @@
-"""A job with several samples of each task: how often they disagree, and what the best of k would be."""
+"""A job with several samples of each task: how often they disagree, what the best of k and their majority would be."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
 
-from db.samples import SampleKind, sample_kinds
+from db.samples import SampleKind, TaskSamples, sample_kinds, stream_samples
+from lumos_queue.prompts.choice_text import split_choices
 from lumos_queue.reports.scores import samples_of
+from lumos_queue.scoring.answer_kinds import AnswerKind
+from lumos_queue.scoring.majority import majority_at, read_vote
 from lumos_queue.scoring.statistics import counted_interval, wilson
 
+MAX_VOTED = 200_000  #: items of a job whose answers are read for the majority vote: about a second
 
-def sample_figures(connection: Connection, job: Any, metric: str) -> dict[str, Any]:
-    """`samples` of a report: flip rate and pass@k of a job (its row) by a metric; {} for a job with one sample."""
+
+def sample_figures(connection: Connection, job: Any, metric: str, kind: AnswerKind | None) -> dict[str, Any]:
+    """Return `samples` of a report: flip rate, pass@k and maj@k of a job (its row) by a metric.
+
+    `kind`: of the benchmark's answers; None where the answer alone is not judged, and there is no maj@k. {} for a job
+    with one sample.
+    """
     samples = samples_of(job)
     if samples < 2:
         return {}
-    return {"samples": measure_samples(sample_kinds(connection, job.id, metric), metric, samples, job.items)}
+    figures = measure_samples(sample_kinds(connection, job.id, metric), metric, samples, job.items)
+    if kind is not None and "pass_at" in figures and job.items <= MAX_VOTED:
+        tasks = stream_samples(connection, job.id, metric)
+        figures["majority_at"] = measure_majority(tasks, kind, samples, job.items // samples)
+    return {"samples": figures}
+
+
+def measure_majority(tasks: Iterable[TaskSamples], kind: AnswerKind, samples: int, count: int) -> list[dict[str, Any]]:
+    """Measure maj@k, for k of 2 and more, over the `count` tasks of a job: of those with k judged samples or more.
+
+    Each task is one observation: its mean over groups of k samples (scoring/majority.py).
+    """
+    numbers = [k for k in budgets(samples) if k > 1]
+    values: dict[int, Counter[float]] = {k: Counter() for k in numbers}
+    for task in tasks:
+        choices = split_choices(task.question)[1] if kind == AnswerKind.CHOICE else ()
+        votes = [read_vote(answer, kind, choices) for answer in task.answers]
+        for k in numbers:
+            if k <= len(votes):
+                values[k][majority_at(k, votes, task.scores)] += 1
+    return [_describe_share(k, [(value, 1.0, number) for value, number in values[k].items()], count) for k in numbers]
 
 
 def measure_samples(kinds: Sequence[SampleKind], metric: str, samples: int, items: int) -> dict[str, Any]:
@@ -59,10 +89,19 @@ def pass_at(k: int, judged: int, right: int) -> float:
 
 def _measure_pass(kinds: Sequence[SampleKind], k: int, tasks: int) -> dict[str, Any]:
     """Mean over the tasks with k judged samples or more, each task one observation; `too_few`: the other tasks."""
-    enough = [(pass_at(k, one.judged, one.right), 1.0, one.tasks) for one in kinds if one.judged >= k]
-    of = sum(count for *_, count in enough)
-    value, low, high = counted_interval(enough) or (0.0, 0.0, 1.0)
+    return _describe_share(
+        k, [(pass_at(k, one.judged, one.right), 1.0, one.tasks) for one in kinds if one.judged >= k], tasks
+    )
+
+
+def _describe_share(k: int, groups: Sequence[tuple[float, float, int]], tasks: int) -> dict[str, Any]:
+    """`groups`: value, weight and number of tasks with them, of the `tasks` of the job."""
+    of = sum(count for *_, count in groups)
+    value, low, high = counted_interval(groups) or (0.0, 0.0, 1.0)
     return {
-        "k": k, "value": round(value, 6) if of else None, "ci95": [round(low, 6), round(high, 6)], "of": of,
+        "k": k,
+        "value": round(value, 6) if of else None,
+        "ci95": [round(low, 6), round(high, 6)],
+        "of": of,
         "too_few": tasks - of,
-    }  # fmt: skip
+    }

@@ -27,12 +27,16 @@ def details(material: Material) -> Iterator[Block]:
 def _samples(job: JobMaterial, found: Mapping[str, Any]) -> Table:
     """How often the samples of a task disagree, and what the best of k would be."""
     measured = [("flip rate", found["flips"], "rate")]
-    measured += [(f"pass@{one['k']}", one, "value") for one in found.get("pass_at", ())]
+    measured += [(f"pass@{share['k']}", share, "value") for share in found.get("pass_at", ())]
+    measured += [(f"maj@{share['k']}", share, "value") for share in found.get("majority_at", ())]
     rows = [
         [name, tell_share(one[key]) if one[key] is not None else "", tell_interval(*one["ci95"]), f"{one['of']:,}"]
         for name, one, key in measured
     ]
-    note = "The flip rate is the share of tasks whose samples are not all alike; pass@k is unbiased (Chen et al. 2021)."
+    note = (
+        "The flip rate is the share of tasks whose samples are not all alike; pass@k is unbiased (Chen et al. 2021); "
+    )
+    note += "maj@k is the score of the most frequent answer of k samples, a tie counted in parts."
     title = f"Samples of a task, by {plain(found['metric'])}: {job.label}"
     return Table(title, ["figure", "value", "95 % interval", "tasks"], rows, note)
 
