@@ -6,7 +6,7 @@ goes on where the last one ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from lumos_queue.submission.conversion_request import ConversionOptions, make_co
 from lumos_queue.submission.database import database
 from lumos_queue.submission.fit_precision import choose_cpu_precision
 from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
-from lumos_queue.submission.request_options import read_system, read_template
+from lumos_queue.submission.request_options import check_stops, check_texts, read_system, read_template
 from lumos_queue.submission.runs import SCHEME
 from lumos_queue.submission.store import Rows
 from lumos_queue.sweeps.plan import JOINT, AnnotationSource, Arm, SweepBenchmark, SweepPlan
@@ -61,6 +61,7 @@ def carry_out(
     A job that did not end as done leaves its fits without scores; everything else goes on. Raises SpecError for what
     a person has to change.
     """
+    check_requests(plan, data)
     builds, sizes = _make_builds(plan, data, folder, settings, work, say)
     fits = [SweepFit(arm, seed) for arm in plan.arms() for seed in plan.seeds]
     _train(plan, fits, builds, folder, settings, work, say)
@@ -148,19 +149,33 @@ def _modules(arm: Arm) -> Iterator[str]:
 def _evaluation(
     fit: SweepFit, benchmark: SweepBenchmark, data: Path, settings: Settings, say: Callable[[str], None]
 ) -> Submission:
-    path = data / benchmark.data if benchmark.data else None
     roles = FORMULATIONS.load(fit.arm.formulation).roles
     runs = {role: f"{SCHEME}{fit.trained.get(role) or fit.trained[JOINT]}" for role in roles}
-    wanted = _inference(
-        benchmark.name, benchmark.split, path, benchmark.limit, fit.arm.formulation, benchmark.max_tokens
-    )
-    options = replace(
-        wanted(**runs),
+    options = evaluation_options(benchmark, fit.arm.formulation, data, runs)
+    return Submission(*make_inference_job("evaluate", options, settings, say))
+
+
+def evaluation_options(
+    benchmark: SweepBenchmark, formulation: str, data: Path, models: Mapping[str, str]
+) -> InferenceOptions:
+    """Return what a fit is evaluated with; `models`: role to address. Raises SpecError for a file that is not read."""
+    path = data / benchmark.data if benchmark.data else None
+    wanted = _inference(benchmark.name, benchmark.split, path, benchmark.limit, formulation, benchmark.max_tokens)
+    return replace(
+        wanted(**models),
         stop=benchmark.stop,
         system=read_system(benchmark.system),
         prompt=read_template(data / benchmark.prompt if benchmark.prompt else "") or "",
     )
-    return Submission(*make_inference_job("evaluate", options, settings, say))
+
+
+def check_requests(plan: SweepPlan, data: Path) -> None:
+    """Raises SpecError for stop strings and texts of a benchmark that cannot be sent: before anything is trained."""
+    for benchmark in plan.benchmarks:
+        for formulation in plan.formulations:
+            options = evaluation_options(benchmark, formulation, data, {})
+            check_stops(options.stop)
+            check_texts(FORMULATIONS.load(formulation), options.system, options.prompt, options.shots)
 
 
 def _inference(

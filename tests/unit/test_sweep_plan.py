@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lumos_queue.errors import SpecError
+from lumos_queue.sweeps.carry_out import check_requests, evaluation_options
 from lumos_queue.sweeps.plan import read_plan
 
 GOOD = """
@@ -76,3 +77,24 @@ def test_no_file_and_no_text(tmp_path):
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(SpecError, match="is not a sweep"):
         read_plan(tmp_path / "bytes.toml")
+
+
+def test_what_is_sent_can_be_chosen_for_a_benchmark(tmp_path):
+    """The options of the evaluation: stop strings, system message, and a template below the folder of data."""
+    (tmp_path / "template.txt").write_text("Solve {question}\n")
+    text = GOOD.replace('["integrated", "iterative"]', '["direct"]').replace('["joint", "separate"]', '["joint"]')
+    plan = read(
+        tmp_path, text + 'stop = ["\\n", "Q:"]\nsystem = "Be brief."\nprompt = "template.txt"\nmax_tokens = 9\n'
+    )
+    (benchmark,) = plan.benchmarks
+    options = evaluation_options(benchmark, "direct", tmp_path, {"solver": "local:/m"})
+    assert (options.stop, options.system, options.prompt) == (["\n", "Q:"], "Be brief.", "Solve {question}")
+    assert (options.max_tokens, options.overrides, options.solver) == (9, frozenset(), "local:/m")
+    (plain,) = read(tmp_path, GOOD).benchmarks
+    options = evaluation_options(plain, "iterative", tmp_path, {})
+    assert (options.stop, options.system, options.prompt, options.max_tokens) == (None, None, "", 128)
+    check_requests(plan, tmp_path)
+    with pytest.raises(SpecError, match="'integrated' has no --system"):
+        check_requests(read(tmp_path, GOOD + 'system = "Be brief."\n'), tmp_path)
+    with pytest.raises(SpecError, match="cannot be read: No such file"):
+        check_requests(read(tmp_path, text + 'prompt = "none.txt"\n'), tmp_path)

@@ -205,6 +205,13 @@ def test_a_limit_that_cut_nothing_and_a_judge_that_is_not_asked_are_no_differenc
         ("hotpotqa", "one-pass", {"agent": {"answer_by": "qa"}}, ["formulation_version is 1, not 2"]),
         ("hotpotqa", "one-pass", {"agent": {"answer_by": "qa"}, "formulation_version": 2}, []),
         ("gsm8k", "one-pass", {}, []),
+        ("gsm8k", "cot", {"agent": {"sampling": {"stop": []}}}, []),  # follows from the address
+        (
+            "gsm8k",
+            "cot",
+            {"agent": {"system": "", "sampling": {"request": {"top_k": 5}}}},
+            ["request top_k is 5, not as by default", "system is none, not as by default"],
+        ),
     ],
 )
 def test_an_evaluation_of_the_code_before_says_in_what_it_departed(column, formulation, infer, said):
