@@ -217,6 +217,8 @@ def test_a_rerun_keeps_what_is_stored_and_takes_every_option(lumos, server, tmp_
     differs = {name: (found[0]["differs"].get(name), found[1]["differs"].get(name)) for name in found[0]["differs"]}
     assert differs["stop"] == ("'Q:'", "none") and differs["system"] == ("Hi.", "Yo.")
     assert differs["request top_k"] == ("5", "6") and differs["prompt"][0] == "Solve {question}"
+    compared = [one["differs"] for one in lumos("compare", job, other, "--json").json["jobs"]]
+    assert [one["stop"] for one in compared] == ["'Q:'", "none"] and "stop none" in lumos("compare", job, other).out
     lumos("rerun", job, "--request", "")
     assert "top_k" not in sent(server)
 
