@@ -88,10 +88,10 @@ CASES: dict[str, Case] = {
     "react over chat": _tools("react", "chat", 1),
     "react over openai": _tools("react", "openai", 4),
     "dfsdt": _tools("dfsdt", "chat", 2),
-    "rewoo": _tools("rewoo", "chat", 3),
+    "rewoo": _tools("rewoo", "chat"),
     "sum2act": _tools("sum2act", "chat", 1),
     "open-ended": _tools("open-ended", "chat", 2),
-    "tooleval": Case("JOB --votes 2 --role judge=CHAT", Model(1), "judge"),
+    "tooleval": Case("JOB --votes 2 --role judge=CHAT", Model(8), "judge"),
     "conversion": Case("gsm8k --data HOME/crates.jsonl --split train --teacher CHAT", Model(), "convert"),
 }
 
