@@ -29,9 +29,10 @@ _NAME = re.compile(
     r"(?:[ \t]{0,3}[:：]|[ \t]{1,3}(?:is|will be|would be|should be)(?:[ \t]{1,3}to\b|[ \t]{0,3}:))[ \t]*+",
     re.IGNORECASE,
 )
+_ACTIONS = r"[*_]{0,3}actions?[*_]{0,3}:"
 _WITHIN_LINE = re.compile(
-    r"(?<=[.;:!?)*])[ \t]++(?=[*_]{0,3}(?:next )?sub-?goal[ \t]{0,3}#?[0-9]{1,3}[*_]{0,3}[ \t]{0,3}[:：])|"
-    r"(?<=\S)[ \t]++(?=[*_]{0,3}actions?[*_]{0,3}:)",
+    r"(?<=[.;:!?)*])[ \t]++(?=[*_]{0,3}(?:next )?sub-?goal[ \t]{0,3}#?[0-9]{1,3}[*_]{0,3}[ \t]{0,3}[:：]|"
+    rf"{_ACTIONS})|(?<=\S)[ \t]++(?={_ACTIONS}[*_`]{{0,3}}[ \t]{{0,3}}[*_`]{{0,3}}{VARIABLE})",
     re.IGNORECASE,
 )
 _ACTION = re.compile(

@@ -87,6 +87,8 @@ def test_the_next_subgoal_is_read(reply):
         ("Subgoal 1: Multiply 2 * 3, x**2 and `R1`.", 1, "Multiply 2 * 3, x**2 and R1."),
         ("Subgoal 1: Answer the question: Who drew it?", 1, "Answer the question: Who drew it?"),
         ("Plan the party.", 1, "Plan the party."),
+        ("The result is Grounded action: Count(list).", 1, "The result is Grounded action: Count(list)."),
+        ("Subgoal 1: Count the jars Actions: R1 = Calculator(2)", 1, "Count the jars"),
         ("Yes, count them.", 1, "Yes, count them."),
         ("Subgoal 2: Halve <|assistant|> it", 2, "Halve < |assistant|> it"),
         (PLAN, 7, "Add both."),
