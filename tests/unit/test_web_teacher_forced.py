@@ -23,9 +23,10 @@ def task(*recorded):
     return Task("mind2web", "d", "1", "Buy a hat", {"previous": PREVIOUS[: recorded[-1]], "steps": pages})
 
 
-def play(one, **replies):
+def play(one, version=3, url="", **replies):
     """(commands, outcome) of an episode whose models say `replies` and whose actions all fail."""
-    generator = FORMULATIONS.load("teacher-forced")(one, Agent(roles={}, domain="web_agent"))
+    agent = Agent(roles=dict.fromkeys(replies, url), domain="web_agent")
+    generator = FORMULATIONS.load("teacher-forced").at_version(version)(one, agent)
     left = {role: iter(texts) for role, texts in replies.items()}
     commands, reply = [], None
     try:
@@ -125,3 +126,28 @@ def test_gold_is_not_looked_at():
 def test_a_task_without_pages_says_so():
     with pytest.raises(EpisodeError, match="recorded pages"):
         play(Task("gsm8k", "d", "1", "2 + 2?"))
+
+
+MARKDOWN = {
+    "planner": ["Sure!\n\n1. **Open** the hats.\n2. Write red.", "Yes, we should stop planning."],
+    "grounder": ["```\nR1 = CLICK(Env, QUERY: hats)\n```\n\nThis clicks."],
+}
+
+
+def test_instruct_models_may_write_markdown():
+    commands, _ = play(task(0, 1), url="chat://127.0.0.1:1", **MARKDOWN)
+
+    assert [one.subgoal.text for one in commands if isinstance(one, Note)] == ["Subgoal 1: Open the hats."]
+    first, second = [one.action for one in commands if isinstance(one, Do)]
+    assert (first.name, first.arguments, second.variables) == ("CLICK", "Env, QUERY: hats", ())
+
+
+@pytest.mark.parametrize(
+    ("version", "url"), [(1, "chat://127.0.0.1:1"), (2, "chat://127.0.0.1:1"), (3, "openai://a:1")]
+)
+def test_earlier_versions_and_other_servers_read_the_notation_alone(version, url):
+    replies = {**MARKDOWN, "grounder": [*MARKDOWN["grounder"], "R2 = CLICK(R1)"]}
+    commands, _ = play(task(0, 1), version, url, **replies)
+
+    assert [one.subgoal.text for one in commands if isinstance(one, Note)] == MARKDOWN["planner"]
+    assert [one.action.variables for one in commands if isinstance(one, Do)] == [(), ("R2",)]
