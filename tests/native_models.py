@@ -72,6 +72,8 @@ def find_problem(body: dict[str, Any]) -> str:
         if message["role"] == "tool":
             if message.keys() != {"role", "tool_call_id", "content"} or message["tool_call_id"] not in open_calls:
                 return "a tool message must follow the message with its tool call"
+            if not isinstance(message["content"], str):
+                return "a tool message has content"
             open_calls.remove(message["tool_call_id"])
             continue
         if open_calls:

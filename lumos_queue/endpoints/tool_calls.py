@@ -6,7 +6,8 @@ how many are left out. What is no call leaves the text as it is, and that is rea
 1. `tool_calls` of the message, or `function_call` of older servers;
 2. `<tool_call>{"name": …, "arguments": {…}}</tool_call>` in the text: the notation of Hermes and Qwen, which a server
    without a parser for it leaves there;
-3. a text that is nothing but such objects, perhaps in a code fence, of which the first names one of the functions.
+3. a text that is nothing but JSON objects, perhaps in a code fence, of which the first is such a call of one of the
+   functions. The last of several may be unfinished: the limit of tokens has ended it.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def count_unmade_calls(done: Completion) -> int:
     content = message.get("content")
     if not count and isinstance(content, str):
         content = content.rpartition(_REASONED)[2]
-        count = content.count(_OPENING) or len(_read_objects(content))
+        count = content.count(_OPENING) or sum("name" in one for one in _read_objects(content))
     return max(0, count - 1)
 
 
@@ -129,8 +130,11 @@ def _read_written(text: str, functions: Sequence[FunctionSchema]) -> tuple[Call 
     """The first call that a server left in the text, and what is written before it."""
     before, opening, rest = text.partition(_OPENING)
     if opening:
-        objects = _read_objects(rest.partition(_CLOSING)[0])
-        return _read_object(objects[0]) if len(objects) == 1 else None, before.strip()
+        try:
+            value = read_json(rest.partition(_CLOSING)[0], strict=False)
+        except ValueError:
+            return None, text
+        return _read_object(value), before.strip()
     objects = _read_objects(text)
     call = _read_object(objects[0]) if objects else None
     return (call, "") if call is not None and call[0] in server_names(functions).values() else (None, text)
@@ -146,25 +150,28 @@ def _without_fence(text: str) -> str:
 
 
 def _read_objects(text: str) -> list[dict[str, Any]]:
-    """The JSON objects that a text consists of, one after the other; none where there is anything else."""
+    """The JSON objects that a text consists of, one after the other; none where there is anything else.
+
+    Where a later one cannot be read to its end, the objects before it.
+    """
     text, position = _without_fence(text), 0
     objects: list[dict[str, Any]] = []
     while position < len(text):
+        if text[position] != "{":
+            return []
         try:
             value, position = _DECODER.raw_decode(text, position)
         except (ValueError, RecursionError):
-            return []
-        if not isinstance(value, dict):
-            return []
+            return objects
         objects.append(value)
         while text[position : position + 1].isspace():
             position += 1
     return objects
 
 
-def _read_object(value: Mapping[str, Any]) -> Call | None:
+def _read_object(value: object) -> Call | None:
     """A call as an object of a name and of arguments (Llama: `parameters`), which are an object, and nothing more."""
-    if not isinstance(value.get("name"), str):
+    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
         return None
     arguments = value.get("arguments", value.get("parameters"))
     if len(value) != 2 or not isinstance(arguments, dict):
