@@ -90,7 +90,8 @@ the parts as a numbered list, one line each, and nothing else.
 #: What the prompts of a role begin with, the same for all tasks.
 HEADS = (POLICY, PLANNER, SOLVER, ROUTER, STATE_MANAGER, STATE_REWRITER, DECOMPOSER)
 NO_ACTION = "No action was named. Name one function as the Action, and give its Action Input."
-NO_CALL = "No function was called. Call one of the functions, with its arguments as one JSON object."
+_CALL_EXPECTED = "Call one of the functions, with its arguments as one JSON object."
+NO_CALL = f"No function was called. {_CALL_EXPECTED}"
 _REQUEST = "Request: "
 
 
@@ -107,7 +108,7 @@ class CallStyle:
         """What the model is sent when its reply calls nothing: why, and what was expected."""
         if not reply.problem:
             return self.no_call
-        return f"Nothing was called: {reply.problem}.\n{self.no_call if self.native else _FORMAT}".strip()
+        return f"Nothing was called: {reply.problem}.\n{_CALL_EXPECTED if self.native else _FORMAT}".strip()
 
     def request(self, task: Task, functions: Sequence[Function]) -> str:
         """What the person asks, after the functions unless they go beside the prompt."""
@@ -172,6 +173,15 @@ def as_text_calls(prompt: str, task: Task) -> str:
         begin = f"{SYSTEM}{native}{USER}{_REQUEST}"
         if prompt.startswith(begin):
             listed = without_roles(_list_functions(open_functions(task)))
-            rest = prompt[len(begin) :].replace(NO_CALL, NO_ACTION)
-            return f"{SYSTEM}{text}{USER}{listed}{_REQUEST}{rest}"
+            return f"{SYSTEM}{text}{USER}{listed}{_REQUEST}{_expect_text_calls(prompt[len(begin) :])}"
     return prompt
+
+
+def _expect_text_calls(steps: str) -> str:
+    """Steps of native calls, with what was expected after a reply that called nothing as text calls have it.
+
+    A router's state has it on one line.
+    """
+    steps = steps.replace(NO_CALL, NO_ACTION)
+    steps = steps.replace(f"\n{_CALL_EXPECTED}", f"\n{_FORMAT.strip()}")
+    return steps.replace(f" {_CALL_EXPECTED}", f" {' '.join(_FORMAT.split())}")

@@ -18,6 +18,7 @@ from db.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.main import main
 from lumos_queue.compat.toolbench.stored_steps import decisions_of
+from lumos_queue.formulations.base import VERSION
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -42,6 +43,7 @@ REPLIES = {  # of the role that calls functions
         call(LATEST, "look it up", parcelid="P1"),
         call("no_such", "try this"),
         "I wonder.",
+        "Action: please call it now",
         "",
         f"Action: {LATEST}\nAction Input: {{oops",
         call(OFFICES, town="Ombry"),
@@ -56,6 +58,7 @@ REPLIES = {  # of the role that calls functions
     "sum2act": [
         call(LATEST, "look it up", parcelid="P1"),
         "I wonder.",
+        "Action: please call it now",
         call(OFFICES, town="Ombry"),
         finish("in Ombry"),
     ],
@@ -122,7 +125,7 @@ def test_records_decisions_and_builds_are_those_of_text_calls(formulation, tmp_p
         build = tmp_path / f"{calls} build"
         written = make(database, build, where=f"job={job}", format="trl-sft", formulations=(formulation,))
         rows = {file["file"]: rows_in(build / file["file"]) for file in written["files"]}
-        made[calls] = facts(episode), decisions_of(formulation, episode.steps), rows
+        made[calls] = facts(episode), decisions_of(formulation, episode.steps, VERSION), rows
         if isinstance(server, NativeServer):
             assert server.wrong == []
             prompts = [step.prompt for step in episode.steps if step.role == CALLERS[formulation]]
@@ -132,10 +135,11 @@ def test_records_decisions_and_builds_are_those_of_text_calls(formulation, tmp_p
 
 
 def test_a_text_job_sends_what_it_sent_before(tmp_path):
-    """Without functions, and with the fields of a text alone."""
+    """Without functions, with the fields of a text; an empty reply is requested again without stop strings."""
     with by_text(REPLIES["react"]) as server:
         played(tmp_path, "react", server, calls="text")
-    assert all(body.keys() == {"model", "messages", "max_tokens", "temperature", "stop"} for body in server.bodies)
+    fields = {"model", "messages", "max_tokens", "temperature"}
+    assert all(body.keys() - {"stop"} == fields for body in server.bodies)
 
 
 def test_the_history_is_tool_messages(tmp_path):
@@ -167,10 +171,11 @@ def test_of_several_calls_the_first_runs_and_the_model_is_informed(formulation, 
 
 @pytest.mark.parametrize("text", ["I wonder.", "", "<tool_call>{oops</tool_call>"])
 def test_a_model_that_calls_nothing_is_sent_what_is_expected(text, tmp_path):
-    with NativeServer([{"content": text or None}, as_message(finish("in Ombry"))]) as server:
+    empty = [] if text else [{"content": None}]  # it is requested again without stop strings
+    with NativeServer([{"content": text or None}, *empty, as_message(finish("in Ombry"))]) as server:
         _, _, episode = played(tmp_path, "react", server, calls="native")
     assert episode.answer == "in Ombry"
-    assert server.bodies[1]["messages"][2:] == [
+    assert server.bodies[-1]["messages"][2:] == [
         {"role": "assistant", "content": text},
         {"role": "user", "content": NO_CALL},
     ]
