@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         Task,
     )
     from lumos_queue.review.scorers.base import Scorer, scorer
+    from lumos_queue.scoring.answer_kinds import AnswerKind
     from lumos_queue.settings import Settings
     from lumos_queue.util.version import RELEASE as __version__
 
@@ -72,6 +73,7 @@ _NAMES = {
         "Task",
     ),
     "review.scorers.base": ("Scorer", "scorer"),
+    "scoring.answer_kinds": ("AnswerKind",),
     "settings": ("Settings",),
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
@@ -82,6 +84,7 @@ __all__ = [
     "ActionSession",
     "AnnotatedSubgoal",
     "Annotation",
+    "AnswerKind",
     "Ask",
     "BadRow",
     "Benchmark",

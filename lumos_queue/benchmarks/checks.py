@@ -8,6 +8,7 @@ from dataclasses import replace
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.errors import LumosError, PluginFault, SpecError
 from lumos_queue.records import Ending, Score, Task
+from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.answer_readers import READING_VERSION
 from lumos_queue.util.failures import tell_failure
 
@@ -27,6 +28,14 @@ def check_benchmark(name: str, benchmark: Benchmark) -> None:
         value = getattr(benchmark, attribute)
         if not isinstance(value, tuple) or not all(isinstance(one, str) for one in value):
             raise SpecError(f"The {attribute} of the benchmark '{name}' are {value!r:.80}: expected a tuple of names.")
+    if benchmark.answers not in tuple(AnswerKind):
+        kinds = ", ".join(AnswerKind)
+        raise SpecError(f"The answers of the benchmark '{name}' are {benchmark.answers!r:.80}: expected {kinds}.")
+    if hasattr(benchmark, "yes_no"):
+        raise SpecError(
+            f"The benchmark '{name}' has the attribute yes_no, which no longer counts: write answers = 'yes_no' in its "
+            "place, or leave it out."
+        )
     if benchmark.metrics and type(benchmark).score is Benchmark.score:
         raise SpecError(f"The benchmark '{name}' has metrics, and no method `score` that gives them: write one.")
 

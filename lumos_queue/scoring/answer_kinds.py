@@ -6,7 +6,12 @@ from enum import StrEnum
 
 
 class AnswerKind(StrEnum):
-    """What every answer of a benchmark is."""
+    """What every answer of a benchmark is.
+
+    >>> import lumos_queue as lq
+    >>> lq.AnswerKind("number") is lq.AnswerKind.NUMBER
+    True
+    """
 
     NUMBER = "number"
     CHOICE = "choice"  #: one of the choices that a task's question lists with their letters

@@ -32,6 +32,14 @@ class NoDomain(lq.Benchmark):
     name, licence = "nowhere", "MIT"
 
 
+class OldYesNo(Capitals):
+    yes_no = True
+
+
+class UnknownAnswers(Capitals):
+    answers = "letter"  # type: ignore[assignment]
+
+
 class NoScore(lq.Benchmark):
     name, domain, licence, metrics = "unjudged", "maths", "MIT", ("right",)
 
@@ -87,6 +95,11 @@ def evaluate(benchmark, formulation="direct"):
         (
             NoDomain(),
             r"^The benchmark '.*' has no text as its domain: whose actions solve its tasks, as in domain =",
+        ),
+        (OldYesNo(), r"^The benchmark '.*' has the attribute yes_no, .*: write answers = 'yes_no' in its place"),
+        (
+            UnknownAnswers(),
+            r"^The answers of the benchmark '.*' are 'letter': expected number, choice, yes_no, text\.$",
         ),
         (NoScore(), r"^The benchmark '.*' has metrics, and no method `score` that gives them: write one\.$"),
         (ReadsDicts(), r"^The benchmark 'capitals' gives {'question': 'The capital\?'} as row 1: expected an lq\.Task"),
