@@ -73,6 +73,11 @@ def _shorten(text: str) -> str:
     return f"{text[:12]}…" if _DIGEST.fullmatch(text) else text
 
 
+def _format_sampling(sampling: Mapping[str, Any]) -> str:
+    names = ("temperature", "top_p", "max_tokens", "beams", "epsilon")  # the last two where they were given
+    return ", ".join(f"{name} {sampling[name]}" for name in names if name in sampling)
+
+
 def _chosen(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What a stored job was asked beside what every job is, each as one line: of a training job its recipe and folders,
     of an agent limits, settings, samplings and what its requests have."""
@@ -91,8 +96,7 @@ def _chosen(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name in ("limits", "settings"):
         if agent.get(name):
             yield name, "  ".join(f"{key}={value}" for key, value in agent[name].items())
+    yield "sampling", _format_sampling(agent["sampling"])
     for role, sampling in agent.get("samplings", {}).items():
-        named = ("temperature", "top_p", "max_tokens", "beams", "epsilon")  # the last two where they were given
-        shown = (f"{key} {sampling[key]}" for key in named if key in sampling)
-        yield f"sampling of {role}", ", ".join(shown)
+        yield f"sampling of {role}", _format_sampling(sampling)
     yield from describe_requests(agent, asked.get("formulation", "")).items()

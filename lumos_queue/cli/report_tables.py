@@ -201,8 +201,8 @@ def _format_latency(means: dict[str, float] | None) -> str:
     """Seconds of a call, and further seconds: waiting in this process, in the server's queue, in failed requests."""
     if means is None:
         return ""
-    others = (("here", "waited"), ("queue", "queued"), ("failed", "lost"))
-    parts = [f"{what} {means[name]:.3f}" for what, name in others if means[name] >= 0.0005]
+    others = (("waiting for a slot", "waited"), ("in the server's queue", "queued"), ("in failed tries", "lost"))
+    parts = [f"{means[name]:.3f} s {what}" for what, name in others if means[name] >= 0.0005]
     return f"{means['seconds']:.3f} s" + (f" ({', '.join(parts)})" if parts else "")
 
 

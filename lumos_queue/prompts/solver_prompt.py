@@ -18,7 +18,8 @@ from lumos_queue.scoring.answer_kinds import AnswerKind
 
 SYSTEM = "<|system|>\n"
 FIRST_INSTRUCTED = 3  #: the version of the formulations from which on chat models are instructed
-_REASONED = 'Think step by step. End your reply with "The answer is" and {}.'
+#: Asked only to think, small models reply with the answer alone.
+_REASONED = 'Think step by step, and write down each step. End your reply with "The answer is" and {}.'
 _BARE = "Give only the answer{}."
 #: By whether the reasons are written, too, and the kind of the benchmark's answers.
 INSTRUCTIONS: Mapping[bool, Mapping[AnswerKind, str]] = {

@@ -123,7 +123,9 @@ def _make_call(step: RecordedStep, done: Completion, callers: _Callers, task: Ta
     sampling, seed = callers.executor.sample_call(step.role, task, sample, step.position, step.branch)
     images = tuple(f"sha256:{digest}" for digest in read_images(done.note))
     ask = callers.asks.get((step.position, step.branch))
-    return ModelCall(step.prompt, sampling, seed, images, ask.constraint if ask else None)
+    if ask is None:
+        return ModelCall(step.prompt, sampling, seed, images)
+    return ModelCall(step.prompt, sampling, seed, images, ask.constraint, ask.functions)
 
 
 def _write_request(url: str, call: ModelCall, identity: Mapping[str, Any]) -> SentRequest | None:

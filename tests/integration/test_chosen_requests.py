@@ -57,7 +57,7 @@ def test_a_chat_model_gets_an_instruction_and_no_stop_string_and_others_get_what
     evaluate(lumos, server.chat)
     body = sent(server)
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
-    assert body["messages"][0]["content"].startswith("Think step by step.") and "stop" not in body
+    assert body["messages"][0]["content"].startswith("Think step by step, and write") and "stop" not in body
     assert (body["max_tokens"], body["temperature"]) == (512, 0.0)
     evaluate(lumos, server.openai)
     body = sent(server)

@@ -111,7 +111,10 @@ def test_the_page_evaluates_a_chat_model_with_demonstrations(command, line):
 def test_each_server_has_its_commands_and_says_whether_it_was_run():
     heads = re.findall(r"^## (.*)$", PAGE, re.MULTILINE)
     servers = [head for head in heads if head.endswith("run here)")]
-    assert [head for head in servers if "not run here" not in head] == ["transformers serve (run here)"]
+    assert [head for head in servers if "not run" not in head] == [
+        "transformers serve (run here)",
+        "llama.cpp (run here)",
+    ]
     assert len(servers) == 5
     for head in servers:
         starts, *asks = [

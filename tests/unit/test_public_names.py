@@ -18,8 +18,8 @@ NAMES = [
     "Benchmark", "Comparison", "Completion", "Demonstration", "Do", "Domain", "Ending", "EndpointDown",
     "EndpointScheme", "EpisodeResult", "Episodes", "Execution", "Formulation", "InfrastructureError", "JobHandle",
     "LumosError", "NeedsAttention", "Note", "Outcome", "Report", "Score", "Scorer", "Settings", "SimpleEndpoint",
-    "SpecError", "Subgoal", "Task", "__version__", "action", "convert", "episodes", "evaluate", "formulation", "get_job",
-    "infer", "list_jobs", "read_actions", "scorer", "train",
+    "SpecError", "Subgoal", "Task", "__version__", "action", "convert", "episodes", "evaluate", "formulation",
+    "get_job", "infer", "list_jobs", "read_actions", "scorer", "train",
 ]  # fmt: skip
 DOCUMENTED = [name for name in NAMES if name != "__version__"]
 

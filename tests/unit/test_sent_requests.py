@@ -105,6 +105,21 @@ def test_each_role_is_shown_with_its_own_address_and_sampling(lumos, tmp_path):
     assert f'{server.chat}: model "fake", max_tokens 100, temperature 0.5, top_p 1.0, seed {seeds[1]}' in text
 
 
+@pytest.mark.parametrize(("formulation", "role"), [("react", "policy"), ("sum2act", "router")])
+def test_functions_are_shown_as_they_were_sent(lumos, formulation, role):
+    replies = iter(('{"name": "Finish", "arguments": {"return_type": "give_up_and_restart"}}', "done"))
+    with FakeEndpoint(lambda prompt: next(replies), keep_bodies=True) as server:
+        others = ("--role", f"state_manager={server.chat}") if formulation == "sum2act" else ()
+        report = lumos(
+            "evaluate", "toolworld", "--split", "I1-inst", "--formulation", formulation, "--role",
+            f"{role}={server.chat}", *others, "--setting", "calls=native", "--limit", "1", "--json",
+        ).json  # fmt: skip
+    (body,) = server.bodies
+    assert {tool["function"]["name"] for tool in body["tools"]} > {"Finish"}
+    assert shown_bodies(lumos, f"{report['job']}-0") == [body]
+    assert '"name": "Finish"' in lumos("show", f"{report['job']}-0", "--prompts").out
+
+
 def test_a_constraint_is_shown_as_it_was_sent(lumos):
     with FakeEndpoint(lambda prompt: "plan 0,", keep_bodies=True) as server:
         report = lumos(

@@ -61,8 +61,10 @@ def test_a_question_with_choices_lists_them(name, tmp_path):
 )
 def test_a_chat_model_is_instructed_as_the_answers_of_the_benchmark_are(formulation, benchmark, words):
     system, user = chat_messages(sent(formulation, CHAT, benchmark))
-    assert system["role"] == "system" and words in system["content"] and len(system["content"]) < 120
-    assert system["content"].startswith("Think step by step." if formulation is COT else "Give only the answer")
+    assert system["role"] == "system" and words in system["content"] and len(system["content"]) < 130
+    assert system["content"].startswith(
+        "Think step by step, and write" if formulation is COT else "Give only the answer"
+    )
     assert user == {"role": "user", "content": TASK.question}
 
 
