@@ -35,8 +35,8 @@ def estimate(url: str, settings: Settings) -> tuple[bool | None, str]:
     size = f"{tokens} token{'s' * (tokens != 1)}" if tokens else "unknown length"
     rate = f", {tokens / reply.seconds:.1f} tokens/s" if tokens and reply.seconds else ""
     beginning = (
-        f"a reply of {size} took {reply.seconds:.1f} s{rate}; {ROWS} rows of one such call each (a reply of cot has some "
-        "150 tokens): about "
+        f"a reply of {size} took {reply.seconds:.1f} s{rate}; {ROWS} rows of one such call each (a reply of cot has "
+        "some 150 tokens): about "
     )
     if slots:
         return True, f"{beginning}{format_seconds(ROWS * reply.seconds / slots)}, {slots} at once as the server states"
