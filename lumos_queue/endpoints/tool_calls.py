@@ -8,6 +8,8 @@ how many are left out. What is no call leaves the text as it is, and that is rea
    without a parser for it leaves there;
 3. a text that is nothing but JSON objects, perhaps in a code fence, of which the first is such a call of one of the
    functions. The last of several may be unfinished: the limit of tokens has ended it.
+   Each may be in doubled braces, and behind `<tools>`: the template of Qwen2.5-Coder shows calls so, and its models copy
+   it.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ MAX_NAME = 100  #: characters of the name of a function: more than any has
 _OPENING, _CLOSING = "<tool_call>", "</tool_call>"
 _REASONED = "</think>"  #: what ends reasoning in a stored message: a call before it is a draft
 _FENCE = "```"
+_TOOLS, _TOOLS_END = "<tools>", "</tools>"
 _DECODER = json.JSONDecoder(strict=False)  # line breaks within strings are common
 Call = tuple[str, str]  #: name, and arguments as written
 
@@ -141,8 +144,11 @@ def _read_written(text: str, functions: Sequence[FunctionSchema]) -> tuple[Call 
 
 
 def _without_fence(text: str) -> str:
-    """The content of a text that is one code fence and nothing else; any other text as it is."""
+    """The content of a text that is one code fence, one `<tools>` block, or behind an empty one; any other text as it is."""
     stripped = text.strip()
+    if stripped.startswith(_TOOLS):
+        within, _, after = stripped.removeprefix(_TOOLS).partition(_TOOLS_END)
+        stripped = (within if not after.strip() else after if not within.strip() else stripped).strip()
     if not (stripped.startswith(_FENCE) and stripped.endswith(_FENCE)):
         return stripped
     head, _, content = stripped.removesuffix(_FENCE).partition("\n")
@@ -159,10 +165,14 @@ def _read_objects(text: str) -> list[dict[str, Any]]:
     while position < len(text):
         if text[position] != "{":
             return []
+        is_doubled = text.startswith("{{", position)
         try:
-            value, position = _DECODER.raw_decode(text, position)
+            value, position = _DECODER.raw_decode(text, position + is_doubled)
         except (ValueError, RecursionError):
             return objects
+        if is_doubled and not text.startswith("}", position):
+            return objects
+        position += is_doubled
         objects.append(value)
         while text[position : position + 1].isspace():
             position += 1
