@@ -144,7 +144,7 @@ def _read_written(text: str, functions: Sequence[FunctionSchema]) -> tuple[Call 
 
 
 def _without_fence(text: str) -> str:
-    """The content of a text that is one code fence, one `<tools>` block, or behind an empty one; any other text as it is."""
+    """The content of a text that is one code fence or `<tools>` block, or behind an empty block; any other text as is."""
     stripped = text.strip()
     if stripped.startswith(_TOOLS):
         within, _, after = stripped.removeprefix(_TOOLS).partition(_TOOLS_END)
