@@ -8,8 +8,7 @@ how many are left out. What is no call leaves the text as it is, and that is rea
    without a parser for it leaves there;
 3. a text that is nothing but JSON objects, perhaps in a code fence, of which the first is such a call of one of the
    functions. The last of several may be unfinished: the limit of tokens has ended it.
-   Each may be in doubled braces, and behind `<tools>`: the template of Qwen2.5-Coder shows calls so, and its models copy
-   it.
+   Each may be in doubled braces, and behind `<tools>`: the template of Qwen2.5-Coder shows calls in this form.
 """
 
 from __future__ import annotations
@@ -144,7 +143,7 @@ def _read_written(text: str, functions: Sequence[FunctionSchema]) -> tuple[Call 
 
 
 def _without_fence(text: str) -> str:
-    """The content of a text that is one code fence or `<tools>` block, or behind an empty block; any other text as is."""
+    """The content of a text that is one code fence or `<tools>` block, or is behind an empty block; else the text."""
     stripped = text.strip()
     if stripped.startswith(_TOOLS):
         within, _, after = stripped.removeprefix(_TOOLS).partition(_TOOLS_END)
