@@ -143,11 +143,12 @@ def _read_written(text: str, functions: Sequence[FunctionSchema]) -> tuple[Call 
 
 
 def _without_fence(text: str) -> str:
-    """The content of a text that is one code fence or `<tools>` block, or is behind an empty block; else the text."""
+    """The content of a text that is one code fence or `<tools>` block; empty blocks of it are left out."""
     stripped = text.strip()
     if stripped.startswith(_TOOLS):
-        within, _, after = stripped.removeprefix(_TOOLS).partition(_TOOLS_END)
-        stripped = (within if not after.strip() else after if not within.strip() else stripped).strip()
+        stripped = stripped.replace(f"{_TOOLS}{_TOOLS_END}", "").strip()
+        if stripped.startswith(_TOOLS) and stripped.endswith(_TOOLS_END):
+            stripped = stripped.removeprefix(_TOOLS).removesuffix(_TOOLS_END).strip()
     if not (stripped.startswith(_FENCE) and stripped.endswith(_FENCE)):
         return stripped
     head, _, content = stripped.removesuffix(_FENCE).partition("\n")

@@ -314,6 +314,8 @@ LEFT = '<tool_call>\n{"name": "latest_for_swift_post", "arguments": {"parcelid":
         LEFT.removeprefix("<tool_call>\n").removesuffix("\n</tool_call>"),
         '```json\n{"name": "latest_for_swift_post", "parameters": {"parcelid": "P1"}}\n```',
         '<tools></tools>\n{{"name": "latest_for_swift_post", "arguments": {"parcelid": "P1"}}}',
+        '<tools></tools>\n{{"name": "latest_for_swift_post", "arguments": {"parcelid": "P1"}}}\n'
+        '<tools></tools>\n{{"name": "Finish", "arguments": {}}}',
         '<tools>\n{"name": "latest_for_swift_post", "arguments": {"parcelid": "P1"}}\n</tools>',
         '{{"name": "latest_for_swift_post", "arguments": {"parcelid": "P1"}}}\n{{"name": "Finish", "arguments": {}}}',
         '{"name": "latest_for_swift_post", "arguments": {"parcelid": "P1"}}\n{"name": "Finish", "final_answer": "x"}\n',
