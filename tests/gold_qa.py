@@ -30,6 +30,7 @@ from lumos_queue.prompts.gold_replies import gold_replies
 from lumos_queue.rationales.questions.hops import Hop, annotation
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Action, Annotation, Completion, Task
+from lumos_queue.scoring.answer_kinds import AnswerKind
 
 WRONG = "Xyzzyx Quuxton"  #: has no word in common with any answer
 _ASKED = re.compile(r"\n\nQuestion: (.*?)\n(?:Context: |\Z)", re.DOTALL)
@@ -227,7 +228,7 @@ def try_out(
         dict.fromkeys(endpoints, "scripted:"),
         benchmark.domain,
         max_subgoals=max_subgoals,
-        answer_by=answer_by or ("yes/no" if benchmark.yes_no else "qa"),
+        answer_by=answer_by or ("yes/no" if benchmark.answers == AnswerKind.YES_NO else "qa"),
         at_limit=at_limit,
     )
     job = Evaluate(Infer(benchmark.name, "rows", "test", formulation, agent, formulation_version=version))
@@ -246,7 +247,7 @@ def try_out(
 def trial(benchmark: Benchmark, tasks: Iterable[Task], wrong: bool = False, **how) -> Trial:
     """Try the gold agent, or the wrong one, on all tasks that have a plan."""
     plans, exceptions = plans_of(benchmark, tasks)
-    qa = WrongQa(plans, benchmark.yes_no) if wrong else OracleQa(plans)
+    qa = WrongQa(plans, benchmark.answers == AnswerKind.YES_NO) if wrong else OracleQa(plans)
     results = try_out(benchmark, plans, qa, **how)
     values = {metric: [] for metric in benchmark.metrics}
     for result in results:

@@ -45,7 +45,8 @@ class CompletionRow(TreeKey, table=True):
     """
 
     __tablename__ = "completion"
-    __table_args__ = (Index("completion_empty_index", "episode", sqlite_where=_IS_EMPTY, postgresql_where=_IS_EMPTY),)
+    # PostgreSQL's condition is in migration 0021: to name it here would import its dialect with each command.
+    __table_args__ = (Index("completion_empty_index", "episode", sqlite_where=_IS_EMPTY),)
     role: Mapped[str]
     prompt_digest: Mapped[bytes] = Field(sa_type=LargeBinary)  # the first 16 bytes of the whole prompt's sha256
     base: Mapped[int | None] = Field(default=None)  # position of the earlier completion whose prompt this one continues

@@ -11,6 +11,7 @@ from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.formulations.cot import cot
 from lumos_queue.formulations.direct import direct
 from lumos_queue.records import Task
+from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.yes_no import contains_yes, read_yes_no
 from tests.judged import said_by, scores, write_json
 
@@ -44,7 +45,7 @@ def test_both_files_of_strategyqa_are_read(tmp_path):
     facts = ["Ann died in 1800.", "Bob was born in 1810."]
     assert one.inputs == {"paragraphs": [{"title": "Ann Berg", "text": fact} for fact in facts]}
     assert two.inputs == {"paragraphs": [{"title": "Facts", "text": " ".join(facts)}]}
-    assert "answer" not in json.dumps(one.inputs) and STRATEGYQA.yes_no
+    assert "answer" not in json.dumps(one.inputs) and STRATEGYQA.answers == AnswerKind.YES_NO
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.chat import Chat
 from lumos_queue.endpoints.http import Malformed
 from lumos_queue.endpoints.messages import count_reasoning, read_content, read_reasoning
 from lumos_queue.errors import RowFailed, Undecided
@@ -20,6 +19,8 @@ from tests.unit.test_endpoints_http import GREEDY, ask, settings
 
 def ask_chat(message, sampling=GREEDY, **usage):
     """The completion made of a chat server's message."""
+    from lumos_queue.endpoints.chat import Chat
+
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}
     body = {"choices": [choice], "usage": {"prompt_tokens": 3, "completion_tokens": 9} | usage}
 

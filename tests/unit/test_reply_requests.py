@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pkgutil import resolve_name
 
 import pytest
 
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.chat import Chat
 from lumos_queue.endpoints.openai import OpenAI
 from lumos_queue.endpoints.server import AGAIN
-from lumos_queue.endpoints.tgi import Tgi
 from tests.fake_endpoint import FakeEndpoint
 from tests.stopping_endpoint import StoppingEndpoint
 from tests.unit.test_endpoints_http import settings
 
-SCHEMES = {"tgi": Tgi, "openai": OpenAI, "chat": Chat}
+CLASSES = {"tgi": "tgi:Tgi", "openai": "openai:OpenAI", "chat": "chat:Chat"}  #: by scheme, imported when one is opened
 GREEDY = Sampling()
 OBSERVATION = Sampling(stop=("\nObservation:",))
 
 
-@pytest.fixture(params=SCHEMES)
+@pytest.fixture(params=CLASSES)
 def scheme(request):
     return request.param
 
 
 def ask(server, scheme, sampling=GREEDY, **options):
     async def once():
-        endpoint = SCHEMES[scheme](getattr(server, scheme), settings(request_retries=0), first_backoff=0.002)
+        open_scheme = resolve_name(f"lumos_queue.endpoints.{CLASSES[scheme]}")
+        endpoint = open_scheme(getattr(server, scheme), settings(request_retries=0), first_backoff=0.002)
         try:
             return await endpoint.generate("How many?", sampling, 1, **options)
         finally:
