@@ -13,7 +13,7 @@ Requests = list[Request]
 
 
 class RecordingEndpoint(FakeEndpoint):
-    """`requests` holds those that ask for a reply."""
+    """`requests` holds those that ask for a reply. A prompt at which the scripted model fails gets a 422."""
 
     def __init__(self, reply: Reply):
         super().__init__(reply)
@@ -21,7 +21,10 @@ class RecordingEndpoint(FakeEndpoint):
 
     def answer(self, path: str, raw: bytes, head: bytes, send: Callable[..., None], cut: Callable[[], None]) -> None:
         self.requests.append([path, json.loads(raw)])
-        super().answer(path, raw, head, send, cut)
+        try:
+            super().answer(path, raw, head, send, cut)
+        except Exception as error:  # unanswered, the client would wait for minutes
+            send(422, json.dumps({"error": f"the scripted model fails: {error!r}"}).encode())
 
 
 def read_prompt(request: Request) -> str:

@@ -98,7 +98,7 @@ def run_case(name: str, scheme: str, folder: Path) -> dict[str, Any]:
 def submit_case(name: str, folder: Path, address: str) -> str:
     """Do the job of a case; returns its id."""
     printed = run(*words(CASES[name], folder, {"SERVER": address}), "--again", "--json")
-    assert printed.startswith("exit code 0"), printed
+    assert printed.startswith(("exit code 0", "exit code 3")), printed  # of 3 the requests say why
     return next(json.loads(line)["job"] for line in printed.splitlines() if line.startswith('{"job"'))
 
 
