@@ -25,7 +25,7 @@ from lumos_queue.conversion.verdicts import (
 )
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.admission import AdmissionControl
-from lumos_queue.endpoints.base import Endpoint, Sampling
+from lumos_queue.endpoints.base import RULES, Endpoint, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.episode import Journal, run_episode
 from lumos_queue.errors import SpecError
@@ -43,6 +43,7 @@ TEACHING = Sampling(max_tokens=800, stop=())
 TAUGHT_BY = {"image": "the image", "caption": "the row's caption in its place", "none": "nothing of it"}
 #: The prompts of stored jobs that do not name one: what was asked is asked again in the same words.
 _EARLIER_PROMPTS = {"prm800k": "maths"}
+_EARLIER_RULES = 2  #: that stored jobs read replies by which do not name any
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class Convert:
     duplicates: tuple[int, ...] = ()  #: ordinals of rows whose task the dataset has earlier
     prompt: str = ""  #: type of the teacher's prompt (conversion/demos); empty: the source's
     vision: str = ""  #: what the teacher is shown of a row's image (TAUGHT_BY); empty: rows have none
+    rules: int = RULES  #: the version of the formulations whose rules read the teacher's replies
 
     kind = "convert"
     ordered = False
@@ -100,6 +102,7 @@ class Convert:
     def from_json(cls, value: dict[str, Any]) -> Convert:
         fields = {name: one for name, one in value.items() if name != "benchmark"}
         fields.setdefault("prompt", _EARLIER_PROMPTS.get(fields["source"], ""))
+        fields.setdefault("rules", _EARLIER_RULES)
         sampling = {**fields["sampling"], "stop": tuple(fields["sampling"]["stop"])}
         return cls(**{**fields, "sampling": Sampling(**sampling), "duplicates": tuple(fields["duplicates"])})
 
@@ -130,7 +133,7 @@ class Convert:
             if self.teacher and self.budget:
                 meter = stack.enter_context(Meter.open(settings, self.prompt_price, self.completion_price, self.budget))
             images = stack.enter_context(Images.open(settings))
-            executor = Executor(endpoints, actions, self.sampling, self.seed, image=images.load)
+            executor = Executor(endpoints, actions, self.sampling, self.seed, image=images.load, rules=self.rules)
             yield ConvertContext(
                 source, actions, executor, self.prompt_prefixes().get(TEACHER, ""), meter, identities, traffic
             )
