@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lumos_queue.three_lines import read_reply
+from lumos_queue.text_calls.three_lines import read_reply
 from tests.fake_endpoint import FakeEndpoint
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")

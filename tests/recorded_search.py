@@ -12,7 +12,7 @@ from lumos_queue.commands import ROOT, Ask, Command, Do, Result
 from lumos_queue.compat.toolbench.trees import RecordedDecision
 from lumos_queue.episode import StepContext
 from lumos_queue.records import Completion, Execution, FinishReason
-from lumos_queue.three_lines import Reply, write_reply
+from lumos_queue.text_calls.three_lines import Reply, write_reply
 
 BACK_OFF = {"52": 1, "57": 2, "69": 2, "8": 2, "127": 1, "21": 1}  #: at full depth; 127 and 21 fit either
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.report_tables import format_versions
+from lumos_queue.endpoints.base import Sampling
 from lumos_queue.reports.chosen import remark_on_chosen
 from lumos_queue.reports.chosen_requests import describe_requests
 from lumos_queue.reports.completeness import stop_reason
@@ -96,7 +97,8 @@ def _chosen(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name in ("limits", "settings"):
         if agent.get(name):
             yield name, "  ".join(f"{key}={value}" for key, value in agent[name].items())
-    yield "sampling", _format_sampling(agent["sampling"])
+    if (sampling := _format_sampling(agent.get("sampling", {}))) not in ("", _format_sampling(Sampling().as_json())):
+        yield "sampling", sampling
     for role, sampling in agent.get("samplings", {}).items():
         yield f"sampling of {role}", _format_sampling(sampling)
     yield from describe_requests(agent, asked.get("formulation", "")).items()

@@ -22,7 +22,7 @@ from lumos_queue.commands import FunctionSchema
 from lumos_queue.endpoints.tool_messages import is_object, server_names
 from lumos_queue.notation import without_roles
 from lumos_queue.records import Completion, FinishReason
-from lumos_queue.three_lines import MAX_REPLY, Reply, read_reply, write_reply
+from lumos_queue.text_calls.three_lines import MAX_REPLY, Reply, read_reply, write_reply
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
 

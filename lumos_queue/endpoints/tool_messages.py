@@ -15,7 +15,7 @@ from typing import Any
 
 from lumos_queue.commands import FunctionSchema, digest
 from lumos_queue.endpoints.chat_messages import chat_messages
-from lumos_queue.three_lines import STOP, Reply, read_reply, write_reply
+from lumos_queue.text_calls.three_lines import STOP, Reply, read_reply, write_reply
 from lumos_queue.util.untrusted_json import read_json
 
 MAX_NAME = 64  #: characters of a function's name that servers accept

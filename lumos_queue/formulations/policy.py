@@ -23,7 +23,7 @@ from lumos_queue.prompts.tool_agent import (
 )
 from lumos_queue.prompts.transcript import History, TranscriptStep
 from lumos_queue.records import Action, Completion, Execution, FinishReason, Task
-from lumos_queue.three_lines import Reply, read_reply
+from lumos_queue.text_calls.three_lines import Reply, read_reply
 
 GIVE_UP = "give_up"  #: status of a Finish without an answer
 

@@ -16,7 +16,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.tool_agent import CALLS, NATIVE, TEXT, policy_prefixes
 from lumos_queue.prompts.transcript import read_history
 from lumos_queue.records import Ending, Outcome, Task
-from lumos_queue.three_lines import STOP
+from lumos_queue.text_calls.three_lines import STOP
 
 POLICY_SAMPLING = Sampling(max_tokens=1024, stop=(STOP,))  #: today's stop, a line break, would leave only the thought
 HISTORY = Setting("whole", "what a policy is shown of its steps: whole, cut:N or drop:N characters", read_history)

@@ -34,7 +34,7 @@ from lumos_queue.prompts.tool_agent import (
     tell_unmade_calls,
 )
 from lumos_queue.records import Action, Ending, Execution, FinishReason, Outcome, Task
-from lumos_queue.three_lines import Reply, read_reply, same_call
+from lumos_queue.text_calls.three_lines import Reply, read_reply, same_call
 
 WRITING = Sampling(max_tokens=1024, stop=())
 _SUMMARISE = "Shorten this to at most {most} characters and keep every number and name:\n{text}"

@@ -10,8 +10,8 @@ import json
 import re
 from dataclasses import dataclass
 
-from lumos_queue.marked_calls import find_input
-from lumos_queue.three_lines import MARKED
+from lumos_queue.text_calls.marked_calls import find_input
+from lumos_queue.text_calls.three_lines import MARKED
 
 _CALL = re.compile(r"#E([0-9]{1,4})[ \t]*=[ \t]*([A-Za-z0-9_.-]{1,100})[ \t]*")
 _MARKS = r"[ \t]*+(?:(?:[-*+•>]|#{1,6}|[0-9]{1,3}[.)])[ \t]++){0,3}+[*_`]{0,3}+"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lumos_queue.three_lines import MARKED
+from lumos_queue.text_calls.three_lines import MARKED
 
 _NUMBERED = re.compile(r"\A[ \t]*(?:\*\*|#{1,6}[ \t]+)?(?:step[ \t]+)?[0-9]{1,3}[.):][ \t]*+(.*)", re.IGNORECASE)
 _MARKED = re.compile(

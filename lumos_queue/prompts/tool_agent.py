@@ -20,7 +20,7 @@ from lumos_queue.notation import without_roles
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import USER, Turn, get_framing
 from lumos_queue.records import Task
-from lumos_queue.three_lines import Reply
+from lumos_queue.text_calls.three_lines import Reply
 
 SYSTEM = "<|system|>\n"
 CALLS = "calls"  #: the setting that says how functions are called

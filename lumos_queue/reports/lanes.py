@@ -12,7 +12,7 @@ from typing import Any
 
 from lumos_queue.prompts.open_ended import read_line
 from lumos_queue.reports.tool_agents import RECORDS, decides_alone
-from lumos_queue.three_lines import MARKED, read_reply
+from lumos_queue.text_calls.three_lines import MARKED, read_reply
 
 Step = dict[str, Any]  #: of reports.trajectory.trajectory_as_json
 Run = tuple[str, str]  #: text, style

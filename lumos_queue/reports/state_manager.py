@@ -23,7 +23,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.task_state import UNREADABLE, StateRecord, TaskState, read_record, rewrite
 from lumos_queue.records import FinishReason
 from lumos_queue.scoring.statistics import weighted_interval
-from lumos_queue.three_lines import read_reply
+from lumos_queue.text_calls.three_lines import read_reply
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lumos_queue.reports.lanes import Step
-from lumos_queue.three_lines import MARKED, read_reply
+from lumos_queue.text_calls.three_lines import MARKED, read_reply
 
 ROOT = -1
 MAX_DEPTH = 12  #: branchings below each other that are told as such; what parts further down goes on in a row

@@ -34,7 +34,7 @@ from lumos_queue.formulations.policy import Decision, Policy
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.transcript import History
 from lumos_queue.records import Action, Completion, Ending, Execution, FinishReason, Outcome, Task
-from lumos_queue.three_lines import Reply, write_reply
+from lumos_queue.text_calls.three_lines import Reply, write_reply
 from lumos_queue.util.exchange import Exchange
 
 KEPT = "answer_file"  #: the task's input that holds what a file says beside its decisions

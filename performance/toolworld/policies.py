@@ -18,7 +18,7 @@ from lumos_queue.actions.tools.finishing import GIVE_ANSWER, GIVE_UP
 from lumos_queue.actions.tools.functions import FINISH
 from lumos_queue.actions.tools.world import ANSWERS
 from lumos_queue.prompts.tool_agent import ROUTER, SYSTEM
-from lumos_queue.three_lines import Reply, write_reply
+from lumos_queue.text_calls.three_lines import Reply, write_reply
 from performance.tool_agents.reading import Seen
 from performance.toolworld.managing import ENTITY, MANAGES, can_manage, manage
 from performance.toolworld.reading import LIMITED, LOCKED, MADE_BEFORE, Listed, Missing, WorldView, right_name

@@ -29,7 +29,7 @@ from lumos_queue.prompts.tool_agent import SYSTEM
 from lumos_queue.records import Action
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows
-from lumos_queue.three_lines import read_reply
+from lumos_queue.text_calls.three_lines import read_reply
 from lumos_queue.util.plugins import TRUSTED
 from performance.toolworld import policies, rows
 from performance.toolworld.plan import read_sweep

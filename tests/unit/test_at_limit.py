@@ -62,9 +62,9 @@ def test_gold_agents_in_maths_are_right_at_the_limit_too(shared_data, file, most
 def test_accuracy_has_a_new_version_and_strict_counts_every_limit_as_wrong(name):
     benchmark = open_benchmark(name)
     task = replace(question("1"), benchmark=name, gold={"answer": "12"})
-    assert list(benchmark.score(task, EpisodeResult("12"))) == [Score("accuracy", 1.0, "2"), Score("strict", 1.0, "1")]
+    assert list(benchmark.score(task, EpisodeResult("12"))) == [Score("accuracy", 1.0, "3"), Score("strict", 1.0, "1")]
     assert list(benchmark.score(task, EpisodeResult("12", "limit"))) == [
-        Score("accuracy", 1.0, "2"),
+        Score("accuracy", 1.0, "3"),
         Score("strict", 0.0, "1"),
     ]
     assert [one.value for one in benchmark.score(task, EpisodeResult(None, "limit"))] == [0, 0]
@@ -73,7 +73,7 @@ def test_accuracy_has_a_new_version_and_strict_counts_every_limit_as_wrong(name)
 def test_an_answer_of_asdiv_that_is_a_text_is_judged_by_the_same_rule():
     task = replace(question("1"), benchmark="asdiv", gold={"answer": "the red one"})
     found = open_benchmark("asdiv").score(task, EpisodeResult("The red one.", "limit"))
-    assert [(one.value, one.version) for one in found] == [(1, "2"), (0, "1")]
+    assert [(one.value, one.version) for one in found] == [(1, "3"), (0, "1")]
     assert open_benchmark("asdiv").score(task, EpisodeResult("the red one", "limit"))[1].value == 0
 
 

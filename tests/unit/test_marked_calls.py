@@ -7,10 +7,10 @@ import random
 
 import pytest
 
-from lumos_queue.marked_calls import MAX_QUOTE
 from lumos_queue.prompts.tool_agent import NO_ACTION
 from lumos_queue.records import Completion, FinishReason
-from lumos_queue.three_lines import Reply, read_reply
+from lumos_queue.text_calls.marked_calls import MAX_QUOTE
+from lumos_queue.text_calls.three_lines import Reply, read_reply
 from tests.tool_scripts import Scripted, call, finish, run
 
 OSLO = '{"city": "Oslo"}'

@@ -201,9 +201,9 @@ def test_the_version_is_in_what_a_job_is_made_of_and_one_without_it_is_of_versio
     assert Infer.from_json(before) == replace(new, formulation_version=1) != new
 
 
-@pytest.mark.parametrize("name", ["cot", "direct", "caption"])
-def test_other_formulations_are_the_same_in_both_versions(name):
-    assert FORMULATIONS.load(name).at_version(1) is FORMULATIONS.load(name).at_version(2)
+def test_other_formulations_are_the_same_in_both_versions():
+    caption = FORMULATIONS.load("caption")
+    assert caption.at_version(1) is caption.at_version(2)
 
 
 def test_what_is_recorded_tells_a_last_action_from_another():

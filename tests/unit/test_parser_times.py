@@ -57,7 +57,7 @@ from lumos_queue.scoring.media.chrf import chrf
 from lumos_queue.scoring.numbers import parse_number
 from lumos_queue.scoring.spans import f1, read_answer
 from lumos_queue.sweeps.plan import read_plan
-from lumos_queue.three_lines import canonical, read_reply
+from lumos_queue.text_calls.three_lines import canonical, read_reply
 from lumos_queue.util.addresses import Origin
 from lumos_queue.util.retry_after import read_retry_after
 from lumos_queue.util.untrusted_json import read_json

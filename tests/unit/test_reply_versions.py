@@ -22,7 +22,7 @@ from lumos_queue.records import Completion, FinishReason, Task
 from lumos_queue.reports.state_manager import StepCounts, _count_episode
 from lumos_queue.review.task_states import rebuild_states
 from lumos_queue.searches.recorded import recorded_episode
-from lumos_queue.three_lines import read_reply
+from lumos_queue.text_calls.three_lines import read_reply
 from lumos_queue.util.exchange import Exchange
 from performance.toolworld.policies import Policies
 from performance.toolworld.running import run_once

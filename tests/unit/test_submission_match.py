@@ -80,5 +80,5 @@ def test_every_ablation_of_model_synthesis_is_a_setting_that_makes_another_agent
 
 
 def test_the_planner_of_model_synthesis_writes_whole_plans():
-    found = read_samplings(FORMULATION, ("planner",), Agent({}, "experts").sampling, {"planner.top_p": "1"})
+    found = read_samplings(FORMULATION.samplings, ("planner",), Agent({}, "experts").sampling, {"planner.top_p": "1"})
     assert found["planner"].max_tokens == 512 and found["planner"].stop == () and found["planner"].top_p == 1.0

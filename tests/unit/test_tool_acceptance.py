@@ -16,7 +16,7 @@ from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Ending, Outcome
 from lumos_queue.submission.agent_settings import read_settings
-from lumos_queue.three_lines import canonical
+from lumos_queue.text_calls.three_lines import canonical
 from tests.tool_scripts import Scripted, call, finish, give_up, run
 
 FUNCTIONS = {"state": lambda number=0, **_: f"order {number} is shipped"}

@@ -11,7 +11,7 @@ import pytest
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.task_state import TaskState, read_record
 from lumos_queue.records import Ending, Task
-from lumos_queue.three_lines import Reply, read_reply, write_reply
+from lumos_queue.text_calls.three_lines import Reply, read_reply, write_reply
 from tests.tool_apis import LATEST_NAME, TASK, entry, parameter, played, record
 from tests.tool_apis import call as act
 from tests.tool_scripts import Scripted, call, finish, run

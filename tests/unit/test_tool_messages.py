@@ -25,7 +25,7 @@ from lumos_queue.prompts.tool_agent import (
 )
 from lumos_queue.prompts.transcript import History, TranscriptStep
 from lumos_queue.records import Completion, FinishReason
-from lumos_queue.three_lines import MAX_REPLY, read_reply
+from lumos_queue.text_calls.three_lines import MAX_REPLY, read_reply
 from lumos_queue.util.sanitize import storable_json
 from tests import tool_apis
 from tests.native_models import find_problem, function_call

@@ -15,7 +15,7 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.limits import Limits
 from lumos_queue.records import Ending, Execution, Task
-from lumos_queue.three_lines import read_reply
+from lumos_queue.text_calls.three_lines import read_reply
 from performance.toolworld import grid
 from performance.toolworld.grid import EQUAL, Cell, Run, all_cells, measure, read_lines, work
 from performance.toolworld.judges import JUDGES, KNOWING, METRICS, compare

@@ -20,7 +20,7 @@ from lumos_queue.prompts.conversations import SingleReply
 from lumos_queue.prompts.task_state import read_record
 from lumos_queue.prompts.tool_agent import DECOMPOSER, ROUTER, STATE_MANAGER, STATE_REWRITER, SYSTEM
 from lumos_queue.records import Completion, Task
-from lumos_queue.three_lines import read_reply
+from lumos_queue.text_calls.three_lines import read_reply
 from performance.toolworld.grid import EQUAL
 from performance.toolworld.managing import divide_request, rewrite_state
 from performance.toolworld.plan import ToolWorldSweep, read_sweep

@@ -31,7 +31,7 @@ from lumos_queue.benchmarks.toolworld.dials import SIZES, TRAIN, Dials
 from lumos_queue.errors import SpecError
 from lumos_queue.prompts.tool_agent import open_functions, request, tell_observation
 from lumos_queue.records import Task
-from lumos_queue.three_lines import Reply, write_reply
+from lumos_queue.text_calls.three_lines import Reply, write_reply
 
 NAME = "toolworld"
 FORMAT = (

@@ -21,7 +21,7 @@ from lumos_queue.compat.toolbench.trees import ROOT, RecordedDecision
 from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.plans import read_plan
 from lumos_queue.records import Action, Completion, Execution, FinishReason
-from lumos_queue.three_lines import Reply, read_reply
+from lumos_queue.text_calls.three_lines import Reply, read_reply
 
 
 def decisions_of(formulation: str, steps: Sequence[RecordedStep], version: int) -> list[RecordedDecision]:

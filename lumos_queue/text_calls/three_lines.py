@@ -15,7 +15,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from lumos_queue.marked_calls import find_call, read_thought
+from lumos_queue.text_calls.marked_calls import find_call, read_thought
 
 _LABEL = re.compile(r"^[ \t]*(Thought|Action Input|Action|Observation)[ \t]*:[ \t]*", re.MULTILINE | re.IGNORECASE)
 _DECODER = json.JSONDecoder(strict=False)  # line breaks within strings are common
