@@ -55,7 +55,7 @@ def set_budget(database: Database, job: str, usd: float) -> None:
         row = connection.execute(select(JobRow.kind, JobRow.spec).where(JobRow.id == job).with_for_update()).one()
         if row.kind == "convert" and not row.spec.get("teacher"):
             raise SpecError(f"Job {job} asks no teacher: it has no budget.")
-        prices = priced(row.spec)
+        prices = find_prices(row.spec)
         if row.kind != "convert" and not (prices.get("prompt_price") or prices.get("completion_price")):
             raise SpecError(f"Job {job} has no prices, so it has no budget: submit it with --price-prompt USD.")
         changed = {**prices, "budget": usd}
@@ -63,7 +63,7 @@ def set_budget(database: Database, job: str, usd: float) -> None:
         connection.execute(update(JobRow).where(JobRow.id == job).values(spec=spec))
 
 
-def priced(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+def find_prices(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the part of a job's spec that holds its budget and its prices: of an evaluation, its inference."""
     inference = spec.get("infer")
     return inference if isinstance(inference, dict) else spec

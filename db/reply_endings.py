@@ -26,7 +26,11 @@ class ReplyEndings:
 def count_reply_endings(connection: Connection, job: str) -> dict[str, ReplyEndings]:
     """Return how the replies of accepted attempts ended, by role."""
     accepted = and_(CompletionRow.episode == EpisodeRow.id, CompletionRow.attempt == EpisodeRow.attempt)
-    asked = (EpisodeRow.job == job, EpisodeRow.ending != "", CompletionRow.finish_reason != FinishReason.GIVEN.value)
+    conditions = (
+        EpisodeRow.job == job,
+        EpisodeRow.ending != "",
+        CompletionRow.finish_reason != FinishReason.GIVEN.value,
+    )
     later = aliased(CompletionRow)
     last = (
         select(func.max(later.position))
@@ -38,7 +42,7 @@ def count_reply_endings(connection: Connection, job: str) -> dict[str, ReplyEndi
     rows = connection.execute(
         select(CompletionRow.role, func.count(), func.sum(is_cut), func.sum(is_last))
         .join(EpisodeRow, accepted)
-        .where(*asked)
+        .where(*conditions)
         .group_by(CompletionRow.role)
         .order_by(CompletionRow.role)
     )

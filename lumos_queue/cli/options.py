@@ -157,7 +157,7 @@ Seed = Annotated[int, typer.Option(min=0, max=MAX_INTEGER, help="Seed of all sam
 Temperature = Annotated[float, typer.Option(min=0.0, help="Sampling temperature; 0: greedy.")]
 TopP = Annotated[float, typer.Option(min=0.0, max=1.0, help="Nucleus sampling; 1: off.")]
 MaxTokens = Annotated[int, typer.Option(min=1, max=MAX_INTEGER, help="Maximum number of tokens of one reply.")]
-#: The same where a formulation may have others of its own.
+#: The same for formulations that may have their own values.
 ChosenTemperature = Annotated[
     float | None,
     typer.Option(min=0.0, help="Sampling temperature; 0: greedy. Default: the formulation's for a role, else 0."),

@@ -47,7 +47,7 @@ class Chat(OpenAI):
         return merge_into_control(body, self._fields)
 
     def _text(self, choice: dict[str, Any]) -> str:
-        """The text of a reply's message, also when that is a refusal; for the rules of before there was reasoning."""
+        """The text of a reply's message, also when that is a refusal, as formulations before version 3 read it."""
         message = _message(choice)
         text = message.get("content") or message.get("refusal") or ""
         if not isinstance(text, str):

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.budget import cost_of_job, priced
+from db.budget import cost_of_job, find_prices
 
 
 def cost_figures(connection: Connection, job: Any) -> dict[str, Any]:
@@ -14,7 +14,7 @@ def cost_figures(connection: Connection, job: Any) -> dict[str, Any]:
 
     {} for a job (its row) that was submitted without prices. Calls of unfinished items and of earlier attempts count.
     """
-    spec = priced(job.spec)
+    spec = find_prices(job.spec)
     prices = spec.get("prompt_price", 0.0), spec.get("completion_price", 0.0)
     if not (any(prices) or spec.get("teacher")):
         return {}

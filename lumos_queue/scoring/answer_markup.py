@@ -145,7 +145,7 @@ class _Reader:
         elif token == "}":
             self._close()
         elif token[0] == "<":
-            self._tagged(token.lower())
+            self._read_tag(token.lower())
         else:
             self._toggle_bold()
 
@@ -191,7 +191,7 @@ class _Reader:
         elif what == "brace":
             self._add("}")
 
-    def _tagged(self, tag: str) -> None:
+    def _read_tag(self, tag: str) -> None:
         name, closes = tag.strip("</> ").split()[0].rstrip("/"), tag.startswith("</")
         if name == "answer":
             if closes and self._tag is not None:

@@ -22,12 +22,12 @@ def read_text(reply: PlainReply, statements: Sequence[Statement]) -> str:
     for statement in reversed(statements):
         if statement.is_whole and statement.start and _is_heading(reply, statement):
             continue
-        if answer := _bare(_stated(statement)):
+        if answer := _bare(_read_statement(statement)):
             return answer
     return _bare(reply.text)
 
 
-def _stated(statement: Statement) -> str:
+def _read_statement(statement: Statement) -> str:
     if statement.is_whole:
         return statement.text
     text = statement.text
