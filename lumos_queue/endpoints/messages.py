@@ -53,7 +53,7 @@ def read_content(message: Mapping[str, Any], notes: list[str]) -> tuple[str, str
 
 def read_reasoning(sent: Mapping[str, Any], notes: list[str]) -> str:
     """The reasoning that a message or a choice has in a field of its own."""
-    found: dict[str, None] = {}
+    fields: dict[str, None] = {}
     for name in REASONING_FIELDS:
         value = sent.get(name)
         if not value:
@@ -62,8 +62,8 @@ def read_reasoning(sent: Mapping[str, Any], notes: list[str]) -> str:
         if text is None:
             notes.append(f"no text in '{name}': {abbreviate(value)}")
         else:
-            found[text] = None  # some servers send it under both names
-    return join_reasoning(found)
+            fields[text] = None  # some servers send it under both names
+    return join_reasoning(fields)
 
 
 def _read_part(part: object) -> str | None:

@@ -45,12 +45,12 @@ class SentRequest:
 
 def write_completion(call: ModelCall, model: str, owners: Collection[str]) -> dict[str, Any]:
     """Write the body of POST /v1/completions. `owners`: `owned_by` of the models of the servers."""
-    asked: dict[str, Any] = {"prompt": call.prompt}
+    content: dict[str, Any] = {"prompt": call.prompt}
     if not call.sampling.bos and OWNERS.issuperset(owners):
-        asked["add_special_tokens"] = False
+        content["add_special_tokens"] = False
     if call.constraint is not None and CONSTRAINED.issuperset(owners):
-        asked[CONSTRAINT_FIELD] = {"regex": call.constraint.regex()}
-    return _write_openai(call, model, asked)
+        content[CONSTRAINT_FIELD] = {"regex": call.constraint.regex()}
+    return _write_openai(call, model, content)
 
 
 def write_chat(call: ModelCall, model: str, owners: Collection[str]) -> dict[str, Any]:
@@ -61,14 +61,14 @@ def write_chat(call: ModelCall, model: str, owners: Collection[str]) -> dict[str
     messages = with_image_urls(chat_messages(call.prompt), call.images)
     if not call.functions:
         return _write_openai(call, model, {"messages": messages})
-    asked = {"messages": with_tool_calls(messages, call.functions), "tools": tools_field(call.functions)}
-    return _write_openai(call, model, asked)
+    content = {"messages": with_tool_calls(messages, call.functions), "tools": tools_field(call.functions)}
+    return _write_openai(call, model, content)
 
 
-def _write_openai(call: ModelCall, model: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _write_openai(call: ModelCall, model: str, content: Mapping[str, Any]) -> dict[str, Any]:
     """`asked`: the fields that hold the prompt and what belongs to it."""
     sampling = call.sampling
-    body = {"model": model, **asked, "max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
+    body = {"model": model, **content, "max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
     if sampling.stop:
         body["stop"] = list(sampling.stop[:MAX_STOPS])
     if sampling.temperature > 0:

@@ -69,7 +69,7 @@ def count_unmade_calls(done: Completion) -> int:
     content = message.get("content")
     if not count and isinstance(content, str):
         content = content.rpartition(_REASONED)[2]
-        count = content.count(_OPENING) or sum("name" in one for one in _read_objects(content))
+        count = content.count(_OPENING) or sum("name" in entry for entry in _read_objects(content))
     return max(0, count - 1)
 
 
@@ -90,7 +90,7 @@ def _open_message(text: str) -> Mapping[str, Any]:
 def _listed_calls(message: Mapping[str, Any]) -> Iterator[object]:
     calls = message.get("tool_calls")
     if isinstance(calls, list) and calls:
-        yield from (one.get("function") if isinstance(one, dict) else None for one in calls)
+        yield from (entry.get("function") if isinstance(entry, dict) else None for entry in calls)
     elif message.get("function_call"):
         yield message["function_call"]
 

@@ -37,12 +37,12 @@ def tools_field(functions: Sequence[FunctionSchema]) -> list[dict[str, Any]]:
         {
             "type": "function",
             "function": {
-                "name": names[one.name],
-                "description": one.description,
-                "parameters": json.loads(one.parameters),
+                "name": names[function.name],
+                "description": function.description,
+                "parameters": json.loads(function.parameters),
             },
         }
-        for one in functions
+        for function in functions
     ]
 
 
@@ -51,14 +51,14 @@ def server_names(functions: Sequence[FunctionSchema]) -> dict[str, str]:
 
     Of another name the characters that are not allowed are underscores, and a digest of it is at the end.
     """
-    names = {one.name: one.name for one in functions if _NAME.fullmatch(one.name)}
-    for one in functions:
+    names = {function.name: function.name for function in functions if _NAME.fullmatch(function.name)}
+    for function in functions:
         number = 0
-        while one.name not in names:
-            mark = digest(one.name, str(number))[:_MARK]
-            name = f"{_OTHERS.sub('_', one.name)[: MAX_NAME - _MARK - 1]}_{mark}"
+        while function.name not in names:
+            mark = digest(function.name, str(number))[:_MARK]
+            name = f"{_OTHERS.sub('_', function.name)[: MAX_NAME - _MARK - 1]}_{mark}"
             if name not in names.values():
-                names[one.name] = name
+                names[function.name] = name
             number += 1
     return names
 

@@ -49,8 +49,8 @@ def ask_subgoal(agent: Agent, dialogue: Dialogue, number: int, version: int) -> 
         return NextStep(stops, None if stops else read_subgoal(reply.text, number), reply.text)
 
     def read(text: str) -> NextStep:
-        said = read_next_subgoal(text, number)
-        return NextStep(said.stops, said.subgoal, write_subgoal(said.subgoal) if said.subgoal else text)
+        entry = read_next_subgoal(text, number)
+        return NextStep(entry.stops, entry.subgoal, write_subgoal(entry.subgoal) if entry.subgoal else text)
 
     return (yield from _ask_twice("planner", prompt, _next_request(number), read, _is_empty))
 
@@ -96,13 +96,13 @@ def ask_solution(agent: Agent, dialogue: Dialogue, number: int, version: int) ->
         return NextStep(False, subgoal, reply.text, grounding, dialogue.read(grounding))
 
     def read(text: str) -> NextStep:
-        said = read_next_subgoal(text, number)
-        if said.subgoal is None:
-            return NextStep(said.stops, None, text)
+        entry = read_next_subgoal(text, number)
+        if entry.subgoal is None:
+            return NextStep(entry.stops, None, text)
         actions = dialogue.read_instruct(text, number, required=False)
         grounding = "; ".join(action.raw for action in actions)
-        text = write_subgoal(said.subgoal)
-        return NextStep(False, said.subgoal, f"{text} Actions: {grounding}" if actions else text, grounding, actions)
+        text = write_subgoal(entry.subgoal)
+        return NextStep(False, entry.subgoal, f"{text} Actions: {grounding}" if actions else text, grounding, actions)
 
     request = f"{_next_request(number)} Actions: R1 = ..."
     return (yield from _ask_twice("solver", prompt, request, read, _is_empty))

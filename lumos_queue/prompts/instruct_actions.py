@@ -111,9 +111,9 @@ def _select(statements: Sequence[_Statement], subgoal: int) -> Iterator[Action]:
 
 def _refuse(text: str) -> Action:
     """An action that cannot be read. It is shown to models on one line, and not all of it."""
-    shown = put_on_one_line(text)
-    shown = f"{shown[:MAX_SHOWN]}…" if len(shown) > MAX_SHOWN else shown
-    return Action((), "", shown, shown)
+    excerpt = put_on_one_line(text)
+    excerpt = f"{excerpt[:MAX_SHOWN]}…" if len(excerpt) > MAX_SHOWN else excerpt
+    return Action((), "", excerpt, excerpt)
 
 
 class _Reader:

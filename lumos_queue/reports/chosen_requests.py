@@ -19,7 +19,7 @@ def describe_requests(agent: Mapping[str, Any], formulation: str) -> dict[str, s
 
     Stop strings that the formulation itself has for a role are left out.
     """
-    found: dict[str, str] = {}
+    choices: dict[str, str] = {}
     tried = FORMULATIONS.find(formulation)
     usual = {role: sampling.stop for role, sampling in tried.samplings.items()} if tried else {}
     own = {role: sampling for role, sampling in agent.get("samplings", {}).items() if isinstance(sampling, Mapping)}
@@ -27,14 +27,14 @@ def describe_requests(agent: Mapping[str, Any], formulation: str) -> dict[str, s
         of_role = f" of {role}" if role else ""
         stop = sampling.get("stop")
         if isinstance(stop, Sequence) and tuple(stop) != usual.get(role, LINE_BREAK):
-            found[f"stop{of_role}"] = describe_stop(stop)
+            choices[f"stop{of_role}"] = describe_stop(stop)
         fields = sampling.get("request")
         for name, value in fields.items() if isinstance(fields, Mapping) else ():
-            found[f"request {name}{of_role}"] = describe_field(value)
+            choices[f"request {name}{of_role}"] = describe_field(value)
     for name in ("system", "prompt"):
         if isinstance(text := agent.get(name), str):
-            found[name] = describe_text(text)
-    return found
+            choices[name] = describe_text(text)
+    return choices
 
 
 def describe_stop(stop: Sequence[Any]) -> str:

@@ -16,15 +16,15 @@ def empty_reply_problems(connection: Connection, job: Any) -> list[dict[str, Any
     spec = job.spec.get("infer", job.spec)
     samplings = spec.get("agent", {}).get("samplings", {})
     return [
-        {"ending": "", "message": _describe(found, samplings), "episodes": found.episodes, "replies": found.replies}
-        for found in count_empty_replies(connection, job.id)
+        {"ending": "", "message": _describe(empty, samplings), "episodes": empty.episodes, "replies": empty.replies}
+        for empty in count_empty_replies(connection, job.id)
     ]
 
 
-def _describe(found: EmptyReplies, samplings: Mapping[str, Any]) -> str:
-    role = found.role
+def _describe(empty: EmptyReplies, samplings: Mapping[str, Any]) -> str:
+    role = empty.role
     vote = ": no vote is stored" if role == JUDGE else ""
-    if not found.is_cut:
+    if not empty.is_cut:
         return f"the reply of the {role} ended within its reasoning{vote}"
     # --max-tokens is of the agent's own roles.
     option = f"--request {role}.max_tokens=N" if role in TOOL_ROLES and role not in samplings else "--max-tokens"

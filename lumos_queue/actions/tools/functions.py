@@ -79,7 +79,7 @@ class Function:
         }
 
     def native_schema(self) -> FunctionSchema:
-        """Return the function as servers with tool calls get it: without `optional`, which JSON Schema does not have."""
+        """Return the function as servers with tool calls get it: without `optional`, unknown to JSON Schema."""
         parameters = {name: value for name, value in self.schema()["parameters"].items() if name != "optional"}
         return FunctionSchema(self.name, self.description, json.dumps(parameters, ensure_ascii=False))
 
