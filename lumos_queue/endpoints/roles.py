@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from lumos_queue.endpoints.base import Sampling
 
 JUDGE = "judge"  #: says whether an answer is right; may be left out
@@ -15,3 +17,8 @@ TOOL_ROLES = {
     "captioner": Sampling(max_tokens=512, stop=()),
     "simulator": Sampling(max_tokens=1024, stop=()),  # plays an API (actions/tools/simulator.py)
 }
+
+
+def choose_sampling(role: str, samplings: Mapping[str, Sampling], common: Sampling) -> Sampling:
+    """Return how a role is sampled: as its own entry in `samplings` says, as roles of tools are, or as all others."""
+    return samplings.get(role) or TOOL_ROLES.get(role, common)

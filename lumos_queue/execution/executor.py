@@ -13,7 +13,7 @@ from lumos_queue.actions.base import ActionInterface, LocalTool, Session
 from lumos_queue.commands import Approve, Ask, Call, Command, Do, Result, digest, write_answer
 from lumos_queue.endpoints.base import RULES, Endpoint, FunctionCaller, ImagePart, Sampling
 from lumos_queue.endpoints.registry import takes_functions
-from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
+from lumos_queue.endpoints.roles import JUDGE, choose_sampling
 from lumos_queue.episode import Perform, StepContext
 from lumos_queue.errors import EpisodeError
 from lumos_queue.execution.tools.caller import Caller
@@ -91,7 +91,7 @@ class Executor:
 
     def sample_call(self, role: str, task: Task, sample: int, position: int, branch: int) -> tuple[Sampling, int]:
         """Return how the model of a role is sampled at a step, and the seed of its reply."""
-        sampling = self.samplings.get(role) or TOOL_ROLES.get(role, self.sampling)
+        sampling = choose_sampling(role, self.samplings, self.sampling)
         if self.rules != RULES:
             sampling = replace(sampling, rules=self.rules)
         # A greedy reply depends on no seed, and most replies are greedy.

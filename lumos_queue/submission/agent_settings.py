@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lumos_queue.endpoints.base import Sampling
-from lumos_queue.endpoints.roles import TOOL_ROLES
+from lumos_queue.endpoints.roles import choose_sampling
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.base import Formulation
 from lumos_queue.limits import Limits
@@ -93,7 +93,7 @@ def read_samplings(
             raise unknown("role that --sampling can set here", role[:80], roles)
         if field not in SAMPLED:
             raise unknown("setting of --sampling", field[:80], SAMPLED)
-        before = found.get(role) or TOOL_ROLES.get(role, common)
+        before = choose_sampling(role, found, common)
         found[role] = replace(before, **{field: _read_value(f"--sampling {name}", field, value)})
     return found
 

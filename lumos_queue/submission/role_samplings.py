@@ -8,7 +8,7 @@ from typing import Any
 
 from lumos_queue.endpoints.base import LINE_BREAK, Sampling
 from lumos_queue.endpoints.registry import default_stop, takes_fields
-from lumos_queue.endpoints.roles import TOOL_ROLES
+from lumos_queue.endpoints.roles import TOOL_ROLES, choose_sampling
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.base import VERSION
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -118,7 +118,7 @@ def stored_stop(agent: Agent, formulation: str, version: int) -> tuple[str, ...]
 
 def sampling_of(agent: Agent, role: str) -> Sampling:
     """Return how a role of an agent is sampled."""
-    return agent.samplings.get(role) or TOOL_ROLES.get(role, agent.sampling)
+    return choose_sampling(role, agent.samplings, agent.sampling)
 
 
 def _fields_of(role: str, chosen: ChosenSampling) -> dict[str, Any]:
