@@ -75,6 +75,8 @@ def test_a_killed_rank_leaves_no_process_and_no_checkpoint(spec, tmp_path):
         run_window(replace(spec, steps=100_000), tmp_path, 0, 100_000, ranks=2)
     assert not list(tmp_path.glob("step-*"))
     assert not running_ranks()
+    # Ctrl-C still raises KeyboardInterrupt in this process.
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_worker_says_how_many_ranks_it_has(spec, monkeypatch):

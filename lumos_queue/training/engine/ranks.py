@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -20,6 +24,9 @@ from lumos_queue.util.process import die_with_parent
 
 #: Exit codes of a rank, with what they mean; the message is in a file beside the request.
 _CODES = {2: SpecError, 3: DivergedFit, 4: torch.OutOfMemoryError}
+
+#: The signals whose handlers `elastic_launch` replaces.
+_REPLACED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
 def launch_ranks(ranks: int, spec: FitSpec, folder: Path, previous: Path | None, stop: int, micro_batch: int) -> None:
@@ -45,11 +52,26 @@ def launch_ranks(ranks: int, spec: FitSpec, folder: Path, previous: Path | None,
         )
         command = [sys.executable, "-P", "-m", "lumos_queue.training.engine.ranks", str(request), str(message)]
         try:
-            elastic_launch(config, command[0])(*command[1:])
+            with _restore_signal_handlers():
+                elastic_launch(config, command[0])(*command[1:])
         except ChildFailedError as error:
             code = error.get_first_failure()[1].exitcode
             said = message.read_text() if message.exists() else f"a training process ended with exit code {code}"
             raise _CODES.get(code, InfrastructureError)(said) from None
+
+
+@contextmanager
+def _restore_signal_handlers() -> Iterator[None]:
+    """Undo, at the end, that `torch.distributed` replaces the handlers of the main thread and never sets them back."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handlers = {number: signal.getsignal(number) for number in _REPLACED_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def main() -> None:
