@@ -39,6 +39,8 @@ class NewDataset:
     split: str
     licence: str
     tasks: Sequence[Task]  #: their texts, inputs and gold as they can be stored (util/sanitize.py)
+    file_sha256: str = ""  #: of the file that they were read from; '': not known
+    published: str = ""  #: the published file that it is, or `generated`; '': neither is known
 
 
 def open_dataset(connection: Connection, dataset: NewDataset) -> bool:
@@ -46,11 +48,19 @@ def open_dataset(connection: Connection, dataset: NewDataset) -> bool:
 
     Returns whether all of its tasks are stored.
     """
-    row = (dataset.digest, dataset.benchmark, dataset.split, dataset.licence, len(dataset.tasks), False)
-    columns = ("digest", "benchmark", "split", "licence", "rows", "complete")
+    values = {
+        "digest": dataset.digest,
+        "benchmark": dataset.benchmark,
+        "split": dataset.split,
+        "licence": dataset.licence,
+        "rows": len(dataset.tasks),
+        "file_sha256": dataset.file_sha256,
+        "published": dataset.published,
+        "complete": False,
+    }
     wanted = select(Dataset.complete).where(Dataset.digest == dataset.digest).with_for_update(key_share=True, read=True)
     while True:
-        insert_rows(connection, Dataset.__table__, columns, [row], stamp="created_at")
+        insert_rows(connection, Dataset.__table__, tuple(values), [tuple(values.values())], stamp="created_at")
         if found := connection.execute(wanted).first():  # else it was removed between the two
             return found.complete
 

@@ -20,6 +20,8 @@ class Dataset(Base, table=True):
     split: Mapped[str]
     licence: Mapped[str]
     rows: Mapped[int]
+    file_sha256: Mapped[str] = Field(default="")  # of the file that the rows were read from; '': not known
+    published: Mapped[str] = Field(default="")  # the published file that it is, or `generated`; '': neither is known
     complete: Mapped[bool] = Field(default=True)  # False: its rows are still being stored, or that was cut off
     created_at: Mapped[float] = instant(nullable=False)
 

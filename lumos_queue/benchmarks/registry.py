@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.checks import check_benchmark
+from lumos_queue.benchmarks.from_file.definition import FileDefinition, is_file_benchmark
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.records import Task
 from lumos_queue.util.registry import Registry
@@ -47,11 +49,14 @@ TESTABLE = tuple(name for name, uses in _USES.items() if TEST in uses)  #: `lumo
 TEACHABLE = tuple(name for name, uses in _USES.items() if TEACH in uses)  #: `lumos convert NAME`
 
 
-def open_benchmark(name: str) -> Benchmark:
-    """The benchmark of that name, to test with.
+def open_benchmark(name: str, definition: FileDefinition | None = None) -> Benchmark:
+    """Return the benchmark of that name, to test with; with a `definition`, the one that it makes of a file.
 
     Raises SpecError for an unknown one, listing the names, and for one that only teaches.
     """
+    if definition is not None:
+        return _make_benchmark(definition)
+    _refuse_file_name(name)
     if name not in TESTABLE and (name in _USES or not BENCHMARKS.knows(name)):
         raise unknown("benchmark", name, (*TESTABLE, *BENCHMARKS.plugin_names, "package.module:object"))
     found = BENCHMARKS.load(name)
@@ -60,10 +65,36 @@ def open_benchmark(name: str) -> Benchmark:
     return found
 
 
+def open_benchmark_of(job: Any) -> Benchmark:
+    """Return the benchmark of a stored evaluation, inference or conversion (its row). Raises as `open_benchmark`."""
+    return open_benchmark(job.benchmark, definition_of(job.spec))
+
+
+def definition_of(spec: Mapping[str, Any]) -> FileDefinition | None:
+    """Return the definition that a stored request has, where its rows are of a file; KeyError: it is damaged."""
+    value = spec.get("infer", spec).get("definition")
+    return FileDefinition.from_json(value) if value else None
+
+
+def _make_benchmark(definition: FileDefinition) -> Benchmark:
+    from lumos_queue.benchmarks.from_file.benchmark import FileBenchmark  # only jobs of files need it
+
+    return FileBenchmark(definition)
+
+
+def _refuse_file_name(name: str) -> None:
+    """Raises SpecError for the name of a file's benchmark, of which only jobs have the definition."""
+    if is_file_benchmark(name):
+        raise SpecError(
+            f"'{name}' is the benchmark of a file, and only its jobs have its definition: name the file itself, or run "
+            "one of its jobs again with lumos rerun JOB."
+        )
+
+
 def benchmark_of(job: Any) -> Benchmark:
     """The benchmark of a stored evaluation (its row), for what is told of it; one without rules if it is not here."""
     try:
-        return open_benchmark(job.benchmark)
+        return open_benchmark_of(job)
     except SpecError:
         return _Missing(job.benchmark, job.main_metric)
 
@@ -93,11 +124,14 @@ def knows_test_rows(benchmark: str) -> bool:
     return benchmark in BENCHMARKS and BENCHMARKS.load(benchmark).test_rows is not None
 
 
-def open_source(name: str) -> Benchmark:
-    """The benchmark of that name, to teach with.
+def open_source(name: str, definition: FileDefinition | None = None) -> Benchmark:
+    """Return the benchmark of that name, to teach with; with a `definition`, the one that it makes of a file.
 
     Raises SpecError for an unknown name, listing the names, and for one that only tests.
     """
+    if definition is not None:
+        return _make_benchmark(definition)
+    _refuse_file_name(name)
     name = registered_name(name)
     if name not in TEACHABLE and (name in _USES or not BENCHMARKS.knows(name)):
         raise unknown("source", name, (*TEACHABLE, *BENCHMARKS.plugin_names, "package.module:object"))

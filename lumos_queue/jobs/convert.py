@@ -9,6 +9,7 @@ from typing import Any
 
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.from_file.definition import FileDefinition
 from lumos_queue.benchmarks.registry import open_source, registered_name
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.demos import LOW
@@ -82,6 +83,7 @@ class Convert:
     prompt: str = ""  #: type of the teacher's prompt (conversion/demos); empty: the source's
     vision: str = ""  #: what the teacher is shown of a row's image (TAUGHT_BY); empty: rows have none
     rules: int = RULES  #: the version of the formulations whose rules read the teacher's replies
+    definition: FileDefinition | None = None  #: of the source, where its rows are of a person's own file
 
     kind = "convert"
     ordered = False
@@ -96,25 +98,36 @@ class Convert:
         values |= {"sampling": self.sampling.as_json(), "duplicates": list(self.duplicates)}
         # A module of before there were plug-ins is a dataset of the name that its benchmark has.
         former = registered_name(self.source) != self.source
-        return {**values, "benchmark": open_source(self.source).name if former else self.source}
+        values["benchmark"] = open_source(self.source).name if former else self.source
+        if self.definition is None:
+            del values["definition"]  # which jobs of registered sources do not have
+        else:
+            values["definition"] = self.definition.as_json()
+        return values
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Convert:
         fields = {name: one for name, one in value.items() if name != "benchmark"}
         fields.setdefault("prompt", _EARLIER_PROMPTS.get(fields["source"], ""))
         fields.setdefault("rules", _EARLIER_RULES)
+        if fields.get("definition"):
+            fields["definition"] = FileDefinition.from_json(fields["definition"])
         sampling = {**fields["sampling"], "stop": tuple(fields["sampling"]["stop"])}
         return cls(**{**fields, "sampling": Sampling(**sampling), "duplicates": tuple(fields["duplicates"])})
+
+    def open_source(self) -> Benchmark:
+        """Return the benchmark whose rows are converted. Raises SpecError where this process does not have it."""
+        return open_source(self.source, self.definition)
 
     def prompt_prefixes(self) -> dict[str, str]:
         if not self.teacher:
             return {}
-        prompt = self.prompt or open_source(self.source).teacher_prompt
+        prompt = self.prompt or self.open_source().teacher_prompt
         return {TEACHER: prompt_head(prompt, self.subgoals, self.vision == "image")}
 
     @asynccontextmanager
     async def open(self, settings: Settings) -> AsyncIterator[ConvertContext]:
-        source = open_source(self.source)
+        source = self.open_source()
         async with AsyncExitStack() as stack:
             executed = LEVELS.index(source.check_level) >= LEVELS.index(Level.EXECUTED)
             actions: StatelessActions = (

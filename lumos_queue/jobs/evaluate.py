@@ -9,7 +9,6 @@ from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.checks import score_episode
-from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask, Commands
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.episode import Generate, Journal
@@ -49,7 +48,7 @@ class Evaluate:
     async def run(self, work: Work, journal: Journal, context: InferContext) -> ItemResult:
         task, agent, formulation = work.task, self.infer.agent, self.infer.generator()
         assert task is not None
-        benchmark = open_benchmark(self.infer.benchmark)
+        benchmark = self.infer.open_benchmark()
         votes: list[str | None] = ["" if JUDGE in agent.roles else None]  # of an episode without an answer
         if JUDGE in agent.roles:
             formulation = with_judge(formulation, benchmark, task, votes)

@@ -7,7 +7,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lumos_queue.benchmarks.registry import BENCHMARKS
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.from_file.definition import FileDefinition
+from lumos_queue.benchmarks.registry import BENCHMARKS, open_benchmark
 from lumos_queue.commands import Commands
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.admission import AdmissionControl
@@ -64,6 +66,8 @@ class Infer:
     prompt_price: float = 0.0  #: USD for a million tokens, of every model
     completion_price: float = 0.0  #: USD for a million tokens, of every model
     formulation_version: int = VERSION
+    published: bool = False  #: whether the person stated that the rows are the published ones
+    definition: FileDefinition | None = None  #: of the benchmark, where its rows are of a person's own file
 
     kind = "infer"
     pool = "llm"
@@ -74,15 +78,24 @@ class Infer:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         if self.formulation_version == 1:
             del values["formulation_version"]  # which jobs of that version do not name
-        for name in ("approve_all", "budget", "prompt_price", "completion_price"):
+        for name in ("published", "approve_all", "budget", "prompt_price", "completion_price"):
             if not values[name]:  # jobs without it are stored as before there was such a field
                 del values[name]
-        return {**values, "agent": self.agent.as_json()}
+        del values["definition"]
+        own = {"definition": self.definition.as_json()} if self.definition else {}
+        return {**values, "agent": self.agent.as_json(), **own}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Infer:
         """A stored job without a version of its formulation is of the first one."""
-        return cls(**{"formulation_version": 1, **value, "agent": Agent.from_json(value["agent"])})
+        values = {"formulation_version": 1, **value, "agent": Agent.from_json(value["agent"])}
+        if value.get("definition"):
+            values["definition"] = FileDefinition.from_json(value["definition"])
+        return cls(**values)
+
+    def open_benchmark(self) -> Benchmark:
+        """Return the benchmark. Raises SpecError where this process does not have it."""
+        return open_benchmark(self.benchmark, self.definition)
 
     def prompt_prefixes(self) -> dict[str, str]:
         return FORMULATIONS.load(self.formulation).prompt_prefixes(self._inform(self.agent))
@@ -134,7 +147,7 @@ class Infer:
 
     def _inform(self, agent: Agent) -> Agent:
         """Return the agent, with the kind of the benchmark's answers."""
-        benchmark = BENCHMARKS.find(self.benchmark)
+        benchmark = self.open_benchmark() if self.definition else BENCHMARKS.find(self.benchmark)
         return replace(agent, answers=benchmark.answers) if benchmark else agent
 
     async def run(self, work: Work, journal: Journal, context: InferContext) -> ItemResult:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from db.new_jobs import NewJob
-from lumos_queue.benchmarks.registry import open_benchmark, open_source
+from lumos_queue.benchmarks.registry import definition_of, open_benchmark, open_source
 from lumos_queue.commands import digest
 from lumos_queue.conversion.verdicts import acceptance_metric
 from lumos_queue.jobs.base import Job
@@ -54,8 +54,10 @@ def make_new_job(
 def _main_metric(kind: str, asked: dict[str, Any]) -> str:
     """The metric that episodes are first judged by; '' where they are not."""
     if kind == "evaluate":
-        return open_benchmark(asked["benchmark"]).metrics[0]
-    return acceptance_metric(open_source(asked["source"]).check_level) if kind == "convert" else ""
+        return open_benchmark(asked["benchmark"], definition_of(asked)).metrics[0]
+    if kind == "convert":
+        return acceptance_metric(open_source(asked["source"], definition_of(asked)).check_level)
+    return ""
 
 
 def _digest_parts(plugins: list[dict[str, str]]) -> list[str]:

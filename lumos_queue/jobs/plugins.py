@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lumos_queue.actions.ranking.registry import RANKERS, split_ranker
-from lumos_queue.benchmarks.registry import BENCHMARKS, registered_name
+from lumos_queue.benchmarks.registry import BENCHMARKS, definition_of, registered_name
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.registry import plugin_of
 from lumos_queue.errors import SpecError
@@ -30,7 +30,7 @@ def find_plugins(kind: str, spec: dict[str, Any]) -> list[Plugin]:
 
 def _of_episodes(kind: str, asked: dict[str, Any]) -> Iterator[Plugin | None]:
     name = asked.get("source") if kind == "convert" else asked.get("benchmark")
-    if name:
+    if name and definition_of(asked) is None:
         name = registered_name(name)
         yield BENCHMARKS.plugin(name)
         if not BENCHMARKS.is_built_in(name):

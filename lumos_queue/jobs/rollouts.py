@@ -24,7 +24,6 @@ from db.models import Item
 from db.new_jobs import create_job
 from db.states import OPEN, JobState
 from db.trajectories import StoredEpisode, stream_episodes
-from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import digest
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.model_folder import identity
@@ -108,7 +107,7 @@ class Rollouts:
     ) -> str:
         """The id of the job, which is stored unless it was before."""
         infer = evaluate.infer
-        benchmark = open_benchmark(infer.benchmark)
+        benchmark = infer.open_benchmark()
         with database.engine.connect() as connection:
             tasks = load_tasks(connection, infer.benchmark, recipe.evaluation["dataset"], rows)
         dataset = NewDataset(
@@ -138,7 +137,7 @@ def _job_of(connection: Connection, item: int) -> Row[Any]:
 def _read(database: Database, recipe: Rltf, evaluate: Evaluate, row: Row[Any], mine: str) -> list[dict[str, Any]]:
     """The episodes in the order of their items. Raises NeedsAttention where a reward is missing."""
     found, unjudged, failed = [], [], []
-    benchmark = open_benchmark(evaluate.infer.benchmark)
+    benchmark = evaluate.infer.open_benchmark()
     for episode in stream_episodes(database, parse_where(f"job={row.id}")):
         if episode.ending == Ending.INFRA_ERROR:  # scored like a wrong answer, but it is no fault of the plan
             failed.append(episode.name)

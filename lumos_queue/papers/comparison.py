@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from db.reading import endpoints_of_kind, jobs_of_kind
 from db.states import JobState
-from lumos_queue.benchmarks.registry import TESTABLE, open_benchmark
+from lumos_queue.benchmarks.registry import TESTABLE, open_benchmark_of
 from lumos_queue.errors import unknown
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.figures import TABLE_5, TABLE_6
@@ -62,7 +62,7 @@ class EvaluationScores:
     def scores(self, job: Any) -> dict[str, Any]:
         assert self.connection is not None
         if job.id not in self._scores:
-            self._scores[job.id] = job_scores(self.connection, job, open_benchmark(job.benchmark).metrics)
+            self._scores[job.id] = job_scores(self.connection, job, open_benchmark_of(job).metrics)
         return self._scores[job.id]
 
 

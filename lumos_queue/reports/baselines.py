@@ -6,6 +6,7 @@ report on these tasks. Either way the tasks are read one after another, and few 
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,7 +17,8 @@ from sqlalchemy import Connection
 from db.baselines import keep_baselines, load_baselines, tasks_of
 from db.job_tasks import JobTasks
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.benchmarks.registry import BENCHMARKS
+from lumos_queue.benchmarks.registry import BENCHMARKS, definition_of
+from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 from lumos_queue.scoring.statistics import counted_interval
@@ -42,16 +44,23 @@ def kept_baselines(
     if job.dataset is None:
         return _compute(benchmark, read_tasks(connection, job.id))
     try:
-        plugin = BENCHMARKS.plugin(job.benchmark)
+        origin = _origin_of(job)
     except SpecError:  # of a plug-in that is not here
         return {}
-    key = job.dataset, tasks_of(connection, job), f"{code_version()} {plugin or ''}".strip()
+    key = job.dataset, tasks_of(connection, job), f"{code_version()} {origin}".strip()
     found = load_baselines(connection, *key)
     if found is None:
         connection.rollback()  # reads nothing meanwhile: PostgreSQL ends a transaction that is idle for too long
         found = _compute(benchmark, read_tasks(connection, job.id))
         keep_baselines(connection, *key, found)
     return found
+
+
+def _origin_of(job: Any) -> str:
+    """Return what a benchmark's rules depend on beside this version's code: its plug-in, or a file's definition."""
+    if definition := definition_of(job.spec):
+        return digest(json.dumps(definition.as_json(), sort_keys=True))
+    return str(BENCHMARKS.plugin(job.benchmark) or "")
 
 
 def _compute(benchmark: Benchmark, tasks: Sequence[Task]) -> Baselines:

@@ -20,7 +20,7 @@ from db.reading import Trajectory
 from db.tags import UNNAMED, NameAndTags
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.benchmarks.registry import open_source
+from lumos_queue.benchmarks.registry import definition_of, open_source
 from lumos_queue.builds.annotated import annotation_of, one_pass_annotation_of
 from lumos_queue.commands import Commands, Step
 from lumos_queue.conversion.check import AnnotationCheck
@@ -205,7 +205,7 @@ def _source_name(parent: Trajectory) -> str:
 def _source_of(parent: Trajectory) -> Benchmark:
     """The source of the episode's task; for imported tasks, one that knows at most the domain."""
     try:
-        return open_source(_source_name(parent))
+        return open_source(_source_name(parent), definition_of(parent.job.spec or {}))
     except SpecError:
         return _UnknownSource(parent.task)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lumos_queue.actions.ranking.registry import split_ranker
 from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.from_file.definition import FileDefinition
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
@@ -92,6 +93,8 @@ class InferenceOptions:
     budget: float = 0.0  #: USD; 0: no limit
     price_prompt: float = 0.0  #: USD for a million tokens, of every model
     price_completion: float = 0.0  #: USD for a million tokens, of every model
+    definition: FileDefinition | None = None  #: of the benchmark, where `data` is a person's own file
+    published: bool = False  #: whether the person states that the rows are the published ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +140,13 @@ def trust_named(options: InferenceOptions) -> None:
     """Let this process import the dotted names that its person gave with these options, for as long as it runs."""
     urls = (options.planner, options.grounder, options.solver, *parse_pairs("--role", options.roles).values())
     ranker = split_ranker(parse_pairs("--tool", options.tools).get("ranker", ""))[0]
-    TRUSTED.add_named(options.benchmark, options.formulation, *urls, ranker)
+    benchmark = "" if options.definition else options.benchmark
+    TRUSTED.add_named(benchmark, options.formulation, *urls, ranker)
 
 
 def check_options(kind: str, options: InferenceOptions, remark: Callable[[str], None]) -> CheckedOptions:
     """Raises SpecError for unknown names and for options that do not go together; asks no endpoint."""
-    benchmark = open_benchmark(options.benchmark)
+    benchmark = open_benchmark(options.benchmark, options.definition)
     formulation = FORMULATIONS.load(options.formulation)
     get_framing(options.framing)
     if options.split not in benchmark.splits:
@@ -220,6 +224,8 @@ def make_job_on(
         budget=options.budget,
         prompt_price=options.price_prompt,
         completion_price=options.price_completion,
+        definition=options.definition,
+        published=options.published,
     )
     return Evaluate(infer) if kind == "evaluate" else infer
 

@@ -54,7 +54,7 @@ def make_rltf_job(
     for name, value in {"temperature": options.temperature, **options.spec}.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise SpecError(f"--{name.replace('_', '-')} must be a finite number, not {value}.")
-    benchmark = open_benchmark(evaluation.benchmark)
+    benchmark = open_benchmark(evaluation.benchmark, evaluation.definition)
     if is_test(evaluation.benchmark, evaluation.split):
         raise SpecError(
             f"The split '{evaluation.split}' of '{benchmark.name}' is one to test with: learn from another."

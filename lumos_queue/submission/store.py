@@ -72,9 +72,19 @@ class Rows:
     digest: str
     tasks: Sequence[Task]
     bad: BadRows | tuple[BadRow, ...]
+    file_sha256: str = ""  #: as of NewDataset, as is what follows
+    published: str = ""
 
     def dataset(self) -> NewDataset:
-        return NewDataset(self.digest, self.benchmark.name, self.split, self.benchmark.licence, self.tasks)
+        return NewDataset(
+            self.digest,
+            self.benchmark.name,
+            self.split,
+            self.benchmark.licence,
+            self.tasks,
+            self.file_sha256,
+            self.published,
+        )
 
 
 def _rows_of_plugin(benchmark: Benchmark, read: Callable[[], Iterable[Any]]) -> Iterator[Task | BadRow]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from db.damaged import DamagedJob
 from db.endings import STORED
-from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError
@@ -102,7 +101,7 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
     stop = stored_stop(agent, infer.formulation, infer.formulation_version) if changes.stop is None else changes.stop
     samplings = _kept_samplings(infer, roles, overrides) | parse_pairs("--sampling", changes.samplings)
     instructed = formulation.instructed
-    benchmark = open_benchmark(infer.benchmark)
+    benchmark = infer.open_benchmark()
     concludes = formulation.limited and benchmark.by_answer
     options = InferenceOptions(
         benchmark=infer.benchmark,
@@ -144,6 +143,8 @@ def changed_options(infer: Infer, changes: Changes) -> InferenceOptions:
         budget=infer.budget,
         price_prompt=infer.prompt_price,
         price_completion=infer.completion_price,
+        definition=infer.definition,
+        published=infer.published,
     )
     return replace(options, **(changes.numbers or {}))
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from db.jobs import get_job
 from db.reading import values_by_metric
 from db.training import summarize_fits
-from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.benchmarks.registry import open_benchmark_of
 from lumos_queue.reports.baselines import kept_baselines
 from lumos_queue.scoring.statistics import weighted_interval
 from lumos_queue.sweeps.carry_out import SweepFit
@@ -84,7 +84,7 @@ def _best_rule(connection: Connection, fits: Sequence[SweepFit], label: str) -> 
     if not jobs:
         return None
     job = get_job(connection, jobs[0])
-    rules = kept_baselines(connection, job, open_benchmark(job.benchmark))
+    rules = kept_baselines(connection, job, open_benchmark_of(job))
     if not rules:
         return None
     name = max(rules, key=lambda one: rules[one]["value"])

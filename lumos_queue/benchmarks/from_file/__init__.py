@@ -1,0 +1,1 @@
+"""Benchmarks of people's own files: `lumos evaluate FILE`."""

@@ -1,0 +1,95 @@
+"""What makes a benchmark of a file: its title, the names of its fields, its scorer. Stored with every job of its rows.
+
+Workers and reports need neither the file nor a module: they make the benchmark from this definition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from lumos_queue.errors import SpecError
+
+PREFIX = "file:"  #: of the stored names of such benchmarks; no registered name has it
+OWN = "own"  #: the default split of a file's rows, which is no test split
+UNKNOWN_LICENCE = "unknown"
+MAX_TITLE = 80  #: characters
+_NOT_IN_TITLE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldNames:
+    """Which fields of a row have what; '' and (): no field has it."""
+
+    question: str
+    answers: tuple[str, ...] = ()  #: each a right answer, or a list of several
+    id: str = ""
+    choices: str = ""
+    images: str = ""
+    rationale: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeDefinition:
+    """How the role `judge` grades an answer."""
+
+    rubric: str  #: the template: {question}, {answer} and {gold} are replaced
+    grades: int = 2  #: 2: right or wrong; 5: grades 1 to 5
+    votes: int = 1  #: that are asked for each answer
+
+
+@dataclass(frozen=True, slots=True)
+class FileDefinition:
+    """A benchmark whose rows are those of a file.
+
+    >>> from lumos_queue.benchmarks.from_file.definition import FieldNames, FileDefinition
+    >>> FileDefinition("capitals", FieldNames("question", ("answer",)), "exact").name
+    'file:capitals'
+    """
+
+    title: str  #: letters, digits and `._-`
+    fields: FieldNames
+    scorer: str  #: number, exact, includes, f1, choice, yes_no, regex:PATTERN or judge
+    domain: str = "complex_qa"
+    licence: str = UNKNOWN_LICENCE
+    judge: JudgeDefinition | None = field(default=None)
+
+    @property
+    def name(self) -> str:
+        """The name under which jobs and rows of this benchmark are stored."""
+        return f"{PREFIX}{self.title}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the definition as a job's spec has it."""
+        value = asdict(self)
+        value["fields"]["answers"] = list(self.fields.answers)
+        if self.judge is None:
+            del value["judge"]
+        return value
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> FileDefinition:
+        """Read what `as_json` gave. Raises KeyError and TypeError for a damaged value."""
+        fields = {**value["fields"], "answers": tuple(value["fields"]["answers"])}
+        judge = JudgeDefinition(**value["judge"]) if value.get("judge") else None
+        return cls(**{**value, "fields": FieldNames(**fields), "judge": judge})
+
+
+def is_file_benchmark(name: str) -> bool:
+    """Whether a stored name is of a benchmark that was made of a file."""
+    return name.startswith(PREFIX)
+
+
+def make_title(text: str) -> str:
+    """Return a title made of a text, such as a file's name without its ending. Raises SpecError where nothing is left.
+
+    >>> from lumos_queue.benchmarks.from_file.definition import make_title
+    >>> make_title("my questions (new)")
+    'my-questions-new'
+    """
+    title = _NOT_IN_TITLE.sub("-", text).strip("-")[:MAX_TITLE]
+    if not title:
+        raise SpecError(f"'{text[:40]}' gives no title: give one of letters and digits with --title.")
+    return title
