@@ -29,7 +29,7 @@ _TEXTS = (
     *("at_limit", "benchmark", "dataset", "domain", "formulation", "module", "prompt", "source", "split"),
     *("system", "teacher", "teacher_vision", "vision", "vote"),
 )
-_OBJECTS = ("agent", "evaluation", "infer", "limits", "roles", "sampling", "samplings", "tools")
+_OBJECTS = ("agent", "definition", "evaluation", "infer", "limits", "roles", "sampling", "samplings", "tools")
 _COUNTS = ("items", "waits", "concurrency")
 
 

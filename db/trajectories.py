@@ -53,6 +53,8 @@ class StoredEpisode:
     at_limit: str = AtLimit.WRONG  #: what its answer counts where it ended as `limit` (lumos_queue/scoring/limit.py)
     steps: Sequence[RecordedStep] = ()
     main_metric: str = ""  #: the one of `scores` that it is first judged by
+    #: Of the benchmark that its job made of a file (benchmarks/from_file), as the job's request has it; None: of none.
+    definition: Mapping[str, Any] | None = None
 
     @property
     def name(self) -> str:
@@ -184,9 +186,9 @@ def load_episodes(connection: Connection, ids: Sequence[int]) -> list[StoredEpis
     for row in connection.execute(_VERDICTS.where(VerdictRow.episode.op("IN")(_IDS)), sent):
         verdicts.setdefault(row.episode, []).append(Verdict(row.module, row.name, row.detail, row.rejects))
     endpoints = _endpoints(connection, {row.job for row in rows})
-    at_limit = _at_limit(connection, {row.job for row in rows})
+    specs = _specs(connection, {row.job for row in rows})
     steps = load_steps(connection, {row.id: row.attempt for row in rows})
-    made = {"task", "scores", "verdicts", "endpoints", "at_limit", "steps"}
+    made = {"task", "scores", "verdicts", "endpoints", "at_limit", "steps", "definition"}
     copied = StoredEpisode.__dataclass_fields__.keys() - made
     return [
         StoredEpisode(
@@ -195,8 +197,9 @@ def load_episodes(connection: Connection, ids: Sequence[int]) -> list[StoredEpis
             scores={metric: value for metric, (_, value) in scores.get(row.id, {}).items()},
             verdicts=tuple(verdicts.get(row.id, ())),
             endpoints=endpoints[row.job],
-            at_limit=at_limit[row.job],
+            at_limit=at_limit_of(specs[row.job]),
             steps=tuple(steps[row.id]),
+            definition=specs[row.job].get("infer", specs[row.job]).get("definition"),
         )
         for row in rows
     ]
@@ -210,9 +213,10 @@ def _endpoints(connection: Connection, jobs: set[str]) -> dict[str, dict[str, st
     return found
 
 
-def _at_limit(connection: Connection, jobs: set[str]) -> dict[str, str]:
+def _specs(connection: Connection, jobs: set[str]) -> dict[str, dict[str, Any]]:
+    """The requests of the jobs; of a damaged one nothing."""
     rows = connection.execute(select(JobRow.id, JobRow.spec).where(JobRow.id.in_(jobs)))
-    return {job: at_limit_of({} if find_spec_damage(spec) else spec) for job, spec in rows}
+    return {job: {} if find_spec_damage(spec) else spec for job, spec in rows}
 
 
 def count_up_to(connection: Connection, wanted: Filter, limit: int) -> int:

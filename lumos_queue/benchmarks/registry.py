@@ -76,6 +76,19 @@ def definition_of(spec: Mapping[str, Any]) -> FileDefinition | None:
     return FileDefinition.from_json(value) if value else None
 
 
+def definition_of_episode(episode: Any) -> FileDefinition | None:
+    """Return the definition that a stored episode's job has, where its rows are of a file.
+
+    Raises SpecError for a damaged one.
+    """
+    if episode.definition is None:
+        return None
+    try:
+        return FileDefinition.from_json(episode.definition)
+    except (KeyError, TypeError, ValueError) as error:
+        raise SpecError(f"The request of job {episode.job} is damaged: its definition cannot be read: {error}.") from None
+
+
 def _make_benchmark(definition: FileDefinition) -> Benchmark:
     from lumos_queue.benchmarks.from_file.benchmark import FileBenchmark  # only jobs of files need it
 
@@ -110,7 +123,7 @@ class _Missing(Benchmark):
 
 def is_test(benchmark: str, split: str) -> bool:
     """Whether a split is for testing alone: as the benchmark says, and where it is called 'test'."""
-    return split == "test" or (benchmark in BENCHMARKS and split in BENCHMARKS.load(benchmark).test_splits)
+    return split == "test" or (_is_registered(benchmark) and split in BENCHMARKS.load(benchmark).test_splits)
 
 
 def is_test_task(task: Task, split: str) -> bool:
@@ -121,7 +134,12 @@ def is_test_task(task: Task, split: str) -> bool:
 
 def knows_test_rows(benchmark: str) -> bool:
     """Whether its rows say which tasks are for testing: then no text has to be compared with theirs."""
-    return benchmark in BENCHMARKS and BENCHMARKS.load(benchmark).test_rows is not None
+    return _is_registered(benchmark) and BENCHMARKS.load(benchmark).test_rows is not None
+
+
+def _is_registered(name: str) -> bool:
+    """Whether a stored name is of a benchmark that this process may import: that of a file never is."""
+    return not is_file_benchmark(name) and name in BENCHMARKS
 
 
 def open_source(name: str, definition: FileDefinition | None = None) -> Benchmark:

@@ -132,7 +132,7 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
             return "an action failed"
         told = planner_only(annotation)
     try:
-        domain = rules.sources.domain(episode.task)
+        domain = rules.sources.domain(episode)
     except LookupError:
         return "unknown domain"
     for check in rules.checks:
@@ -149,7 +149,7 @@ def _examine_tool_agent(episode: StoredEpisode, rules: Rules) -> BuildCandidate 
     if isinstance(done := examine_calls(episode), str):
         return done
     try:
-        domain = rules.sources.get(episode.task.benchmark).domain
+        domain = rules.sources.of_episode(episode).domain
     except SpecError:
         return "unknown domain"
     level = episode.level or ("executed" if episode.origin in RUNS else "format")

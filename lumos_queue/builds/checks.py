@@ -40,7 +40,7 @@ class ActionChecks:
         """Whether the actions are also right when the question has other numbers."""
         if episode.level == LEVELS[-1]:
             return ""
-        source, interface = self._sources.to_teach(episode.task.benchmark), self._interface(domain)
+        source, interface = self._sources.to_teach(episode), self._interface(domain)
         if source is None or interface is None:
             return "no program to check it with other numbers"
         passed = self._loop.run(passes_perturbation(source, episode.task, annotation, interface))

@@ -56,7 +56,7 @@ def _can_teach(candidate: BuildCandidate, role: str, formulation: Formulation) -
 def _rationale(candidate: BuildCandidate, sources: KnownBenchmarks) -> str:
     """The gold rationale in words; of QA only the facts, as in the original's CoT data."""
     task = candidate.episode.task
-    source = sources.to_teach(task.benchmark)
+    source = sources.to_teach(candidate.episode)
     try:
         plan = source.rationale(task) if source else ""
     except SpecError:

@@ -1,8 +1,9 @@
-"""The benchmarks that stored episodes may be of: those of this project, and those of users' modules."""
+"""The benchmarks that stored episodes may be of: those of this project, of users' modules, and of people's own files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
@@ -10,10 +11,19 @@ from db.connection import Database
 from db.damaged import sound_jobs
 from db.models import JobRow
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.benchmarks.registry import BENCHMARKS, TEACHABLE, open_source, registered_name
+from lumos_queue.benchmarks.from_file.definition import is_file_benchmark
+from lumos_queue.benchmarks.registry import (
+    BENCHMARKS,
+    TEACHABLE,
+    definition_of_episode,
+    open_source,
+    registered_name,
+)
 from lumos_queue.domains.registry import DOMAINS
-from lumos_queue.errors import unknown
-from lumos_queue.records import Task
+from lumos_queue.errors import SpecError, unknown
+
+if TYPE_CHECKING:
+    from db.trajectories import StoredEpisode
 
 
 def user_modules(database: Database) -> list[str]:
@@ -36,19 +46,37 @@ class KnownBenchmarks:
         found = [open_source(module) for module in modules if registered_name(module) in BENCHMARKS]
         self._of_users: Mapping[str, Benchmark] = {one.name: one for one in found}
 
-    def to_teach(self, name: str) -> Benchmark | None:
-        """The benchmark of that name, if there is one with rationales."""
+    def to_teach(self, episode: StoredEpisode) -> Benchmark | None:
+        """Return the benchmark of the episode's task, if there is one with rationales."""
+        name = episode.task.benchmark
+        if is_file_benchmark(name):
+            return self._of_file(episode)
         if name in self._of_users:
             return self._of_users[name]
         return BENCHMARKS.load(name) if name in TEACHABLE else None
 
+    def of_episode(self, episode: StoredEpisode) -> Benchmark:
+        """Return the benchmark of the episode's task. Raises SpecError for an unknown one."""
+        name = episode.task.benchmark
+        if is_file_benchmark(name) and (benchmark := self._of_file(episode)):
+            return benchmark
+        return self.get(name)
+
     def get(self, name: str) -> Benchmark:
-        """The benchmark of that name. Raises SpecError for an unknown one."""
-        if name in BENCHMARKS:
+        """The benchmark of that name. Raises SpecError for an unknown one, and for that of a file."""
+        if not is_file_benchmark(name) and name in BENCHMARKS:
             return BENCHMARKS.load(name)
         if name not in self._of_users:
             raise unknown("benchmark", name, {*BENCHMARKS, *self._of_users})
         return self._of_users[name]
+
+    def _of_file(self, episode: StoredEpisode) -> Benchmark | None:
+        """The benchmark of a file: jobs of one title may have different definitions. None where it is damaged."""
+        try:
+            definition = definition_of_episode(episode)
+        except SpecError:
+            return None
+        return open_source(definition.name, definition) if definition else None
 
     def of_domain(self, domain: str) -> set[str]:
         """The names of all benchmarks whose actions are of that domain and which have other splits than `train`."""
@@ -59,9 +87,9 @@ class KnownBenchmarks:
             if one.domain == domain and not one.formulations and {*one.splits} != {"train"}
         }
 
-    def domain(self, task: Task) -> str:
+    def domain(self, episode: StoredEpisode) -> str:
         """The domain of a task's actions. Raises LookupError when neither task nor benchmark names one."""
-        benchmark = self.to_teach(task.benchmark)
+        task, benchmark = episode.task, self.to_teach(episode)
         for name in (task.inputs.get("domain"), benchmark.domain if benchmark else "", task.benchmark):
             if isinstance(name, str) and name in DOMAINS:
                 return name

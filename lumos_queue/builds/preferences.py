@@ -52,7 +52,7 @@ def examine_try(episode: StoredEpisode, rules: Rules) -> tuple[BuildCandidate, b
         if episode.id in rules.facts.corrected:
             return "corrected by a person"
     try:
-        domain = rules.sources.domain(episode.task)
+        domain = rules.sources.domain(episode)
     except LookupError:
         return "unknown domain"
     level = "" if problem else "executed"
