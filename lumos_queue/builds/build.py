@@ -26,9 +26,11 @@ from lumos_queue.builds.formats import require_format, rows_of
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.licences import UNKNOWN, warning
 from lumos_queue.builds.options import BuildOptions
+from lumos_queue.builds.own_files import count_own_rows
 from lumos_queue.builds.preferences import examine_try, keep_try, make_pairs
 from lumos_queue.builds.progress import EVERY, BuildStage, Tell, tell_nobody
 from lumos_queue.builds.staging import StagingDatabase
+from lumos_queue.builds.summary import with_flag
 from lumos_queue.builds.writing import WrittenFile, files_as_json, write_rows
 from lumos_queue.errors import SpecError
 from lumos_queue.util.version import code_version
@@ -148,6 +150,8 @@ def _prepare(
                 return
             manifest = _manifest(name, digest, frozen, tally, staging, files)
             manifest["contamination"] = splits.report(*_benchmarks_and_domains(staging)) | facts.report()
+            if own_rows := count_own_rows(staging, facts.files):
+                manifest["own_files"] = own_rows
             (folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
             (folder / CARD).write_text(card(manifest), encoding="utf-8")
             yield Prepared(manifest, folder)
@@ -229,7 +233,7 @@ def _explain(tally: Tally, staging: StagingDatabase) -> str:
     if not tally.read:
         return "the filter finds none"
     counts = tally.left_out + Counter(staging.exclusions())
-    return f"{tally.read:,} read; " + ", ".join(f"{count:,} {why}" for why, count in counts.most_common(5))
+    return f"{tally.read:,} read; " + ", ".join(f"{count:,} {with_flag(why)}" for why, count in counts.most_common(5))
 
 
 def _manifest(

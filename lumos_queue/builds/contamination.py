@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 
+from lumos_queue.benchmarks.from_file.definition import is_file_benchmark
 from lumos_queue.benchmarks.registry import knows_test_rows
 from lumos_queue.builds.heldout import mask_words
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
@@ -76,11 +78,12 @@ class TestSplits:
     def report(self, benchmarks: Iterable[str], domains: Iterable[str]) -> dict[str, Any]:
         """What was compared with, by name; and which benchmarks of the rows and of their domains were not.
 
-        Those whose rows say which of them are tests need no comparison.
+        Those whose rows say which of them are tests need no comparison, and own files have no published test split:
+        what was stored here as one is compared in any case (database_facts.py).
         """
         checked = {one.name: {"rows": one.rows, "unreadable": one.unreadable} for one in self.splits}
         named = {name.partition(":")[0] for name in checked}
-        known = {*benchmarks}.union(*map(self._sources.of_domain, domains))
+        known = {*filterfalse(is_file_benchmark, benchmarks)}.union(*map(self._sources.of_domain, domains))
         return checked | {name: NOT_CHECKED for name in sorted(known - named) if not knows_test_rows(name)}
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, and_, exists, false, not_, or_, select
@@ -10,7 +11,7 @@ from sqlalchemy.orm import aliased
 
 from db.connection import Database
 from db.labels import VALUES
-from db.models import EpisodeRow, JobRow, Label, TaskRow
+from db.models import Dataset, EpisodeRow, JobRow, Label, TaskRow
 from db.trajectories import reading
 from lumos_queue.benchmarks.registry import is_test
 from lumos_queue.builds.contamination import NOT_CHECKED, text_key
@@ -20,12 +21,14 @@ BATCH_SIZE = 1000  #: task texts read at once
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFacts:
-    """Three sets; empty for a build whose episodes do not come from a database."""
+    """Three sets and the files of datasets; empty for a build whose episodes do not come from a database."""
 
     tests: frozenset[bytes] = frozenset()  #: text_key of every task of a job with a test split
     tests_read: bool = False
     corrected: frozenset[int] = frozenset()  #: episodes of which an accepted correction is stored
     wrong: frozenset[int] = frozenset()  #: episodes that a person's newest label, of them or of a step, calls wrong
+    #: The sha256 of the file that a dataset's rows were read from, by the dataset's digest, where it is known.
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def report(self) -> dict[str, Any]:
         """What a manifest says of the test splits, beside those that were given."""
@@ -43,6 +46,7 @@ def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts
             tests,
             _corrected_episodes(connection),
             _wrong_episodes(connection),
+            _files_of_datasets(connection),
         )
 
 
@@ -78,3 +82,8 @@ def _wrong_episodes(connection: Connection) -> frozenset[int]:
     )
     wrong = select(Label.episode).where(Label.value == "wrong", not_(replaced)).distinct()
     return frozenset(connection.execute(wrong).scalars())
+
+
+def _files_of_datasets(connection: Connection) -> dict[str, str]:
+    rows = connection.execute(select(Dataset.digest, Dataset.file_sha256).where(Dataset.file_sha256 != ""))
+    return {digest: sha256 for digest, sha256 in rows}

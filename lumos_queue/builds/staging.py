@@ -14,8 +14,8 @@ from typing import Any
 #: A candidate is an episode that rows were made of; `why` is the reason for its exclusion, NULL while it is included.
 _TABLES = """
 CREATE TABLE candidate (
-    id INTEGER PRIMARY KEY, episode INTEGER, name TEXT, job TEXT, benchmark TEXT, domain TEXT, row TEXT, origin TEXT,
-    licence TEXT, strict INTEGER, given TEXT, gold TEXT, content TEXT, level TEXT, checked INTEGER,
+    id INTEGER PRIMARY KEY, episode INTEGER, name TEXT, job TEXT, benchmark TEXT, dataset TEXT, domain TEXT, row TEXT,
+    origin TEXT, licence TEXT, strict INTEGER, given TEXT, gold TEXT, content TEXT, level TEXT, checked INTEGER,
     score REAL, subgoals INTEGER, finished_at REAL, parent INTEGER,
     good INTEGER, completeness INTEGER, task TEXT, source TEXT, solution TEXT, text TEXT,
     part TEXT DEFAULT 'train', why TEXT

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.builds.contamination import NOT_CHECKED
+from lumos_queue.builds.own_files import describe_own_files
 from lumos_queue.records import LEVELS
 from lumos_queue.util.display import percent
 
@@ -37,6 +38,7 @@ def properties(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("further", "; ".join(text for name, text in _SWITCHES.items() if options[name])),
         ("test sets", test_sets(manifest)),
         ("licences", licences(manifest)),
+        ("own files", "; ".join(describe_own_files(manifest))),
         ("origins", ", ".join(f"{name} {rows:,} rows" for name, rows in manifest.get("origins", {}).items())),
         ("made", f"{manifest['created_at']}, code {manifest['code_version']}"),
     ]
@@ -63,6 +65,13 @@ def found_in_tests(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
     return [
         (why, count) for why, count in sorted(left_out.items()) if why.startswith(("stands in ", "of a test split"))
     ]
+
+
+def with_flag(why: str) -> str:
+    """Return the reason of an exclusion with the option that would take such episodes, where there is one."""
+    flags = {"of a test split": "--allow-test uses them", "stands in ": "--allow-contaminated keeps them"}
+    flag = next((text for start, text in flags.items() if why.startswith(start)), "")
+    return f"{why} ({flag})" if flag else why
 
 
 def licences(manifest: Mapping[str, Any]) -> str:

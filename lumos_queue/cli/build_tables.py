@@ -59,7 +59,7 @@ def _print_episodes(console: Any, found: dict[str, Any]) -> None:
     if left_out := summary.exclusions(found):
         table = _table("left out", "episodes")
         for why, count in left_out:
-            table.add_row(escape(why), f"{count:,}")
+            table.add_row(escape(summary.with_flag(why)), f"{count:,}")
         table.add_section()
         table.add_row("used", f"{episodes['used']:,}")
         table.add_row("read", f"{episodes['read']:,}")
