@@ -18,10 +18,24 @@ def _json(value: bool) -> bool:
 
 Json = Annotated[bool, typer.Option("--json", callback=_json, help="Print one JSON object as the last line.")]
 Benchmark = Annotated[str, typer.Argument(help="wordmath, gsm8k, strategyqa, webshop, … (docs/benchmarks.md has all).")]
+BenchmarkOrFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="BENCHMARK|FILE",
+        help="wordmath, gsm8k, strategyqa, … (docs/benchmarks.md has all); or a file of your own, or a TOML file that "
+        "describes one (docs/own_data.md).",
+    ),
+]
 Data = Annotated[
     Path | None, typer.Option(help="The benchmark's original file or folder. Default: what `lumos data get` fetched.")
 ]
-Split = Annotated[str, typer.Option(help="Which split the rows are: train, dev, test, or one of the benchmark's own.")]
+Split = Annotated[
+    str,
+    typer.Option(
+        help="Which split the rows are: train, dev, test, or one of the benchmark's own. Default: test; of your own "
+        "file 'own'."
+    ),
+]
 Limit = Annotated[int, typer.Option(min=0, max=MAX_INTEGER, help="Use only the first so many rows; 0: all.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad-rows", help="Skip rows that cannot be read, and report them.")]
 Again = Annotated[bool, typer.Option("--again", help="Run it again even if the same request was made before.")]
@@ -48,7 +62,8 @@ Formulation = Annotated[
     str,
     typer.Option(
         help="iterative (LUMOS-I), one-pass (LUMOS-O), cot, direct, integrated, teacher-forced or caption; of tool "
-        "agents react, dfsdt, rewoo or sum2act; model-synthesis (openagi); open-ended."
+        "agents react, dfsdt, rewoo or sum2act; model-synthesis (openagi); open-ended. Default: cot with --solver alone, "
+        "else iterative."
     ),
 ]
 AgentName = Annotated[
@@ -99,7 +114,7 @@ Shots = Annotated[
 AnswerBy = Annotated[
     str,
     typer.Option(
-        "--answer",
+        "--answer-by",
         help="The answer is the last value ('last') or what the QA tool concludes ('qa', as in LUMOS). "
         "Default: 'qa' if the domain has such a tool.",
     ),

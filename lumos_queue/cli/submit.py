@@ -9,6 +9,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.cli import own_file as own
 from lumos_queue.cli.jobs import show_reports
 from lumos_queue.jobs.scheduling import Scheduling
 
@@ -56,14 +57,17 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
     """The command of a job of kind 'evaluate' or 'infer': both take the same options."""
 
     def command(
-        benchmark: opt.Benchmark, data: opt.Data = None, split: opt.Split = "test",
-        formulation: opt.Formulation = "iterative", agent: opt.AgentName = "", planner: opt.Planner = "",
+        benchmark: opt.BenchmarkOrFile, data: opt.Data = None, split: opt.Split = "",
+        formulation: opt.Formulation = "", agent: opt.AgentName = "", planner: opt.Planner = "",
         grounder: opt.Grounder = "", solver: opt.Solver = "", limit: opt.Limit = 0, samples: opt.Samples = 1,
         seed: opt.Seed = 0, temperature: opt.ChosenTemperature = None, top_p: opt.ChosenTopP = None,
         max_tokens: opt.ChosenMaxTokens = None, max_subgoals: opt.MaxSubgoals = 0, framing: opt.Framing = "train",
         skip_bad_rows: opt.SkipBad = False,
+        question: own.Question = "", answer: own.Answer = [], id: own.Id = "", choices: own.Choices = "",
+        images: own.Images = "", rationale: own.Rationale = "", scorer: own.Scorer = "", domain: own.Domain = "",
+        licence: own.Licence = "", title: own.Title = "",
         role: opt.Roles = [], tool: opt.ToolOptions = [], option: opt.RowOptions = [],
-        shots: opt.Shots = None, answer: opt.AnswerBy = "", live: opt.Live = False, replay: opt.Replay = "",
+        shots: opt.Shots = None, answer_by: opt.AnswerBy = "", live: opt.Live = False, replay: opt.Replay = "",
         draw: opt.Draw = 0, sets: opt.Sets = 0, at_limit: opt.AtLimit = "",
         reader: opt.Reader = "", setting: opt.SettingOptions = [], sampling: opt.Samplings = [], yes: opt.Yes = False,
         stop: opt.Stop = [], system: opt.System = None, prompt: opt.Prompt = None, request: opt.Requests = [],
@@ -73,16 +77,20 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
     ) -> None:  # fmt: skip
         from lumos_queue.cli.data_offer import with_data
         from lumos_queue.settings import read_settings
+        from lumos_queue.submission.file_request import FileOptions, resolve_file
         from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
         from lumos_queue.submission.request_options import read_system, read_template, unescape_stops
         from lumos_queue.submission.role_samplings import resolve_common
         from lumos_queue.submission.tags import read_name_and_tags
 
         settings, named = read_settings(), read_name_and_tags(name, tag)
+        stated = FileOptions(question, answer, id, choices, images, rationale, scorer, domain, licence, title)
+        file = resolve_file(benchmark, data, split, stated, option, output.say, kind=kind)
         options = InferenceOptions(
-            benchmark=benchmark,
-            data=data,
-            split=split,
+            benchmark=file.benchmark,
+            data=file.data,
+            definition=file.definition,
+            split=file.split,
             formulation=formulation,
             agent=agent,
             planner=planner,
@@ -99,7 +107,7 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
             tools=tool,
             options=option,
             shots=shots,
-            answer_by=answer,
+            answer_by=answer_by,
             live=live,
             replay=replay,
             draw=draw,

@@ -49,7 +49,7 @@ def answer_by(benchmark: Benchmark, asked: str = "") -> str:
     """How an agent gets its answer (Agent.answer_by). Raises SpecError if asked for anything but last or qa."""
     choices = ("last", "qa")
     if asked and asked not in choices:
-        raise SpecError(f"--answer must be one of {', '.join(choices)}, not '{asked[:40]}'.")
+        raise SpecError(f"--answer-by must be one of {', '.join(choices)}, not '{asked[:40]}'.")
     if not DOMAINS.load(benchmark.domain).concludes_by_qa or asked == "last":
         return "last"
     return "yes/no" if benchmark.answers == AnswerKind.YES_NO else "qa"

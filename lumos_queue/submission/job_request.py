@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lumos_queue.actions.ranking.registry import split_ranker
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.benchmarks.from_file.definition import FileDefinition
+from lumos_queue.benchmarks.from_file.definition import OWN, FileDefinition
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
@@ -47,6 +47,7 @@ from lumos_queue.submission.store import Rows
 from lumos_queue.util.plugins import TRUSTED
 
 SETS = 3  #: default number of sample sets, as in the paper
+LONE_SOLVER, USUAL = "cot", "iterative"  #: the default formulation with a solver alone, and else
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,8 @@ class InferenceOptions:
 
     benchmark: str
     data: Path | None
-    split: str
-    formulation: str
+    split: str  #: '': the default
+    formulation: str  #: '': the default
     agent: str
     planner: str
     grounder: str
@@ -121,6 +122,7 @@ def make_inference_job(
     `given`: rows in place of a file. `remark` gets each warning of the tools and each note of the benchmark, a line for
     the person who submits.
     """
+    options = resolve_defaults(options)
     trust_named(options)
     checked = check_options(kind, options, remark)
     benchmark = checked.benchmark
@@ -134,6 +136,19 @@ def make_inference_job(
     for note in benchmark.notes:
         remark(note)
     return make_job_on(kind, options, checked, rows.digest, settings, remark), rows
+
+
+def resolve_defaults(options: InferenceOptions) -> InferenceOptions:
+    """Return the options with a split and a formulation: with a solver alone this is `cot`, else `iterative`.
+
+    The rows of a person's own file are no test split, unless the person states it.
+    """
+    lone_solver = options.solver and not (options.planner or options.grounder or options.agent)
+    return replace(
+        options,
+        split=options.split or (OWN if options.definition else "test"),
+        formulation=options.formulation or (LONE_SOLVER if lone_solver else USUAL),
+    )
 
 
 def trust_named(options: InferenceOptions) -> None:
@@ -250,7 +265,7 @@ def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
     if options.sets and not options.draw:
         raise SpecError("--sets is the number of sample sets: also give their size with --draw.")
     if options.answer_by and not DOMAINS.load(benchmark.domain).concludes_by_qa:
-        raise SpecError(f"--answer is for benchmarks with a QA tool, and '{benchmark.name}' has none.")
+        raise SpecError(f"--answer-by is for benchmarks with a QA tool, and '{benchmark.name}' has none.")
     check_at_limit(options.at_limit, options.formulation, benchmark)
     check_reader(options.reader, FORMULATIONS.load(options.formulation))
     if "llm_accuracy" not in benchmark.metrics and any(one.startswith(f"{JUDGE}=") for one in options.roles):

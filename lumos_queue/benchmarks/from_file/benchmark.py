@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.from_file.definition import OWN, FileDefinition
+from lumos_queue.benchmarks.from_file.row_choices import FORMS, OPTION
+from lumos_queue.benchmarks.from_file.row_tasks import RowTasks, pictures_beside
+from lumos_queue.benchmarks.from_file.scorers import open_scorer
 from lumos_queue.errors import BadRow
+from lumos_queue.readers.records import read_records
+from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Score, Task
+
+FORMAT = "a file of rows: CSV, TSV, JSON, JSON lines or Parquet"
 
 
 class FileBenchmark(Benchmark):
@@ -19,13 +26,35 @@ class FileBenchmark(Benchmark):
     """
 
     splits = (OWN, "train", "dev", "test")
+    options: Mapping[str, str] = {OPTION: f"how answers name choices: {', '.join(FORMS)}"}
 
     def __init__(self, definition: FileDefinition):
+        """Raises SpecError for a scorer that there is not."""
         self.definition = definition
         self.name, self.domain, self.licence = definition.name, definition.domain, definition.licence
+        self._scorer = open_scorer(definition.scorer) if definition.scorer else None
+        if self._scorer:
+            self.metrics, self.answers = self._scorer.metrics, self._scorer.answers
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        raise NotImplementedError
+        """`options` were considered when the definition was made."""
+        question = self.definition.fields.question
+        pictures = pictures_beside(path) if path and self.definition.fields.images else None
+        if pictures:
+            self.artifacts = pictures.artifacts
+        maker = RowTasks(self.definition, pictures)
+        yield from tasks(read_records(path, FORMAT, (question,)), maker.make)
+
+    def gold_answer(self, task: Task) -> str:
+        return (task.gold or {}).get("answer", "")
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
-        raise NotImplementedError
+        return self._scorer.score(task, result) if self._scorer else ()
+
+    def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
+        return self._scorer.baselines(tasks) if self._scorer else {}
+
+    def is_right(self, task: Task, answer: str | None) -> bool:
+        """Whether the main metric takes it."""
+        scores = self.score(task, EpisodeResult(answer))
+        return bool(scores) and scores[0].value == 1.0

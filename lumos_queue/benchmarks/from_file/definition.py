@@ -51,10 +51,11 @@ class FileDefinition:
 
     title: str  #: letters, digits and `._-`
     fields: FieldNames
-    scorer: str  #: number, exact, includes, f1, choice, yes_no, regex:PATTERN or judge
+    scorer: str  #: number, exact, includes, f1, choice, yes_no, regex:PATTERN or judge; '': answers are not judged
     domain: str = "complex_qa"
     licence: str = UNKNOWN_LICENCE
     judge: JudgeDefinition | None = field(default=None)
+    answer_form: str = ""  #: how answers name choices (row_choices.py); '': they name none
 
     @property
     def name(self) -> str:
@@ -67,6 +68,8 @@ class FileDefinition:
         value["fields"]["answers"] = list(self.fields.answers)
         if self.judge is None:
             del value["judge"]
+        if not self.answer_form:
+            del value["answer_form"]
         return value
 
     @classmethod

@@ -1,0 +1,77 @@
+"""Values of a row as a person's file has them: texts, numbers, lists; what stands for nothing is absent."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from lumos_queue.errors import BadRow
+from lumos_queue.util.sanitize import storable
+from lumos_queue.util.untrusted_json import read_json
+
+LARGEST_WHOLE = 2**53  #: up to which a float that is whole is written without a point
+MAX_SHOWN = 40  #: characters of a value that a message repeats
+
+
+def cell_of(record: Mapping[str, Any], name: str) -> Any:
+    """Return the value of a field; None where the row has none, has an empty text, or has NaN, as tables write null."""
+    value = record.get(name)
+    if isinstance(value, str) and not value.strip():
+        return None
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value
+
+
+def write_scalar(value: Any) -> str | None:
+    """Return a text, number or truth value as text that can be stored; None for a list, an object and infinity.
+
+    >>> from lumos_queue.benchmarks.from_file.cells import write_scalar
+    >>> [write_scalar(value) for value in (" Paris ", 8.0, True, [1])]
+    ['Paris', '8', 'true', None]
+    """
+    if isinstance(value, str):
+        return storable(value)[0].strip()
+    if isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return str(int(value)) if value.is_integer() and abs(value) < LARGEST_WHOLE else repr(value)
+    return None
+
+
+def read_text(record: Mapping[str, Any], row: int, name: str) -> str:
+    """Return a field that must hold text or a number. Raises BadRow."""
+    value = cell_of(record, name)
+    if value is None:
+        raise BadRow(row, name, "empty" if name in record else "missing")
+    text = write_scalar(value)
+    if text is None:
+        raise BadRow(row, name, f"expected text, found {describe(value)}")
+    return text
+
+
+def read_list(value: Any) -> list[Any] | dict[str, Any] | None:
+    """Return a list or an object, also one that a cell of a table holds as JSON; None for all else."""
+    if isinstance(value, (list, dict)):
+        return value
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            inner = read_json(value)
+        except ValueError:
+            return None
+        return inner if isinstance(inner, (list, dict)) else None
+    return None
+
+
+def describe(value: Any) -> str:
+    """Return what a value is, short enough for a line."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    text = storable(" ".join(str(value).split()))[0]
+    return f"'{text[:MAX_SHOWN]}{'…' if len(text) > MAX_SHOWN else ''}'"

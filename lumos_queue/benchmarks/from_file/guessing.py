@@ -1,0 +1,178 @@
+"""What a file's rows are, guessed from its first rows: which field is the question, which the answer, what scores it.
+
+Only usual names count, and one field must be meant: a wrong guess would score something else without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lumos_queue.benchmarks.from_file.cells import cell_of, describe, write_scalar
+from lumos_queue.benchmarks.from_file.definition import FieldNames
+from lumos_queue.benchmarks.from_file.row_choices import WORDS, Choices, choose_form, columns_of, read_choices
+from lumos_queue.benchmarks.from_file.row_tasks import read_answers
+from lumos_queue.benchmarks.from_file.scorers import NAMES
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.scoring.numeric import read_number
+from lumos_queue.util.sanitize import storable
+
+SAMPLE = 1_000  #: rows that are looked at
+MAX_LISTED = 8  #: fields that a message lists
+MAX_NAME = 40  #: characters of a field's name in a message
+USUAL: Mapping[str, tuple[str, ...]] = {
+    "question": ("question", "prompt", "input", "query"),
+    "answer": ("answer", "target", "output", "label"),
+    "choices": ("choices", "options"),
+    "rationale": ("rationale",),
+}
+_TRUTH = frozenset(("yes", "no", "true", "false"))
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The first rows of a file that can be read, with their numbers. `name`: what messages call the file."""
+
+    name: str
+    rows: Sequence[tuple[int, Mapping[str, Any]]]
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields of all these rows, in order of appearance."""
+        return list(dict.fromkeys(field for _, record in self.rows for field in record))
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """A scorer that fits all answers, the form in which they name choices, and the evidence."""
+
+    scorer: str
+    answer_form: str = ""
+    evidence: str = ""
+
+
+def guess_fields(sample: Sample, named: FieldNames, *, answered: bool) -> FieldNames:
+    """Return the fields of the rows: those that are named, and the usual names of the others.
+
+    `answered`: whether the rows need answers. Raises SpecError for a field that no row has, for two candidates, and for
+    none where one is needed.
+    """
+    fields = sample.fields
+    _check_named(sample, fields, named)
+    used = {named.question, named.id, named.images, named.rationale, *named.answers}
+    if named.choices:
+        used |= {named.choices, *named.choices.split(",")}
+
+    def guess(field: str, *, needed: bool) -> str:
+        matches = [name for name in fields if name.strip().casefold() in USUAL[field] and name not in used]
+        if len(matches) > 1:
+            raise SpecError(
+                f"'{sample.name}' has {len(matches)} fields that may be the {field}: {list_names(matches)}. Name the "
+                f"one to take with --{field}."
+            )
+        if not matches and needed:
+            raise SpecError(
+                f"'{sample.name}' has no field called {', '.join(USUAL[field])}, of which one is the {field}. It has: "
+                f"{list_names(fields)}. Name the field with --{field}."
+            )
+        used.update(matches)
+        return matches[0] if matches else ""
+
+    question = named.question or guess("question", needed=True)
+    answers = named.answers
+    if not answers and (answer := guess("answer", needed=answered)):
+        answers = (answer,)
+    return replace(
+        named,
+        question=question,
+        answers=answers,
+        choices=named.choices or guess("choices", needed=False),
+        rationale=named.rationale or guess("rationale", needed=False),
+    )
+
+
+def _check_named(sample: Sample, fields: Sequence[str], named: FieldNames) -> None:
+    """Raises SpecError for a field that none of the rows has, and for one with two uses."""
+    options = [("question", named.question), *(("answer", name) for name in named.answers), ("id", named.id)]
+    options += [("images", named.images), ("rationale", named.rationale)]
+    if named.choices:
+        options += [("choices", name) for name in columns_of(named.choices, dict.fromkeys(fields))]
+    uses: dict[str, str] = {}
+    for option, name in options:
+        if not name:
+            continue
+        if name not in fields:
+            raise SpecError(
+                f"'{sample.name}' has no field '{storable(name)[0][:40]}', which --{option} names. It has: "
+                f"{list_names(fields)}."
+            )
+        if name in uses:
+            raise SpecError(f"The field '{name[:40]}' is named by --{uses[name]} and by --{option}: name two fields.")
+        uses[name] = option
+
+
+def guess_scoring(sample: Sample, fields: FieldNames) -> Scoring | str:
+    """Return the scorer that fits all answers of the sample, or why none does."""
+    answers = [(row, value) for row, record in sample.rows for _, value in read_answers(record, fields.answers)]
+    if not answers:
+        return "no row has an answer"
+    many = f"{len(answers):,} of {len(answers):,} answers"
+    if fields.choices:
+        chosen = find_form(sample, fields)
+        if chosen.evidence.startswith(many):
+            return chosen
+        return f"{chosen.evidence}"
+    texts = [(row, write_scalar(value) or "") for row, value in answers]
+    odd = [next(((row, text) for row, text in texts if not fits(text)), None) for fits in (_is_truth, _is_number)]
+    if odd[0] is None:
+        return Scoring("yes_no", evidence=f"{many} are yes or no")
+    if odd[1] is None:
+        return Scoring("number", evidence=f"{many} are numbers")
+    row, text = max(odd[0], odd[1])
+    return f"its answers are not all numbers, nor all yes or no (row {row}: {describe(text)}), and it has no choices"
+
+
+def find_form(sample: Sample, fields: FieldNames) -> Scoring:
+    """Return the scorer `choice` with the form that most answers have. Raises SpecError where two forms fit."""
+    rows: list[tuple[int, str, Choices]] = []
+    for row, record in sample.rows:
+        try:
+            choices = read_choices(record, row, fields.choices)
+        except BadRow:  # reported when all rows are read
+            continue
+        rows += [(row, write_scalar(value) or "", choices) for _, value in read_answers(record, fields.answers)]
+    form, fitting, count = choose_form(rows)
+    return Scoring("choice", form, f"{fitting:,} of {count:,} answers are {WORDS[form]} of choices")
+
+
+def require_scorer(sample: Sample, reason: str) -> SpecError:
+    """Return the error for rows whose scorer the person has to name."""
+    return SpecError(f"'{sample.name}' needs a scorer: {reason}. Choose one with --scorer: {', '.join(NAMES)}.")
+
+
+def list_names(names: Sequence[str]) -> str:
+    """Return the names of fields, the first few of many, each short enough for a line."""
+    listed = [" ".join(storable(str(name))[0].split())[:MAX_NAME] for name in names[:MAX_LISTED]]
+    more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
+    return (", ".join(listed) or "none") + more
+
+
+def describe_fields(fields: FieldNames) -> str:
+    """Return one line's part: `question=problem, answer=solution`."""
+    pairs = [("question", fields.question), *(("answer", name) for name in fields.answers), ("id", fields.id)]
+    pairs += [("choices", fields.choices), ("images", fields.images), ("rationale", fields.rationale)]
+    return ", ".join(f"{field}={list_names([name])}" for field, name in pairs if name)
+
+
+def has_answers(sample: Sample, fields: FieldNames) -> bool:
+    """Whether every row of the sample has an answer."""
+    return all(any(cell_of(record, name) is not None for name in fields.answers) for _, record in sample.rows)
+
+
+def _is_truth(text: str) -> bool:
+    return text.casefold().rstrip(".") in _TRUTH
+
+
+def _is_number(text: str) -> bool:
+    return read_number(text) is not None

@@ -1,0 +1,88 @@
+"""Options that say what a person's own file has: `lumos evaluate FILE`. Each help text begins with the words `Own file`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+PANEL = "Your own file"
+
+
+def _field(what: str) -> str:
+    return f"Own file: the field {what}"
+
+
+Question = Annotated[
+    str,
+    typer.Option(
+        metavar="FIELD",
+        rich_help_panel=PANEL,
+        help=_field("with the question. Default: the one called question, prompt, input or query."),
+    ),
+]
+Answer = Annotated[
+    list[str],
+    typer.Option(
+        metavar="FIELD",
+        rich_help_panel=PANEL,
+        help=_field(
+            "with the right answer, or a list of several. May be repeated. Default: the one called answer, target, "
+            "output or label."
+        ),
+    ),
+]
+Id = Annotated[
+    str,
+    typer.Option("--id", metavar="FIELD", rich_help_panel=PANEL, help=_field("with a row's id. Default: row numbers.")),
+]
+Choices = Annotated[
+    str,
+    typer.Option(
+        metavar="FIELD",
+        rich_help_panel=PANEL,
+        help=_field("with the choices, or several fields with commas. Default: the one called choices or options."),
+    ),
+]
+Images = Annotated[
+    str,
+    typer.Option(
+        metavar="FIELD", rich_help_panel=PANEL, help=_field("with the path of an image, below the file's folder.")
+    ),
+]
+Rationale = Annotated[
+    str,
+    typer.Option(
+        metavar="FIELD",
+        rich_help_panel=PANEL,
+        help=_field("that says how the answer is found. Default: the one called rationale."),
+    ),
+]
+Scorer = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=PANEL,
+        help="Own file: how answers are judged: number, exact, includes, f1, choice, yes_no, regex:PATTERN or judge. "
+        "Default: what fits the first 1,000 answers, if they are all numbers, yes or no, or choices.",
+    ),
+]
+Domain = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=PANEL,
+        help="Own file: whose wording and actions are used: maths, complex_qa or multimodal. Default: maths for "
+        "numbers, multimodal with images, else complex_qa.",
+    ),
+]
+Licence = Annotated[
+    str, typer.Option(rich_help_panel=PANEL, help="Own file: the licence of its rows. Default: unknown.")
+]
+Title = Annotated[
+    str,
+    typer.Option(
+        rich_help_panel=PANEL,
+        help="Own file: what its jobs call it; letters, digits, . _ and -. Default: the file's name.",
+    ),
+]

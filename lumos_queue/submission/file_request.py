@@ -1,0 +1,250 @@
+"""From the options of a command that names a person's own file to the definition of its benchmark."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.benchmarks.from_file.benchmark import FORMAT
+from lumos_queue.benchmarks.from_file.definition import UNKNOWN_LICENCE, FieldNames, FileDefinition, make_title
+from lumos_queue.benchmarks.from_file.guessing import (
+    SAMPLE,
+    Sample,
+    Scoring,
+    describe_fields,
+    find_form,
+    guess_fields,
+    guess_scoring,
+    has_answers,
+    require_scorer,
+)
+from lumos_queue.benchmarks.from_file.row_choices import FORMS, OPTION
+from lumos_queue.benchmarks.from_file.scorers import open_scorer
+from lumos_queue.benchmarks.registry import BENCHMARKS
+from lumos_queue.domains.registry import DOMAINS
+from lumos_queue.errors import BadRow, SpecError, unknown
+from lumos_queue.readers.records import read_records
+from lumos_queue.submission.agents import parse_pairs
+from lumos_queue.submission.given_rows import GivenRows, open_given
+from lumos_queue.util.sanitize import storable
+
+Remark = Callable[[str], None]
+#: Endings of data files, without which the file's name is the title; also what a name must end in to be a file.
+ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow")
+COMPRESSED = ".gz"
+SETTINGS_FILE = ".toml"
+#: Domains whose tasks are a question, and nothing else that a row would have to bring.
+DOMAINS_OF_QUESTIONS = ("maths", "complex_qa", "multimodal")
+GIVEN = "rows"  #: what messages call rows that a program gives
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """What a person states about their own file; '' and (): it is guessed, or has a default."""
+
+    question: str = ""
+    answer: Sequence[str] = ()
+    id: str = ""
+    choices: str = ""
+    images: str = ""
+    rationale: str = ""
+    scorer: str = ""
+    domain: str = ""
+    licence: str = ""
+    title: str = ""
+
+    @property
+    def stated(self) -> list[str]:
+        """The names of the options that are not left out."""
+        return [one.name for one in fields(self) if getattr(self, one.name)]
+
+
+@dataclass(frozen=True, slots=True)
+class FileRequest:
+    """The rows that a command names: of a registered benchmark, or of a person's own file."""
+
+    benchmark: str  #: the name under which its jobs are stored
+    data: Path | None
+    split: str  #: '': the default
+    definition: FileDefinition | None = None
+
+
+def resolve_file(
+    name: str,
+    data: Path | None,
+    split: str,
+    options: FileOptions,
+    reader_options: Sequence[str],
+    remark: Remark,
+    *,
+    kind: str = "evaluate",
+) -> FileRequest:
+    """Return what the argument BENCHMARK|FILE of a command of this kind names.
+
+    `reader_options`: each NAME=VALUE of `--option`. `remark` gets one line with what was guessed. Raises SpecError for options
+    that have no effect on what is named, and as `define_file`.
+    """
+    if not is_own_file(name):
+        if options.stated:
+            raise SpecError(
+                f"--{options.stated[0]} is for a file of your own, and '{name[:80]}' is a registered benchmark: leave "
+                "it out, or name a file."
+            )
+        return FileRequest(name, data, split)
+    if data is not None:
+        raise SpecError(f"'{name}' is the file itself: leave out --data.")
+    path = Path(name).expanduser()
+    definition = define_file(path, options, parse_pairs("--option", reader_options), remark, kind=kind)
+    return FileRequest(definition.name, path, split, definition)
+
+
+def is_own_file(name: str) -> bool:
+    """Whether the argument names a file: a path that exists, and no registered name (`./gsm8k` is a path).
+
+    Raises SpecError for what looks like a path, and does not exist.
+    """
+    if name in BENCHMARKS.names:
+        return False
+    try:
+        exists = bool(name) and Path(name).expanduser().exists()
+    except (OSError, ValueError, RuntimeError):  # too long, a NUL, no such user
+        exists = False
+    if not exists and _looks_like_path(name):
+        shown = storable(name)[0][:200]
+        raise SpecError(f"Cannot read '{shown}': it does not exist. Expected {FORMAT}, or the name of a benchmark.")
+    return exists
+
+
+def _looks_like_path(name: str) -> bool:
+    return "/" in name or name.lower().removesuffix(COMPRESSED).endswith((*ENDINGS, SETTINGS_FILE))
+
+
+def define_file(
+    path: Path, options: FileOptions, reader_options: Mapping[str, str], remark: Remark, *, kind: str = "evaluate"
+) -> FileDefinition:
+    """Return the definition of a file's benchmark; the first rows are read to guess what is not stated.
+
+    Raises SpecError for a file that cannot be read, a field that it does not have or that is not clear, an unknown
+    scorer or domain, and answers that no scorer was guessed for.
+    """
+    if _is_pipe(path):
+        raise SpecError(f"'{path}' is a pipe, which can be read once, and a file is read twice: write it to a file.")
+    return _define(read_sample(path), make_title(options.title or title_of(path)), options, reader_options, remark, kind)
+
+
+def define_rows(
+    rows: GivenRows, options: FileOptions, reader_options: Mapping[str, str], remark: Remark, *, kind: str = "evaluate"
+) -> FileDefinition:
+    """Return the definition of the benchmark of rows that a program gives as mappings. Raises as `define_file`."""
+    if options.images:
+        raise SpecError("Images are read below the folder of a file, and rows come from no file: give a file.")
+    with open_given(rows) as file:
+        if not isinstance(file, Path):
+            raise SpecError("rows are Tasks, which are of a benchmark: name it, or give rows as mappings.")
+        sample = replace(read_sample(file), name=GIVEN)
+    return _define(sample, make_title(options.title or GIVEN), options, reader_options, remark, kind)
+
+
+def read_sample(path: Path) -> Sample:
+    """Return the first rows of a file that can be read. Raises SpecError where none of them can."""
+    rows, problem = [], None
+    for item in islice(read_records(path, FORMAT), SAMPLE):
+        if isinstance(item, BadRow):
+            problem = problem or item
+        else:
+            rows.append(item)
+    if not rows:
+        raise SpecError(f"'{path}' has no row that can be read" + (f": {problem}." if problem else "."))
+    return Sample(path.name, rows)
+
+
+def title_of(path: Path) -> str:
+    """Return the name of a file without its endings: `gsm8k` of gsm8k.jsonl.gz."""
+    name = path.absolute().name
+    if name.lower().endswith(COMPRESSED):
+        name = name[: -len(COMPRESSED)]
+    stem, dot, ending = name.rpartition(".")
+    return stem if stem and f"{dot}{ending}".lower() in (*ENDINGS, SETTINGS_FILE) else name
+
+
+def _define(
+    sample: Sample, title: str, options: FileOptions, reader_options: Mapping[str, str], remark: Remark, kind: str
+) -> FileDefinition:
+    named = FieldNames(
+        options.question, tuple(options.answer), options.id, options.choices, options.images, options.rationale
+    )
+    if options.scorer:
+        open_scorer(options.scorer)  # raises SpecError before a file is read on
+    needs_answers = kind == "evaluate" and not (options.scorer and not open_scorer(options.scorer).compares)
+    field_names = guess_fields(sample, named, answered=needs_answers)
+    scoring = _choose_scoring(sample, field_names, options, reader_options, kind)
+    evidence = f" ({scoring.evidence})" if scoring.evidence else ""
+    told = f"; scorer: {scoring.scorer}{evidence}" if scoring.scorer else ""
+    remark(f"fields: {describe_fields(field_names)}{told}")
+    return FileDefinition(
+        title,
+        field_names,
+        scoring.scorer,
+        _choose_domain(options.domain, scoring.scorer, field_names),
+        " ".join(storable(options.licence)[0].split()) or UNKNOWN_LICENCE,
+        answer_form=scoring.answer_form,
+    )
+
+
+def _choose_scoring(
+    sample: Sample, field_names: FieldNames, options: FileOptions, reader_options: Mapping[str, str], kind: str
+) -> Scoring:
+    """Return the scorer that is stated, or that fits all answers. Raises SpecError where one is needed and none is."""
+    form = reader_options.get(OPTION, "")
+    if form and form not in FORMS:
+        raise unknown(f"value of --option {OPTION}", form, FORMS)
+    if form and (not field_names.choices or options.scorer not in ("", "choice")):
+        raise SpecError(f"--option {OPTION} is for answers that name choices: leave it out, or name --choices.")
+    if options.scorer == "choice" and not field_names.choices:
+        raise SpecError(f"The scorer choice needs the choices of each row: name their field of '{sample.name}' with "
+                        "--choices.")
+    if form:
+        return Scoring("choice", form, "")
+    if options.scorer == "choice":
+        scoring = find_form(sample, field_names)
+        return scoring
+    if options.scorer:
+        return Scoring(options.scorer)
+    if kind != "evaluate" and not has_answers(sample, field_names):
+        return Scoring("")
+    scoring = guess_scoring(sample, field_names)
+    if isinstance(scoring, Scoring):
+        return scoring
+    if kind == "evaluate":
+        raise require_scorer(sample, scoring)
+    return Scoring("")
+
+
+def _choose_domain(stated: str, scorer: str, field_names: FieldNames) -> str:
+    """Return the domain whose wording and actions a job takes. Raises SpecError for one that needs other rows."""
+    if not stated:
+        return "multimodal" if field_names.images else "maths" if scorer == "number" else "complex_qa"
+    if stated not in (*DOMAINS_OF_QUESTIONS, *DOMAINS.plugin_names):
+        raise unknown("domain of questions", stated, (*DOMAINS_OF_QUESTIONS, *DOMAINS.plugin_names))
+    if field_names.images and stated != "multimodal":
+        raise SpecError(f"The actions of the domain '{stated}' see no image: leave out --domain, or --images.")
+    return stated
+
+
+def _is_pipe(path: Path) -> bool:
+    try:
+        return stat.S_ISFIFO(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+def list_rows(rows: Iterable[Any]) -> GivenRows:
+    """Return rows that can be gone over twice. Raises SpecError for what cannot be gone over at all."""
+    if not isinstance(rows, Iterable):
+        raise SpecError(f"rows is {rows!r:.80}: expected a list of Tasks, or of rows as mappings.")
+    return list(rows)
+
