@@ -12,8 +12,9 @@ from pathlib import Path
 from lumos_queue.errors import BadRow
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.records import LEVELS, Action, Annotation, Execution, Outcome, Score, Task
+from lumos_queue.records import LEVELS, Action, Annotation, Completion, Execution, Outcome, Score, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
+from lumos_queue.scoring.judge import METRIC
 from lumos_queue.scoring.limit import judged_answer
 
 
@@ -36,6 +37,8 @@ class EpisodeResult:
     artifact: Callable[[str], bytes] | None = None
     approved: str = ""  #: what a person approved last, as it was shown
     readings: Sequence[tuple[str, str | None]] = ()  #: the answers that other readers see in the reply, by reader
+    #: All replies of the judge in order: `Benchmark.judge_votes` of them, then those to votes that were asked again.
+    votes: Sequence[Completion] = ()
 
     @classmethod
     def of(
@@ -46,10 +49,11 @@ class EpisodeResult:
         vote: str | None,
         artifact: Callable[[str], bytes],
         approved: str,
+        votes: Sequence[Completion] = (),
     ) -> EpisodeResult:
         """Return what an agent's episode that ended so left behind."""
         answer = judged_answer(outcome.ending, outcome.answer, agent.at_limit)
-        return cls(answer, outcome.ending, seen, vote, agent.tools, artifact, approved, outcome.readings)
+        return cls(answer, outcome.ending, seen, vote, agent.tools, artifact, approved, outcome.readings, votes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +170,17 @@ class Benchmark:
     def judge_prompt(self, task: Task, answer: str) -> str | None:
         """What the role `judge` is asked about an answer; None where no judge is needed. The reply is the `vote`."""
         return None
+
+    judge_votes: int = 1  #: replies to that prompt that are asked for, all at once
+
+    def remind_judge(self, prompt: str, vote: Completion) -> str | None:
+        """What is asked in place of a vote that cannot be read, once; None where the vote counts as it is."""
+        return None
+
+    @property
+    def asks_judge(self) -> bool:
+        """Whether the role `judge` has a use in an evaluation."""
+        return METRIC in self.metrics
 
     # --- to teach with
 

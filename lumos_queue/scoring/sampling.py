@@ -15,6 +15,9 @@ from fractions import Fraction
 
 from lumos_queue.errors import SpecError
 
+GRADE = "grade"  #: the metric of answers that a judge grades (benchmarks/from_file/judging.py)
+MIDDLE = 0.5  #: of a judge's scale
+
 
 class AuditKind(StrEnum):
     """What the members of an audit are, and so what its labels measure."""
@@ -40,9 +43,12 @@ def stratum_of(benchmark: str, level: str, subgoals: int) -> str:
     return f"{benchmark} · {level} · {band} subgoals"
 
 
-def judged_by(score: float | None) -> str:
-    """What a score says of an episode, in the words of labels: `right` or `wrong`; empty where there is none."""
-    return "" if score is None else "right" if score >= 1 else "wrong"
+def judged_by(score: float | None, metric: str = "") -> str:
+    """What a score says of an episode, in the words of labels: `right` or `wrong`; empty where there is none.
+
+    A judge's grade says right from the middle of its scale on, a score by any other metric where it is 1.
+    """
+    return "" if score is None else "right" if score >= (MIDDLE if metric == GRADE else 1) else "wrong"
 
 
 def stratum_of_run(benchmark: str, score: float | None, subgoals: int) -> str:

@@ -268,7 +268,7 @@ def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
         raise SpecError(f"--answer-by is for benchmarks with a QA tool, and '{benchmark.name}' has none.")
     check_at_limit(options.at_limit, options.formulation, benchmark)
     check_reader(options.reader, FORMULATIONS.load(options.formulation))
-    if "llm_accuracy" not in benchmark.metrics and any(one.startswith(f"{JUDGE}=") for one in options.roles):
+    if not benchmark.asks_judge and any(one.startswith(f"{JUDGE}=") for one in options.roles):
         raise SpecError(f"The benchmark '{benchmark.name}' uses no judge: leave out --role {JUDGE}=….")
     if benchmark.formulations and options.formulation not in benchmark.formulations:
         raise unknown(f"formulation for '{benchmark.name}'", options.formulation, benchmark.formulations)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from lumos_queue.actions.session import ActionSession, action, describe, public_actions
+from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.commands import WITHIN, Ask, Call, Do
 from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.scripted import Scripted
@@ -15,7 +17,7 @@ from lumos_queue.errors import ActionError, EpisodeError
 from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.answer import conclude
-from lumos_queue.jobs.evaluate import with_judge
+from lumos_queue.jobs.judging import single_vote, with_judge
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import Dialogue, question_prompt
 from lumos_queue.records import Action, Execution, Outcome, Subgoal, Task
@@ -281,10 +283,10 @@ class Refusing(Scripted):
 
 
 @pytest.mark.parametrize(
-    ("judge", "vote"), [(Scripted(["CORRECT."]), ["CORRECT."]), (Refusing([]), [None])], ids=["votes", "refuses"]
+    ("judge", "vote"), [(Scripted(["CORRECT."]), "CORRECT."), (Refusing([]), None)], ids=["votes", "refuses"]
 )
 def test_a_judge_that_refuses_leaves_the_episode_as_it_is(judge, vote):
-    class Judged:
+    class Judged(Benchmark):
         def judge_prompt(self, task, answer):
             return f"Is {answer} right? It should be {task.gold['answer']}."
 
@@ -301,5 +303,7 @@ def test_a_judge_that_refuses_leaves_the_episode_as_it_is(judge, vote):
 
     run = asyncio.run(go())
     assert run.outcome == Outcome("Ann", "answered")
-    assert votes == vote and [action.name for action, _ in run.actions] == ["Count"]
+    assert [done.text for done in votes] == [vote or ""]
+    assert single_vote(replace(AGENT, roles={"judge": "scripted:x"}), votes) == vote
+    assert [action.name for action, _ in run.actions] == ["Count"]
     assert [step.command.role for step in journal.steps if isinstance(step.command, Ask)] == ["judge"]

@@ -1,0 +1,52 @@
+"""The judge of an evaluation: the votes on an episode's answer are its last steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.commands import Ask, Commands
+from lumos_queue.endpoints.roles import JUDGE
+from lumos_queue.episode import Generate
+from lumos_queue.notation import without_roles
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Completion, FinishReason, Outcome, Task
+from lumos_queue.scoring.limit import judged_answer
+
+
+def with_judge(
+    formulation: Generate[Agent], benchmark: Benchmark, task: Task, votes: list[Completion]
+) -> Generate[Agent]:
+    """Return the formulation followed by questions to the judge, whose replies are added to `votes`.
+
+    The judge is asked only where there is an answer: as many votes at once as the benchmark counts, then once more for
+    those that cannot be read. Each is a step of the episode like any other: stored, and never asked for twice.
+    """
+
+    def generate(visible: Task, agent: Agent) -> Commands[Outcome]:
+        outcome = yield from formulation(visible, agent)
+        answer = judged_answer(outcome.ending, outcome.answer, agent.at_limit)
+        if answer is None or not (prompt := benchmark.judge_prompt(task, answer)):
+            return outcome
+        prompts = [prompt] * benchmark.judge_votes
+        while prompts:
+            replies = yield [Ask(JUDGE, without_roles(text)) for text in prompts]
+            assert isinstance(replies, list)
+            done = [reply for reply in replies if isinstance(reply, Completion)]
+            is_first = not votes
+            votes.extend(done)
+            again = (benchmark.remind_judge(prompt, vote) for vote in done) if is_first else ()
+            prompts = [text for text in again if text]
+        return outcome
+
+    return generate
+
+
+def single_vote(agent: Agent, votes: Sequence[Completion]) -> str | None:
+    """Return the judge's reply; '' where it was not asked, None without a judge, or where there is no vote."""
+    if JUDGE not in agent.roles:
+        return None
+    if not votes:
+        return ""
+    vote = votes[-1]
+    return None if vote.finish_reason == FinishReason.REFUSED or vote.is_only_reasoning else vote.text
