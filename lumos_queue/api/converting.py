@@ -30,7 +30,7 @@ def convert(
     price_prompt: float = 0.0, price_completion: float = 0.0, budget: float = 0.0, perturbations: int = 3,
     longest: int = 1024, tokenizer: str | Path | None = None, options: Values | None = None,
     skip_bad_rows: bool = False, name: str = "", tags: Values | None = None, again: bool = False,
-    priority: int = 0, concurrency: int = 0, deployment: Settings | None = None,
+    published: bool = False, priority: int = 0, concurrency: int = 0, deployment: Settings | None = None,
 ) -> JobHandle:  # fmt: skip
     """Turn gold rationales into annotated episodes: by the model `teacher`, or by rule where none is given.
 
@@ -64,6 +64,7 @@ def convert(
         skip_bad_rows=skip_bad_rows,
         options=pairs("options", options),
         vision=vision,
+        published=published,
     )
     scheduling = Scheduling(priority, concurrency)
     named = read_name_and_tags(name, pairs("tags", tags))

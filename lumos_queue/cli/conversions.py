@@ -48,7 +48,7 @@ def convert(
         min=1, max=opt.MAX_INTEGER,
         help="Maximum tokens of a training conversation; longer ones are rejected as 'overlong'.")] = 1024,
     tokenizer: Annotated[Path | None, typer.Option(help="Folder of the tokenizer that counts these tokens.")] = None,
-    skip_bad_rows: opt.SkipBad = False, option: opt.RowOptions = [],
+    skip_bad_rows: opt.SkipBad = False, option: opt.RowOptions = [], published: opt.Published = False,
     name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
     priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
@@ -84,6 +84,7 @@ def convert(
         skip_bad_rows=skip_bad_rows,
         options=option,
         vision=vision,
+        published=published,
     )
     job, rows = with_data(settings, lambda: make_conversion_job(options, settings, output.say))
     submit_and_finish(

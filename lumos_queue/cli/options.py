@@ -38,6 +38,10 @@ Split = Annotated[
 ]
 Limit = Annotated[int, typer.Option(min=0, max=MAX_INTEGER, help="Use only the first so many rows; 0: all.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad-rows", help="Skip rows that cannot be read, and report them.")]
+Published = Annotated[
+    bool,
+    typer.Option("--published", help="State that the rows are the published ones, where their file is not known."),
+]
 Again = Annotated[bool, typer.Option("--again", help="Run it again even if the same request was made before.")]
 Name = Annotated[str, typer.Option("--name", help="What you call the job; `lumos tag` changes it later.")]
 Tags = Annotated[

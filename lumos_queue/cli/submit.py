@@ -62,10 +62,7 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
         grounder: opt.Grounder = "", solver: opt.Solver = "", limit: opt.Limit = 0, samples: opt.Samples = 1,
         seed: opt.Seed = 0, temperature: opt.ChosenTemperature = None, top_p: opt.ChosenTopP = None,
         max_tokens: opt.ChosenMaxTokens = None, max_subgoals: opt.MaxSubgoals = 0, framing: opt.Framing = "train",
-        skip_bad_rows: opt.SkipBad = False,
-        question: own.Question = "", answer: own.Answer = [], id: own.Id = "", choices: own.Choices = "",
-        images: own.Images = "", rationale: own.Rationale = "", scorer: own.Scorer = "", domain: own.Domain = "",
-        licence: own.Licence = "", title: own.Title = "",
+        skip_bad_rows: opt.SkipBad = False, published: opt.Published = False,
         role: opt.Roles = [], tool: opt.ToolOptions = [], option: opt.RowOptions = [],
         shots: opt.Shots = None, answer_by: opt.AnswerBy = "", live: opt.Live = False, replay: opt.Replay = "",
         draw: opt.Draw = 0, sets: opt.Sets = 0, at_limit: opt.AtLimit = "",
@@ -124,6 +121,7 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
             budget=budget,
             price_prompt=price_prompt,
             price_completion=price_completion,
+            published=published,
         )
         job, rows = with_data(settings, lambda: make_inference_job(kind, options, settings, output.say))
         submit_and_finish(

@@ -14,7 +14,9 @@ from lumos_queue.errors import SpecError
 from lumos_queue.util.paths import require_folders
 from lumos_queue.util.regular_file import open_regular, read_regular_text
 
-_RECORD = re.compile(r"([0-9a-f]{64})  \S+\n?")
+_RECORD = re.compile(r"([0-9a-f]{64})  \S+\n?(# not downloaded.*\n?)?")
+#: A second line of the record of a file that was put there by hand: `sha256sum -c` passes over it.
+_BY_HAND = "# not downloaded: the file was already there\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ def fetch(file: PublicFile, folder: Path) -> Fetched:
     path = path_of(file, folder)
     require_folders(path, "--to")
     record = path.with_name(f"{path.name}.sha256")
-    first = "" if file.sha256 else _read_record(record)
+    first, by_hand = ("", False) if file.sha256 else _read_record(record)
     expected = file.sha256 or first
     checked = "catalogue" if file.sha256 else "first download" if first else "nothing"
     new = not path.exists()
@@ -54,9 +56,19 @@ def fetch(file: PublicFile, folder: Path) -> Fetched:
             f"'{path}' has the sha256 {found}, expected {expected} ({checked}): it was changed, or is another file. "
             f"Move it away and run: lumos data get {file.name}"
         )
-    if not expected:
-        _write_record(record, found, path.name)
+    if not file.sha256 and (not first or (new and by_hand)):
+        _write_record(record, found, path.name, new)
     return Fetched(file.name, path, found, file.licence, new, checked)
+
+
+def downloaded_sha256(file: PublicFile, folder: Path) -> str:
+    """Return the sha256 that a file had when `fetch` downloaded it to `folder`; '' where it never did, or cannot tell."""
+    path = path_of(file, folder)
+    try:
+        sha256, by_hand = _read_record(path.with_name(f"{path.name}.sha256"))
+    except (OSError, SpecError):
+        return ""
+    return "" if by_hand else sha256
 
 
 def _digest(path: Path) -> str:
@@ -66,20 +78,21 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _read_record(record: Path) -> str:
+def _read_record(record: Path) -> tuple[str, bool]:
+    """Return the sha256 of a record, '' where there is none, and whether its file was put there by hand."""
     try:
         text = read_regular_text(record)
     except FileNotFoundError:
-        return ""
+        return "", False
     except UnicodeDecodeError:
         text = ""
     if not (found := _RECORD.fullmatch(text)):
         raise SpecError(f"'{record}' has no sha256 as sha256sum writes it: delete it to trust the file beside it.")
-    return found[1]
+    return found[1], bool(found[2])
 
 
-def _write_record(record: Path, digest: str, name: str) -> None:
+def _write_record(record: Path, digest: str, name: str, downloaded: bool) -> None:
     """As `sha256sum` writes it, so that `sha256sum -c` reads it."""
     part = record.with_name(f".{record.name}.{os.getpid()}.part")
-    part.write_text(f"{digest}  {name}\n", encoding="utf-8")
+    part.write_text(f"{digest}  {name}\n{'' if downloaded else _BY_HAND}", encoding="utf-8")
     os.replace(part, record)

@@ -1,7 +1,8 @@
 """Public files of benchmarks: the address of each, under which licence, and its checksum where it is known.
 
-A checksum is given only if it was computed from the very bytes that the address serves. Files without one are
-addressed at a fixed commit where there is one; what the first download gave is then what later ones must give.
+A checksum is given only if it was computed from the very bytes that the address serves: here, or by projects that publish
+it beside the address (TensorFlow Datasets for GSM8K, ParlAI for HotpotQA). Files without one are addressed at a fixed
+commit where there is one; what the first download gave is then what later ones must give.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ class PublicFile:
     size: int = 0  #: bytes; 0: not known
     max_bytes: int = 50 * MB  #: that are read when the size is not known
     splits: tuple[str, ...] = ()  #: whose rows it has, where the benchmark of its set reads it without being told to
+    variant_of: tuple[str, ...] = ()  #: splits whose rows it has in another form: it is read only where it is named
+
+    def has_split(self, split: str) -> bool:
+        """Whether its rows are those of a split."""
+        return split in self.splits or split in self.variant_of
 
 
 _ANY = ("train", "dev", "test")  #: of a file whose authors do not split it: who reads it says what its rows are
@@ -45,21 +51,44 @@ FILES = (
         size=4_166_206,
         splits=("train",),
     ),
-    PublicFile("gsm8k/test.jsonl", f"{_GSM8K}/test.jsonl", "MIT", splits=("test",)),
-    PublicFile("gsm8k/train_socratic.jsonl", f"{_GSM8K}/train_socratic.jsonl", "MIT"),
-    PublicFile("gsm8k/test_socratic.jsonl", f"{_GSM8K}/test_socratic.jsonl", "MIT"),
+    PublicFile(
+        "gsm8k/test.jsonl",
+        f"{_GSM8K}/test.jsonl",
+        "MIT",
+        sha256="3730d312f6e3440559ace48831e51066acaca737f6eabec99bccb9e4b3c39d14",
+        size=749_738,
+        splits=("test",),
+    ),
+    PublicFile(
+        "gsm8k/train_socratic.jsonl",
+        f"{_GSM8K}/train_socratic.jsonl",
+        "MIT",
+        sha256="153d86551187cfd64ef7afb59bfd0ef75cea3ae9388e7ad31e43920b6dd77872",
+        size=5_401_739,
+        variant_of=("train",),
+    ),
+    PublicFile(
+        "gsm8k/test_socratic.jsonl",
+        f"{_GSM8K}/test_socratic.jsonl",
+        "MIT",
+        sha256="c96673362fa7a699f4836a9b6474a067448f95fe58064727501ee63ba4c3fdb6",
+        size=972_978,
+        variant_of=("test",),
+    ),
     PublicFile(
         "hotpotqa/hotpot_train_v1.1.json",
         f"{_HOTPOTQA}/hotpot_train_v1.1.json",
         "CC-BY-SA-4.0",
-        max_bytes=1000 * MB,
+        sha256="26650cf50234ef5fb2e664ed70bbecdfd87815e6bffc257e068efea5cf7cd316",
+        size=566_426_227,
         splits=("train",),
     ),
     PublicFile(
         "hotpotqa/hotpot_dev_distractor_v1.json",
         f"{_HOTPOTQA}/hotpot_dev_distractor_v1.json",
         "CC-BY-SA-4.0",
-        max_bytes=100 * MB,
+        sha256="4e9ecb5c8d3b719f624d66b60f8d56bf227f03914f5f0753d6fa1b359d7104ea",
+        size=46_320_117,
         splits=("dev",),
     ),
     PublicFile(

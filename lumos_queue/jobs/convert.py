@@ -84,6 +84,7 @@ class Convert:
     vision: str = ""  #: what the teacher is shown of a row's image (TAUGHT_BY); empty: rows have none
     rules: int = RULES  #: the version of the formulations whose rules read the teacher's replies
     definition: FileDefinition | None = None  #: of the source, where its rows are of a person's own file
+    published: bool = False  #: whether the person stated that the rows are the published ones
 
     kind = "convert"
     ordered = False
@@ -99,6 +100,8 @@ class Convert:
         # A module of before there were plug-ins is a dataset of the name that its benchmark has.
         former = registered_name(self.source) != self.source
         values["benchmark"] = open_source(self.source).name if former else self.source
+        if not self.published:
+            del values["published"]
         if self.definition is None:
             del values["definition"]  # which jobs of registered sources do not have
         else:

@@ -18,7 +18,7 @@ from lumos_queue.jobs.convert import TEACHING, Convert
 from lumos_queue.readers.splits import split_of
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import identify, parse_pairs, resolve_address
-from lumos_queue.submission.asked_rows import read_asked_rows
+from lumos_queue.submission.asked_rows import is_stated, read_asked_rows
 from lumos_queue.submission.budgets import check_prices
 from lumos_queue.submission.given_rows import GivenRows
 from lumos_queue.submission.store import Rows
@@ -50,6 +50,7 @@ class ConversionOptions:
     skip_bad_rows: bool
     options: list[str]  #: NAME=VALUE, for the reader of the rows
     vision: str
+    published: bool = False  #: whether the person states that the rows are the published ones
 
 
 def make_conversion_job(
@@ -109,6 +110,7 @@ def make_conversion_job(
         tokenizer=str(options.tokenizer.resolve()) if options.tokenizer else "",
         duplicates=find_duplicates(rows.tasks[: options.limit or None]),
         vision=vision,
+        published=is_stated(options.published, rows, options.data),
     )
     return job, rows
 

@@ -35,7 +35,7 @@ from lumos_queue.submission.agents import (
     parse_pairs,
     resolve_roles,
 )
-from lumos_queue.submission.asked_rows import read_asked_rows
+from lumos_queue.submission.asked_rows import is_stated, read_asked_rows
 from lumos_queue.submission.budgets import check_prices
 from lumos_queue.submission.call_settings import check_calls
 from lumos_queue.submission.given_rows import GivenRows
@@ -135,6 +135,7 @@ def make_inference_job(
         raise SpecError(benchmark.unjudged)
     for note in benchmark.notes:
         remark(note)
+    options = replace(options, published=is_stated(options.published, rows, options.data))
     return make_job_on(kind, options, checked, rows.digest, settings, remark), rows
 
 

@@ -1,0 +1,32 @@
+"""Which published file the rows of stored datasets are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, select
+
+from db.models import Dataset
+
+_CHUNK = 500  #: digests of one query
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOrigin:
+    """What is stored of the file that a dataset's rows were read from."""
+
+    split: str
+    published: str  #: the published file that it is, or `generated`; '': neither is known
+    rows: int
+
+
+def load_row_origins(connection: Connection, datasets: Iterable[str | None]) -> dict[str, StoredOrigin]:
+    """Return what is stored of these datasets, by digest."""
+    digests = sorted({digest for digest in datasets if digest})
+    columns = (Dataset.digest, Dataset.split, Dataset.published, Dataset.rows)
+    found: dict[str, StoredOrigin] = {}
+    for first in range(0, len(digests), _CHUNK):
+        query = select(*columns).where(Dataset.digest.in_(digests[first : first + _CHUNK]))
+        found |= {row.digest: StoredOrigin(row.split, row.published, row.rows) for row in connection.execute(query)}
+    return found

@@ -1,0 +1,52 @@
+"""The file that rows are read from: its sha256, and whether it stayed the same until its last row was read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lumos_queue.errors import SpecError
+from lumos_queue.util.regular_file import open_regular
+
+
+@contextmanager
+def watch_file(path: Path | None) -> Iterator[str]:
+    """Give the sha256 of a file whose rows are read in this context; '' for a folder, a pipe and no file.
+
+    Raises SpecError where the file is not the same at the end: what was hashed is then not what was read. A file that
+    cannot be opened has no sha256: who reads its rows reports why.
+    """
+    before = None if path is None else _state_of(path)
+    if path is None or before is None:
+        yield ""
+        return
+    try:
+        with open_regular(path) as file:
+            before = _identity(os.fstat(file.fileno()))
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, SpecError):
+        yield ""
+        return
+    yield sha256
+    if _state_of(path) != before:
+        raise SpecError(
+            f"'{path}' changed while it was read: nothing was stored. Submit again when nothing writes to it any more."
+        )
+
+
+def _state_of(path: Path) -> tuple[int, ...] | None:
+    """What a change of a regular file changes; None for anything else, which is not opened."""
+    try:
+        state = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return _identity(state) if stat.S_ISREG(state.st_mode) else None
+
+
+def _identity(state: os.stat_result) -> tuple[int, ...]:
+    """The file itself, its size, and when its content and its entry were changed, in nanoseconds."""
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
