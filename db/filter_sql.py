@@ -10,6 +10,7 @@ from sqlalchemy.orm import aliased
 
 from db.conditions import Condition, contains, is_one_of
 from db.failure_classes import classify
+from db.field_conditions import field_condition
 from db.filters import CHOICES, Filter, Term
 from db.job_filters import COMPARE, compare, job_condition, jobs_of_model
 from db.labels import RATING, RATINGS, VALUES
@@ -79,6 +80,8 @@ def _condition(connection: Connection, one: Term) -> Condition:
         case "label":
             found = _has_label(VALUES, Label.value == one.value)
             return not_(found) if one.operator == "!=" else found
+        case "meta":
+            return field_condition(connection, one)
         case "rating":
             return _has_label(RATINGS, compare(connection, RATING, one))
     raise AssertionError(f"the field '{field}' has no condition")

@@ -29,7 +29,8 @@ _OF_BOTH: Fields = {
 }  # fmt: skip
 #: What selects jobs.
 JOB_FIELDS: Fields = {**_OF_BOTH, "state": EQUALITY}
-#: What selects episodes. `metric` is written with its name: `metric:strict>=0.5`.
+#: What selects episodes. `metric` is written with its name: `metric:strict>=0.5`; `meta` with a field of the data:
+#: `meta.year>1990`.
 FIELDS: Fields = {
     **_OF_BOTH,
     "ending": NAMES, "level": ORDER,
@@ -38,6 +39,7 @@ FIELDS: Fields = {
     "failure": EQUALITY,  # of infrastructure, that ended it
     "label": EQUALITY, "rating": ORDER,  # by any person
     "text": ("~",),
+    "meta": ("=", "!=", "~", "<", "<=", ">", ">="),  # of its task: a field of the data file
 }  # fmt: skip
 NUMBERS = frozenset(("score", "metric", "subgoals", "calls", "sample", "rating"))
 TIMES = frozenset(("since", "until"))
@@ -49,15 +51,22 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 _TERM = re.compile(
-    r"""\s*(?P<field>[A-Za-z_]+)(?: : (?P<metric>[^\s=!<>~:"']+) | \. (?P<tag>[A-Za-z0-9_.-]+) )?
+    r"""\s*(?P<field>[A-Za-z_]+)
+        (?: : (?P<metric>[^\s=!<>~:"']+) | \. (?: (?P<key>[\w.-]+) | "(?P<quoted_key>(?:[^"\\]|\\.)*)" ) )?
         \s*(?P<operator>!=|<=|>=|[=<>~])
         \s*(?: "(?P<double>(?:[^"\\]|\\.)*)" | '(?P<single>(?:[^'\\]|\\.)*)' | (?P<bare>[^\s"'][^\s]*) )
         (?=\s|$)""",
     re.VERBOSE | re.DOTALL,
 )
-_BEFORE_KEY = {"metric": ":", "tag": "."}  #: fields that have a key, and what stands before it
+_BEFORE_KEY = {"metric": ":", "tag": ".", "meta": "."}  #: fields that have a key, and what stands before it
+_KEYED_EXAMPLES = {
+    "metric": "a metric with its name, as in metric:strict=1",
+    "tag": "a tag with its key, as in tag.team=maths",
+    "meta": 'a field of the data with its name, as in meta.topic=algebra or meta."my field"=3',
+}
 _AND = re.compile(r"\s*and(?=\s)", re.IGNORECASE)
 _BARE = re.compile(r"[^\s\"'][^\s]*")
+_BARE_KEY = re.compile(r"[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +76,10 @@ class Term:
     field: str
     operator: str
     value: str | float
-    key: str = ""  #: which one, when the field is `metric` or `tag`
+    key: str = ""  #: which one, when the field is `metric`, `tag` or `meta`
 
     def __str__(self) -> str:
-        name = f"{self.field}{_BEFORE_KEY[self.field]}{self.key}" if self.key else self.field
+        name = f"{self.field}{_BEFORE_KEY[self.field]}{_written_key(self)}" if self.key else self.field
         return f"{name}{self.operator}{_written(self.field, self.value)}"
 
 
@@ -106,7 +115,7 @@ def parse_where(text: str, fields: Fields = FIELDS) -> Filter:
                 'expected FIELD OPERATOR VALUE, as in score=1 or text~"two words".'
             )
         quoted = found["double"] if found["double"] is not None else found["single"]
-        value = re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL) if quoted is not None else found["bare"]
+        value = _unquote(quoted) if quoted is not None else found["bare"]
         terms.append(_read_term(found, value, fields))
         place = found.end()
     return Filter(tuple(terms))
@@ -120,9 +129,18 @@ def parse_job_where(text: str) -> Filter:
 def _read_term(found: re.Match[str], value: str, fields: Fields) -> Term:
     if found["metric"] and found["field"] != "metric":
         raise SpecError("Write a metric with its name, as in metric:strict=1; no other field has one.")
-    if found["tag"] and found["field"] != "tag":
-        raise SpecError("Write a tag with its key, as in tag.team=maths; no other field has one.")
-    return term(found["field"], found["operator"], value, found["metric"] or found["tag"] or "", fields)
+    key, quoted = found["key"], found["quoted_key"]
+    if (key or quoted is not None) and _BEFORE_KEY.get(found["field"]) != ".":
+        raise SpecError("Write a tag with its key, as in tag.team=maths; no other field but meta has one.")
+    if quoted is not None:
+        if found["field"] == "tag":
+            raise SpecError("Write a tag's key without quotes, as in tag.team=maths.")
+        key = _unquote(quoted)
+    return term(found["field"], found["operator"], value, found["metric"] or key or "", fields)
+
+
+def _unquote(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)
 
 
 def term(field: str, operator: str, value: str, key: str = "", fields: Fields = FIELDS) -> Term:
@@ -132,12 +150,7 @@ def term(field: str, operator: str, value: str, key: str = "", fields: Fields = 
     if operator not in fields[field]:
         raise SpecError(f"The field '{field}' has no operator '{operator}': expected {' or '.join(fields[field])}.")
     if field in _BEFORE_KEY and not key:
-        how = (
-            "a metric with its name, as in metric:strict=1"
-            if field == "metric"
-            else "a tag with its key, as in tag.team=maths"
-        )
-        raise SpecError(f"Write {how}.")
+        raise SpecError(f"Write {_KEYED_EXAMPLES[field]}.")
     if storable(value + key)[1]:
         raise SpecError(f"The value of '{field}' holds a character that no stored text can hold.")
     if field in CHOICES and operator != "~" and value not in CHOICES[field]:
@@ -146,6 +159,8 @@ def term(field: str, operator: str, value: str, key: str = "", fields: Fields = 
         return Term(field, operator, _number(field, value), key)
     if field in TIMES:
         return Term(field, operator, _time(field, value))
+    if field == "meta" and operator in ORDER[2:]:
+        _number(f"meta.{key}", value)
     return Term(field, operator, value, key)
 
 
@@ -160,13 +175,19 @@ def _unknown_field(field: str, fields: Fields) -> SpecError:
 
 
 def _number(field: str, value: str) -> float:
+    number = read_number(value)
+    if number is None:
+        raise SpecError(f"The value of '{field}' is '{value}': expected a number.")
+    return number
+
+
+def read_number(value: str | float) -> float | None:
+    """Return the number that a value is or reads as; None where it is none, or is not finite."""
     try:
         number = float(value)
     except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise SpecError(f"The value of '{field}' is '{value}': expected a number.")
-    return number
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _time(field: str, value: str) -> float:
@@ -183,7 +204,13 @@ def _time(field: str, value: str) -> float:
 def _written(field: str, value: str | float) -> str:
     if not isinstance(value, str):
         return datetime.fromtimestamp(value, UTC).isoformat() if field in TIMES else f"{value!r}".removesuffix(".0")
-    if _BARE.fullmatch(value):
-        return value
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return value if _BARE.fullmatch(value) else _quote(value)
+
+
+def _written_key(one: Term) -> str:
+    return one.key if one.field != "meta" or _BARE_KEY.fullmatch(one.key) else _quote(one.key)
+
+
+def _quote(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -10,7 +10,7 @@ from db.filters import Filter, parse_where
 _OF_REQUEST = frozenset(
     (
         "job", "name", "tag", "kind", "benchmark", "project", "model", "split", "formulation", "origin", "licence",
-        "sample",
+        "sample", "meta",
     )
 )  # fmt: skip
 

@@ -9,8 +9,10 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from db.connection import Database
-from db.filters import Filter, Term, parse_job_where, parse_where
+from db.filters import JOB_FIELDS, TIMES, Filter, Term, parse_job_where, parse_where
+from db.job_filters import job_condition
 from db.models import JobRow, JobTag, ScoreSum
+from db.task_fields import has_field, list_fields, unknown_field
 from lumos_queue.errors import unknown
 from lumos_queue.reports.real_state import read_state
 
@@ -18,10 +20,15 @@ _ORIGINS = ("run", "converted", "derived", "imported", "corrected")
 _NAMED = ("benchmark", "formulation", "origin")  #: fields whose values are names; `tag` and `metric` have them as keys
 
 
-def read_where(database: Database, text: str) -> Filter:
-    """A filter of episodes (docs/queries.md). Raises SpecError, with the nearest name, for what is not known."""
+def read_where(database: Database, text: str, job: str = "") -> Filter:
+    """A filter of episodes (docs/queries.md), of the `job` alone where one is named.
+
+    Raises SpecError, with the nearest name, for what is not known. A field of the data must be known to the jobs that
+    the filter asks for.
+    """
     wanted = parse_where(text)
     _check(database, wanted)
+    _check_fields(database, wanted, job)
     return wanted
 
 
@@ -52,6 +59,22 @@ def _check(database: Database, wanted: Filter) -> None:
                     _require(connection, "metric", one.key, (), ScoreSum.metric)
                 case field:
                     _require(connection, field, str(one.value), _names_of(field), getattr(JobRow, field))
+
+
+def _check_fields(database: Database, wanted: Filter, job: str) -> None:
+    """Raises SpecError for a field of the data that no task of the jobs that are asked for has."""
+    named = [one.key for one in wanted.terms if one.field == "meta"]
+    if not named:
+        return
+    with database.engine.connect() as connection:
+        terms = [one for one in wanted.terms if one.field in JOB_FIELDS and one.field not in TIMES]
+        jobs = select(JobRow.dataset).where(*(job_condition(connection, one) for one in terms)).distinct()
+        if job:
+            jobs = jobs.where(JobRow.id == job)
+        datasets = [one for one in connection.execute(jobs).scalars() if one]
+        for name in named:
+            if datasets and not has_field(connection, datasets, name):
+                raise unknown_field(name, list_fields(connection, datasets), "Tasks of the jobs that are asked for")
 
 
 def _names_of(field: str) -> Collection[str]:

@@ -31,6 +31,15 @@ def test_jobs_are_selected_in_the_same_language():
         parse_job_where("score=1")
 
 
+def test_a_field_of_the_data_has_its_name_which_may_be_quoted():
+    assert parse_where("meta.topic=algebra") == Filter((Term("meta", "=", "algebra", "topic"),))
+    assert parse_where("meta.größe.cm>=3") == Filter((Term("meta", ">=", "3", "größe.cm"),))
+    wanted = Filter((Term("meta", "!=", "a b", 'the "first" field = \\ $.x'),))
+    assert parse_where('meta."the \\"first\\" field = \\\\ $.x"!="a b"') == wanted
+    with pytest.raises(SpecError, match="The field 'meta' selects episodes, not jobs"):
+        parse_job_where("meta.topic=algebra")
+
+
 def test_a_metric_has_its_name_and_a_date_is_utc():
     assert parse_where("metric:strict<1") == Filter((Term("metric", "<", 1.0, "strict"),))
     assert parse_where("since=2026-11-21").terms[0].value == 1795219200.0
@@ -52,8 +61,13 @@ def test_a_metric_has_its_name_and_a_date_is_utc():
         ("metric=1", "Write a metric with its name"),
         ("score:strict=1", "Write a metric with its name"),
         ("tag=maths", "Write a tag with its key, as in tag.team=maths."),
-        ("score.team=1", "Write a tag with its key, as in tag.team=maths; no other field has one."),
+        ("score.team=1", "Write a tag with its key, as in tag.team=maths; no other field but meta has one."),
         ("tag:team=1", "Write a metric with its name"),
+        ('tag."team"=1', "Write a tag's key without quotes, as in tag.team=maths."),
+        ("meta=algebra", "Write a field of the data with its name, as in meta.topic=algebra"),
+        ('meta.""=1', "Write a field of the data with its name"),
+        ("meta.year>old", "The value of 'meta.year' is 'old': expected a number."),
+        ("meta.year>=nan", "expected a number"),
         ("state=done", "The field 'state' selects jobs, not episodes."),
         ("score=1 or score=0", "Cannot read the filter at 'or score=0'"),
         ("and score=1", "Cannot read the filter at 'and score=1'"),
@@ -72,6 +86,9 @@ def test_what_cannot_be_read_is_named(where, named):
     assert named in str(refused.value)
 
 
+STORABLE = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
+
+
 @st.composite
 def terms(draw):
     field = draw(st.sampled_from(sorted(FIELDS)))
@@ -82,9 +99,12 @@ def terms(draw):
         value = draw(st.datetimes()).isoformat()
     elif field in CHOICES and operator != "~":
         value = draw(st.sampled_from(CHOICES[field]))
+    elif field == "meta" and operator in ("<", "<=", ">", ">="):
+        value = str(draw(st.floats(allow_nan=False, allow_infinity=False)))
     else:
-        value = draw(st.text(st.characters(codec="utf-8", exclude_characters="\0")))
-    return term(field, operator, value, {"metric": "strict", "tag": "team.one"}.get(field, ""))
+        value = draw(STORABLE)
+    name = draw(STORABLE.filter(bool)) if field == "meta" else ""
+    return term(field, operator, value, name or {"metric": "strict", "tag": "team.one"}.get(field, ""))
 
 
 @given(st.lists(terms(), max_size=5))

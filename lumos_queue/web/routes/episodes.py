@@ -88,7 +88,7 @@ def _list_page(visit: Visit, job: str, where: str, after: str) -> Response:
     where, after, wrong, page = storable(where)[0], storable(after)[0], "", None
     scope = Scope(job, Filter())
     try:
-        scope = Scope(job, read_where(visit.site.database, where))
+        scope = Scope(job, read_where(visit.site.database, where, job))
         # A filter may have to read all episodes to find one: its rows come after the page.
         if not scope.own.terms:
             with reading(visit.site.database) as connection:
@@ -109,9 +109,9 @@ def _render(
 
 def _read_scope(visit: Visit, job: str, where: str) -> Scope:
     """Raises SpecError for a filter that cannot be read, NotFound for a job that is not there."""
-    own = read_where(visit.site.database, storable(where)[0])
     with reading(visit.site.database) as connection:
-        return Scope(_whole_id(connection, job), own)
+        job = _whole_id(connection, job)
+    return Scope(job, read_where(visit.site.database, storable(where)[0], job))
 
 
 def _whole_id(connection: Connection, job: str) -> str:

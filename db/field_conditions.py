@@ -1,0 +1,95 @@
+"""Conditions on a field of an episode's task (`meta.NAME` of a filter), the same on SQLite and on PostgreSQL.
+
+Name and value are bound parameters. A value is compared as JSON has it: text with text, numbers with numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Float,
+    Text,
+    and_,
+    case,
+    cast,
+    exists,
+    false,
+    func,
+    literal,
+    not_,
+    null,
+    or_,
+    select,
+)
+
+from db.conditions import Condition, contains
+from db.filters import Term, read_number
+from db.job_filters import COMPARE
+from db.models import EpisodeRow, TaskRow
+from db.task_fields import field_of_postgresql, json_entries
+
+LARGEST = 1e300  #: numbers from here on are compared with nothing: not every one of them is a float
+DIGITS = 300  #: of a whole number below LARGEST
+TEXT_LENGTH = 30  #: characters of a text that is read as a number
+#: A text that is compared as a number with <, <=, > and >=, as CSV has them: JSON's numbers without an exponent.
+NUMBER = r"^-?(0|[1-9][0-9]*)([.][0-9]+)?$"
+
+
+def field_condition(connection: Connection, term: Term) -> Condition:
+    """What must hold of EpisodeRow. `!=` holds where the field does not have the value, or is not there."""
+    if connection.dialect.name == "postgresql":
+        fits = _compare(connection, term, *_columns_of_postgresql(term))
+        condition = exists().where(TaskRow.id == EpisodeRow.task, fits)
+    else:
+        each = json_entries()
+        fits = _compare(connection, term, *_columns_of_sqlite(each, term))
+        tasks = select(TaskRow.id).join(each, literal(1) == 1)
+        condition = tasks.where(TaskRow.id == EpisodeRow.task, each.c.key == term.key, fits).exists()
+    return not_(condition) if term.operator == "!=" else condition
+
+
+def _compare(connection: Connection, term: Term, text: Any, number: Any) -> Condition:
+    """`text`: the value where it is text or a truth value; `number`: where it is a number; else they are null."""
+    if term.operator == "~":
+        return contains(connection, text, str(term.value))
+    amount = read_number(term.value)
+    compare = COMPARE["=" if term.operator == "!=" else term.operator]
+    as_number: Condition = false()
+    if amount is not None and abs(amount) < LARGEST:
+        as_number = and_(func.abs(number) < literal(LARGEST, Float), compare(number, literal(amount, Float)))
+    if term.operator in ("=", "!="):
+        return or_(and_(text.is_not(None), text == literal(str(term.value), Text)), as_number)
+    return as_number
+
+
+def _columns_of_postgresql(term: Term) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """The field's value as text, and as a number. A `case` keeps a cast from what it would fail for."""
+    value = field_of_postgresql(term.key)
+    kind = func.json_typeof(value)
+    content = func.json_extract_path_text(TaskRow.gold, "meta", literal(term.key, Text))
+    text = case((kind.in_(("string", "boolean")), content))
+    castable = and_(kind == "number", func.length(func.ltrim(content, "-")) <= DIGITS)
+    cases: list[tuple[Any, Any]] = [(castable, cast(content, Float))]
+    if _orders(term):
+        is_text = and_(kind == "string", func.length(content) <= TEXT_LENGTH, content.op("~")(literal(NUMBER, Text)))
+        cases.append((is_text, cast(content, Float)))
+    return text, case(*cases)
+
+
+def _columns_of_sqlite(each: Any, term: Term) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    kind, value = each.c.type, each.c.value
+    text = case((kind == "text", value), (kind == "true", "true"), (kind == "false", "false"), else_=null())
+    # A whole number is compared as a float, as PostgreSQL does.
+    cases: list[tuple[Any, Any]] = [(kind.in_(("integer", "real")), cast(value, Float))]
+    if _orders(term):
+        plain = and_(kind == "text", func.length(value) <= TEXT_LENGTH, value.op("NOT GLOB")("*[^-0-9.]*"))
+        json_number = case((func.json_valid(value) == 1, func.json_type(value)))
+        cases.append((and_(plain, json_number.in_(("integer", "real"))), cast(value, Float)))
+    return text, case(*cases)
+
+
+def _orders(term: Term) -> bool:
+    return term.operator not in ("=", "!=", "~")
