@@ -20,12 +20,13 @@ from lumos_queue.builds.database_facts import DatabaseFacts
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.licences import strictness
 from lumos_queue.builds.options import BuildOptions
+from lumos_queue.builds.solver_replies import SOLVERS, has_marks_of_turns, read_reply
 from lumos_queue.builds.staging import hash_of
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.notation import strip_label, write_actions
-from lumos_queue.records import LEVELS, MODULES, Annotation, Completion, FinishReason
+from lumos_queue.records import LEVELS, MODULES, Annotation, Completion, FinishReason, Level
 from lumos_queue.scoring.limit import is_judged
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _NO_SUBGOAL_OF_ACTIONS = "its steps do not say which action belongs to which subgoal"
 _NO_RESULTS = "its steps do not say what their actions gave"
 SYNTHESIS = "model-synthesis"  #: the formulation whose actions are the plan, however the reply wrote it
+NOT_ASKED_FOR = "whose rows are not asked for"  #: behind a formulation's name, in the reasons of exclusions
 RUNS = ("run", "derived")  #: the origins of episodes in which models planned or grounded
 
 #: A further check of an annotation of that domain: '' when it passes, else why not.
@@ -62,6 +64,7 @@ class BuildCandidate:
     one_pass_only: str  #: why no other formulation's conversations can be made of it; '' when they can
     modules: tuple[str, ...]  #: those without a rejecting verdict
     level: str  #: what its actions were seen to do, whoever chose them: of a derived episode see `prefilled_roles`
+    reply: str = ""  #: what its row says, where one model answered alone (solver_replies.py)
 
     def columns(self, content: str, good: bool = True) -> dict[str, Any]:
         """Its row in the staging database; `content` is everything that its rows are made of."""
@@ -89,7 +92,7 @@ class BuildCandidate:
         steps = self.annotation.steps
         subgoals = [strip_label(step.subgoal.text) for step in steps]
         actions = write_actions(action for step in steps for action in step.actions)
-        return "\n".join([self.episode.task.question, *subgoals, actions])
+        return "\n".join([self.episode.task.question, *subgoals, actions, *filter(None, [self.reply])])
 
     @property
     def completeness(self) -> int:
@@ -108,6 +111,8 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
         return reason
     if episode.formulation in TOOL_AGENTS:
         return _examine_tool_agent(episode, rules)
+    if episode.formulation in SOLVERS and episode.origin in RUNS:
+        return _examine_solver(episode, rules)
     options = rules.options
     rejected = {verdict.module: verdict.name for verdict in episode.verdicts if verdict.rejects}
     modules = tuple(module for module in MODULES if module not in rejected)
@@ -145,7 +150,7 @@ def examine(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
 def _examine_tool_agent(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
     """The candidate made from an episode of a tool agent, whose rows are its calls (calls.py)."""
     if episode.formulation not in rules.options.formulations:
-        return f"made by {episode.formulation}, whose rows are not asked for"
+        return f"made by {episode.formulation}, {NOT_ASKED_FOR}"
     if isinstance(done := examine_calls(episode), str):
         return done
     try:
@@ -154,6 +159,25 @@ def _examine_tool_agent(episode: StoredEpisode, rules: Rules) -> BuildCandidate 
         return "unknown domain"
     level = episode.level or ("executed" if episode.origin in RUNS else "format")
     return BuildCandidate(episode, domain, done, _NO_SUBGOAL_OF_ACTIONS, MODULES, level)
+
+
+def _examine_solver(episode: StoredEpisode, rules: Rules) -> BuildCandidate | str:
+    """The candidate made from a run in which one model answered alone, whose row is its reply."""
+    options = rules.options
+    if episode.formulation not in options.formulations:
+        return f"made by {episode.formulation}, {NOT_ASKED_FOR}"
+    if options.reexecute or options.perturbed or rank(options.level) > rank(Level.FORMAT):
+        return "it has no actions that could be checked"
+    try:
+        domain = rules.sources.domain_of_run(episode)
+    except (LookupError, SpecError):
+        return "unknown domain"
+    reply = read_reply(episode, domain)
+    if not reply:
+        return "it has no reply"
+    if has_marks_of_turns(reply):
+        return "its reply has marks of turns"
+    return BuildCandidate(episode, domain, Annotation((), episode.answer or ""), "", MODULES, Level.FORMAT, reply)
 
 
 def _lacks_results(domain: str, annotation: Annotation) -> bool:

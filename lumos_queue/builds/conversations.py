@@ -33,15 +33,18 @@ def conversations_of(candidate: BuildCandidate, name: str, sources: KnownBenchma
     formulation = FORMULATIONS.load(name)
     if candidate.one_pass_only and formulation.executes and name != "one-pass":
         raise SpecError(candidate.one_pass_only)
-    rationale = _rationale(candidate, sources) if name == "cot" else ""
+    if candidate.reply and candidate.episode.formulation != name:
+        raise SpecError("one model answered alone, without subgoals and actions")
+    rationale = _rationale(candidate, sources) if name == "cot" and not candidate.reply else ""
     domain = DOMAINS.load(candidate.domain)
     if formulation.experts != domain.experts:
         raise SpecError(f"its actions are {'' if domain.experts else 'not '}runs of expert models")
-    if not formulation.executes:  # its text is made of the task's gold answer alone
+    if not formulation.executes and not candidate.reply:  # its text is made of the task's gold answer alone
         annotation = replace(annotation, answer=_gold_answer(candidate))
     try:
         agent = Agent(roles={}, domain=domain.name, settings=formulation.taught_with)
-        made = gold_conversations(task, annotation, formulation, agent, rationale)
+        said = {formulation.roles[0]: [candidate.reply]} if candidate.reply else None
+        made = gold_conversations(task, annotation, formulation, agent, rationale, said)
     except SpecError:
         raise SpecError("not the same when written and read again") from None
     roles = {one.dataset.rpartition("/")[2]: replace(one, id=join_key(task)) for one in made}

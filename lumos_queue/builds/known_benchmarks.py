@@ -94,3 +94,11 @@ class KnownBenchmarks:
             if isinstance(name, str) and name in DOMAINS:
                 return name
         raise LookupError(task.benchmark)
+
+    def domain_of_run(self, episode: StoredEpisode) -> str:
+        """The domain of a run that any benchmark may be of, also one that only tests. Raises as `domain`, and
+        SpecError for an unknown benchmark."""
+        try:
+            return self.domain(episode)
+        except LookupError:
+            return self.of_episode(episode).domain

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lumos_queue.builds.candidates import NOT_ASKED_FOR
 from lumos_queue.builds.contamination import NOT_CHECKED
 from lumos_queue.builds.own_files import describe_own_files
 from lumos_queue.records import LEVELS
@@ -69,9 +70,13 @@ def found_in_tests(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 def with_flag(why: str) -> str:
     """Return the reason of an exclusion with the option that would take such episodes, where there is one."""
-    flags = {"of a test split": "--allow-test uses them", "stands in ": "--allow-contaminated keeps them"}
-    flag = next((text for start, text in flags.items() if why.startswith(start)), "")
-    return f"{why} ({flag})" if flag else why
+    if why.startswith("of a test split"):
+        return f"{why} (--allow-test uses them)"
+    if why.startswith("stands in "):
+        return f"{why} (--allow-contaminated keeps them)"
+    if why.endswith(NOT_ASKED_FOR):
+        return f"{why} (--formulations {why.removeprefix('made by ').partition(',')[0]} writes them)"
+    return why
 
 
 def licences(manifest: Mapping[str, Any]) -> str:

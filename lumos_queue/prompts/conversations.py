@@ -100,16 +100,22 @@ class Trainable(Protocol):
 
 
 def gold_conversations(
-    task: Task, annotation: Annotation, formulation: Trainable, agent: Agent, rationale: str = ""
+    task: Task,
+    annotation: Annotation,
+    formulation: Trainable,
+    agent: Agent,
+    rationale: str = "",
+    own_replies: Mapping[str, list[str]] | None = None,
 ) -> list[Conversation]:
     """What each role says when everything goes as in `annotation`.
 
-    `rationale` is what `cot` says before the answer. The limit of subgoals does not count: who stops, says so.
+    `rationale` is what `cot` says before the answer; `own_replies` is what each role says in place of the gold solution's
+    text, where a model's own words are taken. The limit of subgoals does not count: who stops, says so.
     Raises SpecError when the generator does not accept the gold replies unchanged.
     """
     asked: dict[str, list[Ask]] = {}
     replies: dict[str, list[str]] = {}
-    said = gold_replies(annotation, formulation.name, agent.domain, rationale, task.inputs)
+    said = own_replies or gold_replies(annotation, formulation.name, agent.domain, rationale, task.inputs)
     gold = {role: iter(texts) for role, texts in said.items()}
     executed = annotation.steps if formulation.executes else ()
     results = [pair for step in executed for pair in zip(step.actions, step.results, strict=True)][::-1]

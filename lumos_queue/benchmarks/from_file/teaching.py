@@ -1,0 +1,98 @@
+"""How rows of people's own files teach: their rationales, the teacher's prompt of their domain, and the rule of maths.
+
+The rule reads the calculator's marks `<<48/2=24>>` that GSM8K's solutions have. Other rationales need a teacher.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from lumos_queue.benchmarks.base import Benchmark, Reference
+from lumos_queue.benchmarks.gsm8k.rationale import annotate
+from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
+from lumos_queue.rationales.maths.readings import readings
+from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.records import Annotation, Level, Task
+from lumos_queue.scoring.numeric import read_number
+
+_MARK = re.compile(r"<<[^<>]*>>")
+_ANSWER_MARK = "####"  #: behind it GSM8K's solutions state the answer
+
+
+@dataclass(frozen=True, slots=True)
+class Teaching:
+    """How annotations of one domain are made and checked."""
+
+    check_level: str  #: as of Benchmark
+    teacher_prompt: str  #: as of Benchmark
+    has_rule: bool = False  #: whether marks in a rationale can be converted without a teacher
+
+
+_OF_DOMAIN = {
+    "maths": Teaching(Level.EXECUTED, "maths", has_rule=True),
+    "complex_qa": Teaching(Level.ORACLE_TOOL, "qa"),
+    "multimodal": Teaching(Level.ORACLE_TOOL, "multimodal"),
+    "web_agent": Teaching(Level.FORMAT, "web"),
+    "webshop": Teaching(Level.FORMAT, "web"),
+    "intercode_sql": Teaching(Level.FORMAT, "sql"),
+}
+_OTHER = Teaching(Level.FORMAT, "")
+
+
+def teaching_of(domain: str) -> Teaching:
+    """Return how rows of a domain teach: by nothing but their form where no teacher's prompt is of it."""
+    return _OF_DOMAIN.get(domain, _OTHER)
+
+
+class TaughtRows(Benchmark):
+    """The side of a file's benchmark that teaches. A task's `gold["rationale"]` is the text of its row."""
+
+    def _set_teaching(self, domain: str) -> None:
+        teaching = teaching_of(domain)
+        self.check_level, self.teacher_prompt, self._has_rule = (
+            teaching.check_level,
+            teaching.teacher_prompt,
+            teaching.has_rule,
+        )
+
+    def has_marks(self, task: Task) -> bool:
+        """Whether the rule can read the rationale of a task."""
+        return self._has_rule and bool(_MARK.search(_solution(task)))
+
+    def rationale(self, task: Task) -> str:
+        text = _MARK.sub("", _steps(task)) if self._has_rule else _solution(task)
+        if not text.strip():
+            raise NotConvertible("no_rationale")
+        return text
+
+    def gold(self, task: Task) -> Annotation:
+        if not self._has_rule:
+            raise NotConvertible("no_rule")
+        if not _solution(task).strip():
+            raise NotConvertible("no_rationale")
+        return annotate(task.question, _steps(task), self.gold_answer(task))
+
+    def reference(self, task: Task) -> Reference | None:
+        """Every plausible reading of the marks, as GSM8K has it."""
+        if not self.has_marks(task):
+            return None
+        programs = readings(task.question, _steps(task), read_number(self.gold_answer(task)))
+        return Reference(programs) if programs else None
+
+    def count_ambiguous(self, task: Task) -> int:
+        try:
+            steps = self.gold(task).steps
+        except NotConvertible:
+            return 0
+        return len(ambiguous_operands(steps, task.question, self.rationale(task)))
+
+
+def _solution(task: Task) -> str:
+    return (task.gold or {}).get("rationale") or ""
+
+
+def _steps(task: Task) -> str:
+    """The rationale without the line that states the answer."""
+    text = _solution(task)
+    return (text.rpartition(_ANSWER_MARK)[0] or text).rstrip()
