@@ -148,6 +148,7 @@ class Benchmark:
     overalls: Mapping[str, Callable[[Task], str]] = {}
     formulations: tuple[str, ...] = ()  #: that it can be tried with, none of which acts; empty: any
     slow: bool = False  #: whether `score` runs queries or reads files: it is then called in a thread
+    scores_readings: bool = True  #: whether the main metric also judges what other readers see in a reply
     by_answer: bool = True  #: whether the answer alone is judged, and not what was done
     answers: AnswerKind = AnswerKind.TEXT  #: what every answer is; of CHOICE, the question lists the choices
 

@@ -54,7 +54,9 @@ def score_episode(benchmark: Benchmark, task: Task, result: EpisodeResult) -> Se
     if result.ending == Ending.INFRA_ERROR:
         return ()
     scores = _score(benchmark, task, result)
-    return (*scores, *_score_readings(benchmark, task, result, scores)) if result.readings else scores
+    if not (result.readings and benchmark.scores_readings):
+        return scores
+    return (*scores, *_score_readings(benchmark, task, result, scores))
 
 
 def reading_metric(benchmark: Benchmark, reader: str) -> str:
@@ -73,7 +75,7 @@ def _score_readings(
         judged = scores
         if answer != result.answer:
             ending = Ending.NO_ANSWER if answer is None else Ending.ANSWERED
-            judged = _score(benchmark, task, replace(result, answer=answer, ending=ending, vote=None))
+            judged = _score(benchmark, task, replace(result, answer=answer, ending=ending, vote=None, votes=()))
         yield from (
             Score(metric, one.value, READING_VERSION, one.detail, one.of) for one in judged if one.metric == main
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -84,5 +85,39 @@ Title = Annotated[
     typer.Option(
         rich_help_panel=PANEL,
         help="Own file: what its jobs call it; letters, digits, . _ and -. Default: the file's name.",
+    ),
+]
+Judge = Annotated[
+    str,
+    typer.Option(
+        metavar="URL",
+        rich_help_panel=PANEL,
+        help="Own file, with --scorer judge: the endpoint of the model that grades answers; short for --role judge=URL.",
+    ),
+]
+Rubric = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        rich_help_panel=PANEL,
+        help="Own file, with --scorer judge: what the judge is asked: a text with {answer}, and {question} and {gold} "
+        "where they matter. Default: whether the answer states what the right one states.",
+    ),
+]
+Grades = Annotated[
+    int,
+    typer.Option(
+        metavar="2|5",
+        rich_help_panel=PANEL,
+        help="Own file, with --scorer judge: 2 for right or wrong, 5 for grades 1 to 5. Default: 2.",
+    ),
+]
+Votes = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=99,
+        rich_help_panel=PANEL,
+        help="Own file, with --scorer judge: votes on each answer, whose median counts. Default: 1.",
     ),
 ]

@@ -62,7 +62,11 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
         grounder: opt.Grounder = "", solver: opt.Solver = "", limit: opt.Limit = 0, samples: opt.Samples = 1,
         seed: opt.Seed = 0, temperature: opt.ChosenTemperature = None, top_p: opt.ChosenTopP = None,
         max_tokens: opt.ChosenMaxTokens = None, max_subgoals: opt.MaxSubgoals = 0, framing: opt.Framing = "train",
-        skip_bad_rows: opt.SkipBad = False, published: opt.Published = False,
+        skip_bad_rows: opt.SkipBad = False,
+        question: own.Question = "", answer: own.Answer = [], id: own.Id = "", choices: own.Choices = "",
+        images: own.Images = "", rationale: own.Rationale = "", scorer: own.Scorer = "", domain: own.Domain = "",
+        licence: own.Licence = "", title: own.Title = "",
+        judge: own.Judge = "", rubric: own.Rubric = None, grades: own.Grades = 0, votes: own.Votes = 0,
         role: opt.Roles = [], tool: opt.ToolOptions = [], option: opt.RowOptions = [],
         shots: opt.Shots = None, answer_by: opt.AnswerBy = "", live: opt.Live = False, replay: opt.Replay = "",
         draw: opt.Draw = 0, sets: opt.Sets = 0, at_limit: opt.AtLimit = "",
@@ -76,12 +80,14 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
         from lumos_queue.settings import read_settings
         from lumos_queue.submission.file_request import FileOptions, resolve_file
         from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
+        from lumos_queue.submission.judge_options import JudgeOptions, read_rubric
         from lumos_queue.submission.request_options import read_system, read_template, unescape_stops
         from lumos_queue.submission.role_samplings import resolve_common
         from lumos_queue.submission.tags import read_name_and_tags
 
         settings, named = read_settings(), read_name_and_tags(name, tag)
-        stated = FileOptions(question, answer, id, choices, images, rationale, scorer, domain, licence, title)
+        grader = JudgeOptions(judge, read_rubric(rubric), grades, votes)
+        stated = FileOptions(question, answer, id, choices, images, rationale, scorer, domain, licence, title, grader)
         file = resolve_file(benchmark, data, split, stated, option, output.say, kind=kind)
         options = InferenceOptions(
             benchmark=file.benchmark,
@@ -100,7 +106,7 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
             max_subgoals=max_subgoals,
             framing=framing,
             skip_bad_rows=skip_bad_rows,
-            roles=role,
+            roles=[*role, *grader.roles],
             tools=tool,
             options=option,
             shots=shots,

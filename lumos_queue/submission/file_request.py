@@ -23,13 +23,14 @@ from lumos_queue.benchmarks.from_file.guessing import (
     require_scorer,
 )
 from lumos_queue.benchmarks.from_file.row_choices import FORMS, OPTION
-from lumos_queue.benchmarks.from_file.scorers import open_scorer
+from lumos_queue.benchmarks.from_file.scorers import compares, open_scorer
 from lumos_queue.benchmarks.registry import BENCHMARKS
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import BadRow, SpecError, unknown
 from lumos_queue.readers.records import read_records
 from lumos_queue.submission.agents import parse_pairs
 from lumos_queue.submission.given_rows import GivenRows, open_given
+from lumos_queue.submission.judge_options import JudgeOptions
 from lumos_queue.util.sanitize import storable
 
 Remark = Callable[[str], None]
@@ -56,11 +57,13 @@ class FileOptions:
     domain: str = ""
     licence: str = ""
     title: str = ""
+    judge: JudgeOptions = JudgeOptions()
 
     @property
     def stated(self) -> list[str]:
         """The names of the options that are not left out."""
-        return [one.name for one in fields(self) if getattr(self, one.name)]
+        names = [one.name for one in fields(self) if one.name != "judge" and getattr(self, one.name)]
+        return names + self.judge.stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +182,8 @@ def _define(
     )
     if options.scorer:
         open_scorer(options.scorer)  # raises SpecError before a file is read on
-    needs_answers = kind == "evaluate" and not (options.scorer and not open_scorer(options.scorer).compares)
+    judge = options.judge.define(options.scorer, kind)
+    needs_answers = kind == "evaluate" and not (options.scorer and not compares(options.scorer, judge))
     field_names = guess_fields(sample, named, answered=needs_answers)
     scoring = _choose_scoring(sample, field_names, options, reader_options, kind)
     evidence = f" ({scoring.evidence})" if scoring.evidence else ""
@@ -191,7 +195,8 @@ def _define(
         scoring.scorer,
         _choose_domain(options.domain, scoring.scorer, field_names),
         " ".join(storable(options.licence)[0].split()) or UNKNOWN_LICENCE,
-        answer_form=scoring.answer_form,
+        judge,
+        scoring.answer_form,
     )
 
 

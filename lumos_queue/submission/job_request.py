@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lumos_queue.actions.ranking.registry import split_ranker
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.benchmarks.from_file.definition import OWN, FileDefinition
+from lumos_queue.benchmarks.from_file.definition import OWN, FileDefinition, JudgeDefinition
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
@@ -39,6 +39,7 @@ from lumos_queue.submission.asked_rows import is_stated, read_asked_rows
 from lumos_queue.submission.budgets import check_prices
 from lumos_queue.submission.call_settings import check_calls
 from lumos_queue.submission.given_rows import GivenRows
+from lumos_queue.submission.judge_options import check_judge, check_votes, judge_sampling
 from lumos_queue.submission.request_options import check_stops, check_texts, read_fields
 from lumos_queue.submission.role_samplings import ChosenSampling, check_fields, sample_roles
 from lumos_queue.submission.runs import is_run, resolve_run
@@ -177,6 +178,7 @@ def check_options(kind: str, options: InferenceOptions, remark: Callable[[str], 
         check_stops(options.stop),
         read_fields(options.requests),
         parse_pairs("--sampling", options.samplings),
+        judge_sampling(judge) if (judge := _judge_of(options)) else None,
     )
     chosen_settings = read_settings(formulation, *split_settings(formulation, options.settings))
     given = parse_pairs("--tool", options.tools)
@@ -222,6 +224,7 @@ def make_job_on(
     agent = sample_roles(agent, options.formulation, checked.sampling, options.formulation_version)
     check_search(formulation, agent, remark)  # raises SpecError also for a setting's value that is not valid
     _check_demonstrations(agent, formulation)
+    check_votes(_judge_of(options), agent)
     infer = Infer(
         options.benchmark,
         dataset,
@@ -244,6 +247,10 @@ def make_job_on(
         published=options.published,
     )
     return Evaluate(infer) if kind == "evaluate" else infer
+
+
+def _judge_of(options: InferenceOptions) -> JudgeDefinition | None:
+    return options.definition.judge if options.definition else None
 
 
 def _check_demonstrations(agent: Agent, formulation: Formulation) -> None:
@@ -271,6 +278,8 @@ def _check(kind: str, options: InferenceOptions, benchmark: Benchmark) -> None:
     check_reader(options.reader, FORMULATIONS.load(options.formulation))
     if not benchmark.asks_judge and any(one.startswith(f"{JUDGE}=") for one in options.roles):
         raise SpecError(f"The benchmark '{benchmark.name}' uses no judge: leave out --role {JUDGE}=….")
+    if kind == "evaluate":
+        check_judge(_judge_of(options), options.roles)
     if benchmark.formulations and options.formulation not in benchmark.formulations:
         raise unknown(f"formulation for '{benchmark.name}'", options.formulation, benchmark.formulations)
     formulation = FORMULATIONS.load(options.formulation)

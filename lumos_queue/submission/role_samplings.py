@@ -8,7 +8,7 @@ from typing import Any
 
 from lumos_queue.endpoints.base import LINE_BREAK, Sampling
 from lumos_queue.endpoints.registry import default_stop, takes_fields
-from lumos_queue.endpoints.roles import TOOL_ROLES, choose_sampling
+from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES, choose_sampling
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.base import VERSION
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -29,6 +29,7 @@ class ChosenSampling:
     stop: tuple[str, ...] | None = None  #: for all models that the formulation asks; None: not given
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  #: of requests, by role; '': of all these
     samplings: Mapping[str, str] = field(default_factory=dict)  #: ROLE.NAME to value
+    judge: Sampling | None = None  #: of the role `judge`, where nothing else is chosen; None: as TOOL_ROLES has it
 
 
 def sample_roles(agent: Agent, formulation: str, chosen: ChosenSampling | None = None, version: int = VERSION) -> Agent:
@@ -61,9 +62,10 @@ def sample_roles(agent: Agent, formulation: str, chosen: ChosenSampling | None =
             common = first
         else:
             samplings |= shared
+    tools = TOOL_ROLES if chosen.judge is None else {**TOOL_ROLES, JUDGE: chosen.judge}
     for role in agent.roles:
-        if role in TOOL_ROLES and role not in own and role in chosen.fields:
-            samplings[role] = replace(TOOL_ROLES[role], request=chosen.fields[role])
+        if role in tools and role not in own and (role in chosen.fields or tools[role] is not TOOL_ROLES[role]):
+            samplings[role] = replace(tools[role], request=chosen.fields.get(role, _NO_FIELDS))
     samplings = read_samplings(samplings, tuple(agent.roles), common, chosen.samplings)
     return replace(agent, sampling=common, samplings=samplings)
 

@@ -31,7 +31,8 @@ class FileBenchmark(Benchmark):
         self.definition = definition
         self.name, self.domain, self.licence = definition.name, definition.domain, definition.licence
         if definition.judge:
-            self.metrics, self.judge_votes = (GRADE,), definition.judge.votes
+            self.judge_votes = definition.judge.votes
+            self.scores_readings = False  # the judge was asked about one answer
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         """`options` were considered when the definition was made."""

@@ -9,7 +9,7 @@ from typing import Any
 from lumos_queue.benchmarks.from_file.cells import cell_of, describe, read_list, read_text, write_scalar
 from lumos_queue.benchmarks.from_file.definition import FileDefinition
 from lumos_queue.benchmarks.from_file.row_choices import Choices, columns_of, find_choice, read_choices
-from lumos_queue.benchmarks.from_file.scorers import open_scorer
+from lumos_queue.benchmarks.from_file.scorers import compares
 from lumos_queue.errors import BadRow
 from lumos_queue.prompts.choice_text import task_text
 from lumos_queue.readers.pictures import Pictures
@@ -35,7 +35,7 @@ class RowTasks:
         inputs = self._read_image(record, row, identifier) if fields.images else {}
         answers = [self._read_answer(row, name, value, choices) for name, value in read_answers(record, fields.answers)]
         answers = list(dict.fromkeys(answers))
-        if scorer and open_scorer(scorer).compares and not answers:
+        if scorer and compares(scorer, self._definition.judge) and not answers:
             raise BadRow(row, ", ".join(fields.answers), "no answer")
         gold: dict[str, Any] = {}
         if answers:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.choices import choice_baselines, choice_scores
+from lumos_queue.benchmarks.from_file.definition import JudgeDefinition
 from lumos_queue.benchmarks.from_file.patterns import compile_pattern, matches
 from lumos_queue.errors import unknown
 from lumos_queue.records import Score, Task
@@ -147,6 +148,11 @@ SCORERS: Mapping[str, Scorer] = {
     "judge": Scorer(("grade",), score_later),
 }
 NAMES = (*SCORERS, f"{REGEX}PATTERN")
+
+
+def compares(name: str, judge: JudgeDefinition | None) -> bool:
+    """Return whether a row needs a right answer: not where a judge's rubric shows none. Raises as `open_scorer`."""
+    return "{gold}" in judge.rubric if judge else open_scorer(name).compares
 
 
 def open_scorer(name: str) -> Scorer:
