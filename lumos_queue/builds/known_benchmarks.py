@@ -74,9 +74,9 @@ class KnownBenchmarks:
         """The benchmark of a file: jobs of one title may have different definitions. None where it is damaged."""
         try:
             definition = definition_of_episode(episode)
+            return open_source(definition.name, definition) if definition else None
         except SpecError:
             return None
-        return open_source(definition.name, definition) if definition else None
 
     def of_domain(self, domain: str) -> set[str]:
         """The names of all benchmarks whose actions are of that domain and which have other splits than `train`."""

@@ -10,13 +10,15 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.cli import own_file as own
 from lumos_queue.jobs.scheduling import Scheduling
 
 Source = Annotated[
     str,
     typer.Argument(
+        metavar="SOURCE|FILE",
         help="gsm8k, svamp, mawps, asdiv, wordmath, strategyqa, musique, hotpotqa, mind2web, spider, prm800k, aokvqa, "
-        "webshop, rewoo, openagi; one of a plug-in (lumos plugins); or a module's object, e.g. mylab.tasks:benchmark."
+        "webshop, rewoo, openagi; one of a plug-in (lumos plugins); a module's object, e.g. mylab.tasks:benchmark; or a file of your own (docs/own_data.md)."
     ),
 ]
 Split = Annotated[
@@ -24,7 +26,7 @@ Split = Annotated[
     typer.Option(
         show_default="train",
         help="Which split the rows are: train, dev or test; gsm8k has no dev, wordmath also has familiar; of "
-        "openagi: labelled. "
+        "openagi: labelled. Of your own file: own, the default there. "
         "Required if the file's name says another split than train.",
     ),
 ]
@@ -37,6 +39,9 @@ def convert(
         help="Endpoint of the teacher: chat://HOST:PORT?model=NAME, chats:// (TLS), or any other.")] = "",
     subgoals: Annotated[str, typer.Option(help="Level of the subgoals: high, or low (one action each).")] = "high",
     reasks: Annotated[int, typer.Option(min=0, max=10, help="Further calls of the teacher for a rejected row.")] = 1,
+    question: own.Question = "", answer: own.Answer = [], id: own.Id = "", choices: own.Choices = "",
+    images: own.Images = "", rationale: own.Rationale = "", scorer: own.Scorer = "", domain: own.Domain = "",
+    licence: own.Licence = "", title: own.Title = "",
     vision: Annotated[str, typer.Option(
         show_default="image", help="What the teacher sees of a row's image: image, caption or none.")] = "",
     seed: opt.Seed = 0, temperature: opt.Temperature = 0.0,
@@ -60,13 +65,17 @@ def convert(
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job
+    from lumos_queue.submission.file_request import FileOptions, resolve_file
     from lumos_queue.submission.tags import read_name_and_tags
 
     settings, named = read_settings(), read_name_and_tags(name, tag)
+    stated = FileOptions(question, answer, id, choices, images, rationale, scorer, domain, licence, title)
+    file = resolve_file(source, data, split, stated, option, output.say, kind="convert")
     options = ConversionOptions(
-        source=source,
-        data=data,
-        split=split,
+        source=file.benchmark,
+        data=file.data,
+        split=file.split,
+        definition=file.definition,
         limit=limit,
         deterministic=deterministic,
         teacher=teacher,

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.from_file.benchmark import FileBenchmark
+from lumos_queue.benchmarks.from_file.definition import FileDefinition
 from lumos_queue.benchmarks.registry import open_source, registered_name
 from lumos_queue.conversion.demos import LOW, SUBGOALS, demos_for
 from lumos_queue.conversion.duplicates import find_duplicates
@@ -21,6 +23,7 @@ from lumos_queue.submission.agents import identify, parse_pairs, resolve_address
 from lumos_queue.submission.asked_rows import is_stated, read_asked_rows
 from lumos_queue.submission.budgets import check_prices
 from lumos_queue.submission.given_rows import GivenRows
+from lumos_queue.submission.own_source import check_own_source, own_split, require_marks
 from lumos_queue.submission.store import Rows
 from lumos_queue.submission.teacher_vision import check_vision, resolve_vision
 from lumos_queue.util.plugins import TRUSTED
@@ -50,7 +53,7 @@ class ConversionOptions:
     skip_bad_rows: bool
     options: list[str]  #: NAME=VALUE, for the reader of the rows
     vision: str
-    published: bool = False  #: whether the person states that the rows are the published ones
+    definition: FileDefinition | None = None  #: of the source, where its rows are of a person's own file
 
 
 def make_conversion_job(
@@ -63,14 +66,16 @@ def make_conversion_job(
     """
     if (full := registered_name(options.source)) != options.source:
         raise SpecError(f"'{options.source}' names a module: name the object in it, {full}")
-    TRUSTED.add_named(options.source, options.teacher)
-    source = open_source(options.source)
+    TRUSTED.add_named("" if options.definition else options.source, options.teacher)
+    source = open_source(options.source, options.definition)
     if options.deterministic == bool(options.teacher):
         raise SpecError("Give either --teacher URL, or --deterministic for conversion by rule.")
-    if options.teacher and not source.teacher_prompt:
+    if isinstance(source, FileBenchmark):
+        check_own_source(source, options.deterministic)
+    elif options.teacher and not source.teacher_prompt:
         raise SpecError(f"'{options.source}' is converted by rule: give --deterministic instead of --teacher.")
     _check_level(options, source)
-    split = split_of(options.data, options.split, source.teaching.splits)
+    split = split_of(options.data, options.split or own_split(source, options.data, remark), source.teaching.splits)
     if options.budget and not options.teacher:
         raise SpecError("--budget is for conversions by a teacher: give --teacher URL, or leave out --budget.")
     check_prices(options.budget, options.price_prompt, options.price_completion)
@@ -89,6 +94,8 @@ def make_conversion_job(
     )
     for note in rows.benchmark.notes:
         remark(note)
+    if isinstance(source, FileBenchmark) and options.deterministic:
+        require_marks(source, rows.tasks)
     if teacher and not settings.broker_url:
         asyncio.run(identify({teacher}, settings, remark))
     check_vision(vision, teacher, rows, settings)
@@ -110,7 +117,7 @@ def make_conversion_job(
         tokenizer=str(options.tokenizer.resolve()) if options.tokenizer else "",
         duplicates=find_duplicates(rows.tasks[: options.limit or None]),
         vision=vision,
-        published=is_stated(options.published, rows, options.data),
+        definition=options.definition,
     )
     return job, rows
 

@@ -182,9 +182,8 @@ def _define(
     )
     if options.scorer:
         open_scorer(options.scorer)  # raises SpecError before a file is read on
-    judge = options.judge.define(options.scorer, kind)
-    needs_answers = kind == "evaluate" and not (options.scorer and not compares(options.scorer, judge))
-    field_names = guess_fields(sample, named, answered=needs_answers)
+    needs_answers = kind in ("evaluate", "convert") and not (options.scorer and not open_scorer(options.scorer).compares)
+    field_names = guess_fields(sample, named, answered=needs_answers, taught=kind == "convert")
     scoring = _choose_scoring(sample, field_names, options, reader_options, kind)
     evidence = f" ({scoring.evidence})" if scoring.evidence else ""
     told = f"; scorer: {scoring.scorer}{evidence}" if scoring.scorer else ""

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.from_file.benchmark import FileBenchmark
 from lumos_queue.endpoints.base import ImagePart, Sampling
 from lumos_queue.endpoints.registry import open_endpoint, takes_images
 from lumos_queue.errors import EpisodeError, SpecError, Undecided
@@ -23,7 +24,7 @@ def resolve_vision(source: Benchmark, teacher: str, asked: str) -> str:
 
     Raises SpecError for an option that has no effect here, and for an endpoint that accepts only text.
     """
-    if not teacher or "images" not in source.teaching.options:
+    if not teacher or not _has_images(source):
         if asked:
             why = f"the rows of '{source.name}' have no images" if teacher else "it needs a --teacher"
             raise SpecError(f"--vision {asked[:40]} has no effect: {why}. Leave it out.")
@@ -33,6 +34,12 @@ def resolve_vision(source: Benchmark, teacher: str, asked: str) -> str:
     if (asked or "image") == "image" and not takes_images(teacher):
         raise SpecError(f"The teacher {teacher} accepts no images: use chat:// or tgi://, {_INSTEAD}.")
     return asked or "image"
+
+
+def _has_images(source: Benchmark) -> bool:
+    """Whether rows may name images: they are given with an option, or a field of a person's own file names them."""
+    own = isinstance(source, FileBenchmark) and bool(source.definition.fields.images)
+    return own or "images" in source.teaching.options
 
 
 def check_vision(vision: str, teacher: str, rows: Rows, settings: Settings) -> None:

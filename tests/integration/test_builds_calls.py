@@ -65,7 +65,7 @@ def test_runs_and_files_of_the_test_queries_make_rows_only_where_that_is_said(sp
     database, job = played(tmp_path, "react", GIVEN["react"], split)
     found = imported(database, tmp_path, write(tmp_path / "files", x_1=tree_file()), split)
     for number, (one, rows) in enumerate(((job, 3), (found.job, 3))):
-        with pytest.raises(SpecError, match=r"1 of a test split\."):
+        with pytest.raises(SpecError, match=r"1 of a test split \(--allow-test uses them\)\."):
             make(database, tmp_path / f"none{number}", where=f"job={one}", **OPTIONS)
         made = make(database, tmp_path / f"build{number}", where=f"job={one}", allow_test=True, **OPTIONS)
         assert [file["rows"] for file in made["files"]] == [rows]

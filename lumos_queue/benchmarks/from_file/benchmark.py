@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.from_file.definition import OWN, FileDefinition
-from lumos_queue.benchmarks.from_file.judging import may_ask_again, score_votes
-from lumos_queue.benchmarks.from_file.rubrics import write_prompt, write_reminder
+from lumos_queue.benchmarks.from_file.row_choices import FORMS, OPTION
+from lumos_queue.benchmarks.from_file.row_tasks import RowTasks, pictures_beside
+from lumos_queue.benchmarks.from_file.scorers import open_scorer
+from lumos_queue.benchmarks.from_file.teaching import TaughtRows
 from lumos_queue.errors import BadRow
 from lumos_queue.records import Completion, Score, Task
 from lumos_queue.scoring.sampling import GRADE
@@ -16,7 +18,7 @@ from lumos_queue.scoring.sampling import GRADE
 FORMAT = "a file of rows: CSV, TSV, JSON, JSON lines or Parquet"
 
 
-class FileBenchmark(Benchmark):
+class FileBenchmark(TaughtRows):
     """The benchmark of a file. `definition` is stored in the spec of each of its jobs.
 
     A task's `gold` has `answer` (the first right answer), `answers` (all of them), `choices`, `rationale`, and `meta`:
@@ -28,11 +30,12 @@ class FileBenchmark(Benchmark):
 
     def __init__(self, definition: FileDefinition):
         """Raises SpecError for a scorer that there is not."""
+        super().__init__(definition.domain)
         self.definition = definition
-        self.name, self.domain, self.licence = definition.name, definition.domain, definition.licence
-        if definition.judge:
-            self.judge_votes = definition.judge.votes
-            self.scores_readings = False  # the judge was asked about one answer
+        self.name, self.licence = definition.name, definition.licence
+        self._scorer = open_scorer(definition.scorer) if definition.scorer else None
+        if self._scorer:
+            self.metrics, self.answers = self._scorer.metrics, self._scorer.answers
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         """`options` were considered when the definition was made."""
@@ -55,9 +58,9 @@ class FileBenchmark(Benchmark):
     def asks_judge(self) -> bool:
         return self.definition.judge is not None
 
-    def judge_prompt(self, task: Task, answer: str) -> str | None:
-        return write_prompt(self.definition.judge, task, answer) if self.definition.judge else None
-
-    def remind_judge(self, prompt: str, vote: Completion) -> str | None:
-        judge = self.definition.judge
-        return write_reminder(judge, prompt) if judge and may_ask_again(judge, vote) else None
+    def is_right(self, task: Task, answer: str | None) -> bool:
+        """Whether the main metric takes it; without a scorer, whether it is the same text."""
+        if self._scorer is None:
+            return super().is_right(task, answer)
+        scores = self.score(task, EpisodeResult(answer))
+        return bool(scores) and scores[0].value == 1.0

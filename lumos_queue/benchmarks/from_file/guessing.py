@@ -27,6 +27,8 @@ USUAL: Mapping[str, tuple[str, ...]] = {
     "choices": ("choices", "options"),
     "rationale": ("rationale",),
 }
+#: What rationales are called where they are what the rows are for: elsewhere these are columns like others.
+RATIONALES = (*USUAL["rationale"], "solution", "explanation")
 _TRUTH = frozenset(("yes", "no", "true", "false"))
 
 
@@ -52,20 +54,20 @@ class Scoring:
     evidence: str = ""
 
 
-def guess_fields(sample: Sample, named: FieldNames, *, answered: bool) -> FieldNames:
+def guess_fields(sample: Sample, named: FieldNames, *, answered: bool, taught: bool = False) -> FieldNames:
     """Return the fields of the rows: those that are named, and the usual names of the others.
 
-    `answered`: whether the rows need answers. Raises SpecError for a field that no row has, for two candidates, and for
+    `answered`: whether the rows need answers; `taught`: whether they need rationales. Raises SpecError for a field that no row has, for two candidates, and for
     none where one is needed.
     """
-    fields = sample.fields
+    fields, usual = sample.fields, {**USUAL, "rationale": RATIONALES if taught else USUAL["rationale"]}
     _check_named(sample, fields, named)
     used = {named.question, named.id, named.images, named.rationale, *named.answers}
     if named.choices:
         used |= {named.choices, *named.choices.split(",")}
 
     def guess(field: str, *, needed: bool) -> str:
-        matches = [name for name in fields if name.strip().casefold() in USUAL[field] and name not in used]
+        matches = [name for name in fields if name.strip().casefold() in usual[field] and name not in used]
         if len(matches) > 1:
             raise SpecError(
                 f"'{sample.name}' has {len(matches)} fields that may be the {field}: {list_names(matches)}. Name the "
@@ -73,7 +75,7 @@ def guess_fields(sample: Sample, named: FieldNames, *, answered: bool) -> FieldN
             )
         if not matches and needed:
             raise SpecError(
-                f"'{sample.name}' has no field called {', '.join(USUAL[field])}, of which one is the {field}. It has: "
+                f"'{sample.name}' has no field called {', '.join(usual[field])}, of which one is the {field}. It has: "
                 f"{list_names(fields)}. Name the field with --{field}."
             )
         used.update(matches)
@@ -88,7 +90,7 @@ def guess_fields(sample: Sample, named: FieldNames, *, answered: bool) -> FieldN
         question=question,
         answers=answers,
         choices=named.choices or guess("choices", needed=False),
-        rationale=named.rationale or guess("rationale", needed=False),
+        rationale=named.rationale or guess("rationale", needed=taught),
     )
 
 

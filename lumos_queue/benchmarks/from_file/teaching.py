@@ -22,7 +22,7 @@ _ANSWER_MARK = "####"  #: behind it GSM8K's solutions state the answer
 
 @dataclass(frozen=True, slots=True)
 class Teaching:
-    """How annotations of one domain are made and checked."""
+    """How annotations of one domain are made and checked; other domains of plug-ins have no teacher's prompt."""
 
     check_level: str  #: as of Benchmark
     teacher_prompt: str  #: as of Benchmark
@@ -33,9 +33,6 @@ _OF_DOMAIN = {
     "maths": Teaching(Level.EXECUTED, "maths", has_rule=True),
     "complex_qa": Teaching(Level.ORACLE_TOOL, "qa"),
     "multimodal": Teaching(Level.ORACLE_TOOL, "multimodal"),
-    "web_agent": Teaching(Level.FORMAT, "web"),
-    "webshop": Teaching(Level.FORMAT, "web"),
-    "intercode_sql": Teaching(Level.FORMAT, "sql"),
 }
 _OTHER = Teaching(Level.FORMAT, "")
 
@@ -48,26 +45,23 @@ def teaching_of(domain: str) -> Teaching:
 class TaughtRows(Benchmark):
     """The side of a file's benchmark that teaches. A task's `gold["rationale"]` is the text of its row."""
 
-    def _set_teaching(self, domain: str) -> None:
+    def __init__(self, domain: str):
         teaching = teaching_of(domain)
-        self.check_level, self.teacher_prompt, self._has_rule = (
-            teaching.check_level,
-            teaching.teacher_prompt,
-            teaching.has_rule,
-        )
+        self.domain, self.has_rule = domain, teaching.has_rule
+        self.check_level, self.teacher_prompt = teaching.check_level, teaching.teacher_prompt
 
     def has_marks(self, task: Task) -> bool:
         """Whether the rule can read the rationale of a task."""
-        return self._has_rule and bool(_MARK.search(_solution(task)))
+        return self.has_rule and bool(_MARK.search(_solution(task)))
 
     def rationale(self, task: Task) -> str:
-        text = _MARK.sub("", _steps(task)) if self._has_rule else _solution(task)
+        text = _MARK.sub("", _steps(task)) if self.has_rule else _solution(task)
         if not text.strip():
             raise NotConvertible("no_rationale")
         return text
 
     def gold(self, task: Task) -> Annotation:
-        if not self._has_rule:
+        if not self.has_rule:
             raise NotConvertible("no_rule")
         if not _solution(task).strip():
             raise NotConvertible("no_rationale")

@@ -1,0 +1,55 @@
+"""What a conversion needs of a person's own file: rationales, and a rule or a teacher for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.from_file.benchmark import FileBenchmark
+from lumos_queue.benchmarks.from_file.definition import OWN
+from lumos_queue.errors import SpecError
+from lumos_queue.readers.splits import named_split
+from lumos_queue.records import Task
+
+
+def check_own_source(source: FileBenchmark, by_rule: bool) -> None:
+    """Raises SpecError for a file without rationales, and for a domain that has no rule or no teacher's prompt."""
+    fields = source.definition.fields
+    if not fields.rationale:
+        raise SpecError(f"'{source.name}' has no field with rationales to convert: name it with --rationale FIELD.")
+    if not fields.answers:
+        raise SpecError(f"'{source.name}' has no answers to check a conversion with: name their field with --answer.")
+    if source.definition.scorer == "judge":
+        raise SpecError("The answers of a conversion are compared by rule: choose another --scorer than judge.")
+    if by_rule and not source.has_rule:
+        raise SpecError(
+            f"No rule converts rationales of the domain '{source.domain}': give --teacher URL, or --domain maths if "
+            "they have GSM8K's marks <<48/2=24>>."
+        )
+    if not by_rule and not source.teacher_prompt:
+        raise SpecError(
+            f"No prompt for teachers is of the domain '{source.domain}': choose --domain maths, complex_qa or multimodal."
+        )
+
+
+def own_split(source: Benchmark, path: Path | None, remark: Callable[[str], None]) -> str:
+    """Return the split of a file's rows where none is stated; '' for registered sources.
+
+    `remark` gets a line where the file's name says that its rows are to test with: they are stored as others are.
+    """
+    if not isinstance(source, FileBenchmark):
+        return ""
+    named = named_split(path.name) if path else None
+    if named in ("test", "dev"):
+        remark(f"the rows are stored as the split '{OWN}', which is trained on: --split {named} states another")
+    return OWN
+
+
+def require_marks(source: FileBenchmark, tasks: Sequence[Task]) -> None:
+    """Raises SpecError where no rationale of a file can be converted by rule."""
+    if not any(map(source.has_marks, tasks)):
+        raise SpecError(
+            f"No rationale of '{source.name}' has GSM8K's marks <<48/2=24>>, which the rule for maths reads: give "
+            "--teacher URL instead of --deterministic."
+        )
