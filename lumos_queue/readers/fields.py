@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import BadRow
-from lumos_queue.readers.rows import Row, first_character, json_lines, json_list
+from lumos_queue.readers.records import read_records
+from lumos_queue.readers.source import Row
 from lumos_queue.util.sanitize import storable
 
 
@@ -70,7 +71,5 @@ class Node:
 
 
 def json_rows(path: Path | None, what: str, fields: Sequence[str]) -> Iterator[Row | BadRow]:
-    """The objects of a JSON list, or of JSON lines, whichever the file holds."""
-    if first_character(path, what) == "[":
-        return json_list(path, what, fields)
-    return json_lines(path, what, fields)
+    """Yield the rows of a file of any format, as `read_records`."""
+    return read_records(path, what, fields)

@@ -17,12 +17,18 @@ def read_json(data: str | bytes, strict: bool = True) -> Any:
         value = json.loads(data) if strict else json.loads(data, strict=False)  # the first has a decoder already
     except RecursionError:
         raise ValueError(f"nested more than {MAX_DEPTH} levels deep") from None
-    if isinstance(data, str) and data.count("{") + data.count("[") <= MAX_DEPTH:
-        return value
+    check_depth(value, data)
+    return value
+
+
+def check_depth(value: Any, data: str | bytes, start: int = 0, end: int | None = None) -> None:
+    """Raise ValueError for a value that is nested too deeply; the part of `data` from start to end is its JSON."""
+    if isinstance(data, str) and data.count("{", start, end) + data.count("[", start, end) <= MAX_DEPTH:
+        return
     level = [value]
     for _ in range(MAX_DEPTH + 1):
-        inner = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, (dict, list)))
-        level = [part for parts in inner for part in parts if isinstance(part, (dict, list))]
+        nested = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, (dict, list)))
+        level = [part for parts in nested for part in parts if isinstance(part, (dict, list))]
         if not level:
-            return value
+            return
     raise ValueError(f"nested more than {MAX_DEPTH} levels deep")

@@ -11,7 +11,7 @@ from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import TESTABLE, open_benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.readers import rows as reading
+from lumos_queue.readers import delimited, json_records
 from lumos_queue.records import Task
 from tests.cpu_limit import cpu_limit
 
@@ -188,7 +188,7 @@ def test_fields_of_two_megabytes_are_read(tmp_path):
 
 
 def test_a_longer_line_is_passed_over_without_being_held(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MAX_FIELD_BYTES", 1000)
+    monkeypatch.setattr(json_records, "MAX_FIELD_BYTES", 1000)
     rows = read(GSM8K, write(tmp_path, line() + line(question="x" * 5000) + line()))
     assert [row.row for row in rows if isinstance(row, Task)] == ["1", "3"]
     assert "longer than 1000 bytes" in bad(rows)[0][2]
@@ -226,7 +226,7 @@ def test_bad_table_rows_are_named_and_the_others_read(tmp_path):
 
 
 def test_an_open_quote_does_not_take_the_file_along_silently(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MAX_FIELD_BYTES", 1000)
+    monkeypatch.setattr(delimited, "MAX_FIELD_BYTES", 1000)
     text = HEADER + "number0,1,number0,1\n" + '"open' + "\nnumber0,1,number0,1" * 100
     rows = read(MAWPS, write(tmp_path, text))
     assert isinstance(rows[0], Task)

@@ -123,7 +123,8 @@ def test_the_nearest_record_has_most_arguments_in_common_and_is_flagged():
     ("line", "said"),
     [
         ("{", "is not recorded answers: JSON lines"),
-        ("[]", "expected a JSON object, found a list"),
+        ("[]", "has no row. Expected recorded answers"),
+        ("[[]]", "expected a JSON object, found a list"),
         ({"question": "x"}, "its first row has the fields: question"),
         (record() | {"api": 3}, "field 'api': expected text"),
         (record() | {"api": ""}, "field 'api': empty"),

@@ -85,7 +85,7 @@ def test_a_bad_row_is_named_and_the_others_are_read(tmp_path, changed, said):
         raise bad
 
 
-@pytest.mark.parametrize("content", [{"query": "x"}, [{"question": "x"}], [], ["x"], 7])
+@pytest.mark.parametrize("content", [{"question": "x"}, [{"question": "x"}], [], ["x"], 7])
 def test_another_format_is_refused_as_a_whole(tmp_path, content):
     with pytest.raises(SpecError, match=r"data\.json") as refused:
         read(tmp_path, content)

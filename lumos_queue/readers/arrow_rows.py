@@ -1,0 +1,167 @@
+"""Rows of Arrow's tables as JSON has them. pyarrow is imported when a file needs it.
+
+Text, numbers, truth values, lists and objects stay what they are. NaN is null. Dates, times and decimals are text.
+Bytes are text where they are UTF-8, else the object {"bytes": how many}: no reader takes it for text.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.readers.source import MAX_FIELD_BYTES, Row, Source
+from lumos_queue.util.extras import install_command
+from lumos_queue.util.untrusted_json import MAX_DEPTH
+
+if TYPE_CHECKING:
+    import pyarrow
+
+ROWS_AT_ONCE = 1_000  #: that are made values of Python together
+
+
+def import_arrow(source: Source) -> None:
+    """Import pyarrow. Raises SpecError, with the command that installs it, where it is missing."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise SpecError(
+            f"Cannot read '{source.path}': Parquet and Arrow need pyarrow. Install it with: "
+            f"{install_command('export')}; or write the rows as JSON lines."
+        ) from error
+
+
+class ArrowRows:
+    """Makes rows of the batches of one table."""
+
+    def __init__(self, schema: pyarrow.Schema, source: Source, fields: Sequence[str], columns: Sequence[str]):
+        """Raises SpecError for a schema with unknown types, and as `check_columns`."""
+        source.check_columns(schema.names, fields, columns)
+        self._source, self._names, self._count = source, schema.names, 0
+        for field in schema:
+            if problem := _find_problem(field.type):
+                raise source.refuse(f"its column '{field.name[:40]}' is {problem}. Leave it out, or make it text")
+
+    def read(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[Row | BadRow]:
+        """Yield the rows. Raises SpecError where the file breaks off or is damaged, and where it has no row."""
+        import pyarrow
+
+        try:
+            for batch in batches:
+                if batch.schema.names != self._names:
+                    raise self._source.refuse("its parts have different columns")
+                for start in range(0, batch.num_rows, ROWS_AT_ONCE):
+                    yield from self._read_part(batch.slice(start, ROWS_AT_ONCE))
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError, OverflowError, ValueError) as error:
+            if isinstance(error, (SpecError, BadRow)):
+                raise
+            raise damaged(self._source, error, self._count) from error
+        if not self._count:
+            raise self._source.refuse_empty()
+
+    def _read_part(self, part: pyarrow.RecordBatch) -> Iterator[Row | BadRow]:
+        columns = [_values(column) for column in part.columns]
+        for cells in zip(*columns, strict=True):
+            self._count += 1
+            record = dict(zip(self._names, cells, strict=True))
+            bad = next((name for name, cell in record.items() if isinstance(cell, _Refused)), None)
+            yield (self._count, record) if bad is None else BadRow(self._count, bad[:40], record[bad].problem)
+
+
+def damaged(source: Source, error: BaseException, rows: int = 0) -> SpecError:
+    """Return the error for a file that Arrow cannot read, or not to its end."""
+    reason = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
+    behind = f" behind row {rows:,}" if rows else ""
+    return source.refuse(f"it is damaged or cut off{behind} ({reason}). Copy, download or write it again")
+
+
+class _Refused:
+    """A cell that no row may have."""
+
+    def __init__(self, problem: str):
+        self.problem = problem
+
+
+def _find_problem(kind: pyarrow.DataType, depth: int = 0) -> str:
+    """Return what a column is that cannot be read; "" for one that can."""
+    from pyarrow import BaseExtensionType, types
+
+    if depth > MAX_DEPTH:
+        return f"nested more than {MAX_DEPTH} levels deep"
+    if isinstance(kind, BaseExtensionType):
+        return f"of the extension type '{kind.extension_name[:40]}'"
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return _find_problem(kind.value_type, depth + 1)
+    if types.is_union(kind):
+        return "a union of types"
+    problems = (_find_problem(kind.field(at).type, depth + 1) for at in range(kind.num_fields))
+    return next(filter(None, problems), "")
+
+
+def _values(column: pyarrow.Array) -> list[Any]:
+    """Return the cells of a column as values of Python."""
+    import pyarrow
+    from pyarrow import compute, types
+
+    kind = column.type
+    if column.nbytes > MAX_FIELD_BYTES and len(column) > 1:
+        half = len(column) // 2
+        return [*_values(column.slice(0, half)), *_values(column.slice(half))]
+    if types.is_temporal(kind) or types.is_decimal(kind):
+        return compute.cast(column, pyarrow.string()).to_pylist()
+    values = column.to_pylist()
+    if types.is_integer(kind) or types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind):
+        return values
+    if types.is_floating(kind):
+        return [value if value is None or math.isfinite(value) else _read_infinite(value) for value in values]
+    return [_read_cell(value) for value in values]
+
+
+def _read_infinite(value: float) -> Any:
+    return None if math.isnan(value) else _Refused("an infinite number, which no row may have")
+
+
+def _read_cell(value: Any) -> Any:
+    try:
+        return _read_value(value)
+    except ValueError as error:
+        return _Refused(str(error))
+
+
+def _read_value(value: Any) -> Any:
+    """Return the value as JSON has it. Raises ValueError for an infinite number, and for what JSON cannot hold."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        if math.isinf(value):
+            raise ValueError("an infinite number, which no row may have")
+        return None if math.isnan(value) else value
+    if isinstance(value, dict):
+        return {str(name): _read_value(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_read_value(part) for part in value]
+    if isinstance(value, bytes):
+        return _read_bytes(value)
+    for kind, write in _WRITERS:
+        if isinstance(value, kind):
+            return write(value)
+    raise ValueError(f"a value of the type {type(value).__name__}, which no row may have")
+
+
+def _read_bytes(value: bytes) -> Any:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return {"bytes": len(value)}
+
+
+_WRITERS: tuple[tuple[type, Callable[[Any], str]], ...] = (
+    (Decimal, str),
+    (datetime.datetime, lambda value: value.isoformat(" ")),
+    (datetime.date, lambda value: value.isoformat()),
+    (datetime.time, lambda value: value.isoformat()),
+    (datetime.timedelta, str),
+)

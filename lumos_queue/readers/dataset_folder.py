@@ -1,0 +1,110 @@
+"""The rows of a folder that `save_to_disk` of the library `datasets` wrote: a description, and streams of Arrow."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.readers.arrow_rows import ArrowRows, damaged, import_arrow
+from lumos_queue.readers.file_kind import FileKind
+from lumos_queue.readers.opened_file import open_data, seekable
+from lumos_queue.readers.source import MAX_LISTED, Row, Source
+from lumos_queue.util.regular_file import read_regular
+from lumos_queue.util.untrusted_json import read_json
+
+if TYPE_CHECKING:
+    import pyarrow
+
+STATE, SPLITS = "state.json", "dataset_dict.json"
+_MAX_STATE_BYTES = 2**20
+_STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
+_DATA_FILES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".gz", ".arrow")
+
+
+def read_dataset_folder(
+    folder: Path, source: Source, fields: Sequence[str], columns: Sequence[str]
+) -> Iterator[Row | BadRow]:
+    """Yield the rows of a dataset's folder. Raises SpecError for another folder, and for one with several splits."""
+    if (folder / SPLITS).exists():
+        raise SpecError(
+            f"Cannot read '{folder}': it has several splits. Name one of them: {_list_splits(folder, source)}"
+        )
+    if not (folder / STATE).exists():
+        raise SpecError(f"Cannot read '{folder}': it is a folder{_describe(folder)}. Expected {source.what}.")
+    names = _file_names(_read_description(folder, STATE, source), source)
+    streams = (open_data(folder / name, "an Arrow stream of a dataset", folder, (FileKind.ARROW,)) for name in names)
+    yield from read_arrow(streams, source, fields, columns)
+
+
+def read_arrow(
+    streams: Iterable[io.BufferedReader], source: Source, fields: Sequence[str], columns: Sequence[str]
+) -> Iterator[Row | BadRow]:
+    """Yield the rows of streams that are the parts of one table. Raises SpecError for damaged ones."""
+    import_arrow(source)
+    batches = _read_batches(streams, source)
+    first = next(batches, None)
+    if first is None:
+        raise source.refuse_empty()
+    rows = ArrowRows(first.schema, source, fields, columns)
+    yield from rows.read(batch for part in ([first], batches) for batch in part)
+
+
+def _read_batches(streams: Iterable[io.BufferedReader], source: Source) -> Iterator[pyarrow.RecordBatch]:
+    import pyarrow
+    from pyarrow import ipc
+
+    for stream in streams:
+        with seekable(stream, source) as file:
+            if file.seek(0, io.SEEK_END) < len(_STREAM_END) or file.seek(-len(_STREAM_END), io.SEEK_END) < 0:
+                raise damaged(source, EOFError("the end is missing"))
+            if file.read() != _STREAM_END:
+                raise damaged(source, EOFError("the end is missing"))
+            file.seek(0)
+            try:
+                for batch in ipc.open_stream(file):
+                    batch.validate(full=True)
+                    yield batch
+            except (pyarrow.ArrowException, OSError, ValueError) as error:
+                if isinstance(error, SpecError):
+                    raise
+                raise damaged(source, error) from error
+
+
+def _read_description(folder: Path, name: str, source: Source) -> Any:
+    try:
+        return read_json(read_regular(folder / name, folder, _MAX_STATE_BYTES))
+    except (OSError, ValueError) as error:
+        raise source.refuse(f"its file {name} cannot be read ({error})") from error
+
+
+def _file_names(state: Any, source: Source) -> list[str]:
+    """Return the names of the streams. Raises SpecError where the description names none, or another folder's."""
+    files = state.get("_data_files") if isinstance(state, dict) else None
+    names = [file.get("filename") if isinstance(file, dict) else None for file in files or []]
+    texts = [name for name in names if isinstance(name, str) and name.endswith(".arrow") and Path(name).name == name]
+    if not names or texts != names:
+        raise source.refuse(f"its {STATE} does not name its files (*.arrow). Write it again with save_to_disk")
+    if isinstance(state, dict) and state.get("_indices_files"):
+        raise source.refuse(
+            "it has a list of chosen rows beside them. Write it again with flatten_indices().save_to_disk"
+        )
+    return texts
+
+
+def _list_splits(folder: Path, source: Source) -> str:
+    description = _read_description(folder, SPLITS, source)
+    splits = description.get("splits") if isinstance(description, dict) else None
+    names = [name for name in splits or [] if isinstance(name, str) and Path(name).name == name]
+    listed = ", ".join(f"'{folder / name}'" for name in names[:MAX_LISTED])
+    return f"{listed or 'its folders'}{' and others' if len(names) > MAX_LISTED else ''}."
+
+
+def _describe(folder: Path) -> str:
+    """Return what to name instead of a folder that holds no dataset."""
+    files = sorted(path for path in folder.glob("*") if path.suffix in _DATA_FILES and path.is_file())
+    if not files:
+        return ", and none that `save_to_disk` of datasets wrote"
+    return f", of which a file is to be named, as '{files[0]}'"

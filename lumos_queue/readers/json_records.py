@@ -1,0 +1,180 @@
+"""The rows of a JSON file: a list of objects, or JSON lines, read row by row, and a document that is read whole."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.readers.file_kind import UTF8_MARK
+from lumos_queue.readers.json_text import RowDecoder
+from lumos_queue.readers.opened_file import open_data
+from lumos_queue.readers.source import MAX_FIELD_BYTES, TO_UTF8, Row, Source
+from lumos_queue.util.untrusted_json import read_json
+
+MAX_DOCUMENT_BYTES = 2**30  #: of JSON that must be read as a whole
+_CHUNK_BYTES = 2**18
+_BLANKS = re.compile(r"[ \t\n\r]*")
+_TAIL = 32  #: characters before the end of what is read yet, in which an error may be that the rest is missing
+
+
+def read_json_lines(
+    file: io.BufferedReader, source: Source, fields: Sequence[str], columns: Sequence[str] = ()
+) -> Iterator[Row | BadRow]:
+    """Yield the object of each line; empty lines are counted and skipped.
+
+    Raises SpecError when the first row is no object, or has none of the `fields` or not all `columns`.
+    """
+    row, good, decoder = 0, False, RowDecoder()
+    while line := file.readline(MAX_FIELD_BYTES + 1):
+        row += 1
+        if len(line) > MAX_FIELD_BYTES:
+            while line and not line.endswith(b"\n"):
+                line = file.readline(2**20)
+            yield BadRow(row, "line", f"longer than {MAX_FIELD_BYTES} bytes")
+            continue
+        line = line.removeprefix(UTF8_MARK) if row == 1 else line
+        if line.isspace() or not line:
+            continue
+        value = _read_line(line, row, decoder)
+        if not good:
+            if _is_part(line, value):
+                raise source.refuse(
+                    "its first line is a part of a JSON object, and a line must be a whole one. Make a list or lines "
+                    "of its rows, as with: jq -c '.FIELD[]' (of a list in it), or jq -c . (of one object after another)"
+                )
+            source.check_first(value, row, fields, columns)
+        good = True
+        yield value if isinstance(value, BadRow) else decoder.make_row(row, value, "line")
+    if not good:
+        raise source.refuse_empty()
+
+
+def _is_part(line: bytes, value: Any) -> bool:
+    """Whether the line begins an object that further lines continue."""
+    return isinstance(value, BadRow) and line.rstrip().endswith((b"{", b"[", b","))
+
+
+def _read_line(line: bytes, row: int, decoder: RowDecoder) -> Any:
+    """Return the value of a line, or a BadRow for a line that is no JSON."""
+    try:
+        return decoder.decode(line.decode())
+    except UnicodeDecodeError as error:
+        return BadRow(row, "line", f"not UTF-8 at byte {error.start}: {TO_UTF8}")
+    except ValueError as error:
+        return BadRow(row, "line", f"not JSON: {error}")
+
+
+def read_json_list(
+    file: io.BufferedReader, source: Source, fields: Sequence[str], columns: Sequence[str] = ()
+) -> Iterator[Row | BadRow]:
+    """Yield the objects of one JSON list.
+
+    Raises SpecError when the first row is no object, or has none of the `fields` or not all `columns`, and where the
+    list breaks off or is no JSON.
+    """
+    decoder, elements = RowDecoder(), _Elements(file, source)
+    row = 0
+    for value in elements.read(decoder):
+        row += 1
+        if row == 1:
+            source.check_first(value, row, fields, columns)
+        yield decoder.make_row(row, value)
+    if not row:
+        raise source.refuse_empty()
+
+
+class _Elements:
+    """The elements of a list, of which only what is not read yet is held."""
+
+    def __init__(self, file: io.BufferedReader, source: Source):
+        self._file, self._source = file, source
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._text, self._position = "", 0
+        self._bytes, self._number, self._complete = 0, 1, False
+
+    def read(self, decoder: RowDecoder) -> Iterator[Any]:
+        self._expect("[", "a list")
+        if self._next_character() == "]":
+            self._position += 1
+        else:
+            while True:
+                yield self._read_element(decoder)
+                self._number += 1
+                if self._next_character() == "]":
+                    self._position += 1
+                    break
+                self._expect(",", "',' or ']'")
+                self._next_character()
+        if self._next_character():
+            raise self._source.refuse("there is more behind the end of the list. Remove it")
+
+    def _read_element(self, decoder: RowDecoder) -> Any:
+        while True:
+            try:
+                value, end = decoder.decode_at(self._text, self._position)
+            except json.JSONDecodeError as error:
+                if error.pos < len(self._text) - _TAIL and not error.msg.startswith("Unterminated string"):
+                    raise self._refuse(error.msg) from error
+                if not self._fill():
+                    raise self._refuse(error.msg) from error
+            except ValueError as error:
+                raise self._refuse(str(error)) from error
+            else:
+                if end < len(self._text) or not self._fill():  # at the end, the rest of a number may be missing
+                    self._position = end
+                    return value
+
+    def _next_character(self) -> str:
+        """Move to the next character that is no blank, and return it; "" at the end of the file."""
+        while True:
+            blanks = _BLANKS.match(self._text, self._position)
+            self._position = blanks.end() if blanks else self._position
+            if self._position < len(self._text):
+                return self._text[self._position]
+            if not self._fill():
+                return ""
+
+    def _expect(self, character: str, name: str) -> None:
+        if self._next_character() != character:
+            raise self._refuse(f"expected {name}")
+        self._position += 1
+
+    def _fill(self) -> bool:
+        """Read as much as is held, so that an element of any length is decoded few times; False at the end."""
+        held = len(self._text) - self._position
+        if held > MAX_FIELD_BYTES:
+            raise self._refuse(f"longer than {MAX_FIELD_BYTES} bytes, or no JSON")
+        data = b"" if self._complete else self._file.read(max(_CHUNK_BYTES, held))
+        try:
+            more = self._decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            raise self._refuse(f"not UTF-8 near byte {self._bytes + error.start}: {TO_UTF8}") from error
+        self._bytes += len(data)
+        self._complete = not data
+        self._text, self._position = self._text[self._position :] + more, 0
+        return bool(data)
+
+    def _refuse(self, problem: str) -> SpecError:
+        return self._source.refuse(f"row {self._number}: {problem}")
+
+
+def json_document(path: Path | None, what: str) -> Any:
+    """Return the one JSON value of a file. SpecError where it has none, or is too large to be read as a whole."""
+    source = Source(path, what)
+    with open_data(path, what) as file:
+        data = file.read(MAX_DOCUMENT_BYTES + 1)
+    if len(data) > MAX_DOCUMENT_BYTES:
+        raise SpecError(f"'{path}' is larger than {MAX_DOCUMENT_BYTES} bytes. Expected {what}.")
+    try:
+        return read_json(data.removeprefix(UTF8_MARK).decode())
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise source.refuse(f"not UTF-8 at byte {error.start} (line {line})") from error
+    except ValueError as error:
+        raise source.refuse(str(error)) from error

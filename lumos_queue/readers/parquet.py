@@ -1,0 +1,60 @@
+"""The rows of a Parquet file, read part by part. Nothing of it is run: extension types and pickles are not."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from lumos_queue.errors import BadRow
+from lumos_queue.readers.arrow_rows import ROWS_AT_ONCE, ArrowRows, damaged, import_arrow
+from lumos_queue.readers.opened_file import seekable
+from lumos_queue.readers.source import Row, Source
+from lumos_queue.readers.unpacked import MAX_RATIO, MAX_UNPACKED_BYTES, SLACK_BYTES
+from lumos_queue.util.untrusted_json import MAX_DEPTH
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import FileMetaData
+
+_BUFFER_BYTES = 2**20  #: of a column that are read at once
+_MAX_NAMES = 1_000_000  #: of parts in a footer
+_MAX_FOOTER = 64 * 2**20  #: bytes of a text in it
+
+
+def read_parquet_rows(
+    file: io.BufferedReader, source: Source, fields: Sequence[str], columns: Sequence[str]
+) -> Iterator[Row | BadRow]:
+    """Yield the rows of a Parquet file. Raises SpecError for one that is damaged or unpacks beyond the limits."""
+    import_arrow(source)
+    import pyarrow
+    from pyarrow.parquet import ParquetFile
+
+    with seekable(file, source) as data:
+        try:
+            table = ParquetFile(
+                data,
+                pre_buffer=False,
+                buffer_size=_BUFFER_BYTES,
+                thrift_string_size_limit=_MAX_FOOTER,
+                thrift_container_size_limit=_MAX_NAMES,
+                schema_depth_limit=MAX_DEPTH,
+                page_checksum_verification=True,
+                arrow_extensions_enabled=False,
+            )
+            schema = table.schema_arrow
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
+            raise damaged(source, error) from error
+        size = data.seek(0, io.SEEK_END)
+        _check_size(table.metadata, size, source)
+        rows = ArrowRows(schema, source, fields, columns)
+        yield from rows.read(table.iter_batches(ROWS_AT_ONCE, use_threads=False))
+
+
+def _check_size(metadata: FileMetaData, size: int, source: Source) -> None:
+    groups = (metadata.row_group(index) for index in range(metadata.num_row_groups))
+    unpacked = sum(max(group.total_byte_size, 0) for group in groups)
+    if unpacked > min(MAX_UNPACKED_BYTES, MAX_RATIO * size + SLACK_BYTES):
+        raise source.refuse(
+            f"it unpacks to {unpacked / 2**20:,.0f} MiB, more than {MAX_RATIO} times its size or "
+            f"{MAX_UNPACKED_BYTES >> 30} GiB. Split it, or write it without compression"
+        )

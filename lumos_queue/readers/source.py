@@ -1,0 +1,82 @@
+"""What a data file is called in messages, the limits of its rows, and the check of its first row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.util.sanitize import storable
+
+MAX_FIELD_BYTES = 64 * 2**20  #: of one JSON line, one element of a JSON list, or one cell of a table
+MAX_COLUMNS = 10_000  #: of a table, and fields of a JSON object
+MAX_LISTED = 8  #: fields that a message lists
+TO_UTF8 = "convert the file, as with: iconv -f LATIN1 -t UTF-8"
+
+Row = tuple[int, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that a person named, and what it must be: `what` follows "is not" and "Expected" in messages."""
+
+    path: Path | None
+    what: str
+
+    def refuse(self, problem: str) -> SpecError:
+        """Return the error for a file that is something else; `problem` has no full stop."""
+        return SpecError(f"'{self.path}' is not {self.what}: {problem}.")
+
+    def refuse_empty(self) -> SpecError:
+        return SpecError(f"'{self.path}' has no row. Expected {self.what}.")
+
+    def check_first(self, value: Any, row: int, fields: Sequence[str], columns: Sequence[str]) -> None:
+        """Raise SpecError for a first row that is no object, or has none of the fields (() is any) or not all columns."""
+        if not isinstance(value, dict):
+            problem = value if isinstance(value, BadRow) else BadRow(row, "row", describe_object(value))
+            raise self.refuse(str(problem))
+        if (fields and not any(name in value for name in fields)) or any(name not in value for name in columns):
+            raise self.refuse(f"its first row has the fields: {list_names(value)}")
+
+    def check_columns(self, names: Sequence[str], fields: Sequence[str], columns: Sequence[str]) -> None:
+        """Raise SpecError for a table without names, with one name twice, or without the fields and columns."""
+        if not any(names):
+            raise self.refuse("its first line names no column")
+        if len(names) > MAX_COLUMNS:
+            raise self.refuse(f"it has {len(names):,} columns, and at most {MAX_COLUMNS:,} are read. Leave some out")
+        seen = set[str]()
+        for name in names:
+            if name and name in seen:
+                raise self.refuse(f"two of its columns have the name '{_shorten(name)}'. Rename one of them")
+            seen.add(name)
+        if missing := [name for name in columns if name not in seen]:
+            raise self.refuse(f"its first line has no column '{missing[0]}'. It has: {list_names(names)}")
+        if fields and seen.isdisjoint(fields):
+            raise self.refuse(f"its first line has the columns: {list_names(names)}")
+
+
+def list_names(names: Sequence[str] | Mapping[str, Any]) -> str:
+    """Return the first names, short enough for one line."""
+    listed = [_shorten(str(name)) for name in names if name]
+    more = f" and {len(listed) - MAX_LISTED:,} more" if len(listed) > MAX_LISTED else ""
+    return ", ".join(listed[:MAX_LISTED]) + more or "none"
+
+
+def describe_object(value: Any) -> str:
+    """Return what is wrong with a value that is no object."""
+    return f"expected a JSON object, found {describe_value(value)}"
+
+
+def describe_value(value: Any) -> str:
+    """Return what kind of value it is, or the value itself, short enough for one line."""
+    if isinstance(value, (dict, list)):
+        return {dict: "an object", list: "a list"}[type(value)]
+    text = storable(str(value) if isinstance(value, (str, float)) else json.dumps(value))[0]
+    return f"'{text[:40]}{'…' if len(text) > 40 else ''}'"
+
+
+def _shorten(name: str) -> str:
+    return " ".join(storable(name)[0][:40].split())
