@@ -16,7 +16,7 @@ from db.filters import Filter, Term
 from db.models import Audit, AuditSample, EpisodeRow, Item, JobRow, Label, SubgoalRow
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending
-from lumos_queue.scoring.sampling import AuditKind, SampledEpisode, draw, stratum_of, stratum_of_run
+from lumos_queue.scoring.sampling import AuditKind, SampledEpisode, draw, side_of, stratum_of, stratum_of_run
 from lumos_queue.util.sanitize import storable
 
 MAX_NAME = 80  #: of an audit's name
@@ -36,7 +36,7 @@ class Sampled:
     stratum: str
     weight: float
     labels: dict[str, str]  #: labeller to label
-    score: float | None = None  #: by the main metric
+    score: float | None = None  #: by the main metric; of a judge's grade 1 or 0: on which side of the middle it is
     labels_left: int = 1  #: that it needs yet
 
 
@@ -50,14 +50,15 @@ def strata_of(connection: Connection, wanted: Filter, kind: AuditKind = AuditKin
     judged: Any = newest_score(connection) if kind == AuditKind.RUNS else EpisodeRow.level
     name: Callable[[str, Any, int], str] = stratum_of_run if kind == AuditKind.RUNS else stratum_of
     rows = connection.execute(
-        select(EpisodeRow.id, JobRow.benchmark, judged, subgoals)
+        select(EpisodeRow.id, JobRow.benchmark, judged, subgoals, JobRow.main_metric)
         .join(JobRow, JobRow.id == EpisodeRow.job)
         .where(*_members(connection, wanted, kind))
         .order_by(EpisodeRow.id)
         .execution_options(yield_per=1000)
     )
     found: dict[str, list[int]] = {}
-    for episode, benchmark, value, count in rows:
+    for episode, benchmark, value, count, metric in rows:
+        value = side_of(value, metric) if kind == AuditKind.RUNS else value
         found.setdefault(name(benchmark, value, count), []).append(episode)
     return found
 
@@ -175,8 +176,11 @@ def samples_of(connection: Connection, audit: str) -> list[Sampled]:
     for episode, labeller, value in connection.execute(given.order_by(Label.id)):
         labels.setdefault(episode, {})[labeller] = value
     rows = connection.execute(
-        select(AuditSample.__table__, Item.job, Item.ordinal, newest_score(connection).label("score"))
+        select(
+            AuditSample.__table__, Item.job, Item.ordinal, newest_score(connection).label("score"), JobRow.main_metric
+        )
         .join(Item, Item.id == AuditSample.episode)
+        .join(JobRow, JobRow.id == Item.job)
         .join(EpisodeRow, EpisodeRow.id == AuditSample.episode)
         .where(AuditSample.audit == audit)
         .order_by(AuditSample.place)
@@ -189,7 +193,7 @@ def samples_of(connection: Connection, audit: str) -> list[Sampled]:
             row.stratum,
             row.weight,
             labels.get(row.episode, {}),
-            row.score,
+            side_of(row.score, row.main_metric),
             row.labels_left,
         )
         for row in rows

@@ -22,6 +22,7 @@ from lumos_queue.cli.report_heads import head_columns
 from lumos_queue.cli.sample_tables import add_samples
 from lumos_queue.cli.tool_report_tables import STATE_ROWS, print_tool_calls
 from lumos_queue.reports.completeness import remark
+from lumos_queue.reports.judge import list_judge_figures
 from lumos_queue.util.plugins import Plugin
 
 
@@ -65,6 +66,9 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
         table.add_row("USD", *(format_cost(report["cost"]) if "cost" in report else "" for report in reports))
     for name in sorted({name for report in shown for name in report["phases"]}):
         table.add_row(f"time in {name}", *(_format_share(report["phases"], name) for report in reports))
+    judged = [dict(list_judge_figures(report)) for report in reports]
+    for name in dict.fromkeys(name for figures in judged for name in figures):
+        table.add_row(name, *(figures.get(name, "") for figures in judged))
     for role in sorted({role for report in reports for role in report.get("reply_endings", {})}):
         cells = [_format_reply_endings(report.get("reply_endings", {}).get(role)) for report in reports]
         if any(cells):

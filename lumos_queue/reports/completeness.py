@@ -8,6 +8,7 @@ from typing import Any
 from db.states import ItemState, JobState
 from db.waiting import PAUSED_BY_PERSON
 
+UNGRADED = "ungraded"  #: items whose answer has no grade, as no vote of a judge could be read
 ENDED = (JobState.DONE, JobState.CANCELLED)  #: states that a job does not leave by itself
 
 
@@ -50,4 +51,4 @@ def remark(report: Mapping[str, Any]) -> str:
     return f"incomplete: {parts}. Go on with: {report['go_on']}"
 
 
-_WORDS = {"infra_error": "ended with infra_error"}
+_WORDS = {"infra_error": "ended with infra_error", UNGRADED: "have an answer that the judge gave no readable grade"}

@@ -22,7 +22,7 @@ from db.figures import (
 from db.reading import endpoints_of, keyed_tasks, messages, outputs, values_by_metric
 from db.scorings import scorings_of
 from db.states import ItemState
-from lumos_queue.benchmarks.registry import benchmark_of
+from lumos_queue.benchmarks.registry import benchmark_of, definition_of
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
 from lumos_queue.endpoints.roles import TOOL_ROLES
@@ -135,6 +135,12 @@ def _make_report(connection: Connection, job: Any) -> Report:
         if benchmark.groups or benchmark.overalls:
             values = values_by_metric(connection, job.id)
             report |= split_by_group(job, values, benchmark, keyed_tasks(connection, job.id))
+        definition = definition_of(job.spec)
+        if definition and definition.judge:
+            from lumos_queue.reports.judge import judge_figures, note_ungraded
+
+            report |= judge_figures(connection, job, definition.judge)
+            report |= note_ungraded(report, job.state)
         report["scoring"] = {"at_limit": at_limit_of(job.spec), "versions": score_versions(connection, job.id)}
         report["tools"] = _list_tools(job.formulation, infer) | _describe_bos(connection, job.id, infer["agent"])
         report |= _scorings(connection, job.id)

@@ -48,7 +48,13 @@ def judged_by(score: float | None, metric: str = "") -> str:
 
     A judge's grade says right from the middle of its scale on, a score by any other metric where it is 1.
     """
-    return "" if score is None else "right" if score >= (MIDDLE if metric == GRADE else 1) else "wrong"
+    side = side_of(score, metric)
+    return "" if side is None else "right" if side >= 1 else "wrong"
+
+
+def side_of(score: float | None, metric: str) -> float | None:
+    """Return 1 or 0 for a judge's grade, as `judged_by` reads it; a score by any other metric as it is."""
+    return score if score is None or metric != GRADE else float(score >= MIDDLE)
 
 
 def stratum_of_run(benchmark: str, score: float | None, subgoals: int) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from lumos_queue.pages.blocks import Block, Table
 from lumos_queue.pages.material import JobMaterial, Material
+from lumos_queue.reports.judge import list_judge_figures
 from lumos_queue.pages.wording import plain, tell_interval, tell_share, tell_whole_metric
 
 
@@ -20,7 +21,7 @@ def details(material: Material) -> Iterator[Block]:
             yield Table(f"Calls of tools: {job.label}", heads, rows, texts=frozenset({0, 1}))
         if found := job.report.get("by_provenance"):
             yield _by_provenance(job, found)
-        if rows := [*_experts(job.report), *_people(job.report), *_roles(job.report)]:
+        if rows := [*_experts(job.report), *_people(job.report), *_judge(job.report), *_roles(job.report)]:
             yield Table(f"Further figures: {job.label}", ["figure", "value"], rows)
 
 
@@ -70,6 +71,11 @@ def _people(report: Mapping[str, Any]) -> Iterator[list[str]]:
         low, high = found["ci95"]
         rated = f"{found['rated']:,} of {found['of']:,} rated"
         yield ["mean rating, 1 to 10 [95 %]", f"{found['mean']:.1f} [{low:.1f}, {high:.1f}], {rated}"]
+
+
+def _judge(report: Mapping[str, Any]) -> Iterator[list[str]]:
+    for name, text in list_judge_figures(report):
+        yield [name, text]
 
 
 def _roles(report: Mapping[str, Any]) -> Iterator[list[str]]:

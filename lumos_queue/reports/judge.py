@@ -1,0 +1,122 @@
+"""What became of the votes of a job whose answers a judge grades, what they cost, and how far people agree with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.budget import find_prices
+from db.votes import count_details, labelled_scores, sum_calls, votes_without_score
+from lumos_queue.benchmarks.from_file.definition import JudgeDefinition
+from lumos_queue.benchmarks.from_file.judging import NO_ANSWER, VoteCounts, count_votes
+from lumos_queue.endpoints.roles import JUDGE
+from lumos_queue.reports.audit import JUDGED, opinion
+from lumos_queue.reports.completeness import ENDED, UNGRADED
+from lumos_queue.scoring.sampling import GRADE, judged_by
+from lumos_queue.scoring.statistics import cohen_kappa, kappa_interval, wilson
+
+MAX_READ = 100_000  #: episodes without a grade whose replies are read
+
+
+def judge_figures(connection: Connection, job: Any, judge: JudgeDefinition) -> dict[str, Any]:
+    """Return `judge` of a report of a job (its row); where answers have no grade, also that the job is incomplete.
+
+    `answers` were given to the judge: `graded`, or `ungraded` as no vote on them could be read. `unreadable` and
+    `missing` are votes on them without a grade, `again` those that were asked for once more, `ties` the graded answers
+    whose two votes in the middle differ. `usd` is part of the job's cost.
+    """
+    details = count_details(connection, job.id, GRADE)
+    unscored = [votes for votes in votes_without_score(connection, job.id, GRADE, JUDGE, MAX_READ) if votes]
+    counted = [(counts, episodes) for text, episodes in details if (counts := VoteCounts.from_text(text))]
+    counted += [(count_votes(judge, votes), 1) for votes in unscored]
+    graded = sum(episodes for counts, episodes in counted if counts.grades)
+    calls, prices = sum_calls(connection, job.id, JUDGE), find_prices(job.spec)
+    rates = prices.get("prompt_price", 0.0), prices.get("completion_price", 0.0)
+    found: dict[str, Any] = {
+        "grades": judge.grades,
+        "votes": judge.votes,
+        "answers": graded + len(unscored),
+        "graded": graded,
+        "ungraded": len(unscored),
+        "without_answer": sum(episodes for text, episodes in details if text == NO_ANSWER),
+        "read": sum(len(counts.grades) * episodes for counts, episodes in counted),
+        "unreadable": sum(counts.unreadable * episodes for counts, episodes in counted),
+        "missing": sum(counts.missing * episodes for counts, episodes in counted),
+        "again": sum(counts.again * episodes for counts, episodes in counted),
+        "ties": sum(episodes for counts, episodes in counted if counts.is_tie),
+        "calls": calls.calls,
+        "retries": calls.retries,
+        "tokens": {"prompt": calls.prompt_tokens, "completion": calls.completion_tokens},
+    }
+    if any(rates):
+        found["usd"] = round((calls.prompt_tokens * rates[0] + calls.completion_tokens * rates[1]) / 1e6, 6)
+    if agreement := measure_agreement(connection, job.id):
+        found["agreement"] = agreement
+    return {"judge": found}
+
+
+def note_ungraded(report: Mapping[str, Any], state: str) -> dict[str, Any]:
+    """Return what a report adds to its completeness where answers have no grade; {} while the job (its state) runs."""
+    ungraded = report["judge"]["ungraded"]
+    if not ungraded or state not in ENDED:
+        return {}
+    lacking = {**report.get("lacking", {}), UNGRADED: ungraded}
+    command = f"lumos rerun {report['job']} --role {JUDGE}=URL"
+    return {"complete": False, "lacking": lacking, "go_on": report.get("go_on", command)}
+
+
+def measure_agreement(connection: Connection, job: str) -> dict[str, Any] | None:
+    """Return how far the grades agree with people's labels, over the graded answers that people call right or wrong.
+
+    A grade says right from the middle of its scale on. `share` has Wilson's interval, kappa that of an audit. None where
+    there is no such answer.
+    """
+    pairs = [
+        (label, judged_by(score.value, GRADE))
+        for score in labelled_scores(connection, job, GRADE)
+        if score.detail != NO_ANSWER and (label := opinion(score.labels)) in JUDGED
+    ]
+    if not pairs:
+        return None
+    agreed, interval = sum(label == grade for label, grade in pairs), kappa_interval(pairs)
+    return {
+        "answers": len(pairs),
+        "agreed": agreed,
+        "share": agreed / len(pairs),
+        "ci95": list(wilson(agreed, len(pairs))),
+        "right_for_people_only": pairs.count(("right", "wrong")),
+        "right_for_judge_only": pairs.count(("wrong", "right")),
+        "kappa": cohen_kappa(pairs),
+        "kappa_ci95": list(interval) if interval else None,
+    }
+
+
+def list_judge_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield (name, text) of each figure of the judge in a report; none for jobs without one."""
+    if not (found := report.get("judge")):
+        return
+    of = found["graded"] + found["without_answer"]
+    yield "judged", f"{of:,} of {report['n']:,}"
+    counts = (("unreadable", "unreadable"), ("missing", "missing"), ("asked again", "again"))
+    parts = [f"{found['read']:,} read", *(f"{found[name]:,} {what}" for what, name in counts if found[name])]
+    yield "votes of the judge", ", ".join(parts)
+    if found["retries"]:
+        yield "failed requests to the judge", f"{found['retries']:,}, sent again"
+    if found["votes"] > 1:
+        yield "ties of votes", f"{found['ties']:,} of {found['graded']:,}"
+    tokens = f"{found['tokens']['prompt']:,} / {found['tokens']['completion']:,}"
+    yield "tokens of the judge", tokens + (f", USD {found['usd']:.4f}" if "usd" in found else "")
+    if agreement := found.get("agreement"):
+        low, high = agreement["ci95"]
+        share = f"{100 * agreement['share']:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+        yield "judge agrees with labels", f"{agreement['agreed']:,} of {agreement['answers']:,}: {share}"
+        yield "kappa of judge and labels [95 %]", _format_kappa(agreement)
+
+
+def _format_kappa(found: Mapping[str, Any]) -> str:
+    if found["kappa"] is None:
+        return "not defined: both gave one label to all"
+    low, high = found["kappa_ci95"]
+    return f"{found['kappa']:.3f} [{low:.3f}, {high:.3f}]"
