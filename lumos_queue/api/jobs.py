@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -131,22 +131,29 @@ class JobHandle:
             run.over.wait(min(pause, left)) if run else time.sleep(min(pause, left))
             pause = min(1.2 * pause, MAX_POLL_SECONDS)
 
-    def report(self) -> Report:
-        """Scores with intervals, endings, calls, tokens, times: of what is there by now."""
+    def report(self, by: str | Sequence[str] = ()) -> Report:
+        """Scores with intervals, endings, calls, tokens, times: of what is there by now.
+
+        `by`: a field, or several: a further column of the data, or what the benchmark groups by. `report["by"]` has the
+        groups of each. Raises SpecError for a field that the job does not have.
+        """
         from lumos_queue.api.results import read_report
 
-        return read_report(self._deployment, [self.id])
+        return read_report(self._deployment, [self.id], _as_names(by))
 
-    def compare(self, other: JobHandle | str, *, metric: str = "", common: bool = False) -> Comparison:
+    def compare(
+        self, other: JobHandle | str, *, metric: str = "", common: bool = False, by: str | Sequence[str] = ()
+    ) -> Comparison:
         """The other job compared with this one, task by task: what it fixes and breaks, and whether that may be chance.
 
-        `metric`: by default the main one. `common`: unlike or half done jobs, on what both have judged. Raises
-        SpecError for jobs that cannot be compared.
+        `metric`: by default the main one. `common`: unlike or half done jobs, on what both have judged. `by`: fields, as
+        of `report`; p-values of their groups are corrected by Holm's method. Raises SpecError for jobs that cannot be
+        compared.
         """
         from lumos_queue.api.results import read_comparison
 
         name = other if isinstance(other, str) else other.id
-        return read_comparison(self._deployment, [self.id, name], metric, common)
+        return read_comparison(self._deployment, [self.id, name], metric, common, _as_names(by))
 
     def episodes(self, where: str = "") -> Episodes:
         """Its finished episodes that meet a filter (docs/queries.md)."""
@@ -229,6 +236,10 @@ class JobHandle:
         if patience.is_over(met, answered) and met is not None and run is not None:
             run.given_up.set()
             raise EndpointDown(f"Job {self.id} {format_give_up(met)}. Go on with it: resume()", status=met.status)
+
+
+def _as_names(by: str | Sequence[str]) -> Sequence[str]:
+    return [by] if isinstance(by, str) else list(by)
 
 
 def _print_line(facts: dict[str, Any]) -> None:

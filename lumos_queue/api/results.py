@@ -107,19 +107,24 @@ class Comparison(JobsResult):
         return f"<Comparison {str(self).splitlines()[0]}>"
 
 
-def read_report(deployment: Settings, jobs: Sequence[str]) -> Report:
-    """The report of a job."""
+def read_report(deployment: Settings, jobs: Sequence[str], by: Sequence[str] = ()) -> Report:
+    """The report of a job, also by fields. Raises SpecError for a field that it does not have."""
     with open_deployment(deployment) as opened, opened.engine.connect() as connection:
-        page = read_page(connection, [get_job(connection, job) for job in jobs])
+        page = read_page(connection, [get_job(connection, job) for job in jobs], by=by)
     return Report(dict(page.material.jobs[0].report), page)
 
 
-def read_comparison(deployment: Settings, jobs: Sequence[str], metric: str, common: bool) -> Comparison:
-    """The comparison of jobs with the first of them. Raises SpecError where they cannot be compared."""
+def read_comparison(
+    deployment: Settings, jobs: Sequence[str], metric: str, common: bool, by: Sequence[str] = ()
+) -> Comparison:
+    """The comparison of jobs with the first of them, also by fields.
+
+    Raises SpecError where they cannot be compared, and for a field that they do not have.
+    """
     with open_deployment(deployment) as opened, opened.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
-        found = compare_jobs(connection, rows, Options(metric, common))
-        return Comparison(found, read_page(connection, rows))
+        found = compare_jobs(connection, rows, Options(metric, common, by=by))
+        return Comparison(found, read_page(connection, rows, by=by))
 
 
 def add_scores(deployment: Settings, job: str, scorer: Any) -> Scored:

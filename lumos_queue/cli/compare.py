@@ -26,6 +26,7 @@ def compare(
     listed: Annotated[
         int, typer.Option("--list", min=0, max=opt.MAX_INTEGER, help="Fixed, and broken, tasks that are listed.")
     ] = 5,
+    by: opt.By = [],
     show: Annotated[
         int, typer.Option(min=0, max=100, help="Fixed, and broken, tasks of which both episodes are shown.")
     ] = 0,
@@ -40,6 +41,7 @@ def compare(
     """
     from lumos_queue.cli.comparison_tables import print_comparison
     from lumos_queue.cli.step_tables import print_step_pair
+    from lumos_queue.errors import SpecError
     from lumos_queue.reports.comparison import Options
     from lumos_queue.reports.step_pairs import pair_episodes
     from lumos_queue.settings import read_settings
@@ -47,9 +49,11 @@ def compare(
 
     with database(read_settings()) as opened, opened.engine.connect() as connection:
         if len(jobs) == 2 and all("-" in one for one in jobs):
+            if by:
+                raise SpecError("--by is for jobs: leave it out to compare two episodes.")
             output.result(pair_episodes(connection, jobs), print_step_pair)
             return
-        options = Options(metric, common, max(listed, show), _prices(price_prompt, price_completion))
+        options = Options(metric, common, max(listed, show), _prices(price_prompt, price_completion), by)
         found = _compare_jobs(connection, jobs, options, show)
     output.result(found, lambda value: print_comparison(value, listed))
 

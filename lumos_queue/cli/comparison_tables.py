@@ -11,6 +11,8 @@ from rich.table import Table
 from lumos_queue.cli import output
 from lumos_queue.cli.columns import cut
 from lumos_queue.cli.episode_list import chop
+from lumos_queue.cli.difference_words import format_difference, format_p, format_points
+from lumos_queue.cli.field_tables import print_differences
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.step_tables import print_step_pair
 from lumos_queue.reports.comparison import explain_no_difference
@@ -30,6 +32,8 @@ def print_comparison(found: Found, listed: int) -> None:
         _print_table(console, found, [first, *others[start : start + most]])
     for one in found["comparisons"]:
         console.print(_conclude(one, found["metric"]), soft_wrap=False)
+    for one in found["comparisons"]:
+        print_differences(console, one, found["metric"])
     for note in found["notes"]:
         console.print(escape(note), style="yellow")
     for one in found["comparisons"]:
@@ -74,15 +78,6 @@ def _score(job: Found) -> str:
     return _interval(score)
 
 
-def _points(value: float) -> str:
-    return f"{round(100 * value, 1) + 0.0:+.1f}"
-
-
-def format_p(p: float) -> str:
-    """A p-value with two digits that say something, never as 0."""
-    return "< 0.0001" if p < 0.0001 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
-
-
 def _per_right(name: str, form: str) -> Callable[[Found], str]:
     return lambda job: format(job["per_right"][name], form) if name in job["per_right"] else ""
 
@@ -109,15 +104,10 @@ _OF_JOB = (
 )
 
 
-def _difference(one: Found) -> str:
-    low, high = one["ci95"]
-    return f"{_points(one['difference'])} [{_points(low)}, {_points(high)}]"
-
-
 def _bounds(one: Found) -> str:
     if "bounds" not in one or one["of"] == one["pairs"]:
         return ""
-    return f"{_points(one['bounds'][0])} to {_points(one['bounds'][1])}"
+    return f"{format_points(one['bounds'][0])} to {format_points(one['bounds'][1])}"
 
 
 def _count_pairs(one: Found) -> str:
@@ -129,7 +119,7 @@ def _count_tasks(one: Found) -> str:
 
 
 _OF_PAIR = (
-    ("difference, points [95 %]", _difference),
+    ("difference, points [95 %]", format_difference),
     ("p", lambda one: format_p(one["p"])),
     ("p, Holm", lambda one: format_p(one["p_holm"]) if one["p_holm"] != one["p"] else ""),
     ("pairs", _count_pairs),
@@ -143,7 +133,7 @@ _OF_PAIR = (
 
 def _conclude(one: Found, metric: str) -> str:
     """What the figures say, in a sentence."""
-    low, high = (_points(value) for value in one["ci95"])
+    low, high = (format_points(value) for value in one["ci95"])
     told = f"p = {format_p(one['p_holm'])}".replace("= <", "<") + (", Holm" if one["p_holm"] != one["p"] else "")
     how = f"({told}; {one['test']}; interval: {one['interval']})"
     if one["p_holm"] < 0.05:

@@ -40,9 +40,10 @@ def episodes(
     from lumos_queue.submission.filters import read_where
 
     with database(read_settings()) as opened:
-        wanted = read_where(opened, where)
         with reading(opened) as connection:
             own = get_job(connection, job).id if job is not None else ""
+        wanted = read_where(opened, where, own)
+        with reading(opened) as connection:
             inside = Filter((term("job", "=", own),)) if own else Filter()
             start = read_cursor(connection, own, after) if after else 0
             page = find_page(connection, inside & wanted, start, limit + 1)

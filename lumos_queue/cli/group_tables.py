@@ -17,27 +17,27 @@ def print_groups(console: Any, report: dict[str, Any]) -> None:
     if "overall" in report:
         _print_overall(console, report)
     for name, groups in report.get("groups", {}).items():
-        table = _table(f"scores of {report['job']} by {name}, per cent [95 %]")
+        table = new_table(f"scores of {report['job']} by {name}, per cent [95 %]")
         table.add_column("items", justify="right")
         metrics = list(report["metrics"])[:_METRICS]
         overalls = _overalls_with_figures(report)
         for one in (*metrics, *overalls):
             table.add_column(escape(one.replace("_", " ")), justify="right")
         for group, found in groups.items():
-            cells = [_format(found["metrics"].get(metric)) for metric in metrics]
-            cells += [_format(found["overall"].get(one, {}).get("over_tasks")) for one in overalls]
+            cells = [format_score(found["metrics"].get(metric)) for metric in metrics]
+            cells += [format_score(found["overall"].get(one, {}).get("over_tasks")) for one in overalls]
             table.add_row(escape(group), f"{found['n']:,}", *cells)
         console.print(table)
 
 
 def _print_overall(console: Any, report: dict[str, Any]) -> None:
-    table = _table(f"overall scores of {report['job']}, per cent [95 %]")
+    table = new_table(f"overall scores of {report['job']}, per cent [95 %]")
     for name in ("over metrics", "metrics", "over tasks", "items"):
         table.add_column(name, justify="right")
     for name in _overalls_with_figures(report):
         found = report["overall"][name]
         metrics, tasks = found["over_metrics"], found["over_tasks"]
-        table.add_row(escape(name), _format(metrics), str(metrics["n"]), _format(tasks), f"{tasks['n']:,}")
+        table.add_row(escape(name), format_score(metrics), str(metrics["n"]), format_score(tasks), f"{tasks['n']:,}")
     if table.row_count:
         console.print(table)
     for name, found in report["overall"].items():
@@ -52,7 +52,8 @@ def _overalls_with_figures(report: dict[str, Any]) -> list[str]:
     return [name for name, found in report.get("overall", {}).items() if "over_tasks" in found]
 
 
-def _format(found: dict[str, Any] | None) -> str:
+def format_score(found: dict[str, Any] | None) -> str:
+    """A metric's value with its interval, in per cent; of an unfinished job the range that it can still reach."""
     if found is None:
         return ""
     if "bounds" in found:
@@ -62,7 +63,8 @@ def _format(found: dict[str, Any] | None) -> str:
     return f"{100 * found['value']:.1f} [{100 * low:.0f}, {100 * high:.0f}]"
 
 
-def _table(title: str) -> Table:
+def new_table(title: str) -> Table:
+    """A table under a title, with the column that says what a row is about."""
     table = Table(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.min_width = len(title)  # else the title is broken where the columns end
     table.add_column("", no_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from lumos_queue.settings import Settings
 
 
-def show_reports(settings: Settings, jobs: list[str]) -> Exit:
-    """Print the reports of jobs; returns the exit code, which says whether one of them ended incomplete."""
+def show_reports(settings: Settings, jobs: list[str], by: Sequence[str] = ()) -> Exit:
+    """Print the reports of jobs, also by fields; returns the exit code, which says whether one ended incomplete."""
     from db.jobs import get_job
     from lumos_queue.cli.report_tables import print_reports
     from lumos_queue.reports.completeness import remark
@@ -32,7 +33,8 @@ def show_reports(settings: Settings, jobs: list[str]) -> Exit:
         differ = differences(rows, models_told(connection, [row.id for row in rows]))
         states = real_states(connection, rows, settings.lease_seconds)
         reports = [
-            make_report(connection, row) | {"name": row.name, "differs": found, "real_state": str(states[row.id].state)}
+            make_report(connection, row, by)
+            | {"name": row.name, "differs": found, "real_state": str(states[row.id].state)}
             for row, found in zip(rows, differ, strict=True)
         ]
     output.result(reports[0] if len(reports) == 1 else {"reports": reports}, lambda _: print_reports(reports))
@@ -124,6 +126,7 @@ def report(
         list[str] | None, typer.Argument(metavar="[JOB]...", help="One job, or several side by side.")
     ] = None,
     where: opt.JobWhere = "",
+    by: opt.By = [],
     html: files.Html = None,
     md: files.Markdown = None,
     price_prompt: files.PricePrompt = None,
@@ -148,8 +151,8 @@ def report(
         raise SpecError("No job is chosen: name one, lumos report JOB, or give --where. List them with: lumos jobs")
     if html is None and md is None:
         files.require_no_prices(prices)
-        raise typer.Exit(show_reports(settings, named))
-    raise typer.Exit(files.write_reports(settings, named, html, md, prices))
+        raise typer.Exit(show_reports(settings, named, by))
+    raise typer.Exit(files.write_reports(settings, named, html, md, prices, by))
 
 
 def show(

@@ -53,6 +53,15 @@ Concurrency = Annotated[int, typer.Option(min=0, max=MAX_INTEGER, metavar="N",
     help="At most N requests in flight at one endpoint, from one worker process; 0: LUMOS_CONCURRENCY. A cap over all "
     "processes is set with: lumos endpoints URL --cap N")]  # fmt: skip
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, or an unambiguous beginning of it.")]
+By = Annotated[
+    list[str],
+    typer.Option(
+        "--by",
+        metavar="FIELD",
+        help="Also the scores by a field: a further column of the data, or what the benchmark groups by. Repeatable.",
+        show_default=False,
+    ),
+]
 JobWhere = Annotated[
     str,
     typer.Option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,9 +29,17 @@ PriceCompletion = Annotated[
 
 
 def write_reports(
-    settings: Settings, jobs: list[str], html: Path | None, md: Path | None, prices: Prices | None
+    settings: Settings,
+    jobs: list[str],
+    html: Path | None,
+    md: Path | None,
+    prices: Prices | None,
+    by: Sequence[str] = (),
 ) -> Exit:
-    """Write the report of jobs to one or two new files, and say where they are; returns the exit code of `report`."""
+    """Write the report of jobs, also by fields, to one or two new files, and say where they are.
+
+    Returns the exit code of `report`.
+    """
     from db.jobs import get_job
     from lumos_queue.errors import SpecError
     from lumos_queue.pages.compose import read_page
@@ -49,7 +58,7 @@ def write_reports(
     if len({os.path.normpath(path.absolute()) for path, _, _ in paths}) < len(paths):
         raise SpecError(f"--html and --md both name '{html}': give each a file of its own.")
     with database(settings) as opened, opened.engine.connect() as connection:
-        read = read_page(connection, [get_job(connection, job) for job in jobs], prices)
+        read = read_page(connection, [get_job(connection, job) for job in jobs], prices, by)
     found: dict[str, Any] = {"jobs": [job.id for job in read.material.jobs]}
     for path, render, name in paths:
         found[name] = {"file": str(path), "bytes": write_new(path, write_small(read, render))}

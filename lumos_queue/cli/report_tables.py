@@ -15,6 +15,7 @@ from lumos_queue.cli import output
 from lumos_queue.cli.again_tables import ADOPTED_ROWS, print_again
 from lumos_queue.cli.conversion_tables import format_cost
 from lumos_queue.cli.feedback_tables import format_steps, print_feedback
+from lumos_queue.cli.field_tables import print_fields
 from lumos_queue.cli.group_tables import print_groups
 from lumos_queue.cli.model_tables import print_curves
 from lumos_queue.cli.output import escape
@@ -92,6 +93,7 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
     console.print(table)
     for report in reports:
         print_groups(console, report)
+        print_fields(console, report)
         print_tool_calls(console, report)
         _print_wait(console, report)
         if text := remark(report):

@@ -36,12 +36,17 @@ class JobsPage:
     made: str
 
 
-def read_page(connection: Connection, jobs: Sequence[object], prices: Prices | None = None) -> JobsPage:
-    """All of it, of the rows of jobs, in the order in which they are named; each job once."""
+def read_page(
+    connection: Connection, jobs: Sequence[object], prices: Prices | None = None, by: Sequence[str] = ()
+) -> JobsPage:
+    """All of it, of the rows of jobs, in the order in which they are named; each job once.
+
+    `by`: fields by whose values scores are split. Raises SpecError for a field that a job does not have.
+    """
     once = list({getattr(job, "id"): job for job in jobs}.values())  # noqa: B009
-    material = read_material(connection, once, prices)
+    material = read_material(connection, once, prices, by)
     made = f"{tell_time(clock(connection))}, by lumos-queue {code_version()}"
-    return JobsPage(material, read_comparisons(connection, material), read_failures(connection, material), made)
+    return JobsPage(material, read_comparisons(connection, material, by), read_failures(connection, material), made)
 
 
 def compose(read: JobsPage, limits: PageLimits) -> Document:

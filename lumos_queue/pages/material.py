@@ -72,16 +72,18 @@ class Material:
         yield from found.items()
 
 
-def read_material(connection: Connection, jobs: Sequence[Any], prices: Prices | None = None) -> Material:
-    """Everything but the trajectories, of the rows of jobs."""
+def read_material(
+    connection: Connection, jobs: Sequence[Any], prices: Prices | None = None, by: Sequence[str] = ()
+) -> Material:
+    """Everything but the trajectories, of the rows of jobs; `by`: fields by whose values scores are split."""
     labels = label_jobs(connection, jobs)
     buckets = max(6, min(MAX_BUCKETS, ALL_BUCKETS // len(jobs)))
-    read = [_read_job(connection, job, called, buckets) for job, called in zip(jobs, labels, strict=True)]
+    read = [_read_job(connection, job, called, buckets, by) for job, called in zip(jobs, labels, strict=True)]
     return Material(read, published_figures(connection, jobs), prices)
 
 
-def _read_job(connection: Connection, job: Any, called: JobLabel, buckets: int) -> JobMaterial:
-    report, has_episodes = make_report(connection, job), job.kind != "train"
+def _read_job(connection: Connection, job: Any, called: JobLabel, buckets: int, by: Sequence[str]) -> JobMaterial:
+    report, has_episodes = make_report(connection, job, by), job.kind != "train"
     tags = connection.execute(select(JobTag.key, JobTag.value).where(JobTag.job == job.id).order_by(JobTag.key))
     return JobMaterial(
         row=job,

@@ -20,6 +20,8 @@ from lumos_queue.records import Ending
 from lumos_queue.reports.chosen import remark_on_chosen
 from lumos_queue.reports.comparability import COMMON, choose_metric, find_open, find_unlike
 from lumos_queue.reports.differences import differences
+from lumos_queue.reports.field_groups import Groups, split_tasks
+from lumos_queue.reports.field_scores import adjust_groups, compare_by_fields
 from lumos_queue.reports.model_names import models_told
 from lumos_queue.reports.pair_figures import measure_pairs
 from lumos_queue.reports.scores import job_scores
@@ -38,18 +40,23 @@ class Options:
     common: bool = False  #: whether unlike jobs are compared on the tasks and samples that both have judged
     shown: int = SHOWN  #: fixed, and broken, pairs that are listed
     prices: tuple[float, float] | None = None  #: USD for a million prompt and completion tokens
+    by: Sequence[str] = ()  #: fields by whose values tasks are also compared, as those of one report
 
 
 def compare_jobs(connection: Connection, jobs: Sequence[Any], options: Options = Options()) -> Comparison:
     """The comparison of jobs (their rows) with the first of them.
 
-    Raises SpecError, in one line, where they cannot be compared (comparability.py).
+    Raises SpecError, in one line, where they cannot be compared (comparability.py), and for a field of `by` that the
+    first one does not have.
     """
     metric = choose_metric(connection, jobs, options.metric)
     first, *others = jobs
     if (half := find_open(connection, jobs)) and not options.common:
         raise SpecError(f"Not compared, {half}. Wait for it, or see: lumos job. {COMMON}")
-    compared = [_compare_pair(connection, first, other, metric, options) for other in others]
+    groups = split_tasks(connection, first, options.by) if options.by else {}
+    compared = [_compare_pair(connection, first, other, metric, options, groups) for other in others]
+    if groups:
+        adjust_groups(compared)
     for one, adjusted in zip(compared, holm([one["p"] for one in compared]), strict=True):
         one["p_holm"] = adjusted
     heads = differences(jobs, models_told(connection, [job.id for job in jobs]))
@@ -67,7 +74,9 @@ def compare_jobs(connection: Connection, jobs: Sequence[Any], options: Options =
     }
 
 
-def _compare_pair(connection: Connection, first: Any, other: Any, metric: str, options: Options) -> Comparison:
+def _compare_pair(
+    connection: Connection, first: Any, other: Any, metric: str, options: Options, groups: Groups
+) -> Comparison:
     unlike = find_unlike(connection, first, other)
     if unlike and not options.common:
         raise SpecError(f"Not compared, {unlike}. {COMMON}")
@@ -88,6 +97,8 @@ def _compare_pair(connection: Connection, first: Any, other: Any, metric: str, o
             if not options.common:
                 raise SpecError(f"Not compared, {unlike}. {COMMON}")
     found |= {"a": first.id, "b": other.id, "unlike": unlike, "items": {first.id: first.items, other.id: other.items}}
+    if groups:
+        found["by"] = compare_by_fields(connection, first, other, pairs, groups)
     if of is not None:
         found |= {"of": of, "bounds": _bounds(found, of)}
     for name, better in (("fixed_pairs", True), ("broken_pairs", False)):

@@ -42,18 +42,32 @@ def _measure_groups(
     members: dict[str, dict[int, Task]] = {}
     for key, task in tasks.items():
         members.setdefault(group_of(task), {})[key] = task
-    return {name: _measure_group(job, values, benchmark, members[name]) for name in sorted(members)}
+    names = sorted(members)
+    figures = measure_groups(job, values, benchmark, [members[name] for name in names])
+    return dict(zip(names, figures, strict=True))
+
+
+def measure_groups(
+    job: Any, values: Mapping[str, Values], benchmark: Benchmark, groups: Sequence[Mapping[int, Task]]
+) -> list[Report]:
+    """The figures of each group of tasks, none of which is in two: `n` items, `metrics` and `overall`."""
+    group_of = {key: index for index, tasks in enumerate(groups) for key in tasks}
+    inside: list[dict[str, list[tuple[int, float, int]]]] = [{metric: [] for metric in values} for _ in groups]
+    for metric, scored in values.items():
+        for value in scored:
+            if (index := group_of.get(value[0])) is not None:
+                inside[index][metric].append(value)
+    return [_measure_group(job, own, benchmark, tasks) for own, tasks in zip(inside, groups, strict=True)]
 
 
 def _measure_group(job: Any, values: Mapping[str, Values], benchmark: Benchmark, tasks: Mapping[int, Task]) -> Report:
     items = len(tasks) * samples_of(job)
-    inside = {metric: [one for one in found if one[0] in tasks] for metric, found in values.items()}
-    missing = items - max(map(len, inside.values()), default=0)
+    missing = items - max(map(len, values.values()), default=0)
     found: Report = {
         "n": items,
-        "metrics": {name: measure_metric(job, one, missing, tasks) for name, one in inside.items() if one},
+        "metrics": {name: measure_metric(job, scored, missing, tasks) for name, scored in values.items() if scored},
     }
-    return found | {"overall": _measure_overalls(job, inside, benchmark, tasks)} if benchmark.overalls else found
+    return found | {"overall": _measure_overalls(job, values, benchmark, tasks)} if benchmark.overalls else found
 
 
 def _measure_overalls(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -11,10 +11,13 @@ from sqlalchemy import Connection
 from db.pairs import Kind, Pairs
 from db.reading import first_task, keyed_tasks
 from lumos_queue.execution.prefill import source_row
+from lumos_queue.records import Task
 from lumos_queue.reports.scores import samples_of
 from lumos_queue.scoring.clusters import Clusters, bootstrap_interval, sign_flip_p, tasks_needed
 from lumos_queue.scoring.paired import PairedCounts, mcnemar_p, tango_interval, tasks_for_power
 from lumos_queue.scoring.statistics import counted_interval
+
+PairRow = tuple[int, float, int, float, int]  #: a pair as `Pairs.each` gives it
 
 
 def measure_pairs(connection: Connection, job_a: Any, job_b: Any, pairs: Pairs) -> dict[str, Any] | None:
@@ -25,13 +28,45 @@ def measure_pairs(connection: Connection, job_a: Any, job_b: Any, pairs: Pairs) 
     single = pairs.kinds()
     if not single:
         return None
-    found = _count_pairs(single)
-    clustered = samples_of(job_a) > 1 or samples_of(job_b) > 1
-    task = first_task(connection, job_a.id)
-    if task is not None and not {"from", "sets"}.isdisjoint(task.inputs):
-        kinds, clustered = _sum_sources(connection, job_a, pairs), True
+    clustered = _is_clustered(connection, job_a, job_b)
+    if _has_sources(connection, job_a):
+        kinds = _sum_sources(keyed_tasks(connection, job_a.id), pairs.each())
     else:
         kinds = pairs.task_kinds() if clustered else single
+    return _measure_kinds(single, kinds, clustered)
+
+
+def measure_group_pairs(
+    connection: Connection, job_a: Any, job_b: Any, pairs: Pairs, groups: Sequence[Mapping[int, Task]]
+) -> list[dict[str, Any] | None]:
+    """The figures of B against A in each group of A's tasks, as `measure_pairs` has them of all tasks."""
+    group_of = {key: index for index, tasks in enumerate(groups) for key in tasks}
+    rows: list[list[PairRow]] = [[] for _ in groups]
+    for row in pairs.each():
+        if (index := group_of.get(row[0])) is not None:
+            rows[index].append(row)
+    clustered, has_sources = _is_clustered(connection, job_a, job_b), _has_sources(connection, job_a)
+    found: list[dict[str, Any] | None] = []
+    for own, tasks in zip(rows, groups, strict=True):
+        single = _count_rows(own)
+        kinds = _sum_sources(tasks, own, by_row=has_sources) if clustered else single
+        found.append(_measure_kinds(single, kinds, clustered) if single else None)
+    return found
+
+
+def _is_clustered(connection: Connection, job_a: Any, job_b: Any) -> bool:
+    return samples_of(job_a) > 1 or samples_of(job_b) > 1 or _has_sources(connection, job_a)
+
+
+def _has_sources(connection: Connection, job: Any) -> bool:
+    """Whether tasks of the job are derived from rows, or are in several sample sets."""
+    task = first_task(connection, job.id)
+    return task is not None and not {"from", "sets"}.isdisjoint(task.inputs)
+
+
+def _measure_kinds(single: Sequence[Kind], kinds: Sequence[Kind], clustered: bool) -> dict[str, Any]:
+    """`single`: the pairs by their scores; `kinds`: what is independent, which is the same unless `clustered`."""
+    found = _count_pairs(single)
     clusters = _clusters(kinds)
     found |= {
         "tasks": clusters.tasks,
@@ -88,14 +123,25 @@ def _measure(groups: Sequence[tuple[float, float, int]]) -> dict[str, Any]:
     return {"value": round(value, 6), "ci95": [round(low, 6), round(high, 6)]}
 
 
-def _sum_sources(connection: Connection, job: Any, pairs: Pairs) -> list[Kind]:
-    """A kind for each row that tasks were derived from, each task weighing as many sample sets as it is in."""
-    tasks = keyed_tasks(connection, job.id)
+def _count_rows(rows: Sequence[PairRow]) -> list[Kind]:
+    """The pairs counted by their scores, as `Pairs.kinds` counts them."""
+    counts = Counter((of_a, value_a, of_b, value_b) for _, value_a, of_a, value_b, of_b in rows)
+    return [
+        Kind(of_a, of_a * value_a, of_b, of_b * value_b, 1, count)
+        for (of_a, value_a, of_b, value_b), count in sorted(counts.items())
+    ]
+
+
+def _sum_sources(tasks: Mapping[int, Task], rows: Sequence[PairRow], by_row: bool = True) -> list[Kind]:
+    """A kind for each row that tasks were derived from, each task weighing as many sample sets as it is in.
+
+    `by_row`: False where each task is its own source.
+    """
     sums: dict[Any, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0, 0])
-    for key, value_a, of_a, value_b, of_b in pairs.each():
+    for key, value_a, of_a, value_b, of_b in rows:
         inputs = tasks[key].inputs
         sets = len(inputs["sets"]) if "sets" in inputs else 1
-        cluster = sums[key if "given" in inputs else source_row(tasks[key])]
+        cluster = sums[key if "given" in inputs or not by_row else source_row(tasks[key])]
         terms = (of_a * sets, of_a * sets * value_a, of_b * sets, of_b * sets * value_b, 1)
         for place, term in enumerate(terms):
             cluster[place] += term

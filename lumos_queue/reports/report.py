@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -36,6 +36,7 @@ from lumos_queue.reports.completeness import completeness
 from lumos_queue.reports.cost import cost_figures
 from lumos_queue.reports.empty_replies import empty_reply_problems
 from lumos_queue.reports.failures import failures_by_class
+from lumos_queue.reports.field_scores import measure_by_fields
 from lumos_queue.reports.groups import split_by_group
 from lumos_queue.reports.people import people_figures
 from lumos_queue.reports.readers import describe_reader, reply_endings
@@ -49,13 +50,15 @@ from lumos_queue.scoring.limit import at_limit_of
 Report = dict[str, Any]
 
 
-def make_report(connection: Connection, job: Any) -> Report:
+def make_report(connection: Connection, job: Any, by: Sequence[str] = ()) -> Report:
     """The report of a job's row, as JSON. Rates have all items of the job as their denominator.
 
-    Raises DamagedJob where the stored request is not complete.
+    `by`: fields by whose values the scores are split. Raises DamagedJob where the stored request is not complete,
+    SpecError for a field that the job does not have, and for fields of a job without scores.
     """
     try:
-        return _make_report(connection, job)
+        report = _make_report(connection, job)
+        return report | ({"by": measure_by_fields(connection, job, by, list(report.get("metrics", {})))} if by else {})
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         if problem := find_gaps(job.kind, job.spec):
             raise DamagedJob(job.id, problem) from error

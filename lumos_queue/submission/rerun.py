@@ -75,7 +75,7 @@ def make_rerun(
             f"Job {job.id} ran chosen tasks of job {job.parent}. Choose them again: lumos rerun {job.parent} --where "
             f"'{job.chosen}'"
         )
-    wanted = read_where(database, where)
+    wanted = read_where(database, where, job.id)
     infer = infer_of(job)
     if wanted.terms and (changes.numbers or {}).get("limit") is not None:
         raise SpecError("--where chooses the tasks, and --limit takes the first ones: give only one of them.")

@@ -22,7 +22,20 @@ from lumos_queue.submission.filters import read_where
 from tests.integration.databases import sqlite_only
 from tests.scored_jobs import scored_job
 
-NAMES = ("topic", "my field", 'a"b', "a.b", "$", "$.topic", "größe", "'; DROP TABLE task; --", "[0]", "0", "\\", "日本 🐨")
+NAMES = (
+    "topic",
+    "my field",
+    'a"b',
+    "a.b",
+    "$",
+    "$.topic",
+    "größe",
+    "'; DROP TABLE task; --",
+    "[0]",
+    "0",
+    "\\",
+    "日本 🐨",
+)
 STORABLE = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
 HOSTILE = ("", "3", "3.0", "-0", "007", "1e3", "0.1", "1e999", " 3", "3\n", "true", "null", "other", "(none)", "%", "_",
            "a%b", "'", '"', "\\", "<b>", "\x1b[31m", "9" * 40, "0.1234567890123456", "é", "e\u0301", "Infinity", "٣")  # fmt: skip
@@ -160,5 +173,3 @@ def test_jobs_without_fields_say_so(database):
     job = job_of(database, [None])
     with pytest.raises(SpecError, match="have no fields"):
         read_where(database, "meta.topic=1", job=job)
-
-

@@ -13,6 +13,7 @@ from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.charts.scale import round_up
 from lumos_queue.pages.limits import PageLimits, cut
 from lumos_queue.pages.material import Material
+from lumos_queue.pages.sections.fields import differences_by_field
 from lumos_queue.pages.wording import plain, plural, tell_points, tell_price, tell_probability, tell_share
 from lumos_queue.reports.comparison import Options, compare_jobs, explain_no_difference
 
@@ -21,10 +22,10 @@ MAX_LISTED = 20  #: fixed, and broken, tasks of a comparison
 MAX_TOLD = 12  #: comparisons that are also told in a sentence
 
 
-def read_comparisons(connection: Connection, material: Material) -> list[Found | str]:
+def read_comparisons(connection: Connection, material: Material, by: Sequence[str] = ()) -> list[Found | str]:
     """Of each group of evaluations their comparison with the first of them, or why there is none, in words."""
     prices = material.prices
-    options = Options(shown=MAX_LISTED, prices=(prices.prompt, prices.completion) if prices else None)
+    options = Options(shown=MAX_LISTED, prices=(prices.prompt, prices.completion) if prices else None, by=by)
     found: list[Found | str] = []
     for (kind, _, _), jobs in material.groups():
         if kind == "evaluate" and len(jobs) > 1:
@@ -44,6 +45,8 @@ def comparison(compared: Sequence[Found | str], limits: PageLimits) -> Iterator[
         yield from (Text(_conclude(one, found["metric"])) for one in found["comparisons"][:MAX_TOLD])
         yield from (Text(note, warns=True) for note in found["notes"])
         yield _plot(f"comparison-{number}", found)
+        for place, one in enumerate(found["comparisons"]):
+            yield from differences_by_field(f"comparison-{number}-{place}", one, found["metric"])
         if any(job["per_right"] for job in found["jobs"]):
             yield _costs(found)
         most = max(1, limits.rows // (20 * len(found["comparisons"])))

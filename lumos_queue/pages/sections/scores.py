@@ -8,6 +8,7 @@ from typing import Any
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.material import JobMaterial, Material
+from lumos_queue.pages.sections.fields import scores_by_field
 from lumos_queue.pages.wording import plain, tell_interval, tell_metric, tell_share, tell_whole_metric
 from lumos_queue.papers.beside import PublishedFigure
 from lumos_queue.reports.chosen import remark_on_chosen
@@ -43,6 +44,7 @@ def scores(material: Material) -> Iterator[Block]:
         if len({name for job in scored for name in job.report.get("metrics", {})}) > 1:
             yield _metrics(f"All metrics of {kind} {benchmark} ({split})", scored)
         yield from (table for job in scored for table in _groups(job))
+        yield from (block for job in scored for block in scores_by_field(job))
 
 
 def _drawn_metrics(jobs: Sequence[JobMaterial], published: Sequence[PublishedFigure]) -> list[str]:

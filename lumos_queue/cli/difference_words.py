@@ -1,0 +1,22 @@
+"""Differences of jobs as text of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def format_points(value: float) -> str:
+    """A difference of shares in points: `+11.3`."""
+    return f"{round(100 * value, 1) + 0.0:+.1f}"
+
+
+def format_p(p: float) -> str:
+    """A p-value with two digits that say something, never as 0."""
+    return "< 0.0001" if p < 0.0001 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
+
+
+def format_difference(one: Mapping[str, Any]) -> str:
+    """`difference` and `ci95` of a comparison, in points."""
+    low, high = one["ci95"]
+    return f"{format_points(one['difference'])} [{format_points(low)}, {format_points(high)}]"

@@ -1,0 +1,49 @@
+"""Scores by fields of the tasks, and differences of two jobs by them, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from db.task_fields import shorten
+from lumos_queue.cli.columns import cut
+from lumos_queue.cli.difference_words import format_difference, format_p
+from lumos_queue.cli.group_tables import format_score, new_table
+from lumos_queue.cli.output import escape
+from lumos_queue.reports.field_groups import name_group
+
+_METRICS = 2  #: of a report's metrics, as many are shown for each group: a terminal has 80 columns; --json has all
+_CELL, _COUNT = 22, 10  #: cells that a score, and a number, may need with the space before it
+_LEAST = 12  #: cells that the name of a group has in any case
+
+
+def print_fields(console: Any, report: Mapping[str, Any]) -> None:
+    """The scores of a report by each field that was asked for."""
+    for field, groups in report.get("by", {}).items():
+        table = new_table(f"scores of {report['job']} by {escape(shorten(field))}, per cent [95 %]")
+        table.add_column("items", justify="right")
+        metrics = list(report.get("metrics", {}))[:_METRICS]
+        for metric in metrics:
+            table.add_column(escape(metric.replace("_", " ")), justify="right")
+        room = max(_LEAST, console.width - _COUNT - _CELL * len(metrics))
+        for group in groups:
+            scores = [format_score(group["metrics"].get(metric)) for metric in metrics]
+            table.add_row(escape(cut(name_group(group), room)), f"{group['n']:,}", *scores)
+        console.print(table)
+
+
+def print_differences(console: Any, comparison: Mapping[str, Any], metric: str) -> None:
+    """The differences of two jobs by each field that was asked for."""
+    for field, groups in comparison.get("by", {}).items():
+        named = f"{comparison['b']} against {comparison['a']}"
+        table = new_table(f"{named} by {escape(shorten(field))}: {escape(metric)}, points [95 %]")
+        for head in ("pairs", comparison["a"], comparison["b"], "difference", "p, Holm"):
+            table.add_column(head, justify="right")
+        room = max(_LEAST, console.width - 62)
+        for group in groups:
+            cells = [f"{group['pairs']:,}"]
+            if group["pairs"]:
+                cells += [f"{100 * group[name]['value']:.1f}" for name in ("value_a", "value_b")]
+                cells += [format_difference(group), format_p(group["p_holm"])]
+            table.add_row(escape(cut(name_group(group), room)), *cells)
+        console.print(table)

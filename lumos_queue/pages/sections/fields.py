@@ -1,0 +1,68 @@
+"""Scores of a job by fields of its tasks, and differences of two jobs by them: a forest plot and a table of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from db.task_fields import shorten
+from lumos_queue.pages.blocks import Figure, Table
+from lumos_queue.pages.charts.forest import Estimate, draw_forest
+from lumos_queue.pages.charts.scale import round_up
+from lumos_queue.pages.material import JobMaterial
+from lumos_queue.pages.wording import plain, tell_points, tell_probability, tell_share, tell_whole_metric
+from lumos_queue.reports.field_groups import name_group
+
+HOLM = "p-values are corrected by Holm's method over all groups of the field."
+
+
+def scores_by_field(job: JobMaterial) -> Iterator[Figure]:
+    """A figure for each field that the report is split by."""
+    for number, (field, groups) in enumerate(job.report.get("by", {}).items()):
+        title = f"{job.label} by {shorten(field)}: {plain(job.metric)}"
+        metrics = list(job.report.get("metrics", {})) or [job.metric]
+        rows = []
+        for group in groups:
+            found = group["metrics"].get(job.metric)
+            bounds = (found["bounds"][0], found["bounds"][1]) if found and "bounds" in found else None
+            value, (low, high) = (found["value"], found["ci95"]) if found else (None, (None, None))
+            rows.append(Estimate(name_group(group), value, low, high, "ours", bounds, tell_whole_metric(found)))
+        lines = [
+            [name_group(group), f"{group['n']:,}", *(tell_whole_metric(group["metrics"].get(one)) for one in metrics)]
+            for group in groups
+        ]
+        table = Table(title, [shorten(field), "items", *map(plain, metrics)], lines)
+        yield Figure(draw_forest(f"by-{job.id}-{number}", title, rows), table)
+
+
+def differences_by_field(key: str, comparison: Mapping[str, Any], metric: str) -> Iterator[Figure]:
+    """A figure for each field that the comparison of two jobs is split by."""
+    for number, (field, groups) in enumerate(comparison.get("by", {}).items()):
+        title = f"{comparison['b']} − {comparison['a']} by {shorten(field)}, in points of {plain(metric)}"
+        rows, lines = [], []
+        for group in groups:
+            name = name_group(group)
+            if not group["pairs"]:
+                rows.append(Estimate(name, None, amount="no pairs"))
+                lines.append([name, "0", *[""] * 6])
+                continue
+            low, high = group["ci95"]
+            value, interval = tell_points(group["difference"]), f"[{tell_points(low)}, {tell_points(high)}]"
+            rows.append(Estimate(name, group["difference"], low, high, "ours", None, f"{value} {interval}"))
+            scores = [tell_share(group[side]["value"]) for side in ("value_a", "value_b")]
+            chances = [tell_probability(group[name]) for name in ("p", "p_holm")]
+            lines.append([name, f"{group['pairs']:,}", *scores, value, interval, *chances])
+        ends = [abs(end) for group in groups if group["pairs"] for end in (*group["ci95"], group["difference"])]
+        most = min(round_up(max(ends, default=0.1)), 1.0)
+        heads = [
+            shorten(field),
+            "pairs",
+            comparison["a"],
+            comparison["b"],
+            "difference",
+            "95 % interval",
+            "p",
+            "p, Holm",
+        ]
+        table = Table(title, heads, lines, HOLM)
+        yield Figure(draw_forest(f"{key}-by-{number}", title, rows, -most, most, "points"), table)

@@ -1,0 +1,155 @@
+"""The tasks of a job by a field: a column of its data, or what its benchmark groups by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.task_fields import (
+    PLAIN_VALUES,
+    format_value,
+    is_plain,
+    list_fields,
+    read_fields,
+    shorten,
+    stream_tasks,
+    unknown_field,
+)
+from lumos_queue.benchmarks.registry import benchmark_of
+from lumos_queue.errors import SpecError
+from lumos_queue.records import Task
+
+MOST_FREQUENT = 20  #: values that have their own group; further ones are one group together
+MAX_VALUE = 200  #: characters of a value that reports have
+SHOWN_VALUE = 40  #: characters of a value that a table has
+NONE = "(none)"
+COLUMN = "meta."  #: before a column's name, as in filters and frames
+_CLUSTERED_BY = ("from", "sets", "given")  #: inputs of a task that say which items are not independent
+
+
+class GroupKind(StrEnum):
+    """What the tasks of a group have in common. The values are part of reports as JSON."""
+
+    VALUE = "value"  #: the same value
+    NONE = "none"  #: the field is null, or is not there
+    OTHER = "other"  #: one of the values that are not among the most frequent
+
+
+@dataclass(frozen=True, slots=True)
+class FieldGroup:
+    """Tasks of a group: by key, without what figures do not need."""
+
+    kind: GroupKind
+    value: str = ""  #: of GroupKind.VALUE
+    values: int = 1  #: different ones
+    tasks: dict[int, Task] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        named = {"value": self.value} if self.kind == GroupKind.VALUE else {}
+        return {"kind": str(self.kind), **named, "values": self.values}
+
+
+Groups = Mapping[str, Sequence[FieldGroup]]  #: name of a field to its groups, the most frequent first, `other` last
+_Value = tuple[str, str]  #: a value's text as reports have it, and the digest of a longer one
+_Read = Callable[[Task], _Value | None]  #: a task's value of a field; None: it has none
+
+
+def known_fields(connection: Connection, job: Any) -> list[str]:
+    """Return the names of all fields that a job (its row) can be grouped by."""
+    own = _own_groups(job)
+    columns = list_fields(connection, [job.dataset]) if job.dataset else []
+    return [*own, *(COLUMN + name if name in own or name.startswith(COLUMN) else name for name in columns)]
+
+
+def split_tasks(connection: Connection, job: Any, fields: Sequence[str]) -> Groups:
+    """Return the groups of a job's tasks by each of the fields.
+
+    The tasks are read as a stream. Raises SpecError for a field that the job does not have, listing those that it has,
+    and for a column that has lists or mappings.
+    """
+    own = _own_groups(job)
+    fields = list(dict.fromkeys(fields))
+    columns = {name: name.removeprefix(COLUMN) for name in fields if name not in own}
+    readers: dict[str, _Read] = {
+        name: _read_own(own[name]) if name in own else _read_column(job, name, columns[name]) for name in fields
+    }
+    known: set[str] = set()
+    tasks: dict[int, Task] = {}
+    values: dict[str, dict[int, _Value | None]] = {name: {} for name in fields}
+    for key, task in stream_tasks(connection, job.id):
+        known.update(column for column in columns.values() if column in read_fields(task.gold))
+        for name, read in readers.items():
+            values[name][key] = read(task)
+        tasks[key] = _strip(task)
+    for name, column in columns.items():
+        if column not in known:
+            raise unknown_field(name, known_fields(connection, job), f"Tasks of job {job.id}")
+    return {name: _group(found, tasks) for name, found in values.items()}
+
+
+def name_group(group: Mapping[str, Any], most: int = SHOWN_VALUE) -> str:
+    """Return what tables call a group of a report: its value in one line, quoted where it could be taken for another.
+
+    A value that is called as a group without a value is named, is empty, or has quotes itself, is in quotes.
+    """
+    if group["kind"] == GroupKind.NONE:
+        return NONE
+    if group["kind"] == GroupKind.OTHER:
+        return f"other ({group['values']:,} value{'s' if group['values'] > 1 else ''})"
+    text = shorten(group["value"], most)
+    return f'"{text}"' if not text.strip() or text == NONE or text.startswith(("other (", '"')) else text
+
+
+def _own_groups(job: Any) -> Mapping[str, Callable[[Task], str]]:
+    """What the job's benchmark groups by."""
+    return benchmark_of(job).groups if job.kind in ("evaluate", "infer") else {}
+
+
+def _read_own(group_of: Callable[[Task], str]) -> _Read:
+    return lambda task: _identify(str(group_of(task)))
+
+
+def _read_column(job: Any, name: str, column: str) -> _Read:
+    def read(task: Task) -> _Value | None:
+        value = read_fields(task.gold).get(column)
+        if not is_plain(value):
+            raise SpecError(
+                f"The field '{shorten(name)}' of job {job.id} cannot be grouped by: in row '{shorten(task.row)}' it is "
+                f"a {'list' if isinstance(value, list) else 'mapping'}. Expected {PLAIN_VALUES}."
+            )
+        return None if value is None else _identify(format_value(value))
+
+    return read
+
+
+def _identify(text: str) -> _Value:
+    """A long text is not held whole: there may be one for each task."""
+    if len(text) <= MAX_VALUE:
+        return text, ""
+    return text[: MAX_VALUE - 1] + "…", sha256(text.encode(errors="replace")).hexdigest()
+
+
+def _strip(task: Task) -> Task:
+    """Return the task with what tells which items are independent, and nothing else."""
+    inputs = {name: task.inputs[name] for name in _CLUSTERED_BY if name in task.inputs}
+    return Task(task.benchmark, task.dataset, task.row, "", inputs)
+
+
+def _group(values: Mapping[int, _Value | None], tasks: Mapping[int, Task]) -> list[FieldGroup]:
+    counts = Counter(value for value in values.values() if value is not None)
+    ranked = sorted(counts, key=lambda value: (-counts[value], value))
+    groups = {value: FieldGroup(GroupKind.VALUE, value[0]) for value in ranked[:MOST_FREQUENT]}
+    without = FieldGroup(GroupKind.NONE)
+    other = FieldGroup(GroupKind.OTHER, values=len(ranked) - len(groups))
+    for key, value in values.items():
+        group = without if value is None else groups.get(value, other)
+        group.tasks[key] = tasks[key]
+    found = [*groups.values(), *([without] if without.tasks else [])]
+    found.sort(key=lambda group: -len(group.tasks))
+    return [*found, other] if other.tasks else found

@@ -1,0 +1,63 @@
+"""The scores of one job by fields, for its report; and the differences of two jobs by fields, for their comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.pairs import Pairs
+from db.reading import values_by_metric
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.errors import SpecError
+from lumos_queue.reports.field_groups import Groups, split_tasks
+from lumos_queue.reports.groups import measure_groups
+from lumos_queue.reports.pair_figures import measure_group_pairs
+from lumos_queue.reports.scores import samples_of
+from lumos_queue.scoring.paired import holm
+
+Report = dict[str, Any]
+
+
+def measure_by_fields(
+    connection: Connection, job: Any, fields: Sequence[str], metrics: Sequence[str]
+) -> dict[str, list[Report]]:
+    """The scores of a job by each field: name of the field to its groups, the most frequent first.
+
+    Raises SpecError for a job without scores, and as `split_tasks`.
+    """
+    if not metrics and not job.main_metric:
+        raise SpecError(
+            f"Job {job.id} is of kind '{job.kind}' and has no scores to group. Leave --by out, or name an evaluation."
+        )
+    values = values_by_metric(connection, job.id)
+    chosen = {name: values[name] for name in metrics if name in values}
+    found = {}
+    for name, groups in split_tasks(connection, job, fields).items():
+        figures = measure_groups(job, chosen, Benchmark(), [group.tasks for group in groups])
+        found[name] = [group.as_json() | own for group, own in zip(groups, figures, strict=True)]
+    return found
+
+
+def compare_by_fields(
+    connection: Connection, first: Any, other: Any, pairs: Pairs, groups: Groups
+) -> dict[str, list[Report]]:
+    """The difference of two jobs (their rows) in each group of the first one's tasks; `pairs` 0: none is judged."""
+    samples = samples_of(first)
+    found = {}
+    for name, own in groups.items():
+        figures = measure_group_pairs(connection, first, other, pairs, [group.tasks for group in own])
+        found[name] = [
+            group.as_json() | {"n": len(group.tasks) * samples} | (measured or {"pairs": 0})
+            for group, measured in zip(own, figures, strict=True)
+        ]
+    return found
+
+
+def adjust_groups(comparisons: Sequence[Mapping[str, Any]]) -> None:
+    """Set `p_holm` of all groups: of a field, the groups of all comparisons are corrected together."""
+    for name in comparisons[0]["by"]:
+        groups = [group for one in comparisons for group in one["by"][name] if "p" in group]
+        for group, adjusted in zip(groups, holm([group["p"] for group in groups]), strict=True):
+            group["p_holm"] = adjusted
