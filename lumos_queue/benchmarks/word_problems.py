@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 
-from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
+from lumos_queue.errors import BadRow
 from lumos_queue.rationales.maths import equations
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
 from lumos_queue.rationales.maths.expressions import format_expression, parse_prefix
 from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.readers.fields import ConversionFields
 from lumos_queue.records import Annotation, Score, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.number_baselines import numeric_baselines
@@ -46,13 +50,34 @@ class WordProblems(Benchmark):
 
 
 class EquationProblems(WordProblems):
-    """Problems whose rows state one equation, prefix or infix, as `equation` of their gold."""
+    """Problems whose rows state one equation, prefix or infix, as `equation` of their gold; those without it only test.
+    """
+
+    @property
+    def teaching(self) -> RowReader:
+        return RowReader(self.splits, self.options, partial(self._rows, ConversionFields(required=True)))
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        conversion = ConversionFields(required=False)
+        yield from self._rows(conversion, path, split)
+        self.notes = conversion.notes()
+
+    def _rows(self, conversion: ConversionFields, path: Path | None, split: str) -> Iterator[Task | BadRow]:
+        """The tasks of a file. Raises SpecError when it is another one."""
+        raise NotImplementedError
 
     def gold(self, task: Task) -> Annotation:
-        return equations.annotate(task.question, task.gold["equation"], task.gold["answer"])
+        return equations.annotate(task.question, self._equation(task), task.gold["answer"])
 
     def rationale(self, task: Task) -> str:
         """`The answer follows from (3 + 4) * 2 = 14.`; an equation in prefix form is turned round."""
-        prefix = parse_prefix(task.gold["equation"])
-        equation = task.gold["equation"].strip() if prefix is None else format_expression(prefix)
+        stated = self._equation(task)
+        prefix = parse_prefix(stated)
+        equation = stated.strip() if prefix is None else format_expression(prefix)
         return f"The answer follows from {equation} = {task.gold['answer']}."
+
+    def _equation(self, task: Task) -> str:
+        """Raises NotConvertible where the row states none."""
+        if "equation" not in task.gold:
+            raise NotConvertible("no_rationale")
+        return task.gold["equation"]

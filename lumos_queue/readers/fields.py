@@ -2,41 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from lumos_queue.errors import BadRow
-from lumos_queue.readers.records import read_records
-from lumos_queue.readers.source import Row
+from lumos_queue.readers.rows import Row, first_character, json_lines, json_list, number_field
+from lumos_queue.readers.written_values import read_written
 from lumos_queue.util.sanitize import storable
+
+T = TypeVar("T")
+_WHOLE = re.compile(r"-?[0-9]{1,18}(?:\.0)?")
+_TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value inside a row, and its path: `hops[2].answer`. Every method raises BadRow."""
+    """A value inside a row, and its path: `hops[2].answer`. Every method raises BadRow.
+
+    Null is absent: `name in node` is False for a field that is null, and `node[name]` reports that it is missing.
+    """
 
     row: int
     name: str
     value: Any
 
-    def __getitem__(self, key: str) -> Node:
-        if not isinstance(self.value, Mapping):
+    def __getitem__(self, key: str) -> Self:
+        fields = self._fields()
+        if fields is None:
             raise self.bad("expected an object")
         name = f"{self.name}.{key}" if self.name else key
-        if key not in self.value:
+        if fields.get(key) is None:
             raise BadRow(self.row, name, "missing")
-        return Node(self.row, name, self.value[key])
+        return type(self)(self.row, name, fields[key])
 
     def __contains__(self, key: str) -> bool:
-        return isinstance(self.value, Mapping) and key in self.value
+        fields = self._fields()
+        return fields is not None and fields.get(key) is not None
 
-    def items(self) -> list[Node]:
+    def items(self) -> list[Self]:
         """The elements of a list."""
-        if not isinstance(self.value, list):
+        values = self._elements()
+        if values is None:
             raise self.bad("expected a list")
-        return [Node(self.row, f"{self.name}[{place}]", value) for place, value in enumerate(self.value)]
+        return [type(self)(self.row, f"{self.name}[{index}]", value) for index, value in enumerate(values)]
 
     def raw_text(self) -> str:
         """Text that is not blank, byte for byte but for what cannot be stored: what a plan is made of."""
@@ -68,6 +79,103 @@ class Node:
     def bad(self, problem: str) -> BadRow:
         """The error to raise for this field."""
         return BadRow(self.row, self.name or "row", problem)
+
+    def _fields(self) -> Mapping[str, Any] | None:
+        return self.value if isinstance(self.value, Mapping) else None
+
+    def _elements(self) -> Sequence[Any] | None:
+        return self.value if isinstance(self.value, list) else None
+
+
+@dataclass(frozen=True, slots=True)
+class RowNode(Node):
+    """A value of a published row, in any form in which a file of one of the formats may have it.
+
+    An object or a list may be text that writes it down (readers/written_values.py), numbers and truth values may be
+    text, an id or an answer may be a number. An empty text is absent, as a table has nothing else in place of null.
+    """
+
+    def __contains__(self, key: str) -> bool:
+        fields = self._fields()
+        return fields is not None and fields.get(key) not in (None, "")
+
+    def label(self) -> str:
+        """Text as `text`, or a number as text: an id, an answer, a choice."""
+        if isinstance(self.value, (int, float)) and not isinstance(self.value, bool):
+            return number_field({self.name: self.value}, self.row, self.name)
+        return self.text()
+
+    def labels(self) -> list[str]:
+        return [item.label() for item in self.items()]
+
+    def whole(self) -> int:
+        if isinstance(self.value, str) and _WHOLE.fullmatch(self.value):
+            return int(self.value.partition(".")[0])
+        if isinstance(self.value, float) and self.value.is_integer():
+            return int(self.value)
+        return Node.whole(self)
+
+    def truth(self) -> bool:
+        if isinstance(self.value, str) and (known := _TRUTHS.get(self.value.strip().casefold())) is not None:
+            return known
+        return Node.truth(self)
+
+    def is_list(self) -> bool:
+        """Whether it is a list, or text that begins as the text of a list does."""
+        return isinstance(self.value, list) or _begins(self.value, "[")
+
+    def _fields(self) -> Mapping[str, Any] | None:
+        found = self._read_written("{")
+        return found if isinstance(found, Mapping) else None
+
+    def _elements(self) -> Sequence[Any] | None:
+        found = self._read_written("[")
+        return found if isinstance(found, list) else None
+
+    def _read_written(self, beginning: str) -> Any:
+        if not _begins(self.value, beginning):
+            return self.value
+        try:
+            return read_written(self.value)
+        except ValueError as error:
+            raise self.bad(str(error)) from None
+
+
+def _begins(value: Any, beginning: str) -> bool:
+    return isinstance(value, str) and value[:1] == beginning
+
+
+@dataclass(slots=True)
+class ConversionFields:
+    """What rows have for conversions alone. A row that is only evaluated is read without what cannot be read of it."""
+
+    required: bool  #: the rows are converted: such a row is bad
+    left_out: int = 0  #: rows that are read without
+    first: str = ""  #: what the first of them lacks
+
+    def read(self, read: Callable[[], T], otherwise: T) -> T:
+        """Return what `read` gives, or `otherwise`. Raises BadRow where the rows are converted."""
+        try:
+            return read()
+        except BadRow as bad:
+            if self.required:
+                raise
+            self.leave_out(str(bad))
+            return otherwise
+
+    def leave_out(self, problem: str) -> None:
+        """Count a row that is read without."""
+        self.left_out += 1
+        self.first = self.first or problem
+
+    def notes(self) -> list[str]:
+        """What a person should know, in at most one sentence."""
+        if not self.left_out:
+            return []
+        return [f"{self.left_out:,} of them cannot be converted; the first: {self.first}"]
+
+
+CONVERTING = ConversionFields(required=True)
 
 
 def json_rows(path: Path | None, what: str, fields: Sequence[str]) -> Iterator[Row | BadRow]:

@@ -30,21 +30,6 @@ def read_records(
     it must have all of them. Raises SpecError where the file as a whole cannot be read, at its beginning or where
     it breaks off.
     """
-    source = Source(path, what)
-    if path is not None and path.is_dir():
-        yield from read_dataset_folder(path, source, fields, columns)
-        return
-    with open_data(path, what, kinds=_KINDS) as file:
-        kind = kind_of(file.peek())
-        if kind is FileKind.PARQUET:
-            yield from read_parquet_rows(file, source, fields, columns)
-        elif kind is FileKind.ARROW:
-            yield from read_arrow([file], source, fields, columns)
-        elif (character := peek_character(file, source)) == "[":
-            yield from read_json_list(file, source, fields, columns)
-        elif character == "{":
-            yield from read_json_lines(file, source, fields, columns)
-        elif character == "<":
-            raise source.refuse("it is XML: save its rows as CSV or JSON lines")
-        else:
-            yield from read_delimited(file, source, fields, columns)
+    if first_character(path, what) in "[{":
+        return json_rows(path, what, fields)
+    return table(path, what, columns)

@@ -54,9 +54,8 @@ def table(path: Path | None, what: str, columns: Sequence[str]) -> Iterator[Row 
 
 def text_field(record: Mapping[str, Any], row: int, name: str) -> str:
     """A field that must hold text, made storable. Raises BadRow."""
-    if name not in record:
+    if (value := record.get(name)) is None:
         raise BadRow(row, name, "missing")
-    value = record[name]
     if not isinstance(value, str):
         raise BadRow(row, name, f"expected text, found {describe_value(value)}")
     if not value or value.isspace():
@@ -66,9 +65,8 @@ def text_field(record: Mapping[str, Any], row: int, name: str) -> str:
 
 def number_field(record: Mapping[str, Any], row: int, name: str) -> str:
     """A field that holds one finite number, or text that states one, written plainly: `8.0` is `8`. Raises BadRow."""
-    if name not in record:
+    if (value := record.get(name)) is None:
         raise BadRow(row, name, "missing")
-    value = record[name]
     text = str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
     number = read_number(text) if isinstance(text, str) else None
     if number is None:

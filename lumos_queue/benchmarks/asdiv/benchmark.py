@@ -1,4 +1,5 @@
-"""ASDiv: diverse elementary problems. `ASDiv.xml` as published, or its masked CSV form; an invented row:
+"""ASDiv: diverse elementary problems. `ASDiv.xml` as published, its problems as rows, or its masked form; an
+invented problem:
 
     <Problem ID="nluds-0000" Grade="1" Source="…"><Body>There are six grey and two white cats.</Body>
     <Question>How many cats are there?</Question><Solution-Type>Addition</Solution-Type>
@@ -6,6 +7,7 @@
 
 The question shown is `Body + " " + Question`. Answers that are not numbers (a name, a time of day, a ratio) are
 compared as text, ignoring case, spaces and a final dot. The rationale is the row's formula as it is, `9-4=5; 5+7=12`.
+The problems as rows have the same names, in small letters too (`body`).
 """
 
 from __future__ import annotations
@@ -16,36 +18,46 @@ from typing import Any
 
 from lumos_queue.benchmarks.asdiv.rationale import annotate
 from lumos_queue.benchmarks.base import EpisodeResult
-from lumos_queue.benchmarks.masked_table import read_masked_table
+from lumos_queue.benchmarks.masked_table import masked_task
 from lumos_queue.benchmarks.word_problems import EquationProblems
 from lumos_queue.errors import BadRow
+from lumos_queue.readers.fields import ConversionFields, RowNode
+from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import first_character, plain_number, tasks, text_field
 from lumos_queue.readers.xml import elements
 from lumos_queue.records import Annotation, Score, Task
 from lumos_queue.scoring.numeric import answer_scores, numeric_scores, read_number
 
-FORMAT = "ASDiv.xml, with <Problem> elements that hold Body, Question, Answer and Formula, or its CSV form"
+FORMAT = "ASDiv.xml, with <Problem> elements that hold Body, Question, Answer and Formula, as rows, or its form with masked numbers"
+FIELDS = ("Question", "question")
+_NAMES = {name.lower(): name for name in ("ID", "Body", "Question", "Answer", "Formula")}
 
 
 class ASDiv(EquationProblems):
     name = "asdiv"
     licence = "CC-BY-NC-4.0"
 
-    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        if first_character(path, FORMAT) == "<":
-            yield from tasks(elements(path, FORMAT, "Problem"), self._task)
-        else:
-            yield from read_masked_table(self.name, path)
+    def _rows(self, conversion: ConversionFields, path: Path | None, split: str) -> Iterator[Task | BadRow]:
+        rows = elements(path, FORMAT, "Problem") if _is_xml(path) else read_records(path, FORMAT, FIELDS)
+        return tasks(rows, lambda row, record: self._task(row, record, conversion))
 
-    def _task(self, row: int, record: Mapping[str, Any]) -> Task:
+    def _task(self, row: int, record: Mapping[str, Any], conversion: ConversionFields) -> Task:
+        record = {_NAMES.get(name, name): value for name, value in record.items()}
+        node = RowNode(row, "", record)
+        if "Numbers" in node:
+            return masked_task(self.name, row, record, conversion)
         body, question = text_field(record, row, "Body").strip(), text_field(record, row, "Question").strip()
-        answer, formula = text_field(record, row, "Answer").strip(), text_field(record, row, "Formula")
+        answer = node["Answer"].label() if isinstance(record.get("Answer"), (int, float)) else ""
+        answer = answer or text_field(record, row, "Answer").strip()
         number = read_number(answer)
-        gold = {"answer": answer if number is None else plain_number(number), "formula": formula}
-        return Task(self.name, "", text_field(record, row, "ID"), f"{body} {question}", gold=gold)
+        gold = {"answer": answer if number is None else plain_number(number)}
+        if formula := conversion.read(lambda: node["Formula"].raw_text() if "Formula" in node else "", ""):
+            gold["formula"] = formula
+        name = node["ID"].raw_text() if "ID" in node else str(row)
+        return Task(self.name, "", name, f"{body} {question}", gold=gold)
 
     def gold(self, task: Task) -> Annotation:
-        if "equation" in task.gold:
+        if "formula" not in task.gold:
             return super().gold(task)
         return annotate(task.question, task.gold["formula"], task.gold["answer"])
 
@@ -62,6 +74,10 @@ class ASDiv(EquationProblems):
     def count_ambiguous(self, task: Task) -> int:
         """Only a run of equations leaves open which of its numbers are earlier results."""
         return self._count_doubtful(task) if ";" in task.gold.get("formula", "") else 0
+
+
+def _is_xml(path: Path | None) -> bool:
+    return path is None or (not path.is_dir() and first_character(path, FORMAT) == "<")
 
 
 def _plain_text(text: str) -> str:

@@ -1,11 +1,12 @@
-"""GSM8K: grade-school word problems. JSON lines as published (openai/grade-school-math); an invented row:
+"""GSM8K: grade-school word problems. Rows as published (openai/grade-school-math); an invented one:
 
     {"question": "Ida sold 36 tarts on …", "answer": "Ida sold 36/3 = <<36/3=12>>12 tarts …\\n…\\n#### 48"}
 
-The gold answer is what follows `####`; the marks `<<…>>` make the gold solution (rationale.py). In the socratic files
-each line of the answer is `sub-question ** step`: there the rationale is the text after the first ` ** ` with the
-others taken out, as the LUMOS annotations were made; marks stay, they are part of the steps there. In the plain files
-it is the lines without their marks.
+The gold answer is what follows `####`; the marks `<<…>>` make the gold solution (rationale.py). An answer that is a
+number alone is a gold answer without a solution, and only tests. In the socratic files each line of the answer is
+`sub-question ** step`: there the rationale is the text after the first ` ** ` with the others taken out, as the LUMOS
+annotations were made; marks stay, they are part of the steps there. In the plain files it is the lines without their
+marks.
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ from lumos_queue.benchmarks.word_problems import WordProblems
 from lumos_queue.errors import BadRow
 from lumos_queue.rationales.maths.readings import readings
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.readers.rows import json_lines, plain_number, tasks, text_field
+from lumos_queue.readers.records import read_records
+from lumos_queue.readers.rows import number_field, plain_number, tasks, text_field
 from lumos_queue.records import Annotation, Task
 from lumos_queue.scoring.numeric import read_number
 
-FORMAT = "GSM8K's JSON lines with 'question' and 'answer' (train.jsonl, test.jsonl or their socratic forms)"
+FIELDS = ("question", "answer")
+FORMAT = "GSM8K's rows with 'question' and 'answer' (train.jsonl, test.jsonl or their socratic forms)"
 _BEFORE_STEP = " ** "
+_NUMBER = re.compile(r"[-+$]{0,2}[0-9][0-9,]*(?:\.[0-9]+)?")
 _MARK = re.compile(r"<<[^<>]*>>")
 
 
@@ -36,13 +40,16 @@ class GSM8K(WordProblems):
     splits = ("train", "test")
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        return tasks(json_lines(path, FORMAT, ("question", "answer")), self._task)
+        return tasks(read_records(path, FORMAT, FIELDS, columns=FIELDS), self._task)
 
     def _task(self, row: int, record: Mapping[str, Any]) -> Task:
-        question, solution = text_field(record, row, "question"), text_field(record, row, "answer")
-        steps, mark, stated = solution.rpartition("####")
+        question = text_field(record, row, "question")
+        if isinstance(record.get("answer"), (int, float)):
+            gold = {"answer": number_field(record, row, "answer"), "solution": ""}
+            return Task(self.name, "", str(row), question, gold=gold)
+        steps, mark, stated = text_field(record, row, "answer").rpartition("####")
         answer = read_number(stated)
-        if not mark or answer is None:
+        if answer is None or not (mark or _NUMBER.fullmatch(stated.strip())):
             raise BadRow(row, "answer", "expected a last line '#### <number>'")
         return Task(
             self.name, "", str(row), question, gold={"answer": plain_number(answer), "solution": steps.rstrip()}

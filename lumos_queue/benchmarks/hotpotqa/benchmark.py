@@ -1,6 +1,6 @@
 """HotpotQA: questions over two Wikipedia pages. The formats and an invented row: rows.py.
 
-The distractor file as published and its column form bring ten pages along, which the agent may search; a file of
+The distractor and fullwiki files as published and their column form bring ten pages along, which the agent may search; a file of
 questions and answers alone (as the LUMOS evaluation used) does not: there KnowledgeQuery needs a corpus.
 `exact_match` and `f1` are those of HotpotQA's hotpot_evaluate_v1.py; `llm_accuracy` is there when a judge is.
 """
@@ -8,12 +8,14 @@ questions and answers alone (as the LUMOS evaluation used) does not: there Knowl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
 from lumos_queue.benchmarks.hotpotqa.rationale import annotate, describe
-from lumos_queue.benchmarks.hotpotqa.rows import read_rows
+from lumos_queue.benchmarks.hotpotqa.rows import GoldPages, read_rows
 from lumos_queue.errors import BadRow
+from lumos_queue.readers.fields import CONVERTING, ConversionFields
 from lumos_queue.records import Annotation, Score, Task
 from lumos_queue.scoring import judge
 from lumos_queue.scoring.page_baselines import page_baselines
@@ -33,8 +35,16 @@ class HotpotQA(Benchmark):
     teacher_prompt = "qa"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        return self._read(ConversionFields(required=False), path, split)
+
+    @property
+    def teaching(self) -> RowReader:
+        return RowReader(self.splits, self.options, partial(self._read, CONVERTING))
+
+    def _read(self, conversion: ConversionFields, path: Path | None, split: str) -> Iterator[Task | BadRow]:
+        gold_pages = GoldPages(conversion)
         self.notes, rows, bare = [], 0, 0
-        for row in read_rows(path):
+        for row in read_rows(path, gold_pages):
             rows += 1
             bare += isinstance(row, Task) and not row.inputs
             yield row
@@ -42,6 +52,11 @@ class HotpotQA(Benchmark):
             self.notes.append(f"{rows:,} rows; HotpotQA's development set has {PUBLISHED:,}")
         if bare:
             self.notes.append(f"{bare:,} of them bring no pages along: KnowledgeQuery finds what its corpus has")
+        if gold_pages.missing:
+            self.notes.append(
+                f"{gold_pages.missing:,} of them bring pages along that lack a supporting one: they cannot be converted"
+            )
+        self.notes += conversion.notes()
 
     def gold(self, task: Task) -> Annotation:
         return annotate(task)

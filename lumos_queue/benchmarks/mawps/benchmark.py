@@ -1,4 +1,4 @@
-"""MAWPS as the SVAMP repository publishes it: CSV with masked numbers (benchmarks/masked_table.py)."""
+"""MAWPS as the SVAMP repository publishes it: rows with masked numbers (benchmarks/masked_table.py)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from lumos_queue.benchmarks.masked_table import read_masked_table
 from lumos_queue.benchmarks.word_problems import EquationProblems
 from lumos_queue.errors import BadRow
+from lumos_queue.readers.fields import ConversionFields
 from lumos_queue.records import Task
 
 
@@ -15,8 +16,8 @@ class MAWPS(EquationProblems):
     name = "mawps"
     licence = "MIT"
 
-    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        return read_masked_table(self.name, path)
+    def _rows(self, conversion: ConversionFields, path: Path | None, split: str) -> Iterator[Task | BadRow]:
+        return read_masked_table(self.name, path, conversion)
 
 
 benchmark = MAWPS()

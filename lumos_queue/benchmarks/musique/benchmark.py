@@ -11,12 +11,14 @@ evaluate the ans files, which have no such rows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
+from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
 from lumos_queue.benchmarks.musique.rationale import annotate, describe
 from lumos_queue.benchmarks.musique.rows import read_rows
 from lumos_queue.errors import BadRow
+from lumos_queue.readers.fields import CONVERTING, ConversionFields
 from lumos_queue.records import Annotation, Score, Task
 from lumos_queue.scoring.page_baselines import page_baselines
 from lumos_queue.scoring.spans import exact_match, f1, is_no_answer, read_answer
@@ -33,8 +35,15 @@ class MuSiQue(Benchmark):
     teacher_prompt = "qa"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
+        return self._read(ConversionFields(required=False), path, split)
+
+    @property
+    def teaching(self) -> RowReader:
+        return RowReader(self.splits, self.options, partial(self._read, CONVERTING))
+
+    def _read(self, conversion: ConversionFields, path: Path | None, split: str) -> Iterator[Task | BadRow]:
         self.notes, rows, without = [], 0, 0
-        for row in read_rows(path):
+        for row in read_rows(path, conversion):
             rows += 1
             without += isinstance(row, Task) and not row.gold["answerable"]
             yield row
@@ -45,6 +54,7 @@ class MuSiQue(Benchmark):
             self.notes.append(
                 f"{without:,} of them have no answer: right when the agent gives none, or says 'No answer'"
             )
+        self.notes += conversion.notes()
 
     def gold(self, task: Task) -> Annotation:
         return annotate(task)

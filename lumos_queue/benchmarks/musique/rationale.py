@@ -38,5 +38,7 @@ def annotate(task: Task) -> Annotation:
 def _check(task: Task) -> None:
     if not task.gold["answerable"]:
         raise NotConvertible("unanswerable")
+    if not task.gold["hops"]:
+        raise NotConvertible("no_rationale")
     if any(hop["idx"] is None for hop in task.gold["hops"]):
         raise NotConvertible("no_support")

@@ -1,4 +1,4 @@
-"""MuSiQue: questions of two to four hops. JSON lines (or one list) as published, ans and full files; an invented row:
+"""MuSiQue: questions of two to four hops. Rows as published, ans and full files; an invented row:
 
     {"id": "2hop__1_2", "question": "Where was the founder of Acme born?", "answer": "Oslo", "answer_aliases": [],
      "answerable": true, "paragraphs": [{"idx": 0, "title": "Acme", "paragraph_text": "…", "is_supporting": true}, …],
@@ -6,58 +6,105 @@
                                 {"question": "Where was #1 born?", "answer": "Oslo", "paragraph_support_idx": 7}]}
 
 Paragraph 0 supports like any other (the LUMOS conversion lost those rows).
-What an agent may search are all paragraphs of the row (`inputs["paragraphs"]`).
+What an agent may search are all paragraphs of the row (`inputs["paragraphs"]`). The decomposition serves conversions
+alone. The full files have each question twice under one id, answerable and not: the unanswerable twin is the row
+`ID-unanswerable`, whichever comes first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import BadRow
-from lumos_queue.readers.fields import Node, json_rows
+from lumos_queue.readers.fields import ConversionFields, RowNode
+from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Task
 
 FIELDS = ("question_decomposition", "paragraphs")
-FORMAT = "MuSiQue's JSON lines with 'question', 'answer', 'paragraphs' and 'question_decomposition'"
+FORMAT = "MuSiQue's rows with 'question', 'answer', 'paragraphs' and 'question_decomposition'"
+_TWIN = "-unanswerable"
 
 
-def read_rows(path: Path | None) -> Iterator[Task | BadRow]:
-    """The tasks of a file. Raises SpecError when it is another one."""
-    return tasks(json_rows(path, FORMAT, FIELDS), _task)
+def read_rows(path: Path | None, conversion: ConversionFields) -> Iterator[Task | BadRow]:
+    """The tasks of a file, which is read twice where it has unanswerable questions. Raises SpecError for another file.
+    """
+    return tasks(read_records(path, FORMAT, FIELDS), partial(_task, _Twins(path), conversion))
 
 
-def _task(row: int, record: Mapping[str, Any]) -> Task:
-    node = Node(row, "", record)
-    paragraphs = {item["idx"].whole(): item for item in node["paragraphs"].items()}
+class _Twins:
+    """Which unanswerable questions have an answerable twin of the same id."""
+
+    def __init__(self, path: Path | None):
+        self._path = path
+        self._answerable: set[str] | None = None
+
+    def name_row(self, name: str, answerable: bool) -> str:
+        """The row id of a question whose own id is `name`."""
+        if answerable:
+            return name
+        if self._answerable is None:
+            rows = read_records(self._path, FORMAT, FIELDS)
+            self._answerable = {name for row in rows if not isinstance(row, BadRow) for name in _answerable_id(*row)}
+        return f"{name}{_TWIN}" if name in self._answerable else name
+
+
+def _answerable_id(row: int, record: Mapping[str, Any]) -> list[str]:
+    """The id of an answerable question; none of another row."""
+    node = RowNode(row, "", record)
+    try:
+        return [node["id"].label()] if _is_answerable(node) else []
+    except BadRow:  # reported when it is read as a task
+        return []
+
+
+def _is_answerable(node: RowNode) -> bool:
+    return node["answerable"].truth() if "answerable" in node else True
+
+
+def _task(twins: _Twins, conversion: ConversionFields, row: int, record: Mapping[str, Any]) -> Task:
+    node = RowNode(row, "", record)
+    paragraphs = _read_paragraphs(node)
+    aliases = node["answer_aliases"].items() if "answer_aliases" in node else []
     gold = {
-        "answer": node["answer"].text(),
-        "aliases": [alias for alias in record.get("answer_aliases") or () if isinstance(alias, str)],
-        "answerable": node["answerable"].truth() if "answerable" in node else True,
-        "hops": [_hop(item, paragraphs) for item in node["question_decomposition"].items()],
+        "answer": node["answer"].label(),
+        "aliases": [alias.value for alias in aliases if isinstance(alias.value, str)],
+        "answerable": _is_answerable(node),
+        "hops": conversion.read(lambda: _read_hops(node, paragraphs), []),
     }
-    if not gold["hops"]:
-        raise node["question_decomposition"].bad("empty")
+    name = twins.name_row(node["id"].label(), gold["answerable"]) if "id" in node else str(row)
     inputs = {"paragraphs": [_page_of(item) for item in paragraphs.values()]}
-    return Task("musique", "", node["id"].text(), node["question"].text(), inputs, gold)
+    return Task("musique", "", name, node["question"].text(), inputs, gold)
 
 
-def _hop(item: Node, paragraphs: Mapping[int, Node]) -> dict[str, Any]:
-    hop = {"question": item["question"].text(), "answer": item["answer"].text(), "idx": None}
-    support = item["paragraph_support_idx"]
-    if support.value is None:
+def _read_paragraphs(node: RowNode) -> dict[int, RowNode]:
+    """The paragraphs by their number; where they state none, it is their position."""
+    listed = node["paragraphs"].items()
+    return {item["idx"].whole() if "idx" in item else index: item for index, item in enumerate(listed)}
+
+
+def _read_hops(node: RowNode, paragraphs: Mapping[int, RowNode]) -> list[dict[str, Any]]:
+    listed = node["question_decomposition"].items() if "question_decomposition" in node else []
+    return [_hop(item, paragraphs) for item in listed]
+
+
+def _hop(item: RowNode, paragraphs: Mapping[int, RowNode]) -> dict[str, Any]:
+    hop: dict[str, Any] = {"question": item["question"].text(), "answer": item["answer"].label(), "idx": None}
+    if "paragraph_support_idx" not in item:
         return hop
-    if support.whole() not in paragraphs:
-        raise support.bad(f"no paragraph has the idx {support.value}")
-    paragraph = paragraphs[support.whole()]
-    hop |= {"idx": support.value, "title": paragraph["title"].text(), "text": paragraph["paragraph_text"].text()}
+    number = item["paragraph_support_idx"].whole()
+    if number not in paragraphs:
+        raise item["paragraph_support_idx"].bad(f"no paragraph has the idx {number}")
+    paragraph = paragraphs[number]
+    hop |= {"idx": number, "title": paragraph["title"].text(), "text": paragraph["paragraph_text"].text()}
     written = {"question": item["question"].raw_text(), "text": paragraph["paragraph_text"].raw_text()}
     # As the plan shows them; rules read them with single spaces.
     return hop | ({"written": written} if any(hop[name] != text for name, text in written.items()) else {})
 
 
-def _page_of(paragraph: Node) -> dict[str, str]:
+def _page_of(paragraph: RowNode) -> dict[str, str]:
     """A paragraph as an agent may search it: nothing says whether it supports the answer."""
     return {"title": paragraph["title"].text(), "text": paragraph["paragraph_text"].text()}

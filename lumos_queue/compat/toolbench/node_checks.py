@@ -48,7 +48,7 @@ def _check_node(node: Node, before: str) -> str:
     for name in ("description", *(("observation",) if "observation" in node else ())):
         if not isinstance(node[name].value, str):
             raise node[name].bad("expected text")
-    if "observation_code" in node and node["observation_code"].value is not None:
+    if "observation_code" in node:
         node["observation_code"].whole()
     node["pruned"].truth()
     node["expand_num"].whole()

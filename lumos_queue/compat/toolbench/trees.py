@@ -65,7 +65,7 @@ def _read_decision(node: Mapping[str, Any], before: int) -> tuple[Mapping[str, A
             return node, RecordedDecision(before, thought, pruned=node["pruned"])
         node = node["children"][0]
     name, last = node["description"], node["children"][0]
-    seen, code = last.get("observation", ""), last.get("observation_code")
+    seen, code = last.get("observation") or "", last.get("observation_code")
     return last, RecordedDecision(before, thought, name, last["description"], seen, code, last["pruned"])
 
 
