@@ -94,6 +94,11 @@ def definition_of_episode(episode: Any) -> FileDefinition | None:
         raise SpecError(f"The request of job {episode.job} is damaged: its definition cannot be read: {error}.") from None
 
 
+def open_benchmark_of_episode(episode: Any) -> Benchmark:
+    """Return the benchmark of a stored episode's task. Raises as `open_benchmark` and `definition_of_episode`."""
+    return open_benchmark(episode.task.benchmark, definition_of_episode(episode))
+
+
 def _make_benchmark(definition: FileDefinition) -> Benchmark:
     from lumos_queue.benchmarks.from_file.benchmark import FileBenchmark  # only jobs of files need it
 

@@ -86,7 +86,15 @@ def submit_derived(
     code = 0
     for name, rows in derived.rows.items():
         infer = Infer(
-            rows.benchmark.name, rows.digest, rows.split, derived.formulation, agent, 0, asked.samples, asked.seed
+            rows.benchmark.name,
+            rows.digest,
+            rows.split,
+            derived.formulation,
+            agent,
+            0,
+            asked.samples,
+            asked.seed,
+            definition=derived.definition,
         )
         jobs[name], ended = submit_and_run(
             settings, Evaluate(infer), rows, named=named, scheduling=scheduling, again=again, follow=follow

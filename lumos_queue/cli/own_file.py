@@ -56,8 +56,10 @@ Rationale = Annotated[
     typer.Option(
         metavar="FIELD",
         rich_help_panel=PANEL,
-        help=_field("that says how the answer is found. Default: the one called rationale; of lumos convert also solution or "
-            "explanation."),
+        help=_field(
+            "that says how the answer is found. Default: the one called rationale; of lumos convert also solution or "
+            "explanation."
+        ),
     ),
 ]
 Scorer = Annotated[

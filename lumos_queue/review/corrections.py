@@ -110,7 +110,7 @@ def correct(
         kind="correct",
         pool="cpu",
         digest=secrets.token_hex(32),  # every correction is a new job
-        spec={"episode": parent_name, "source": _source_name(parent), **_changes_as_json(changes)},
+        spec={"episode": parent_name, **_source_as_json(parent), **_changes_as_json(changes)},
         benchmark=parent.task.benchmark,
         formulation="annotation",
         agent="",
@@ -200,6 +200,12 @@ def _comparable(steps: Steps) -> list[tuple[str, list[str], tuple[str, ...]]]:
 def _source_name(parent: Trajectory) -> str:
     """The name that opens the source: a custom source has a module, named in the conversion's request."""
     return (parent.job.spec or {}).get("source") or parent.task.benchmark
+
+
+def _source_as_json(parent: Trajectory) -> dict[str, Any]:
+    """What opens the source again: its name, and the definition where its rows are of a person's own file."""
+    definition = definition_of(parent.job.spec or {})
+    return {"source": _source_name(parent)} | ({"definition": definition.as_json()} if definition else {})
 
 
 def _source_of(parent: Trajectory) -> Benchmark:

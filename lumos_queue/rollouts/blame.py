@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.benchmarks.registry import open_benchmark_of_episode
 from lumos_queue.builds.stages import Stage, matches_gold_step, replies_of, stages_of
 from lumos_queue.execution.prefill import bare, same_subgoal, source_row
 from lumos_queue.notation import KEEP_PLANNING, read_actions, read_plan, says_stop, write_actions
@@ -45,7 +45,7 @@ FAULTS = ("planner", "grounder", "both", "neither", "not finished")
 def replacements(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
     """The episode once with a gold planner and once with a gold grounder. Raises LeftOut when it has no blame."""
     require_ended(episode)
-    benchmark = open_benchmark(episode.task.benchmark)
+    benchmark = open_benchmark_of_episode(episode)
     if is_right(benchmark, episode):
         raise ExcludedEpisode("its answer is right")
     if not any(step.role == "planner" for step in episode.steps):

@@ -11,7 +11,7 @@ from db.derived import DerivedTry, named_episodes, tries_of
 from db.jobs import get_job
 from db.trajectories import load_episodes, reading
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.benchmarks.registry import open_benchmark_of
 from lumos_queue.builds.licences import RowFilter
 from lumos_queue.builds.lines import Write
 from lumos_queue.errors import SpecError
@@ -41,7 +41,7 @@ def report_blame(
     """
     names, runs = _runs(database, jobs)
     with database.engine.connect() as connection:
-        benchmark = open_benchmark(get_job(connection, names[0]).benchmark)
+        benchmark = open_benchmark_of(get_job(connection, names[0]))
     succeeded = {
         module: {name: _is_solved(benchmark, tries, threshold) for name, tries in runs[module].items()}
         for module in MODULES

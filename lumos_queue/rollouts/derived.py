@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
-from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.benchmarks.from_file.definition import FileDefinition
+from lumos_queue.benchmarks.registry import definition_of_episode, open_benchmark_of_episode
 from lumos_queue.builds.stages import whole_plan
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row
@@ -50,6 +51,7 @@ class Derived:
     rows: Mapping[str, Rows]
     episodes: int
     left_out: Mapping[str, int]
+    definition: FileDefinition | None = None  #: of the benchmark, where its rows are of a person's own file
 
 
 #: From an episode to its tasks, by dataset. Raises LeftOut.
@@ -64,6 +66,7 @@ def derive(episodes: Iterable[StoredEpisode], make: Make) -> Derived:
     tasks: dict[str, list[Task]] = {}
     left_out: Counter[str] = Counter()
     kind: tuple[str, str, str, str] | None = None
+    first: StoredEpisode | None = None
     used = 0
     for episode in episodes:
         own = (episode.task.benchmark, episode.split, episode.licence, formulation_of(episode))
@@ -72,9 +75,17 @@ def derive(episodes: Iterable[StoredEpisode], make: Make) -> Derived:
                 f"The query finds episodes of {' '.join(filter(None, kind))} and of {' '.join(filter(None, own))}: "
                 "a job has one benchmark, split, licence and formulation. Choose with: --where 'benchmark=… split=…'."
             )
+        first = first or episode
+        if episode.definition != first.definition:
+            raise SpecError(
+                f"The query finds episodes of two definitions of '{own[0]}', in the jobs {first.job} and {episode.job}: "
+                "a job has one. Choose with: --where 'job=…'."
+            )
         try:
-            if not open_benchmark(own[0]).by_answer:
+            if not open_benchmark_of_episode(episode).by_answer:
                 raise ExcludedEpisode("it is judged by what was done, not by its answer")
+            if (definition := definition_of_episode(episode)) and definition.scorer == "judge":
+                raise ExcludedEpisode("a model judges its answer")
             made = make(episode)
         except ExcludedEpisode as reason:
             left_out[str(reason)] += 1
@@ -82,15 +93,15 @@ def derive(episodes: Iterable[StoredEpisode], make: Make) -> Derived:
         used += 1
         for name, derivations in made.items():
             tasks.setdefault(name, []).extend(_task(episode, one) for one in derivations)
-    if kind is None or not any(tasks.values()):
+    if kind is None or first is None or not any(tasks.values()):
         reasons = "; ".join(f"{reason}: {count}" for reason, count in left_out.most_common())
         raise SpecError(f"No episode that the query finds can be used ({reasons or 'it finds none'}).")
-    benchmark = open_benchmark(kind[0])
+    benchmark = open_benchmark_of_episode(first)
     rows = {
         name: read_rows(_DerivedBenchmark(kind[0], benchmark, kind[2], made), None, kind[1], False)
         for name, made in tasks.items()
     }
-    return Derived(kind[3], benchmark, rows, used, left_out)
+    return Derived(kind[3], benchmark, rows, used, left_out, definition_of_episode(first))
 
 
 def formulation_of(episode: StoredEpisode) -> str:

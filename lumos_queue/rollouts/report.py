@@ -9,7 +9,8 @@ from typing import Any
 from db.connection import Database
 from db.derived import DerivedTry, named_episodes, tries_of
 from db.jobs import get_job
-from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.registry import open_benchmark_of
 from lumos_queue.builds.licences import RowFilter
 from lumos_queue.builds.lines import Write
 from lumos_queue.rollouts.derived import is_right
@@ -27,7 +28,7 @@ def report_rollouts(
     with database.engine.connect() as connection:
         row = get_job(connection, job)
         tries = tries_of(connection, row)
-    by_episode = _count_rollouts(row.benchmark, tries)
+    by_episode = _count_rollouts(open_benchmark_of(row), tries)
     labels: Counter[str] = Counter()
     found, rows, row_filter = 0, 0, RowFilter(allow_test)
     for episode in named_episodes(database, by_episode):
@@ -54,9 +55,8 @@ def report_rollouts(
     }
 
 
-def _count_rollouts(benchmark_name: str, tries: Iterable[DerivedTry]) -> dict[str, dict[int, RolloutCounts]]:
+def _count_rollouts(benchmark: Benchmark, tries: Iterable[DerivedTry]) -> dict[str, dict[int, RolloutCounts]]:
     """Source episode to the number of subgoals kept to the counts of the rollouts from there."""
-    benchmark = open_benchmark(benchmark_name)
     found: dict[str, dict[int, list[bool | None]]] = defaultdict(lambda: defaultdict(list))
     for one in tries:
         verdict = is_right(benchmark, one) if one.ended else None

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.benchmarks.registry import open_benchmark_of_episode
 from lumos_queue.builds.stages import Stage, same_value, stages_of
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Annotation, Task
@@ -57,7 +57,7 @@ def prefixes(at: str, unsettled: bool) -> Callable[[StoredEpisode], Mapping[str,
     def make(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
         require_ended(episode)
         stages = _stages(episode)
-        found = gold_hits(stages, _gold(open_benchmark(episode.task.benchmark), episode.task)) if unsettled else ()
+        found = gold_hits(stages, _gold(open_benchmark_of_episode(episode), episode.task)) if unsettled else ()
         wanted = range(1, len(stages) + 1) if at == "each" else [len(stages)]
         chosen = [number for number in wanted if not (found and found[number - 1])]
         if not chosen:
@@ -113,7 +113,7 @@ def stepwise_row(
     A label that nothing decides is None: such a row is not a training row yet.
     """
     stages = _stages(episode)
-    labels = judge(stages, _gold(open_benchmark(episode.task.benchmark), episode.task), rollouts, threshold)
+    labels = judge(stages, _gold(open_benchmark_of_episode(episode), episode.task), rollouts, threshold)
     row = source_row(episode.task)
     return {
         "prompt": episode.task.question,

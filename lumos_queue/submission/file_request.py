@@ -136,7 +136,9 @@ def define_file(
     """
     if _is_pipe(path):
         raise SpecError(f"'{path}' is a pipe, which can be read once, and a file is read twice: write it to a file.")
-    return _define(read_sample(path), make_title(options.title or title_of(path)), options, reader_options, remark, kind)
+    return _define(
+        read_sample(path), make_title(options.title or title_of(path)), options, reader_options, remark, kind
+    )
 
 
 def define_rows(
@@ -182,7 +184,9 @@ def _define(
     )
     if options.scorer:
         open_scorer(options.scorer)  # raises SpecError before a file is read on
-    needs_answers = kind in ("evaluate", "convert") and not (options.scorer and not open_scorer(options.scorer).compares)
+    needs_answers = kind in ("evaluate", "convert") and not (
+        options.scorer and not open_scorer(options.scorer).compares
+    )
     field_names = guess_fields(sample, named, answered=needs_answers, taught=kind == "convert")
     scoring = _choose_scoring(sample, field_names, options, reader_options, kind)
     evidence = f" ({scoring.evidence})" if scoring.evidence else ""
@@ -209,8 +213,9 @@ def _choose_scoring(
     if form and (not field_names.choices or options.scorer not in ("", "choice")):
         raise SpecError(f"--option {OPTION} is for answers that name choices: leave it out, or name --choices.")
     if options.scorer == "choice" and not field_names.choices:
-        raise SpecError(f"The scorer choice needs the choices of each row: name their field of '{sample.name}' with "
-                        "--choices.")
+        raise SpecError(
+            f"The scorer choice needs the choices of each row: name their field of '{sample.name}' with --choices."
+        )
     if form:
         return Scoring("choice", form, "")
     if options.scorer == "choice":
@@ -251,4 +256,3 @@ def list_rows(rows: Iterable[Any]) -> GivenRows:
     if not isinstance(rows, Iterable):
         raise SpecError(f"rows is {rows!r:.80}: expected a list of Tasks, or of rows as mappings.")
     return list(rows)
-
