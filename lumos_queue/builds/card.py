@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.builds import summary
-from lumos_queue.builds.own_files import describe_own_files
+from lumos_queue.builds.own_files import describe_own_files, describe_unverified_rows
 
 _SPLITS = {"train": "train", "dev": "validation"}
 _FORMAT_TEXT = {
@@ -50,8 +50,8 @@ def _body(manifest: Mapping[str, Any]) -> list[str]:
     lines += ["", "| benchmark | rows | licence |", "|---|--:|---|"]
     for licence, benchmarks in manifest["licences"].items():
         lines += [f"| {_cell(name)} | {rows:,} | {_cell(licence)} |" for name, rows in benchmarks.items()]
-    if own_files := describe_own_files(manifest):
-        lines += ["", *(f"- {text}" for text in own_files)]
+    if remarks := [*describe_own_files(manifest), *describe_unverified_rows(manifest)]:
+        lines += ["", *(f"- {text}" for text in remarks)]
     lines += ["", "| how a row was checked | rows |", "|---|--:|"]
     lines += [f"| {level} | {rows:,} |" for level, rows in summary.levels(manifest)]
     lines += ["", f"Made from {episodes['used']:,} of {episodes['read']:,} episodes", ""]

@@ -10,10 +10,12 @@ from sqlalchemy import Connection, and_, exists, false, not_, or_, select
 from sqlalchemy.orm import aliased
 
 from db.connection import Database
+from db.damaged import sound_jobs
 from db.labels import VALUES
 from db.models import Dataset, EpisodeRow, JobRow, Label, TaskRow
 from db.trajectories import reading
 from lumos_queue.benchmarks.registry import is_test
+from lumos_queue.benchmarks.row_origins import KINDS, RowState, read_row_origins
 from lumos_queue.builds.contamination import NOT_CHECKED, text_key
 
 BATCH_SIZE = 1000  #: task texts read at once
@@ -29,6 +31,8 @@ class DatabaseFacts:
     wrong: frozenset[int] = frozenset()  #: episodes that a person's newest label, of them or of a step, calls wrong
     #: The sha256 of the file that a dataset's rows were read from, by the dataset's digest, where it is known.
     files: Mapping[str, str] = field(default_factory=dict)
+    #: Why rows of a published benchmark's name may be others, by job: of jobs whose rows are not verified.
+    unverified: Mapping[str, str] = field(default_factory=dict)
 
     def report(self) -> dict[str, Any]:
         """What a manifest says of the test splits, beside those that were given."""
@@ -47,6 +51,7 @@ def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts
             _corrected_episodes(connection),
             _wrong_episodes(connection),
             _files_of_datasets(connection),
+            _unverified_jobs(connection),
         )
 
 
@@ -87,3 +92,13 @@ def _wrong_episodes(connection: Connection) -> frozenset[int]:
 def _files_of_datasets(connection: Connection) -> dict[str, str]:
     rows = connection.execute(select(Dataset.digest, Dataset.file_sha256).where(Dataset.file_sha256 != ""))
     return {digest: sha256 for digest, sha256 in rows}
+
+
+def _unverified_jobs(connection: Connection) -> dict[str, str]:
+    """What is known of rows that are not verified, by job."""
+    columns = (JobRow.id, JobRow.kind, JobRow.dataset, JobRow.split, JobRow.benchmark, JobRow.origin, JobRow.spec)
+    jobs = sound_jobs(connection.execute(select(*columns).where(JobRow.kind.in_(KINDS), JobRow.dataset.is_not(None))))
+    origins = read_row_origins(connection, jobs)
+    states = {job: origin.state for job, origin in origins.items()}
+    texts = {RowState.UNVERIFIED: "not verified to be", RowState.STATED: "stated to be"}
+    return {job: texts[state] for job, state in states.items() if state in texts}
