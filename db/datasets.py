@@ -62,13 +62,14 @@ def open_dataset(connection: Connection, dataset: NewDataset) -> bool:
     while True:
         insert_rows(connection, Dataset.__table__, tuple(values), [tuple(values.values())], stamp="created_at")
         if found := connection.execute(wanted).first():  # else it was removed between the two
-            if dataset.published:
-                _verify(connection, dataset)
+            verify_rows(connection, dataset)
             return found.complete
 
 
-def _verify(connection: Connection, dataset: NewDataset) -> None:
+def verify_rows(connection: Connection, dataset: NewDataset) -> None:
     """Store which published file the rows are of, where the same rows were stored before and that was not known."""
+    if not dataset.published:
+        return
     connection.execute(
         update(Dataset)
         .where(Dataset.digest == dataset.digest, Dataset.published == "")

@@ -13,7 +13,16 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from db.chunks import UNTOUCHED_SECONDS, Chunks
 from db.connection import Database, now
-from db.datasets import NewDataset, encode_tasks, open_dataset, store_in_chunks, store_items, store_tasks, store_windows
+from db.datasets import (
+    NewDataset,
+    encode_tasks,
+    open_dataset,
+    store_in_chunks,
+    store_items,
+    store_tasks,
+    store_windows,
+    verify_rows,
+)
 from db.models import JobRow, JobTag
 from db.removal import remove_leftovers
 from db.states import HIDDEN, JobState
@@ -84,6 +93,8 @@ def create_job(
             if not database.is_sqlite:  # SQLite has one writer at a time anyway
                 connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
             if not again and (same := find_same(connection, new.digest)):
+                if dataset:
+                    verify_rows(connection, dataset)
                 return same, False
             if again or not is_being_submitted(connection, new.digest):
                 complete = open_dataset(connection, dataset) if dataset else True

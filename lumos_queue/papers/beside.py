@@ -9,9 +9,10 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.reading import endpoints_of
+from lumos_queue.benchmarks.row_origins import RowOrigin, read_row_origins
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.comparison import EvaluationScores, paper_figure
-from lumos_queue.papers.matching import stored_evaluations
+from lumos_queue.papers.matching import on_published_rows, stored_evaluations
 from lumos_queue.papers.openagi_results import PLANNER_TABLES
 from lumos_queue.papers.openagi_rows import BENCHMARK as OPENAGI
 from lumos_queue.papers.openagi_rows import PlannerFigures, planner_rows
@@ -37,18 +38,31 @@ class PublishedFigure:
 
 
 def published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[tuple[str, str], list[PublishedFigure]]:
-    """(benchmark, split) to the figures beside these evaluations (rows of jobs), in the order of the tables."""
+    """(benchmark, split) to the figures beside these evaluations (rows of jobs), in the order of the tables.
+
+    None stand beside evaluations of which one is on other rows than the published ones.
+    """
     evaluations = [job for job in jobs if job.kind == "evaluate"]
     told = [one for job in evaluations for one in endpoints_of(connection, job.id)]
-    stored = EvaluationScores(connection, stored_evaluations(evaluations, told))
+    origins = read_row_origins(connection, evaluations)
+    stored = EvaluationScores(connection, stored_evaluations(evaluations, told, origins))
+    other_rows = {(job.benchmark, job.split) for job in evaluations if not _may_stand_beside(origins.get(job.id), job)}
     found: dict[tuple[str, str], list[PublishedFigure]] = {}
     for group in dict.fromkeys((job.benchmark, job.split) for job in evaluations):
         mine = EvaluationScores(
             connection, [one for one in stored.found if (one.job.benchmark, one.job.split) == group]
         )
+        if group in other_rows:
+            found[group] = []
+            continue
         rows = [*_results(group, mine), *_tools(group, stored), *_plans(group, mine)]
         found[group] = _merge(_describe(table, row, scale) for table, row, scale in rows if row["value"] is not None)
     return found
+
+
+def _may_stand_beside(origin: RowOrigin | None, job: Any) -> bool:
+    """Whether figures may stand beside an evaluation; of a judge's job that is asked of the runs that it judged."""
+    return job.benchmark == VERDICTS or (origin is not None and origin.counts)
 
 
 _Row = tuple[str, dict[str, Any], float]  #: table, row, and what of its figures is all
@@ -78,7 +92,7 @@ def _tools(group: tuple[str, str], stored: EvaluationScores) -> Iterator[_Row]:
 def _plans(group: tuple[str, str], stored: EvaluationScores) -> Iterator[_Row]:
     if group[0] != OPENAGI:
         return
-    figures = PlannerFigures(stored.connection, stored.found, TunedPlanners.of(stored.connection))
+    figures = PlannerFigures(stored.connection, on_published_rows(stored.found), TunedPlanners.of(stored.connection))
     for table in PLANNER_TABLES.values():
         for row in planner_rows(table, figures):
             yield table.key, row, 1.0

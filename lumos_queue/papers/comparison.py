@@ -14,11 +14,20 @@ from sqlalchemy import Connection
 from db.reading import endpoints_of_kind, jobs_of_kind
 from db.states import JobState
 from lumos_queue.benchmarks.registry import TESTABLE, open_benchmark_of
+from lumos_queue.benchmarks.row_origins import read_row_origins
 from lumos_queue.errors import unknown
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.figures import TABLE_5, TABLE_6
 from lumos_queue.papers.interfaces import interfaces
-from lumos_queue.papers.matching import StoredEvaluation, find_best, other_judge, stored_evaluations, weight_mismatches
+from lumos_queue.papers.matching import (
+    StoredEvaluation,
+    find_best,
+    on_published_rows,
+    other_judge,
+    remark_on_unverified,
+    stored_evaluations,
+    weight_mismatches,
+)
 from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable, number
 from lumos_queue.papers.openagi_results import PLANNER_TABLES
 from lumos_queue.papers.openagi_rows import PlannerFigures, planner_rows
@@ -57,7 +66,8 @@ class EvaluationScores:
         if connection is None:
             return cls(None)
         jobs = jobs_of_kind(connection, "evaluate")
-        return cls(connection, stored_evaluations(jobs, endpoints_of_kind(connection, "evaluate")))
+        endpoints = endpoints_of_kind(connection, "evaluate")
+        return cls(connection, stored_evaluations(jobs, endpoints, read_row_origins(connection, jobs)))
 
     def scores(self, job: Any) -> dict[str, Any]:
         assert self.connection is not None
@@ -76,7 +86,7 @@ def papers_tables(connection: Connection | None, keys: Iterable[str]) -> list[di
     has_tools = any(key in TOOL_TABLES for key in keys)
     tools = ToolFigures(connection, ToolJobs.of(connection if has_tools else None, stored.found))
     has_plans = any(key in PLANNER_TABLES for key in keys)
-    plans = PlannerFigures(connection, stored.found, TunedPlanners.of(connection if has_plans else None))
+    plans = PlannerFigures(connection, on_published_rows(stored.found), TunedPlanners.of(connection if has_plans else None))
     return [{"table": key, "title": _title(key), "rows": _rows(key, stored, tools, plans)} for key in keys]
 
 
@@ -100,7 +110,7 @@ def _rows(key: str, stored: EvaluationScores, tools: ToolFigures, plans: Planner
         case "8":
             return interfaces()
         case _ if key == VISUAL:
-            return visual_rows(stored.connection, stored.found)
+            return visual_rows(stored.connection, on_published_rows(stored.found))
     return [one for row in TABLES[key].rows for one in result_rows(TABLES[key], row, stored)]
 
 
@@ -135,7 +145,8 @@ def paper_figure(table: PaperTable, row: PaperRow, column: PaperColumn, stored: 
         return shown | {"status": f"not run: no benchmark '{column.benchmark}' here"}
     found = find_best(row, column, stored.found)
     if found is None:
-        return shown | {"status": f"not run: needs {row.needs(column)}"}
+        unverified = remark_on_unverified(row, column, stored.found)
+        return shown | {"status": "; ".join(filter(None, (f"not run: needs {row.needs(column)}", unverified)))}
     metric = stored.scores(found.job)["metrics"].get(column.metric)
     if metric is None:
         needed = "a judge (--role judge=URL)" if column.metric == "llm_accuracy" else f"the metric {column.metric}"
@@ -146,6 +157,7 @@ def paper_figure(table: PaperTable, row: PaperRow, column: PaperColumn, stored: 
         "ci95": [round(100 * bound, 2) for bound in metric["ci95"]],
         "n": found.size,
         "of": metric["of"],
+        "rows": found.rows.text,
         "tools": found.tools,
         "models": dict(found.models),
     }
@@ -167,6 +179,7 @@ def _differences(row: PaperRow, column: PaperColumn, found: StoredEvaluation) ->
     """What differs from the papers: weights and tools, the judge, settings."""
     wrong, settings = weight_mismatches(row, found.models), found.departures(column)
     return [
+        *found.remarks_on_rows,
         *([f"other weights: {'; '.join(wrong)}"] if wrong else []),
         *other_judge(column, found.models),
         *([f"other settings: {'; '.join(settings)}"] if settings else []),
@@ -196,6 +209,7 @@ def _time(
         "job": found.job.id,
         "value": round(took, 2),
         "n": found.size,
+        "rows": found.rows.text,
         "tools": found.tools,
         "models": dict(found.models),
     }

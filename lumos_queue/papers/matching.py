@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lumos_queue.benchmarks.row_origins import STATED_REMARK, RowOrigin, RowState
 from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
 from lumos_queue.papers.model import PaperColumn, PaperRow
 from lumos_queue.papers.protocol import departures
@@ -26,6 +27,7 @@ class StoredEvaluation:
 
     job: Any  #: its row
     models: Mapping[str, str]
+    rows: RowOrigin = RowOrigin(RowState.UNVERIFIED)  #: where its rows are from
 
     @property
     def infer(self) -> Mapping[str, Any]:
@@ -46,22 +48,29 @@ class StoredEvaluation:
         draw = self.infer.get("draw", 0)
         return f"{draw:,} × {self.infer.get('sets', 1)}" if draw and whole else f"{tasks:,}"
 
+    @property
+    def remarks_on_rows(self) -> list[str]:
+        """What must be said of its rows beside a published figure, as text."""
+        return [STATED_REMARK] if self.rows.state == RowState.STATED else []
+
     def departures(self, column: PaperColumn) -> list[str]:
         """The settings in which the job departs from the papers', as text."""
         return departures(column, self.job.formulation, self.infer)
 
 
-def stored_evaluations(jobs: Iterable[Any], endpoints: Iterable[Any]) -> list[StoredEvaluation]:
+def stored_evaluations(
+    jobs: Iterable[Any], endpoints: Iterable[Any], origins: Mapping[str, RowOrigin]
+) -> list[StoredEvaluation]:
     """The jobs, in their order, with the latest models of their endpoints (rows of job_endpoint, in order).
 
-    Jobs on chosen tasks of another job are left out: their mean is no accuracy of the benchmark. So are jobs whose
-    stored request is damaged.
+    `origins`: where the rows of each job are from (benchmarks/row_origins.py). Jobs on chosen tasks of another job are
+    left out: their mean is no accuracy of the benchmark. So are jobs whose stored request is damaged.
     """
     models: dict[str, dict[str, str]] = {}
     for one in endpoints:
         models.setdefault(one.job, {})[one.role] = model_of(one.identity)
     return [
-        StoredEvaluation(job, models.get(job.id, {}))
+        StoredEvaluation(job, models.get(job.id, {}), origins.get(job.id, RowOrigin(RowState.UNVERIFIED)))
         for job in jobs
         if not job.chosen and "agent" in job.spec.get("infer", {})
     ]
@@ -119,14 +128,28 @@ def other_judge(column: PaperColumn, models: Mapping[str, str]) -> list[str]:
     return [f"judge is {models.get(JUDGE) or 'unknown'}, not {column.judge}"]
 
 
+def on_published_rows(found: Iterable[StoredEvaluation]) -> list[StoredEvaluation]:
+    """Return the evaluations on the published rows: only their figures may stand beside a paper's."""
+    return [one for one in found if one.rows.counts]
+
+
+def remark_on_unverified(row: PaperRow, column: PaperColumn, found: Iterable[StoredEvaluation]) -> str:
+    """Return what is said of the evaluation that would be shown if its rows were the published ones; '' for none."""
+    others = [one for one in found if not one.rows.counts and one.rows.state == RowState.UNVERIFIED]
+    best = _find_closest(row, column, others)
+    return "" if best is None else f"the rows of job {best.job.id} are not verified (docs/benchmarks.md)"
+
+
 def find_best(row: PaperRow, column: PaperColumn, found: Iterable[StoredEvaluation]) -> StoredEvaluation | None:
     """The best evaluation for the figure, among those given from the newest to the oldest.
 
-    Preferred are, in this order: the named weights, votes of a judge if they are counted, as many tasks as the papers',
+    Only those on the published rows are considered. Preferred are, in this order: the named weights, votes of a judge if they are counted, as many tasks as the papers',
     the fewest departures from their settings and judge, the newest.
     """
-    if row.quoted:
-        return None
+    return None if row.quoted else _find_closest(row, column, on_published_rows(found))
+
+
+def _find_closest(row: PaperRow, column: PaperColumn, found: Iterable[StoredEvaluation]) -> StoredEvaluation | None:
     fitting = [
         one
         for one in found

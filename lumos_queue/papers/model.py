@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from lumos_queue.downloads.published import can_verify
+
 #: Checkpoints of ai2lumos that hold weights, as (domain, formulation, size).
 RELEASED = frozenset(
     {(domain, "iterative", "") for domain in ("maths", "complex_qa", "web_agent", "unified")}
@@ -90,6 +92,7 @@ class PaperRow:
         tools += [f"{column.judge} as judge"] if column.judge else []
         tools += [f"--tool {name}=…" for name in column.tools]
         tools += [column.data] if column.data else []
+        tools += [] if can_verify(column.benchmark, column.split) else ["--published with the benchmark's own file"]
         if not weights:
             fitted = f" (fit them on {self.fitted})" if self.fitted else ""
             return " and ".join([f"weights that were never released{fitted}", *tools])

@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class PlannerFigures:
-    """The stored evaluations of plans, the newest first, and what is read of those that are shown."""
+    """The stored evaluations of plans on the published rows, the newest first, and what is read of those shown."""
 
     connection: Connection | None
     found: Sequence[StoredEvaluation] = ()
@@ -115,7 +115,7 @@ def _figure(table: PlannerTable, row: PlannerRow, column: str, figures: PlannerF
     metric = measured.overall["over_metrics"] if column == OVERALL else measured.metrics[METRICS[column]]
     n = sum(sum(measured.versions[name].values()) for name in wanted)
     ours = {"value": metric["value"], "ci95": metric["ci95"], "n": f"{n:,}"}
-    ours |= {"digits": 4, "job": found.job.id, "tools": found.tools, "models": dict(found.models)}
+    ours |= {"digits": 4, "job": found.job.id, "rows": found.rows.text, "tools": found.tools, "models": dict(found.models)}
     return blank | {"ours": ours, "status": _status(row, found, measured, wanted, figures)}
 
 
@@ -125,7 +125,7 @@ def _status(
     remarks = []
     if any("bounds" in measured.metrics[name] for name in wanted) or _is_unfinished(found):
         remarks.append("incomplete")
-    remarks += figures.other_planner(row, found)
+    remarks += [*found.remarks_on_rows, *figures.other_planner(row, found)]
     if (experts := found.tools.get("experts", PAPER_EXPERTS)) != PAPER_EXPERTS:
         remarks.append(f"other experts: {experts}")
     if measured.generated:
@@ -158,6 +158,6 @@ def _command(row: PlannerRow) -> str:
         schema = FINE_TUNING
         planner = f"{row.model} as fitted by {fitted}{then}, as the paper's weights ({row.schema}) were never released"
     return (
-        f"lumos evaluate {BENCHMARK} --data FOLDER --split all --formulation {FORMULATION} --setting "
+        f"lumos evaluate {BENCHMARK} --data FOLDER --published --split all --formulation {FORMULATION} --setting "
         f"schema={schema} --planner URL ({planner}; experts and scores with the paper's checkpoints)"
     )

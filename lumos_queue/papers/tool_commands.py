@@ -60,7 +60,7 @@ def _evaluate(table: ToolTable, method: ToolMethod, subset: str) -> str:
             words += ["--setting", f"{name}={value}"]
     for role in formulation.roles:
         words += ["--role", f"{role}=URL"]
-    return " ".join([*words, "--tool records=FILE"])
+    return " ".join([*words, "--tool records=FILE", "--published"])
 
 
 def _judge(table: ToolTable, job: str, against: str = "") -> str:

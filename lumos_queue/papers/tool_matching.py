@@ -19,7 +19,7 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.formulations.base import Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.papers.matching import StoredEvaluation, is_tool
+from lumos_queue.papers.matching import StoredEvaluation, is_tool, on_published_rows
 from lumos_queue.papers.tool_results import ToolMethod, ToolRow, ToolTable
 from lumos_queue.prompts.agent import Agent
 
@@ -147,7 +147,7 @@ def _join(ranks: list[tuple[bool, bool, bool, bool, int]]) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ToolJobs:
-    """The stored evaluations of tool agents and the judges' jobs on them, the newest first."""
+    """The stored evaluations of tool agents on the published rows and the judges' jobs on them, the newest first."""
 
     evaluations: tuple[ToolEvaluation, ...] = ()
     judged: tuple[JudgedEvaluation, ...] = ()
@@ -157,7 +157,8 @@ class ToolJobs:
         if connection is None:
             return cls()
         told, found = origins(connection, (RUNS, VERDICTS)), list(found)
-        runs = [ToolEvaluation(one, told[one.job.id].retrieved) for one in _of(found, RUNS) if one.job.id in told]
+        published = [one for one in _of(on_published_rows(found), RUNS) if one.job.id in told]
+        runs = [ToolEvaluation(one, told[one.job.id].retrieved) for one in published]
         by_job = {one.job.id: one for one in runs}
         judged = [
             JudgedEvaluation(one, by_job[origin.judged], by_job.get(origin.against))

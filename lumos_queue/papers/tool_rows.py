@@ -108,6 +108,7 @@ def _figure(table: ToolTable, row: ToolRow, subset: str, judged: JudgedEvaluatio
     ours = _measured(metric) | {
         "n": judged.own.stored.size,
         "of": metric["of"],
+        "rows": judged.own.stored.rows.text,
         "job": judged.judge.job.id,
         "runs": judged.own.job.id,
         "tools": judged.own.tools,
@@ -144,7 +145,9 @@ def _departures(table: ToolTable, row: ToolRow, judged: JudgedEvaluation, figure
     settings = [f"{who}{one}" for who, side, method in sides for one in side.departures(method)]
     settings += judged.departures(table)
     answers = [f"{who}{one}" for who, side, _ in sides for one in _other_answers(table, side, figures)]
+    rows = dict.fromkeys(one for _, side, _ in sides for one in side.stored.remarks_on_rows)
     return [
+        *rows,
         *([f"other weights: {'; '.join(weights)}"] if weights else []),
         *judged.other_judge(table),
         *([f"other settings: {'; '.join(settings)}"] if settings else []),

@@ -1,6 +1,6 @@
 """Table 4: annotations made by conversions of the papers' sources, by the papers and by stored jobs.
 
-All comparable conversions of a source are added up: of its train rows, with high-level subgoals, the papers' limit of
+All comparable conversions of a source are added up: of its published train rows, with high-level subgoals, the papers' limit of
 tokens, and images shown if there are any; by rule, or by any teacher. Other conversions are listed and left out.
 
 Each row counts once. A row is identified by its id, or, if rows are only numbered, by number and question. Of several
@@ -17,6 +17,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.reading import jobs_of_kind
+from lumos_queue.benchmarks.row_origins import STATED_REMARK, RowOrigin, RowState, read_row_origins
+from lumos_queue.downloads.published import can_verify
 from lumos_queue.papers.figures import TABLE_4, Converted
 from lumos_queue.records import MODULES
 from lumos_queue.reports.conversion import ConvertedRow, converted_rows
@@ -33,6 +35,12 @@ class Yield:
     jobs: list[Any] = field(default_factory=list)  #: the jobs added up, newest first
     left_out: list[str] = field(default_factory=list)  #: other jobs, and the reasons, as text
     rows: list[ConvertedRow] = field(default_factory=list)  #: each row once
+    origins: set[RowState] = field(default_factory=set)  #: of the rows of these jobs
+
+    @property
+    def remarks(self) -> list[str]:
+        """What must be said of the rows beside the published figure, as text."""
+        return [STATED_REMARK] if RowState.STATED in self.origins else []
 
     def count_accepted(self, *modules: str) -> int:
         """Number of rows that are accepted for each of these modules."""
@@ -55,11 +63,14 @@ class Yield:
 def conversions(connection: Connection | None) -> list[dict[str, Any]]:
     """A row for each source, and one for each domain's annotations."""
     jobs = jobs_of_kind(connection, "convert") if connection else []
-    return [row for domain in TABLE_4 for row in _rows(connection, jobs, domain)]
+    origins = read_row_origins(connection, jobs) if connection else {}
+    return [row for domain in TABLE_4 for row in _rows(connection, jobs, origins, domain)]
 
 
-def _rows(connection: Connection | None, jobs: Sequence[Any], domain: Converted) -> list[dict[str, Any]]:
-    found = {source: _yield(connection, jobs, source) for source in domain.sources}
+def _rows(
+    connection: Connection | None, jobs: Sequence[Any], origins: Mapping[str, RowOrigin], domain: Converted
+) -> list[dict[str, Any]]:
+    found = {source: _yield(connection, jobs, origins, source) for source in domain.sources}
     rows = []
     for source, published in domain.sources.items():
         row: dict[str, Any] = {
@@ -71,21 +82,30 @@ def _rows(connection: Connection | None, jobs: Sequence[Any], domain: Converted)
         one = found[source]
         if one.jobs:
             row["ours"] = one.figures()
-        status = _status(len(one.rows), published) if one.jobs else f"not run: lumos convert {source}"
-        row["status"] = "; ".join([status, *([f"left out: {'; '.join(one.left_out)}"] if one.left_out else [])])
+        status = _status(len(one.rows), published) if one.jobs else f"not run: {_command(source)}"
+        row["status"] = "; ".join([status, *one.remarks, *([f"left out: {'; '.join(one.left_out)}"] if one.left_out else [])])
         rows.append(row)
     return [*rows, _total(domain, found)]
 
 
-def _yield(connection: Connection | None, jobs: Sequence[Any], source: str) -> Yield:
+def _command(source: str) -> str:
+    """The command that converts a source, as far as it is the same for everybody."""
+    return f"lumos convert {source}{'' if can_verify(source, SPLIT) else ' --data FILE --published'}"
+
+
+def _yield(
+    connection: Connection | None, jobs: Sequence[Any], origins: Mapping[str, RowOrigin], source: str
+) -> Yield:
     found, rows = Yield(), {}
     for job in jobs:
         if connection is None or job.spec.get("source") != source:
             continue
-        if departures := _departures(job):
+        origin = origins.get(job.id, RowOrigin(RowState.UNVERIFIED))
+        if departures := _departures(job, origin):
             found.left_out.append(f"{job.id} ({', '.join(departures)})")
             continue
         found.jobs.append(job)
+        found.origins.add(origin.state)
         for row in converted_rows(connection, job.id):
             key = (row.row, row.question if row.row.isdecimal() else "")
             if not (known := rows.get(key)) or (row.judged and not known.judged):
@@ -94,9 +114,11 @@ def _yield(connection: Connection | None, jobs: Sequence[Any], source: str) -> Y
     return found
 
 
-def _departures(job: Any) -> list[str]:
+def _departures(job: Any, origin: RowOrigin) -> list[str]:
     """Why a conversion is not comparable to the papers' table, as text."""
     reasons = [f"split is {job.split}, not {SPLIT}"] if job.split != SPLIT else []
+    if not origin.counts:
+        reasons.append(f"rows are {origin.text}")
     return reasons + [
         f"{name} is {job.spec[name]}, not {values[0]}"
         for name, values in SETTINGS.items()
@@ -117,7 +139,8 @@ def _total(domain: Converted, found: Mapping[str, Yield]) -> dict[str, Any]:
     rows = sum(len(one.rows) for one in found.values())
     counts = {name: sum(one.count_accepted(name) for one in found.values()) for name in MODULES}
     ours = {"n": f"{rows:,}", "plan": counts["planner"], "ground": counts["grounder"]}
-    return row | {"ours": ours, "status": _status(rows, sum(domain.sources.values()))}
+    remarks = dict.fromkeys(remark for one in found.values() for remark in one.remarks)
+    return row | {"ours": ours, "status": "; ".join([_status(rows, sum(domain.sources.values())), *remarks])}
 
 
 def _status(rows: int, published: int) -> str:
