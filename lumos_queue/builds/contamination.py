@@ -9,10 +9,11 @@ from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.benchmarks.from_file.definition import is_file_benchmark
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.from_file.definition import PREFIX, is_file_benchmark
 from lumos_queue.benchmarks.registry import knows_test_rows
 from lumos_queue.builds.heldout import mask_words
-from lumos_queue.builds.known_benchmarks import KnownBenchmarks
+from lumos_queue.builds.known_benchmarks import KnownBenchmarks, OpenFile
 from lumos_queue.errors import BadRow, SpecError
 
 GRAM = 13  #: words
@@ -55,7 +56,7 @@ class TestSplits:
     __test__ = False
 
     def __init__(self, given: Iterable[str], sources: KnownBenchmarks):
-        """Each is BENCHMARK:PATH, or BENCHMARK or BENCHMARK:SPLIT for one that is generated.
+        """Each is BENCHMARK:PATH, file:PATH of an own file, or BENCHMARK or BENCHMARK:SPLIT for one that is generated.
 
         Raises SpecError for an unknown benchmark, a missing file or one of another kind.
         """
@@ -63,6 +64,9 @@ class TestSplits:
         self._sources = sources
         for text in dict.fromkeys(given):
             name, _, rest = text.partition(":")
+            if is_file_benchmark(text) and sources.open_file:
+                self.splits.append(_read_own_file(sources.open_file, Path(rest)))
+                continue
             reader = sources.get(name)
             if reader.needs_data and not rest:
                 raise SpecError(f"--against {text}: write {name}:PATH, with the file of its test split.")
@@ -87,10 +91,23 @@ class TestSplits:
         return checked | {name: NOT_CHECKED for name in sorted(known - named) if not knows_test_rows(name)}
 
 
-def _read_split(reader: Any, benchmark: str, rest: str) -> TestSplit:
+def _read_own_file(open_file: OpenFile, path: Path) -> TestSplit:
+    if not path.exists():
+        raise SpecError(f"--against {PREFIX}{path}: there is no file '{path}'.")
+    try:
+        reader, rows = open_file(path)
+    except SpecError as error:
+        raise SpecError(f"--against {PREFIX}{path}: {error} A TOML file may name its fields here.") from None
+    return _read_rows(TestSplit(f"{PREFIX}{path.name}"), reader, rows, "test")
+
+
+def _read_split(reader: Benchmark, benchmark: str, rest: str) -> TestSplit:
     path = Path(rest) if reader.needs_data else None
     split = "test" if path else rest or "test"
-    found = TestSplit(f"{benchmark}:{path.name if path else split}")
+    return _read_rows(TestSplit(f"{benchmark}:{path.name if path else split}"), reader, path, split)
+
+
+def _read_rows(found: TestSplit, reader: Benchmark, path: Path | None, split: str) -> TestSplit:
     for row in reader.read(path, split):
         if isinstance(row, BadRow):
             found.unreadable += 1

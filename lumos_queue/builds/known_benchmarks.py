@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select
@@ -38,11 +39,19 @@ def _is_module(source: str) -> bool:
     return registered_name(source) != source
 
 
+#: From the path of a person's own file to the benchmark that it makes, and the path of its rows. Raises SpecError.
+OpenFile = Callable[[Path], tuple[Benchmark, Path]]
+
+
 class KnownBenchmarks:
     """Those of this project, and those that the given modules hold."""
 
-    def __init__(self, modules: Iterable[str] = ()):
-        """A module that this process may not import is left out; one that cannot be imported raises SpecError."""
+    def __init__(self, modules: Iterable[str] = (), open_file: OpenFile | None = None):
+        """`open_file`: how own files are read that are named as test splits; None: none can be named.
+
+        A module that this process may not import is left out; one that cannot be imported raises SpecError.
+        """
+        self.open_file = open_file
         found = [open_source(module) for module in modules if registered_name(module) in BENCHMARKS]
         self._of_users: Mapping[str, Benchmark] = {one.name: one for one in found}
 

@@ -9,11 +9,14 @@ from typing import Any, NamedTuple
 from db.connection import Database
 from db.filters import Filter, parse_where, term
 from db.trajectories import StoredEpisode, stream_episodes
+from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.build import build, preview_build
 from lumos_queue.builds.database_facts import DatabaseFacts, read_database_facts
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks, user_modules
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.progress import Tell, tell_nobody
+from lumos_queue.submission.file_request import FileOptions, resolve_file
 from lumos_queue.submission.filters import read_where
 
 
@@ -58,4 +61,15 @@ class _Read(NamedTuple):
 def _read(database: Database, options: BuildOptions) -> _Read:
     facts = read_database_facts(database, tests=not options.allow_test)
     episodes = stream_episodes(database, parse_where(options.where))
-    return _Read(episodes, KnownBenchmarks(user_modules(database)), facts)
+    return _Read(episodes, KnownBenchmarks(user_modules(database), _open_own_file), facts)
+
+
+def _open_own_file(path: Path) -> tuple[Benchmark, Path]:
+    """The benchmark of a file whose questions are a test split, and the path of its rows: its fields are guessed."""
+    request = resolve_file(str(path.absolute()), None, "", FileOptions(), (), _ignore, kind="infer")
+    assert request.definition and request.data
+    return open_benchmark(request.benchmark, request.definition), request.data
+
+
+def _ignore(_remark: str) -> None:
+    """The name of the file is in the build's manifest."""
