@@ -32,7 +32,7 @@ def read_masked_table(
     benchmark: str, path: Path | None, conversion: ConversionFields = CONVERTING
 ) -> Iterator[Task | BadRow]:
     """The tasks of such a file. Raises SpecError when it is another one."""
-    rows = read_records(path, FORMAT, COLUMNS, columns=COLUMNS)
+    rows = read_records(path, FORMAT, COLUMNS)
     return tasks(rows, lambda row, record: masked_task(benchmark, row, record, conversion))
 
 

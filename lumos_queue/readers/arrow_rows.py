@@ -1,7 +1,8 @@
 """Rows of Arrow's tables as JSON has them. pyarrow is imported when a file needs it.
 
 Text, numbers, truth values, lists and objects stay what they are. NaN is null. Dates, times and decimals are text.
-Bytes are text where they are UTF-8, else the object {"bytes": how many}: no reader takes it for text.
+Bytes are text where they are UTF-8, else the object {"bytes": how many}: no reader takes it for text. Readers of images
+have the bytes themselves (`Binary.content`).
 """
 
 from __future__ import annotations
@@ -76,6 +77,14 @@ def damaged(source: Source, error: BaseException, rows: int = 0) -> SpecError:
     reason = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
     behind = f" behind row {rows:,}" if rows else ""
     return source.refuse(f"it is damaged or cut off{behind} ({reason}). Copy, download or write it again")
+
+
+class Binary(dict[str, int]):
+    """Bytes that are no text, as JSON has them: how many there are."""
+
+    def __init__(self, content: bytes):
+        super().__init__(bytes=len(content))
+        self.content = content
 
 
 class _Refused:
@@ -155,7 +164,7 @@ def _read_bytes(value: bytes) -> Any:
     try:
         return value.decode()
     except UnicodeDecodeError:
-        return {"bytes": len(value)}
+        return Binary(value)
 
 
 _WRITERS: tuple[tuple[type, Callable[[Any], str]], ...] = (

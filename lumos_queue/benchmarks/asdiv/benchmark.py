@@ -21,9 +21,10 @@ from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.masked_table import masked_task
 from lumos_queue.benchmarks.word_problems import EquationProblems
 from lumos_queue.errors import BadRow
+from lumos_queue.readers.documents import is_xml
 from lumos_queue.readers.fields import ConversionFields, RowNode
 from lumos_queue.readers.records import read_records
-from lumos_queue.readers.rows import first_character, plain_number, tasks, text_field
+from lumos_queue.readers.rows import plain_number, tasks, text_field
 from lumos_queue.readers.xml import elements
 from lumos_queue.records import Annotation, Score, Task
 from lumos_queue.scoring.numeric import answer_scores, numeric_scores, read_number
@@ -38,7 +39,7 @@ class ASDiv(EquationProblems):
     licence = "CC-BY-NC-4.0"
 
     def _rows(self, conversion: ConversionFields, path: Path | None, split: str) -> Iterator[Task | BadRow]:
-        rows = elements(path, FORMAT, "Problem") if _is_xml(path) else read_records(path, FORMAT, FIELDS)
+        rows = elements(path, FORMAT, "Problem") if is_xml(path, FORMAT) else read_records(path, FORMAT, FIELDS)
         return tasks(rows, lambda row, record: self._task(row, record, conversion))
 
     def _task(self, row: int, record: Mapping[str, Any], conversion: ConversionFields) -> Task:
@@ -74,10 +75,6 @@ class ASDiv(EquationProblems):
     def count_ambiguous(self, task: Task) -> int:
         """Only a run of equations leaves open which of its numbers are earlier results."""
         return self._count_doubtful(task) if ";" in task.gold.get("formula", "") else 0
-
-
-def _is_xml(path: Path | None) -> bool:
-    return path is None or (not path.is_dir() and first_character(path, FORMAT) == "<")
 
 
 def _plain_text(text: str) -> str:

@@ -40,7 +40,7 @@ class GSM8K(WordProblems):
     splits = ("train", "test")
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        return tasks(read_records(path, FORMAT, FIELDS, columns=FIELDS), self._task)
+        return tasks(read_records(path, FORMAT, FIELDS), self._task)
 
     def _task(self, row: int, record: Mapping[str, Any]) -> Task:
         question = text_field(record, row, "question")

@@ -41,7 +41,7 @@ class GoldPages:
 
 def read_rows(path: Path | None, gold_pages: GoldPages) -> Iterator[Task | BadRow]:
     """The tasks of a file. Raises SpecError when it is another one."""
-    return tasks(read_records(path, FORMAT, FIELDS, columns=FIELDS), partial(_task, gold_pages))
+    return tasks(read_records(path, FORMAT, FIELDS), partial(_task, gold_pages))
 
 
 def _task(gold_pages: GoldPages, row: int, record: Mapping[str, Any]) -> Task:

@@ -1,4 +1,4 @@
-"""Mind2Web: tasks on recorded web pages. The published JSON lists, or files in their shape; an invented row:
+"""Mind2Web: tasks on recorded web pages. The published lists, or files in their shape; an invented row:
 
     {"annotation_id": "1a", "website": "acme", "confirmed_task": "Find a hat", "action_reprs": ["[a]  Hats -> CLICK"],
      "actions": [{"cleaned_html": "<html …", "operation": {"op": "CLICK", "value": ""},
@@ -21,17 +21,19 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
-from lumos_queue.benchmarks.mind2web.prompts import holds_prompts, prompt_rows
+from lumos_queue.benchmarks.mind2web.prompts import INSTANCES, prompt_rows
 from lumos_queue.benchmarks.mind2web.rationale import annotate, describe
 from lumos_queue.benchmarks.mind2web.rows import read_rows, row_task
 from lumos_queue.benchmarks.mind2web.scores import METRICS, click_at, step_scores
 from lumos_queue.benchmarks.mind2web.steps import CandidateCounts, read_steps
 from lumos_queue.errors import BadRow
-from lumos_queue.readers.fields import json_rows
+from lumos_queue.readers.documents import read_object
+from lumos_queue.readers.fields import RowNode
+from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Annotation, Score, Task
 
-FORMAT = "a Mind2Web file with pages: a JSON list of objects with 'confirmed_task' and 'actions', which hold candidates"
+FORMAT = "a Mind2Web file with pages: rows with 'confirmed_task' and 'actions', which hold candidates"
 
 
 class Mind2Web(Benchmark):
@@ -46,7 +48,8 @@ class Mind2Web(Benchmark):
     teacher_prompt = "web"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        rows = prompt_rows(path, FORMAT) if holds_prompts(path, FORMAT) else json_rows(path, FORMAT, ("actions",))
+        document = read_object(path, FORMAT, lambda record: INSTANCES not in record)
+        rows = read_records(path, FORMAT, ("actions",)) if document is None else prompt_rows(path, document, FORMAT)
         self.notes = []
         made, seen = [0, 0, 0], CandidateCounts()
         for item in tasks(rows, partial(self._task, seen)):
@@ -63,7 +66,7 @@ class Mind2Web(Benchmark):
 
     def _task(self, seen: CandidateCounts, row: int, record: Mapping[str, Any]) -> Task:
         task = row_task(row, record)
-        numbers, pages, gold = read_steps(row, record, seen)
+        numbers, pages, gold = read_steps(RowNode(row, "", record), seen)
         said = task.gold["actions"]
         if numbers[-1] > len(said):
             problem = f"{len(said)} texts, but step {numbers[-1]} has as many before it"

@@ -17,8 +17,9 @@ from typing import Any
 
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.fields import Node
-from lumos_queue.readers.rows import Row, json_document, open_data
+from lumos_queue.readers.source import Row
 
+INSTANCES = "instances"  #: the field of the object that such a file is
 MAX_CANDIDATE = 5_000  #: characters of one candidate's line
 #: What comes before each part of a prompt, in order.
 _MARKS = {
@@ -32,17 +33,9 @@ _ATTRIBUTE = re.compile(r' ([\w:-]+)="')
 _ATTRIBUTE_END = re.compile(r'"(?= [\w:-]+="|$)|\.\.\.$')
 
 
-def holds_prompts(path: Path | None, what: str) -> bool:
-    """Whether the file looks like one. Raises SpecError when it cannot be read."""
-    with open_data(path, what) as file:
-        start = file.read(4096)
-    return start.lstrip().startswith(b"{") and b'"instances"' in start
-
-
-def prompt_rows(path: Path | None, what: str) -> Iterator[Row | BadRow]:
+def prompt_rows(path: Path | None, document: Mapping[str, Any], what: str) -> Iterator[Row | BadRow]:
     """One row for each task, in order of first appearance; a row is counted by task. Raises SpecError."""
-    document = json_document(path, what)
-    instances = document.get("instances") if isinstance(document, dict) else None
+    instances = document.get(INSTANCES)
     if not isinstance(instances, list) or not instances:
         raise SpecError(f"'{path}' has no row in 'instances'. Expected {what}.")
     by_task: dict[str, list[Node]] = {}

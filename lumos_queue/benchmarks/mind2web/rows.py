@@ -1,4 +1,4 @@
-"""Mind2Web rows without their pages: tasks and the texts of the actions that people took. JSON lists as published."""
+"""Mind2Web rows without their pages: tasks and the texts of the actions that people took. As published."""
 
 from __future__ import annotations
 
@@ -7,26 +7,28 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import BadRow
-from lumos_queue.readers.fields import Node, json_rows
+from lumos_queue.readers.fields import RowNode
+from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Task
 
 FIELDS = ("confirmed_task", "action_reprs")
-FORMAT = "a Mind2Web file, a JSON list of objects with 'annotation_id', 'confirmed_task' and 'action_reprs'"
+FORMAT = "a Mind2Web file, rows with 'annotation_id', 'confirmed_task' and 'action_reprs'"
 
 
 def read_rows(path: Path | None) -> Iterator[Task | BadRow]:
     """The tasks of a file, without pages. Raises SpecError when it is another one."""
-    return tasks(json_rows(path, FORMAT, FIELDS), row_task)
+    return tasks(read_records(path, FORMAT, FIELDS), row_task)
 
 
 def row_task(row: int, record: Mapping[str, Any]) -> Task:
     """A row without its pages: those are read to test with (steps.py). Raises BadRow."""
-    node = Node(row, "", record)
+    node = RowNode(row, "", record)
     actions = node["action_reprs"].texts(written=True)
     taken = node["actions"].items() if "actions" in node else []
     ends = [item["_step_index"].whole() + 1 if "_step_index" in item else 0 for item in taken]
     complete = max([len(taken), *ends]) <= len(actions)
     gold = {"answer": "", "actions": actions, "complete": complete}
     inputs = {"website": node["website"].text()} if "website" in node else {}
-    return Task("mind2web", "", node["annotation_id"].text(), node["confirmed_task"].text(), inputs, gold)
+    name = node["annotation_id"].label() if "annotation_id" in node else str(row)
+    return Task("mind2web", "", name, node["confirmed_task"].text(), inputs, gold)

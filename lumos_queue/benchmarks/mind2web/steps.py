@@ -9,7 +9,7 @@ from typing import Any
 
 from lumos_queue.actions.web.candidates import describe, document_order
 from lumos_queue.actions.web.page import NODE, SHOWN, HtmlPage
-from lumos_queue.readers.fields import Node
+from lumos_queue.readers.fields import RowNode
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
 
@@ -40,19 +40,19 @@ class CandidateCounts:
 
 
 def read_steps(
-    row: int, record: Mapping[str, Any], seen: CandidateCounts
+    record: RowNode, seen: CandidateCounts
 ) -> tuple[list[int], list[dict[str, Any]], list[dict[str, Any]]]:
     """(numbers in the trajectory, pages, gold) of the recorded steps. Counts candidates in `seen`. Raises BadRow."""
-    actions = Node(row, "", record)["actions"]
-    if not 0 < len(actions.items()) <= MAX_STEPS:
+    actions = record["actions"]
+    steps = actions.items()
+    if not 0 < len(steps) <= MAX_STEPS:
         raise actions.bad(f"expected 1 to {MAX_STEPS} steps")
     numbers, pages, gold = [], [], []
-    for at, one in enumerate(actions.items()):
+    for at, one in enumerate(steps):
         number = one["_step_index"].whole() if "_step_index" in one else at
         if number <= (numbers[-1] if numbers else -1):
             raise actions.bad("the steps are not in order")
-        positives = [_candidate(item) for item in one["pos_candidates"].items()]
-        negatives = [_candidate(item) for item in one["neg_candidates"].items()]
+        positives, negatives = _candidates(one, "pos_candidates"), _candidates(one, "neg_candidates")
         if len(positives) + len(negatives) > MAX_CANDIDATES:
             raise one["neg_candidates"].bad(f"more than {MAX_CANDIDATES} candidates")
         numbers.append(number)
@@ -65,7 +65,11 @@ def read_steps(
     return numbers, pages, gold
 
 
-def _candidate(node: Node) -> CandidateElement:
+def _candidates(step: RowNode, name: str) -> list[CandidateElement]:
+    return [_candidate(item) for item in step[name].items()]
+
+
+def _candidate(node: RowNode) -> CandidateElement:
     attributes = node["attributes"].value if "attributes" in node else {}
     if isinstance(attributes, str):
         try:
@@ -77,16 +81,14 @@ def _candidate(node: Node) -> CandidateElement:
     number = node[NODE].value if NODE in node else attributes.get(NODE)
     if not isinstance(number, (str, int)) or not _NUMBER.fullmatch(str(number)):
         raise node.bad(f"expected a node number in '{NODE}'")
-    tag, rank = node["tag"].text(), node["rank"].value if "rank" in node else None
+    tag, rank = node["tag"].text(), node["rank"].whole() if "rank" in node else None
     if not _TAG.fullmatch(tag):
         raise node["tag"].bad("expected the name of a tag")
-    if rank is not None and (not isinstance(rank, int) or isinstance(rank, bool)):
-        raise node["rank"].bad("expected a whole number")
     shown = {name: storable(attributes[name])[0] for name in SHOWN if isinstance(attributes.get(name), str)}
     return CandidateElement(str(int(number)), tag, shown, rank)
 
 
-def _page(html: Node) -> HtmlPage:
+def _page(html: RowNode) -> HtmlPage:
     if not isinstance(html.value, str):
         raise html.bad("expected text")
     try:
@@ -104,8 +106,8 @@ def _describe_candidates(page: HtmlPage, candidates: list[CandidateElement]) -> 
     ]
 
 
-def _operation(operation: Node) -> dict[str, str]:
-    op, value = operation["op"].text(), operation["value"].value
+def _operation(operation: RowNode) -> dict[str, str]:
+    op, value = operation["op"].text(), operation["value"].value if "value" in operation else ""
     if op not in OPERATIONS:
         raise operation["op"].bad(f"expected one of {', '.join(OPERATIONS)}")
     if not isinstance(value, str):

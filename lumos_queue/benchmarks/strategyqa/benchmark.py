@@ -13,20 +13,25 @@ What an agent may search are the facts, not the evidence paragraphs: reports mus
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
 from lumos_queue.benchmarks.strategyqa.rationale import annotate, describe
-from lumos_queue.benchmarks.strategyqa.rows import is_kept, read_rows
+from lumos_queue.benchmarks.strategyqa.rows import FIELDS, is_kept, read_row, read_rows
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.readers.fields import Node
-from lumos_queue.readers.rows import Row, first_character, json_document, tasks
+from lumos_queue.readers.documents import read_object
+from lumos_queue.readers.fields import CONVERTING, ConversionFields, RowNode
+from lumos_queue.readers.records import read_records
+from lumos_queue.readers.rows import tasks
+from lumos_queue.readers.source import Row
 from lumos_queue.records import Annotation, Score, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.yes_no import contains_yes, read_yes_no
 
-FORMAT = "StrategyQA's train.json, a JSON list of questions, or BIG-bench's task file, a JSON object with 'examples'"
+FORMAT = "StrategyQA's train.json, a list of questions, or BIG-bench's task file, a JSON object with 'examples'"
+EXAMPLE_FIELDS = ("target_scores",)
 FACTS = "Facts"  #: the title under which BIG-bench's facts are kept, as no title is given
 PUBLISHED, TRAINED_ON = 2290, 1777  #: rows of the file LUMOS was evaluated on, and how many it was trained on
 
@@ -47,13 +52,15 @@ class StrategyQA(Benchmark):
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         trained = self._training_questions(split, options.get("trained"))
         self.notes, rows, left_out = [], 0, 0
-        for row in self._rows(path):
+        conversion = ConversionFields(required=False)
+        for row in self._rows(path, conversion):
             rows += 1
             if isinstance(row, Task) and _key(row) in trained:
                 left_out += 1
             else:
                 yield row
         self.notes = [f"the file has {rows:,} rows; the one LUMOS was evaluated on has {PUBLISHED:,}"]
+        self.notes += conversion.notes()
         if split == "clean":
             self.notes.append(
                 f"{left_out:,} of them were left out and {rows - left_out:,} kept: '{Path(options['trained']).name}' "
@@ -72,25 +79,37 @@ class StrategyQA(Benchmark):
         if path is None:
             return set()
         found = set()
-        for row in read_rows(Path(path)):
+        without = 0
+        for row in read_rows(Path(path), CONVERTING):
             if isinstance(row, BadRow):  # it may be one of them
                 raise SpecError(f"--option trained='{path}': {row}.")
+            without += not row.gold["evidence"]
             if is_kept(row):
                 found.add(_key(row))
+        if without:  # they may be among them
+            raise SpecError(
+                f"--option trained='{path}': {without:,} rows have no 'evidence', by which the rows that LUMOS was trained "
+                "on are known. Name StrategyQA's own train.json."
+            )
         return found
 
-    def _rows(self, path: Path | None) -> Iterator[Task | BadRow]:
-        if first_character(path, FORMAT) == "{":
-            return tasks(_examples(path), self._example)
-        return read_rows(path)
+    def _rows(self, path: Path | None, conversion: ConversionFields) -> Iterator[Task | BadRow]:
+        if (document := read_object(path, FORMAT, _is_row)) is not None:
+            return tasks(_examples(path, document), self._example)
+        return tasks(read_records(path, FORMAT, (*FIELDS, *EXAMPLE_FIELDS)), partial(self._row, conversion))
+
+    def _row(self, conversion: ConversionFields, row: int, record: Mapping[str, Any]) -> Task:
+        """The task of a row of either file."""
+        is_example = record.get("target_scores") is not None and record.get("question") is None
+        return self._example(row, record) if is_example else read_row(conversion, row, record)
 
     def _example(self, row: int, record: Mapping[str, Any]) -> Task:
-        node = Node(row, "", record)
+        node = RowNode(row, "", record)
         scores = node["target_scores"]
         yes, no = scores["Yes"].whole(), scores["No"].whole()
         if {yes, no} != {0, 1}:
             raise scores.bad("expected one of Yes and No to be 1, the other 0")
-        _, _, facts = node["target"].text().partition(". ")
+        _, _, facts = (node["target"].text() if "target" in node else "").partition(". ")
         gold = {"answer": "Yes" if yes else "No", "facts": [facts] if facts else [], "questions": [], "evidence": []}
         inputs = {"paragraphs": [{"title": FACTS, "text": fact} for fact in gold["facts"]]}
         return Task(self.name, "", str(row), node["input"].text(), inputs, gold)
@@ -101,7 +120,7 @@ class StrategyQA(Benchmark):
 
     def _train_rows(self, path: Path | None, split: str) -> Iterator[Task | BadRow]:
         self.notes = []  # what is said of the file that LUMOS was evaluated on
-        return read_rows(path)
+        return read_rows(path, CONVERTING)
 
     def gold(self, task: Task) -> Annotation:
         return annotate(task)
@@ -135,9 +154,12 @@ class StrategyQA(Benchmark):
         return " ".join(task.gold["facts"])
 
 
-def _examples(path: Path | None) -> Iterator[Row | BadRow]:
-    document = json_document(path, FORMAT)
-    examples = document.get("examples") if isinstance(document, dict) else None
+def _is_row(record: Mapping[str, Any]) -> bool:
+    return "examples" not in record and any(name in record for name in (*FIELDS, *EXAMPLE_FIELDS))
+
+
+def _examples(path: Path | None, document: Mapping[str, Any]) -> Iterator[Row | BadRow]:
+    examples = document.get("examples")
     if not isinstance(examples, list) or not examples:
         raise SpecError(f"'{path}' is not {FORMAT}: it has no list 'examples', or an empty one.")
     for row, record in enumerate(examples, start=1):

@@ -6,56 +6,90 @@
      "evidence": [[[["Ann-3"]], [["Bob-1", "Bob-2"]], ["operation"]], …]}
 
 `evidence` has for each annotator and step lists of paragraph ids (`Title-number`), or marks. The paragraphs that the
-ids name are a separate file. What an agent may search, a task's `inputs["paragraphs"]`, are the facts, each under the
-title of the row's `term`.
+ids name are a separate file. Decomposition and evidence serve conversions alone: copies of the file that lack them, or
+have the facts as one text, are evaluated. What an agent may search, a task's `inputs["paragraphs"]`, are the facts, each under the
+title of the row's `term`. A file whose columns have one type each states the marks as lists: `["operation"]`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lumos_queue.errors import BadRow
-from lumos_queue.readers.fields import Node, json_rows
+from lumos_queue.readers.fields import ConversionFields, RowNode
+from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Task
 
-FIELDS = ("qid", "decomposition", "facts", "evidence")
-FORMAT = "StrategyQA's train.json, a JSON list of objects with 'question', 'answer', 'facts' and 'decomposition'"
+FIELDS = ("qid", "decomposition", "facts", "evidence", "answer")
+FORMAT = "StrategyQA's train.json, rows with 'question', 'answer', 'facts' and 'decomposition'"
+MARKS = ("operation", "no_evidence")
 
 
-def read_rows(path: Path | None) -> Iterator[Task | BadRow]:
+def read_rows(path: Path | None, conversion: ConversionFields) -> Iterator[Task | BadRow]:
     """The tasks of `train.json`. Raises SpecError for another file."""
-    return tasks(json_rows(path, FORMAT, FIELDS), _task)
+    return tasks(read_records(path, FORMAT, FIELDS), partial(read_row, conversion))
 
 
-def _task(row: int, record: Mapping[str, Any]) -> Task:
-    node = Node(row, "", record)
+def read_row(conversion: ConversionFields, row: int, record: Mapping[str, Any]) -> Task:
+    """The task of a row. Raises BadRow."""
+    node = RowNode(row, "", record)
+    facts = _read_facts(node)
+    decomposition = conversion.read(lambda: _read_texts(node, "decomposition"), _Texts([], []))
     gold = {
         "answer": "Yes" if node["answer"].truth() else "No",
-        "facts": node["facts"].texts(),
-        "questions": node["decomposition"].texts(),
-        "evidence": [_annotator(item, node["decomposition"]) for item in node["evidence"].items()],
+        "facts": facts.texts,
+        "questions": decomposition.texts,
+        "evidence": conversion.read(lambda: _read_evidence(node, len(decomposition.texts)), []),
     }
-    written = {"facts": node["facts"].texts(written=True), "questions": node["decomposition"].texts(written=True)}
+    written = {"facts": facts.written, "questions": decomposition.written}
     if any(written[name] != gold[name] for name in written):
         gold["written"] = written  # as the plan shows them; rules read them with single spaces
     title = node["term"].text() if "term" in node else ""
     inputs = {"paragraphs": [{"title": title, "text": fact} for fact in gold["facts"]]}
-    return Task("strategyqa", "", node["qid"].text(), node["question"].text(), inputs, gold)
+    name = node["qid"].label() if "qid" in node else str(row)
+    return Task("strategyqa", "", name, node["question"].text(), inputs, gold)
 
 
-def _annotator(node: Node, decomposition: Node) -> list[dict[str, Any]]:
+class _Texts(NamedTuple):
+    """Texts with single spaces, and as they are written."""
+
+    texts: list[str]
+    written: list[str]
+
+
+def _read_texts(node: RowNode, name: str) -> _Texts:
+    return _Texts(node[name].texts(), node[name].texts(written=True)) if name in node else _Texts([], [])
+
+
+def _read_facts(node: RowNode) -> _Texts:
+    """The facts; a text is a single one."""
+    if "facts" not in node or node["facts"].is_list() or not isinstance(node["facts"].value, str):
+        return _read_texts(node, "facts")
+    return _Texts([node["facts"].text()], [node["facts"].raw_text()])
+
+
+def _read_evidence(node: RowNode, steps: int) -> list[list[dict[str, Any]]]:
+    """Evidence by annotator, of as many steps as the question has; none where its steps are not stated."""
+    if "evidence" not in node or not steps:
+        return []
+    return [_annotator(item, steps) for item in node["evidence"].items()]
+
+
+def _annotator(node: RowNode, count: int) -> list[dict[str, Any]]:
     """For each step its paragraphs, and whether it is an operation, or was left without evidence."""
     steps = node.items()
-    if len(steps) != len(decomposition.items()):
-        raise node.bad(f"{len(steps)} steps, but 'decomposition' has {len(decomposition.items())}")
+    if len(steps) != count:
+        raise node.bad(f"{len(steps)} steps, but 'decomposition' has {count}")
     found = []
     for step in steps:
-        marks = [item.text() for item in step.items() if isinstance(item.value, str)]
-        lists = [item.texts() for item in step.items() if not isinstance(item.value, str)]
-        if unknown := [mark for mark in marks if mark not in ("operation", "no_evidence")]:
+        items = [(item.text(), []) if isinstance(item.value, str) else ("", item.texts()) for item in step.items()]
+        marks = [mark or texts[0] for mark, texts in items if mark or (len(texts) == 1 and texts[0] in MARKS)]
+        lists = [texts for mark, texts in items if not mark and not (len(texts) == 1 and texts[0] in MARKS)]
+        if unknown := [mark for mark in marks if mark not in MARKS]:
             raise step.bad(f"expected paragraphs, 'operation' or 'no_evidence', found '{unknown[0][:40]}'")
         paragraphs = list(dict.fromkeys(paragraph for one in lists for paragraph in one))
         found.append({"paragraphs": paragraphs, "operation": "operation" in marks, "none": "no_evidence" in marks})

@@ -31,7 +31,7 @@ class SVAMP(EquationProblems):
     licence = "MIT"
 
     def _rows(self, conversion: ConversionFields, path: Path | None, split: str) -> Iterator[Task | BadRow]:
-        rows = read_records(path, FORMAT, FIELDS, columns=("Question", "Answer"))
+        rows = read_records(path, FORMAT, FIELDS)
         return tasks(rows, lambda row, record: self._task(row, record, conversion))
 
     def _task(self, row: int, record: Mapping[str, Any], conversion: ConversionFields) -> Task:

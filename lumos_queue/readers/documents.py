@@ -1,0 +1,55 @@
+"""Files that are one object or XML, beside files of rows: what a file is, without reading its rows."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.readers.file_kind import UTF8_MARK, FileKind, kind_of
+from lumos_queue.readers.json_records import MAX_DOCUMENT_BYTES, json_document
+from lumos_queue.readers.opened_file import open_data, peek_character
+from lumos_queue.readers.source import Source
+from lumos_queue.util.untrusted_json import read_json
+
+_ROWS = (FileKind.TEXT, FileKind.PARQUET, FileKind.ARROW)
+
+
+def is_xml(path: Path | None, what: str) -> bool:
+    """Whether a file is XML. Raises SpecError where it cannot be read; `what` names the file that is expected."""
+    if path is not None and path.is_dir():
+        return False
+    with open_data(path, what, kinds=_ROWS) as file:
+        return kind_of(file.peek()) is FileKind.TEXT and peek_character(file, Source(path, what)) == "<"
+
+
+def read_object(path: Path | None, what: str, is_row: Callable[[Mapping[str, Any]], bool]) -> Mapping[str, Any] | None:
+    """Return the JSON object that a whole file is; None for a file of rows, of whatever format.
+
+    `is_row` says whether an object is a row: a file of a single line may be either. `what` names the file that is
+    expected. Raises SpecError where the file cannot be read.
+    """
+    if path is not None and path.is_dir():
+        return None
+    with open_data(path, what, kinds=_ROWS) as file:
+        if kind_of(file.peek()) is not FileKind.TEXT or peek_character(file, Source(path, what)) != "{":
+            return None
+        first = _read_line(file)
+        has_lines = first is not None and any(not line.isspace() for line in iter(file.readline, b""))
+    if has_lines:
+        return None
+    document = json_document(path, what) if first is None else first
+    return document if isinstance(document, dict) and not is_row(document) else None
+
+
+def _read_line(file: io.BufferedReader) -> Mapping[str, Any] | None:
+    """The object that the first line is; None where it is no whole one."""
+    line = b""
+    while not line.strip():
+        line = file.readline(MAX_DOCUMENT_BYTES).removeprefix(UTF8_MARK)
+    try:
+        value = read_json(line.decode())
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
