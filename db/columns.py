@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, column, select, table
 
 from db.connection import Database, numbers
 from db.filter_sql import conditions
 from db.filters import Filter
+from db.models import EpisodeRow, TaskRow
+from db.task_fields import format_value, is_plain, read_fields
 from db.trajectories import IDS_AT_ONCE, reading, select_ids
 
 TEXTS = (
@@ -18,18 +21,22 @@ TEXTS = (
 )  # fmt: skip
 WHOLE = ("episode_id", "sample", "subgoals", "calls", "prompt_tokens", "completion_tokens")
 NUMBERS = ("score", "seconds", "finished_at")
-#: In their order: of the view v_episodes (docs/queries.md). A column `metric:NAME` follows for each metric.
+#: In their order: of the view v_episodes (docs/queries.md). A column `metric:NAME` follows for each metric, one
+#: `meta.NAME` for each field of the tasks.
 COLUMNS = (
     "episode_id", "episode", "job", "benchmark", "split", "task_row", "question", "gold", "sample", "formulation",
     "origin", "level", "licence", "ending", "answer", "message", "score", "subgoals", "calls", "prompt_tokens",
     "completion_tokens", "seconds", "finished_at",
 )  # fmt: skip
-METRIC = "metric:"
+METRIC, FIELD = "metric:", "meta."
 Columns = dict[str, list]
+MOST = 10**300  #: a column that has a larger number is one of texts: it may be no float
 
 _IDS = numbers(bindparam("ids"))
 _VIEW = table("v_episodes", *(column(name) for name in COLUMNS))
 _EPISODES = select(*_VIEW.c).where(_VIEW.c.episode_id.op("IN")(_IDS)).order_by(_VIEW.c.episode_id)
+_GOLDS = select(EpisodeRow.id, TaskRow.gold).join(TaskRow, TaskRow.id == EpisodeRow.task)
+_GOLDS = _GOLDS.where(EpisodeRow.id.op("IN")(_IDS))
 _SCORED = table("v_scores", column("episode_id"), column("metric"), column("value"))
 _SCORES = select(*_SCORED.c).where(_SCORED.c.episode_id.op("IN")(_IDS))
 
@@ -38,13 +45,17 @@ def read_columns(database: Database, wanted: Filter) -> Columns:
     """Every finished episode that meets the filter, by id: name of a column to its values, None where there is none."""
     found: Columns = {name: [] for name in COLUMNS}
     metrics: dict[str, dict[int, float]] = {}
+    fields: dict[str, dict[int, Any]] = {}
     for ids in _pages(database, wanted):
         with reading(database) as connection:
-            _add_page(connection, ids, found, metrics)
+            _add_page(connection, ids, found, metrics, fields)
     keys = found["episode_id"]
     for metric in sorted(metrics):
         values = metrics[metric]
         found[METRIC + metric] = [values.get(key) for key in keys]
+    for name in sorted(fields):
+        values = fields.pop(name)
+        found[FIELD + name] = make_column([values.get(key) for key in keys])
     return found
 
 
@@ -69,8 +80,12 @@ def _pages(database: Database, wanted: Filter) -> Iterator[Sequence[int]]:
 
 
 def _add_page(
-    connection: Connection, ids: Sequence[int], found: Columns, metrics: dict[str, dict[int, float]]
-) -> None:  # fmt: skip
+    connection: Connection,
+    ids: Sequence[int],
+    found: Columns,
+    metrics: dict[str, dict[int, float]],
+    fields: dict[str, dict[int, Any]],
+) -> None:
     sent = {"ids": json.dumps(list(ids))}
     rows = connection.execute(_EPISODES, sent).all()
     for name, values in zip(COLUMNS, zip(*rows, strict=True), strict=True) if rows else ():
@@ -78,6 +93,36 @@ def _add_page(
         found[name].extend(map(_as_text, values) if name == "gold" else values)
     for row in connection.execute(_SCORES, sent):
         metrics.setdefault(row.metric, {})[row.episode_id] = row.value
+    for key, gold in connection.execute(_GOLDS, sent):
+        for name, value in read_fields(gold).items():
+            fields.setdefault(name, {})[key] = value
+
+
+def make_column(values: list[Any]) -> list[Any]:
+    """Return the values of a field as a column has them: all truth values, all numbers, or all texts; None is null.
+
+    In a column of texts a number is written as groups have it, and a list or a mapping as JSON.
+    """
+    if kind_of(values) is not str:
+        return values
+    return [
+        None if value is None else format_value(value) if is_plain(value) else json.dumps(value, ensure_ascii=False)
+        for value in values
+    ]
+
+
+def kind_of(values: list[Any]) -> type:
+    """Return what the values of a column are, beside None: bool, int of 64 bits, float, or else str."""
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds == {bool}:
+        return bool
+    if kinds == {int} and all(value is None or -(2**63) <= value < 2**63 for value in values):
+        return int
+    return float if kinds and kinds <= {int, float} and all(map(_is_float, values)) else str
+
+
+def _is_float(value: float | None) -> bool:
+    return value is None or abs(value) < MOST
 
 
 def _as_text(value: object) -> str | None:

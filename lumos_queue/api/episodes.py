@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from db.columns import METRIC, NUMBERS, TEXTS, WHOLE, Columns, count_episodes, read_columns
+from db.columns import FIELD, METRIC, NUMBERS, TEXTS, WHOLE, Columns, count_episodes, kind_of, read_columns
 from db.filters import Filter, parse_where
 from db.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.api.opening import open_deployment
@@ -38,7 +38,8 @@ class Episodes:
     """The finished episodes that meet a filter. Each use reads the database anew, and only reads it.
 
     A loop gives each whole, with its task, scores and steps, in the order of their ids and in constant memory. A table
-    has a row for each, with columns of `v_episodes` (docs/python_api.md) and `metric:NAME` for each metric.
+    has a row for each, with columns of `v_episodes` (docs/python_api.md), `metric:NAME` for each metric
+    and `meta.NAME` for each field of the data.
 
     >>> import lumos_queue as lq
     >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "7", limit=5).wait()
@@ -71,7 +72,7 @@ class Episodes:
         """A frame with a row for each episode. Raises SpecError where pandas is not installed."""
         pandas = _library("pandas")
         columns = self.to_columns()
-        kinds = {name: _kind(name) for name in columns}
+        kinds = {name: _kind(name, values) for name, values in columns.items()}
         found = {name: pandas.Series(values, dtype=kinds[name][0]) for name, values in columns.items()}
         return pandas.DataFrame(found)
 
@@ -79,7 +80,7 @@ class Episodes:
         """A table with a row for each episode. Raises SpecError where pyarrow is not installed."""
         arrow = _library("pyarrow")
         columns = self.to_columns()
-        schema = arrow.schema([(name, getattr(arrow, _kind(name)[1])()) for name in columns])
+        schema = arrow.schema([(name, getattr(arrow, _kind(name, values)[1])()) for name, values in columns.items()])
         return arrow.table(columns, schema=schema)
 
     def to_dataset(self) -> datasets.Dataset:
@@ -87,12 +88,23 @@ class Episodes:
         return _library("datasets").Dataset(self.to_arrow())
 
 
-def _kind(name: str) -> tuple[str, str]:
+#: The types of a column of a field in pandas and in Arrow, by what its values are.
+_FIELDS = {
+    bool: ("boolean", "bool_"),
+    int: ("Int64", "int64"),
+    float: ("float64", "float64"),
+    str: ("object", "large_string"),
+}
+
+
+def _kind(name: str, values: list[Any]) -> tuple[str, str]:
     """The types of a column in pandas and in Arrow."""
     if name in WHOLE:
         return "int64", "int64"
     if name in NUMBERS or name.startswith(METRIC):
         return "float64", "float64"
+    if name.startswith(FIELD):
+        return _FIELDS[kind_of(values)]
     assert name in TEXTS
     return "object", "large_string"
 

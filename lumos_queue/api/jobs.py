@@ -146,9 +146,9 @@ class JobHandle:
     ) -> Comparison:
         """The other job compared with this one, task by task: what it fixes and breaks, and whether that may be chance.
 
-        `metric`: by default the main one. `common`: unlike or half done jobs, on what both have judged. `by`: fields, as
-        of `report`; p-values of their groups are corrected by Holm's method. Raises SpecError for jobs that cannot be
-        compared.
+        `metric`: by default the main one. `common`: unlike or half done jobs, on what both have judged. `by`: fields,
+        as in `report`; p-values of their groups are corrected by Holm's method. Raises SpecError for jobs that cannot
+        be compared.
         """
         from lumos_queue.api.results import read_comparison
 

@@ -10,8 +10,8 @@ from rich.table import Table
 
 from lumos_queue.cli import output
 from lumos_queue.cli.columns import cut
-from lumos_queue.cli.episode_list import chop
 from lumos_queue.cli.difference_words import format_difference, format_p, format_points
+from lumos_queue.cli.episode_list import chop
 from lumos_queue.cli.field_tables import print_differences
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.step_tables import print_step_pair

@@ -14,6 +14,7 @@ from lumos_queue.reports.field_groups import name_group
 
 _METRICS = 2  #: of a report's metrics, as many are shown for each group: a terminal has 80 columns; --json has all
 _CELL, _COUNT = 22, 10  #: cells that a score, and a number, may need with the space before it
+_FIGURES = 68  #: cells of the figures of a difference
 _LEAST = 12  #: cells that the name of a group has in any case
 
 
@@ -38,8 +39,8 @@ def print_differences(console: Any, comparison: Mapping[str, Any], metric: str) 
         named = f"{comparison['b']} against {comparison['a']}"
         table = new_table(f"{named} by {escape(shorten(field))}: {escape(metric)}, points [95 %]")
         for head in ("pairs", comparison["a"], comparison["b"], "difference", "p, Holm"):
-            table.add_column(head, justify="right")
-        room = max(_LEAST, console.width - 62)
+            table.add_column(head, justify="right", no_wrap=True)
+        room = max(_LEAST, console.width - _FIGURES)
         for group in groups:
             cells = [f"{group['pairs']:,}"]
             if group["pairs"]:

@@ -52,7 +52,7 @@ class FieldGroup:
 
     def as_json(self) -> dict[str, Any]:
         named = {"value": self.value} if self.kind == GroupKind.VALUE else {}
-        return {"kind": str(self.kind), **named, "values": self.values}
+        return {"kind": str(self.kind), **named, **({"values": self.values} if self.kind == GroupKind.OTHER else {})}
 
 
 Groups = Mapping[str, Sequence[FieldGroup]]  #: name of a field to its groups, the most frequent first, `other` last

@@ -22,28 +22,16 @@ from lumos_queue.submission.filters import read_where
 from tests.integration.databases import sqlite_only
 from tests.scored_jobs import scored_job
 
-NAMES = (
-    "topic",
-    "my field",
-    'a"b',
-    "a.b",
-    "$",
-    "$.topic",
-    "größe",
-    "'; DROP TABLE task; --",
-    "[0]",
-    "0",
-    "\\",
-    "日本 🐨",
-)
+ATTACK = "'; DROP TABLE task; --"
+NAMES = ("topic", "my field", 'a"b', "a.b", "$", "$.topic", "größe", ATTACK, "[0]", "0", "\\", "日本 🐨")
 STORABLE = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
-HOSTILE = ("", "3", "3.0", "-0", "007", "1e3", "0.1", "1e999", " 3", "3\n", "true", "null", "other", "(none)", "%", "_",
-           "a%b", "'", '"', "\\", "<b>", "\x1b[31m", "9" * 40, "0.1234567890123456", "é", "e\u0301", "Infinity", "٣")  # fmt: skip
+HOSTILE = (
+    *("", "3", "3.0", "-0", "007", "1e3", "0.1", "1e999", " 3", "3\n", "9" * 40, "0.1234567890123456", "Infinity", "٣"),
+    *("true", "null", "other", "(none)", "%", "_", "a%b", "'", '"', "\\", "<b>", "\x1b[31m", "é", "e\u0301"),
+)
 TEXTS = st.one_of(STORABLE, st.sampled_from(HOSTILE))
-NUMBERS = st.one_of(
-    st.integers(-5, 5), st.floats(allow_nan=False, allow_infinity=False), st.just(3.0), st.just(2**53 + 1),
-    st.sampled_from([10**299, 10**300, 10**305, -(10**299), -(10**305), 1e305, 5e-324]),
-)  # fmt: skip
+LARGE = (10**299, 10**300, 10**305, -(10**299), -(10**305), 1e305, 5e-324, 2**53 + 1, 3.0)
+NUMBERS = st.one_of(st.integers(-5, 5), st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(LARGE))
 VALUES = st.one_of(TEXTS, NUMBERS, st.booleans(), st.none(), st.just([1]), st.just({"a": 1}))
 OPERATORS = ("=", "!=", "~", "<", "<=", ">", ">=")
 
@@ -72,11 +60,11 @@ def meets(meta: dict[str, Any], name: str, operator: str, value: str) -> bool:
     return {"<": number < wanted, "<=": number <= wanted, ">": number > wanted, ">=": number >= wanted}[operator]
 
 
-def job_of(database, metas: list[dict[str, Any] | None], benchmark: str = "wordmath") -> str:
-    tasks = [
-        Task(benchmark, f"data{len(metas)}", str(number), "How many?", {}, {"answer": "7"} | ({"meta": meta} if meta is not None else {}))
-        for number, meta in enumerate(metas)
-    ]  # fmt: skip
+def job_of(database, metas: list[dict[str, Any] | None]) -> str:
+    """A job of a task for each of these; None: its gold value has no fields."""
+    golds = [{"answer": "7"} | ({} if meta is None else {"meta": meta}) for meta in metas]
+    dataset = f"data{len(metas)}"
+    tasks = [Task("wordmath", dataset, str(number), "How many?", {}, gold) for number, gold in enumerate(golds)]
     return scored_job(database, [[1]] * len(tasks), tasks)
 
 
@@ -121,7 +109,8 @@ def shared_job(database) -> str:
 
 
 def test_fields_choose_episodes(database):
-    job_of(database, [{"topic": "algebra", "year": 1999}, {"topic": "sets", "year": "2005"}, {"topic": None}, None, {"year": 2010.0, "x y": True}])  # fmt: skip
+    algebra, sets = {"topic": "algebra", "year": 1999}, {"topic": "sets", "year": "2005"}
+    job_of(database, [algebra, sets, {"topic": None}, None, {"year": 2010.0, "x y": True}])
     assert rows_of(database, "meta.topic=algebra") == [0]
     assert rows_of(database, "meta.topic!=algebra") == [1, 2, 3, 4], "a task without the field does not have the value"
     assert rows_of(database, 'meta.topic~""') == [0, 1], "any text: a field that is null has none"
@@ -154,8 +143,9 @@ def test_an_unknown_field_is_an_error_that_lists_those_of_the_jobs_that_are_aske
     job_of(database, [{"colour": "red"}])
     with pytest.raises(SpecError) as error:
         read_where(database, f"job={first} meta.topik=algebra")
-    assert str(error.value) == "No field of the data called 'topik'. Did you mean 'topic'? Choose one of: level, my field, topic."  # fmt: skip
-    with pytest.raises(SpecError, match="called 'colour'. Choose one of: level, my field, topic"):
+    listed = "Choose one of: level, my field, topic."
+    assert str(error.value) == f"No field of the data called 'topik'. Did you mean 'topic'? {listed}"
+    with pytest.raises(SpecError, match=f"called 'colour'. {listed}"):
         read_where(database, "meta.colour=red", job=first)
     assert read_where(database, "meta.colour=red") and read_where(database, f"job={first} meta.topic=unknown")
     assert read_where(database, "job=zzzzzzzz meta.topik=x"), "where there is no such job, there is nothing to list"

@@ -26,13 +26,27 @@ def scores_by_field(job: JobMaterial) -> Iterator[Figure]:
             found = group["metrics"].get(job.metric)
             bounds = (found["bounds"][0], found["bounds"][1]) if found and "bounds" in found else None
             value, (low, high) = (found["value"], found["ci95"]) if found else (None, (None, None))
-            rows.append(Estimate(name_group(group), value, low, high, "ours", bounds, tell_whole_metric(found)))
+            rows.append(
+                Estimate(
+                    name_group(group),
+                    value,
+                    low,
+                    high,
+                    "ours",
+                    bounds,
+                    _tell_items(group["n"], tell_whole_metric(found)),
+                )
+            )
         lines = [
             [name_group(group), f"{group['n']:,}", *(tell_whole_metric(group["metrics"].get(one)) for one in metrics)]
             for group in groups
         ]
         table = Table(title, [shorten(field), "items", *map(plain, metrics)], lines)
         yield Figure(draw_forest(f"by-{job.id}-{number}", title, rows), table)
+
+
+def _tell_items(items: int, told: str) -> str:
+    return f"n = {items:,}: {told}" if told else f"n = {items:,}"
 
 
 def differences_by_field(key: str, comparison: Mapping[str, Any], metric: str) -> Iterator[Figure]:
@@ -48,21 +62,23 @@ def differences_by_field(key: str, comparison: Mapping[str, Any], metric: str) -
                 continue
             low, high = group["ci95"]
             value, interval = tell_points(group["difference"]), f"[{tell_points(low)}, {tell_points(high)}]"
-            rows.append(Estimate(name, group["difference"], low, high, "ours", None, f"{value} {interval}"))
+            rows.append(
+                Estimate(
+                    name,
+                    group["difference"],
+                    low,
+                    high,
+                    "ours",
+                    None,
+                    _tell_items(group["pairs"], f"{value} {interval}"),
+                )
+            )
             scores = [tell_share(group[side]["value"]) for side in ("value_a", "value_b")]
-            chances = [tell_probability(group[name]) for name in ("p", "p_holm")]
+            chances = [tell_probability(group[chance]) for chance in ("p", "p_holm")]
             lines.append([name, f"{group['pairs']:,}", *scores, value, interval, *chances])
         ends = [abs(end) for group in groups if group["pairs"] for end in (*group["ci95"], group["difference"])]
         most = min(round_up(max(ends, default=0.1)), 1.0)
-        heads = [
-            shorten(field),
-            "pairs",
-            comparison["a"],
-            comparison["b"],
-            "difference",
-            "95 % interval",
-            "p",
-            "p, Holm",
-        ]
+        jobs = [comparison["a"], comparison["b"]]
+        heads = [shorten(field), "pairs", *jobs, "difference", "95 % interval", "p", "p, Holm"]
         table = Table(title, heads, lines, HOLM)
         yield Figure(draw_forest(f"{key}-by-{number}", title, rows, -most, most, "points"), table)

@@ -22,6 +22,7 @@ from lumos_queue.util.sanitize import storable
 from lumos_queue.web.rendering import render, render_part
 from lumos_queue.web.routes.jobs import find_job
 from lumos_queue.web.views.comparison import MAX_JOBS, find_of_task, list_changed
+from lumos_queue.web.views.fields import FieldChoice, choose_fields
 from lumos_queue.web.visits import NotFound, Reading
 
 router = APIRouter()
@@ -31,34 +32,40 @@ Key = Annotated[int, Query(ge=0, le=MAX_KEY)]
 
 
 @router.get("/compare")
-def compare_page(visit: Reading, jobs: Names, metric: str = "", common: bool = False) -> Response:
+def compare_page(visit: Reading, jobs: Names, metric: str = "", common: bool = False, by: str = "") -> Response:
     """Which jobs are compared; the figures and lists come after the page."""
     metric, wrong, labels = storable(metric)[0], "", []
+    fields = FieldChoice()
     rows: list[Any] = []
     with reading(visit.site.database) as connection:
         try:
             rows = _find_jobs(connection, jobs)
             choose_metric(connection, rows, metric)
             labels = label_jobs(connection, rows)
+            fields = choose_fields(connection, rows, by)
         except SpecError as error:
             wrong = str(error)
-    query = _query(rows, metric=metric, common="true" if common else "")
+    asked = {"metric": metric, "common": "true" if common else ""}
+    query = _query(rows, **asked, by=storable(by)[0])
+    hidden = list(_parameters(rows, **asked).items())
     return render(
         visit, "compare.html", 400 if wrong else 200, jobs=rows, labels=labels, query=query, metric=metric, wrong=wrong,
+        fields=fields, hidden=hidden, action="/compare",
     )  # fmt: skip
 
 
 @router.get("/compare/figures")
-def figures(visit: Reading, jobs: Names, metric: str = "", common: bool = False) -> Response:
+def figures(visit: Reading, jobs: Names, metric: str = "", common: bool = False, by: str = "") -> Response:
     """The report's comparison: a part of the page."""
     with reading(visit.site.database) as connection:
         rows = _find_jobs(connection, jobs)
+        fields = [storable(by)[0]] if by else []
         try:
-            found = compare_jobs(connection, rows, Options(storable(metric)[0], common, shown=0))
+            found = compare_jobs(connection, rows, Options(storable(metric)[0], common, shown=0, by=fields))
         except SpecError as error:
             # The line names an option of the command line, which is a link here.
             text, offer, _ = str(error).partition(COMMON)
-            query = _query(rows, metric=metric, common="true") if offer else ""
+            query = _query(rows, metric=metric, common="true", by=by) if offer else ""
             return HTMLResponse(render_part("compare_refused.html", text=text.strip(), query=query))
     blocks = list(comparison([found], LEVELS[0]))
     return HTMLResponse(render_part("compare_figures.html", blocks=blocks, jobs=found["jobs"]))
@@ -109,4 +116,8 @@ def _find_jobs(connection: Connection, named: Sequence[str]) -> list[Any]:
 
 
 def _query(rows: Sequence[Any], **more: str) -> str:
-    return urlencode({"jobs": ",".join(row.id for row in rows)} | {key: one for key, one in more.items() if one})
+    return urlencode(_parameters(rows, **more))
+
+
+def _parameters(rows: Sequence[Any], **more: str) -> dict[str, str]:
+    return {"jobs": ",".join(row.id for row in rows)} | {name: value for name, value in more.items() if value}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form
 from sqlalchemy import Connection
@@ -28,6 +29,7 @@ from lumos_queue.submission.resume import check_resume
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.access.people import Role
 from lumos_queue.web.rendering import render, render_part
+from lumos_queue.web.views.fields import choose_fields
 from lumos_queue.web.visits import NotFound, Operating, Reading, Visit
 
 router = APIRouter()
@@ -51,8 +53,8 @@ def jobs_page(visit: Reading, where: str = "", before: str = "") -> Response:
 
 
 @router.get("/jobs/{name}")
-def job_page(visit: Reading, name: str) -> Response:
-    """One job: what was asked, how it goes on, and what failed."""
+def job_page(visit: Reading, name: str, by: str = "") -> Response:
+    """One job: what was asked, how it goes on, and what failed; `by`: the field that its report is split by."""
     site = visit.site
     with site.reading() as connection:
         row = find_job(connection, name)
@@ -60,7 +62,8 @@ def job_page(visit: Reading, name: str) -> Response:
         tags = tags_of(connection, [row.id]).get(row.id, {})
     if name != row.id:
         return RedirectResponse(f"/jobs/{row.id}", 303)
-    return render(visit, "job.html", job=row, facts=facts, tags=tags, deeds=_deeds_of(facts))
+    query = f"?{urlencode({'by': by})}" if (by := storable(by)[0]) else ""
+    return render(visit, "job.html", job=row, facts=facts, tags=tags, deeds=_deeds_of(facts), query=query)
 
 
 @router.get("/jobs/{name}/live")
@@ -92,14 +95,22 @@ def failures_part(visit: Reading, name: str) -> Response:
 
 
 @router.get("/jobs/{name}/report")
-def report_part(visit: Reading, name: str) -> Response:
-    """The report of the job as it is now, with charts: for its page, or as a page of its own."""
+def report_part(visit: Reading, name: str, by: str = "") -> Response:
+    """The report of the job as it is now, with charts, also by a field: for its page, or as a page of its own."""
+    wrong = ""
     with visit.site.reading() as connection:
-        read = read_page(connection, [find_job(connection, name)])
-    page = compose(read, LEVELS[0])
+        job = find_job(connection, name)
+        fields = choose_fields(connection, [job], by)
+        try:
+            read = read_page(connection, [job], by=fields.chosen)
+        except SpecError as error:
+            if not fields.chosen:
+                raise
+            wrong, read = str(error), read_page(connection, [job])
+    values = {"page": compose(read, LEVELS[0]), "fields": fields, "wrong": wrong}
     if "hx-request" in visit.request.headers:
-        return HTMLResponse(render_part("report_part.html", page=page))
-    return render(visit, "report.html", page=page)
+        return HTMLResponse(render_part("report_part.html", action=f"/jobs/{job.id}#report-head", **values))
+    return render(visit, "report.html", 400 if wrong else 200, action=f"/jobs/{job.id}/report", **values)
 
 
 @router.post("/jobs/{name}/state")

@@ -1,0 +1,34 @@
+"""The choice of a field by which a page splits scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.task_fields import shorten
+from lumos_queue.reports.field_groups import known_fields
+from lumos_queue.util.sanitize import storable
+
+MAX_OFFERED = 200  #: fields in the list of a page
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChoice:
+    """What a page offers, and what is chosen."""
+
+    offered: Mapping[str, str] = field(default_factory=dict)  #: name of a field to what the list shows
+    more: int = 0  #: fields that the list leaves out
+    chosen: Sequence[str] = ()  #: one field, or none
+
+
+def choose_fields(connection: Connection, jobs: Sequence[Any], by: str) -> FieldChoice:
+    """Return the fields of the first of the jobs (their rows), with the chosen one; '' chooses none."""
+    names = known_fields(connection, jobs[0]) if jobs and jobs[0].kind != "train" and jobs[0].main_metric else []
+    by = storable(by)[0]
+    offered = names[:MAX_OFFERED]
+    if by in names and by not in offered:
+        offered.append(by)
+    return FieldChoice({name: shorten(name) for name in offered}, len(names) - len(offered), [by] if by else [])
