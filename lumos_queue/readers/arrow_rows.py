@@ -21,7 +21,7 @@ from lumos_queue.util.untrusted_json import MAX_DEPTH
 if TYPE_CHECKING:
     import pyarrow
 
-ROWS_AT_ONCE = 1_000  #: that are made values of Python together
+ROWS_AT_ONCE = 250  #: that are made values of Python together
 
 
 def import_arrow(source: Source) -> None:
@@ -116,6 +116,10 @@ def _values(column: pyarrow.Array) -> list[Any]:
     from pyarrow import compute, types
 
     kind = column.type
+    if isinstance(column, pyarrow.DictionaryArray):
+        used = column.indices.unique().drop_null()
+        values = dict(zip(used.to_pylist(), _values(column.dictionary.take(used)), strict=True))
+        return [values.get(index) for index in column.indices.to_pylist()]
     if column.nbytes > MAX_FIELD_BYTES and len(column) > 1:
         half = len(column) // 2
         return [*_values(column.slice(0, half)), *_values(column.slice(half))]

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _BUFFER_BYTES = 2**20  #: of a column that are read at once
 _MAX_NAMES = 1_000_000  #: of parts in a footer
 _MAX_FOOTER = 64 * 2**20  #: bytes of a text in it
+#: Of columns of so few encoded bytes, or so few for each value, the distinct values are read, and not one for each row:
+#: a few bytes can state a large text for each of a million rows.
+_SMALL_BYTES, _SMALL_VALUE_BYTES = 8 * 2**20, 8
 
 
 def read_parquet_rows(
@@ -27,12 +30,15 @@ def read_parquet_rows(
     """Yield the rows of a Parquet file. Raises SpecError for one that is damaged or unpacks beyond the limits."""
     import_arrow(source)
     import pyarrow
-    from pyarrow.parquet import ParquetFile
+    from pyarrow.parquet import ParquetFile, read_metadata
 
     with seekable(file, source) as data:
         try:
+            metadata = read_metadata(data)
+            _check_size(metadata, data.seek(0, io.SEEK_END), source)
             table = ParquetFile(
                 data,
+                read_dictionary=_list_repeated(metadata),
                 pre_buffer=False,
                 buffer_size=_BUFFER_BYTES,
                 thrift_string_size_limit=_MAX_FOOTER,
@@ -44,10 +50,20 @@ def read_parquet_rows(
             schema = table.schema_arrow
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise damaged(source, error) from error
-        size = data.seek(0, io.SEEK_END)
-        _check_size(table.metadata, size, source)
         rows = ArrowRows(schema, source, fields, columns)
         yield from rows.read(table.iter_batches(ROWS_AT_ONCE, use_threads=False))
+
+
+def _list_repeated(metadata: FileMetaData) -> list[str]:
+    """Return the columns of which values may repeat, and be much larger than their group of rows."""
+    names = set[str]()
+    for index in range(metadata.num_row_groups):
+        group = metadata.row_group(index)
+        for at in range(group.num_columns):
+            chunk = group.column(at)
+            if chunk.total_uncompressed_size < max(_SMALL_BYTES, _SMALL_VALUE_BYTES * chunk.num_values):
+                names.add(chunk.path_in_schema)
+    return sorted(names)
 
 
 def _check_size(metadata: FileMetaData, size: int, source: Source) -> None:

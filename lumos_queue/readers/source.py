@@ -34,7 +34,7 @@ class Source:
         return SpecError(f"'{self.path}' has no row. Expected {self.what}.")
 
     def check_first(self, value: Any, row: int, fields: Sequence[str], columns: Sequence[str]) -> None:
-        """Raise SpecError for a first row that is no object, or has none of the fields (() is any) or not all columns."""
+        """Raise SpecError for a first row that is no object, or has none of the fields (if any) or not all columns."""
         if not isinstance(value, dict):
             problem = value if isinstance(value, BadRow) else BadRow(row, "row", describe_object(value))
             raise self.refuse(str(problem))
