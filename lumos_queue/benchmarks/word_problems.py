@@ -41,12 +41,12 @@ class WordProblems(Benchmark):
         return self.score(task, EpisodeResult(answer))[0].value == 1.0
 
     def _count_doubtful(self, task: Task) -> int:
-        """Operands of the gold program that may as well be another value; 0 when there is no gold program."""
+        """Operands of the gold program that may as well be another value; 0 without a program or a rationale."""
         try:
-            gold = self.gold(task)
+            steps, rationale = self.gold(task).steps, self.rationale(task)
         except NotConvertible:
             return 0
-        return len(ambiguous_operands(gold.steps, task.question, self.rationale(task)))
+        return len(ambiguous_operands(steps, task.question, rationale))
 
 
 class EquationProblems(WordProblems):

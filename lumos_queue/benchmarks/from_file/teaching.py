@@ -76,10 +76,10 @@ class TaughtRows(Benchmark):
 
     def count_ambiguous(self, task: Task) -> int:
         try:
-            steps = self.gold(task).steps
+            steps, rationale = self.gold(task).steps, self.rationale(task)
         except NotConvertible:
             return 0
-        return len(ambiguous_operands(steps, task.question, self.rationale(task)))
+        return len(ambiguous_operands(steps, task.question, rationale))
 
 
 def _solution(task: Task) -> str:
