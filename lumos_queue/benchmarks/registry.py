@@ -91,7 +91,7 @@ def definition_of_episode(episode: Any) -> FileDefinition | None:
     try:
         return FileDefinition.from_json(episode.definition)
     except (KeyError, TypeError, ValueError) as error:
-        raise SpecError(f"The request of job {episode.job} is damaged: its definition cannot be read: {error}.") from None
+        raise SpecError(f"The request of job {episode.job} is damaged: its definition has {error!r:.80}.") from None
 
 
 def open_benchmark_of_episode(episode: Any) -> Benchmark:

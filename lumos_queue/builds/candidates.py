@@ -71,7 +71,8 @@ class BuildCandidate:
         one, told = self.episode, self.solution()
         return {
             "episode": one.id, "name": one.name, "job": one.job, "benchmark": one.task.benchmark,
-            "dataset": one.task.dataset, "domain": self.domain, "row": source_row(one.task), "origin": one.origin, "licence": one.licence,
+            "dataset": one.task.dataset, "domain": self.domain, "row": source_row(one.task), "origin": one.origin,
+            "licence": one.licence,
             "level": self.level, "checked": rank(self.level), "subgoals": len(self.annotation.steps),
             "score": sum(one.scores.values()) / len(one.scores) if one.scores else 0.0,
             "finished_at": one.finished_at, "parent": one.parent, "good": good, "completeness": self.completeness,

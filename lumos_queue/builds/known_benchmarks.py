@@ -1,4 +1,4 @@
-"""The benchmarks that stored episodes may be of: those of this project, of users' modules, and of people's own files."""
+"""The benchmarks that stored episodes may be of: those of this project, of users' modules, and of own files."""
 
 from __future__ import annotations
 

@@ -30,7 +30,10 @@ NearDuplicates = Annotated[
     float, typer.Option(help="Leave out solutions at least so similar to another, 0 to 1; 0: off.")
 ]
 Against = Annotated[
-    list[str] | None, typer.Option(help="A test split that no task may come from: BENCHMARK:PATH, or file:PATH of your own. May be repeated.")
+    list[str] | None,
+    typer.Option(
+        help="A test split that no task may come from: BENCHMARK:PATH, or file:PATH of your own. May be repeated."
+    ),
 ]
 AllowContaminated = Annotated[bool, typer.Option("--allow-contaminated", help="Keep tasks that a test split contains.")]
 Reexecute = Annotated[

@@ -18,7 +18,8 @@ Source = Annotated[
     typer.Argument(
         metavar="SOURCE|FILE",
         help="gsm8k, svamp, mawps, asdiv, wordmath, strategyqa, musique, hotpotqa, mind2web, spider, prm800k, aokvqa, "
-        "webshop, rewoo, openagi; one of a plug-in (lumos plugins); a module's object, e.g. mylab.tasks:benchmark; or a file of your own (docs/own_data.md)."
+        "webshop, rewoo, openagi; one of a plug-in (lumos plugins); a module's object, e.g. mylab.tasks:benchmark; "
+        "or a file of your own (docs/own_data.md)."
     ),
 ]
 Split = Annotated[

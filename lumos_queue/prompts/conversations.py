@@ -109,8 +109,8 @@ def gold_conversations(
 ) -> list[Conversation]:
     """What each role says when everything goes as in `annotation`.
 
-    `rationale` is what `cot` says before the answer; `own_replies` is what each role says in place of the gold solution's
-    text, where a model's own words are taken. The limit of subgoals does not count: who stops, says so.
+    `rationale` is what `cot` says before the answer; `own_replies` are a model's own words, by role, which are taken
+    instead of the gold solution's. The limit of subgoals does not count: who stops, says so.
     Raises SpecError when the generator does not accept the gold replies unchanged.
     """
     asked: dict[str, list[Ask]] = {}

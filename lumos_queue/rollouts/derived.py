@@ -78,8 +78,8 @@ def derive(episodes: Iterable[StoredEpisode], make: Make) -> Derived:
         first = first or episode
         if episode.definition != first.definition:
             raise SpecError(
-                f"The query finds episodes of two definitions of '{own[0]}', in the jobs {first.job} and {episode.job}: "
-                "a job has one. Choose with: --where 'job=…'."
+                f"The query finds episodes of two definitions of '{own[0]}', in the jobs {first.job} and "
+                f"{episode.job}: a job has one. Choose with: --where 'job=…'."
             )
         try:
             if not open_benchmark_of_episode(episode).by_answer:

@@ -29,7 +29,7 @@ def check_own_source(source: FileBenchmark, by_rule: bool) -> None:
         )
     if not by_rule and not source.teacher_prompt:
         raise SpecError(
-            f"No prompt for teachers is of the domain '{source.domain}': choose --domain maths, complex_qa or multimodal."
+            f"The domain '{source.domain}' has no prompt for teachers: choose --domain maths, complex_qa or multimodal."
         )
 
 
