@@ -19,14 +19,16 @@ class StoredOrigin:
     split: str
     published: str  #: the published file that it is, or `generated`; '': neither is known
     rows: int
+    file_sha256: str  #: of the file; '': not known
 
 
 def load_row_origins(connection: Connection, datasets: Iterable[str | None]) -> dict[str, StoredOrigin]:
     """Return what is stored of these datasets, by digest."""
     digests = sorted({digest for digest in datasets if digest})
-    columns = (Dataset.digest, Dataset.split, Dataset.published, Dataset.rows)
+    columns = (Dataset.digest, Dataset.split, Dataset.published, Dataset.rows, Dataset.file_sha256)
     found: dict[str, StoredOrigin] = {}
     for first in range(0, len(digests), _CHUNK):
         query = select(*columns).where(Dataset.digest.in_(digests[first : first + _CHUNK]))
-        found |= {row.digest: StoredOrigin(row.split, row.published, row.rows) for row in connection.execute(query)}
+        for row in connection.execute(query):
+            found[row.digest] = StoredOrigin(row.split, row.published, row.rows, row.file_sha256)
     return found

@@ -1,7 +1,7 @@
-"""Digests of datasets whose rows are known: of jobs that were stored before files were hashed, nothing else tells.
+"""Digests of datasets whose rows are known: of jobs that were stored before files were hashed, nothing else is known.
 
-tests/integration/test_row_digests.py makes them again. A digest stays here when a reader or a generator changes: the jobs
-of before have it.
+tests/unit/test_row_digests.py computes them again. A digest stays here when a reader or a generator changes: earlier
+jobs have it.
 """
 
 from __future__ import annotations

@@ -50,6 +50,7 @@ class RowOrigin:
     published: str = ""  #: the name of the public file, or `generated`
     rows: int = 0  #: of the dataset
     first: int = 0  #: rows that the job has, where it has only the first ones; 0: all
+    file_sha256: str = ""  #: of the file that they were read from; '': not known
 
     @property
     def counts(self) -> bool:
@@ -65,8 +66,12 @@ class RowOrigin:
         return f"{told} ({self.published})" if self.published else told
 
     def as_json(self) -> dict[str, Any]:
-        values = {"state": str(self.state), "published": self.published, "text": self.text}
+        values: dict[str, Any] = {"state": str(self.state), "published": self.published, "text": self.text}
+        values["file_sha256"] = self.file_sha256
         return values | ({"first": self.first, "of": self.rows} if self.first else {})
+
+
+UNVERIFIED = RowOrigin(RowState.UNVERIFIED)  #: of a job of whose rows nothing is known
 
 
 def read_row_origins(connection: Connection, jobs: Iterable[Any]) -> dict[str, RowOrigin]:
@@ -81,17 +86,22 @@ def origin_of(job: Any, stored: StoredOrigin | None) -> RowOrigin:
     request: Mapping[str, Any] = job.spec.get("infer", job.spec)
     rows, limit = stored.rows if stored else 0, request.get("limit", 0)
     first = limit if isinstance(limit, int) and 0 < limit < rows else 0
-    name = job.benchmark
-    if is_file_benchmark(name):
-        return RowOrigin(RowState.OWN, rows=rows, first=first)
-    if job.origin == "derived" or name == _JUDGED:
-        return RowOrigin(RowState.DERIVED, rows=rows, first=first)
-    if not is_published_name(name):
-        return RowOrigin(RowState.PLUGIN, rows=rows, first=first)
-    if published := published_rows(job.dataset, job.split, stored):
-        return RowOrigin(RowState.VERIFIED, published, rows, first)
-    state = RowState.STATED if request.get("published") else RowState.UNVERIFIED
-    return RowOrigin(state, rows=rows, first=first)
+    published = published_rows(job.dataset, job.split, stored)
+    state = _state_of(job, published, bool(request.get("published")))
+    file_sha256 = stored.file_sha256 if stored else ""
+    return RowOrigin(state, published if state == RowState.VERIFIED else "", rows, first, file_sha256)
+
+
+def _state_of(job: Any, published: str, stated: bool) -> RowState:
+    if is_file_benchmark(job.benchmark):
+        return RowState.OWN
+    if job.origin == "derived" or job.benchmark == _JUDGED:
+        return RowState.DERIVED
+    if not is_published_name(job.benchmark):
+        return RowState.PLUGIN
+    if published:
+        return RowState.VERIFIED
+    return RowState.STATED if stated else RowState.UNVERIFIED
 
 
 def published_rows(dataset: str, split: str, stored: StoredOrigin | None) -> str:

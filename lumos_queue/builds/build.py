@@ -24,7 +24,7 @@ from lumos_queue.builds.database_facts import DatabaseFacts
 from lumos_queue.builds.folder import CARD, MANIFEST, existing_build, publish, staging_folder
 from lumos_queue.builds.formats import require_format, rows_of
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
-from lumos_queue.builds.licences import UNKNOWN, warning
+from lumos_queue.builds.licences import UNKNOWN, licence_of_unverified, warning
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.own_files import count_own_rows, count_unverified_rows
 from lumos_queue.builds.preferences import examine_try, keep_try, make_pairs
@@ -48,6 +48,7 @@ class Tally:
     verdicts: Counter[tuple[str, str, bool]] = field(default_factory=Counter)  #: module, name, whether it rejects
     unwritten: Counter[str] = field(default_factory=Counter)  #: formulations that an episode could not be written in
     repeated: int = 0  #: rows equal to another row of their file
+    unverified: set[str] = field(default_factory=set)  #: benchmarks whose rows may not be the published ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,9 @@ def _gather(staging: StagingDatabase, episodes: Iterable[StoredEpisode], rules: 
             if not tally.read % EVERY:
                 tell(BuildStage.EPISODES, tally.read)
             tally.read += 1
+            if episode.task.dataset in rules.facts.unverified:
+                tally.unverified.add(episode.task.benchmark)
+                episode = replace(episode, licence=licence_of_unverified(episode.licence))
             tally.verdicts.update((one.module, one.name, one.rejects) for one in episode.verdicts)
             if rules.options.format == "trl-preference":
                 reason = _keep_try(staging, episode, rules)
@@ -238,6 +242,11 @@ def _explain(tally: Tally, staging: StagingDatabase) -> str:
     return f"{tally.read:,} read; " + ", ".join(f"{count:,} {with_flag(why)}" for why, count in counts.most_common(5))
 
 
+def _is_under_unknown(benchmark: str, licences: dict[str, dict[str, int]]) -> bool:
+    """Whether rows of a benchmark are in the build whose licence is not known."""
+    return any(benchmark in held for licence, held in licences.items() if licence.startswith(UNKNOWN))
+
+
 def _manifest(
     name: str, digest: str, options: dict[str, Any], tally: Tally, staging: StagingDatabase, files: list[WrittenFile]
 ) -> dict[str, Any]:
@@ -276,6 +285,7 @@ def _manifest(
         "levels": dict(levels),
         "origins": dict(origins),
         "licences": licences,
+        "not_verified": sorted(name for name in tally.unverified if _is_under_unknown(name, licences)),
         "warning": warning(licences),
         "code_version": code_version(),
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),

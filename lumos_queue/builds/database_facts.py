@@ -17,13 +17,14 @@ from db.trajectories import reading
 from lumos_queue.benchmarks.registry import is_test
 from lumos_queue.benchmarks.row_origins import KINDS, RowState, read_row_origins
 from lumos_queue.builds.contamination import NOT_CHECKED, text_key
+from lumos_queue.builds.unverified_rows import unverified_datasets
 
 BATCH_SIZE = 1000  #: task texts read at once
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFacts:
-    """Three sets and the files of datasets; empty for a build whose episodes do not come from a database."""
+    """Sets; empty for a build whose episodes do not come from a database."""
 
     tests: frozenset[bytes] = frozenset()  #: text_key of every task of a job with a test split
     tests_read: bool = False
@@ -33,6 +34,8 @@ class DatabaseFacts:
     files: Mapping[str, str] = field(default_factory=dict)
     #: Why rows of a published benchmark's name may be others, by job: of jobs whose rows are not verified.
     unverified: Mapping[str, str] = field(default_factory=dict)
+
+    unverified: frozenset[str] = frozenset()  #: datasets under a benchmark's name whose rows may be others
 
     def report(self) -> dict[str, Any]:
         """What a manifest says of the test splits, beside those that were given."""
@@ -50,8 +53,7 @@ def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts
             tests,
             _corrected_episodes(connection),
             _wrong_episodes(connection),
-            _files_of_datasets(connection),
-            _unverified_jobs(connection),
+            unverified_datasets(connection),
         )
 
 

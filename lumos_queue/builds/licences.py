@@ -12,9 +12,23 @@ UNKNOWN = "unknown"
 _NON_COMMERCIAL = re.compile(r"(?<![A-Za-z])NC(?![A-Za-z])|non-?commercial", re.IGNORECASE)
 
 
+def name_rows(manifest: Mapping[str, Any], benchmark: str, licence: str) -> str:
+    """Return what a build's rows of a benchmark under a licence are called: where they may be others, that is said."""
+    unverified = benchmark in manifest.get("not_verified", ()) and licence.startswith(UNKNOWN)
+    return f"{benchmark} (rows not verified)" if unverified else benchmark
+
+
 def is_non_commercial(licence: str) -> bool:
     """Whether a licence forbids commercial use, by its name: `CC BY-NC 4.0`, `CC-BY-NC-SA-4.0`, …"""
     return bool(_NON_COMMERCIAL.search(licence))
+
+
+def licence_of_unverified(licence: str) -> str:
+    """Return what is known of the licence of rows that were read under a benchmark's name and may be others.
+
+    Where the benchmark's licence allows non-commercial use only, that is said: the rows may be the published ones.
+    """
+    return f"{UNKNOWN} (that of the published rows: {licence})" if is_non_commercial(licence) else UNKNOWN
 
 
 class RowFilter:
@@ -56,6 +70,7 @@ def warning(licences: Mapping[str, Mapping[str, int]]) -> str:
         named = "; ".join(f"{', '.join(sorted(rows))} ({name})" for name, rows in sorted(bad.items()))
         count = sum(sum(rows.values()) for rows in bad.values())
         told.append(f"{count:,} of {total:,} rows are licensed for non-commercial use only: {named}.")
-    if unknown := sum(licences.get(UNKNOWN, {}).values()):
+    unknown = sum(sum(rows.values()) for name, rows in licences.items() if name.startswith(UNKNOWN))
+    if unknown:
         told.append(f"The licence of {unknown:,} of {total:,} rows is unknown.")
     return " ".join(told)

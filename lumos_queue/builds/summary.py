@@ -7,7 +7,7 @@ from typing import Any
 
 from lumos_queue.builds.candidates import NOT_ASKED_FOR
 from lumos_queue.builds.contamination import NOT_CHECKED
-from lumos_queue.builds.own_files import describe_own_files, describe_unverified_rows
+from lumos_queue.builds.licences import name_rows
 from lumos_queue.records import LEVELS
 from lumos_queue.util.display import percent
 
@@ -83,7 +83,7 @@ def with_flag(why: str) -> str:
 def licences(manifest: Mapping[str, Any]) -> str:
     """Each licence with the rows of each benchmark under it."""
     return "; ".join(
-        f"{name}: " + ", ".join(f"{benchmark} {rows:,} rows" for benchmark, rows in held.items())
+        f"{name}: " + ", ".join(f"{name_rows(manifest, one, name)} {rows:,} rows" for one, rows in held.items())
         for name, held in manifest["licences"].items()
     )
 

@@ -222,6 +222,7 @@ def _format_reply_endings(found: dict[str, int] | None) -> str:
 _ROWS = (
     ("state", lambda r: r.get("real_state", r["state"]) if r["state"] != "done" else ""),
     ("items finished", lambda r: f"{r['finished']:,} of {r['n']:,}"),
+    ("rows", lambda r: r.get("row_origin", {}).get("text", "")),
     ("quarantined", lambda r: f"{r['items']['quarantined']:,}" if r["items"].get("quarantined") else ""),
     ("waiting for approval", lambda r: f"{r['items']['awaiting']:,}" if r["items"].get("awaiting") else ""),
     ("plans", _format_plans),

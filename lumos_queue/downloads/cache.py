@@ -62,7 +62,7 @@ def fetch(file: PublicFile, folder: Path) -> Fetched:
 
 
 def downloaded_sha256(file: PublicFile, folder: Path) -> str:
-    """Return the sha256 that a file had when `fetch` downloaded it to `folder`; '' where it never did, or cannot tell."""
+    """Return the sha256 that a file had when `fetch` downloaded it to `folder`; '' where that is not known."""
     path = path_of(file, folder)
     try:
         sha256, by_hand = _read_record(path.with_name(f"{path.name}.sha256"))

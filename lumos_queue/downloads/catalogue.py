@@ -1,8 +1,8 @@
 """Public files of benchmarks: the address of each, under which licence, and its checksum where it is known.
 
-A checksum is given only if it was computed from the very bytes that the address serves: here, or by projects that publish
-it beside the address (TensorFlow Datasets for GSM8K, ParlAI for HotpotQA). Files without one are addressed at a fixed
-commit where there is one; what the first download gave is then what later ones must give.
+A checksum is given only if it was computed from the very bytes that the address serves: here, or by a project that
+publishes it beside the address (TensorFlow Datasets for GSM8K, ParlAI for HotpotQA). Files without one are addressed at
+a fixed commit where there is one; what the first download gave is then what later ones must give.
 """
 
 from __future__ import annotations

@@ -86,7 +86,9 @@ def papers_tables(connection: Connection | None, keys: Iterable[str]) -> list[di
     has_tools = any(key in TOOL_TABLES for key in keys)
     tools = ToolFigures(connection, ToolJobs.of(connection if has_tools else None, stored.found))
     has_plans = any(key in PLANNER_TABLES for key in keys)
-    plans = PlannerFigures(connection, on_published_rows(stored.found), TunedPlanners.of(connection if has_plans else None))
+    plans = PlannerFigures(
+        connection, on_published_rows(stored.found), TunedPlanners.of(connection if has_plans else None)
+    )
     return [{"table": key, "title": _title(key), "rows": _rows(key, stored, tools, plans)} for key in keys]
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
-from lumos_queue.benchmarks.row_origins import STATED_REMARK, RowOrigin, RowState
+from lumos_queue.benchmarks.row_origins import STATED_REMARK, UNVERIFIED, RowOrigin, RowState
 from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
 from lumos_queue.papers.model import PaperColumn, PaperRow
 from lumos_queue.papers.protocol import departures
@@ -27,7 +28,7 @@ class StoredEvaluation:
 
     job: Any  #: its row
     models: Mapping[str, str]
-    rows: RowOrigin = RowOrigin(RowState.UNVERIFIED)  #: where its rows are from
+    rows: RowOrigin = UNVERIFIED  #: where its rows are from
 
     @property
     def infer(self) -> Mapping[str, Any]:
@@ -59,18 +60,19 @@ class StoredEvaluation:
 
 
 def stored_evaluations(
-    jobs: Iterable[Any], endpoints: Iterable[Any], origins: Mapping[str, RowOrigin]
+    jobs: Iterable[Any], endpoints: Iterable[Any], origins: Mapping[str, RowOrigin] = MappingProxyType({})
 ) -> list[StoredEvaluation]:
     """The jobs, in their order, with the latest models of their endpoints (rows of job_endpoint, in order).
 
-    `origins`: where the rows of each job are from (benchmarks/row_origins.py). Jobs on chosen tasks of another job are
-    left out: their mean is no accuracy of the benchmark. So are jobs whose stored request is damaged.
+    `origins`: where the rows of each job are from (benchmarks/row_origins.py); nothing is known of those of other jobs.
+    Jobs on chosen tasks of another job are left out: their mean is no accuracy of the benchmark. So are jobs whose
+    stored request is damaged.
     """
     models: dict[str, dict[str, str]] = {}
     for one in endpoints:
         models.setdefault(one.job, {})[one.role] = model_of(one.identity)
     return [
-        StoredEvaluation(job, models.get(job.id, {}), origins.get(job.id, RowOrigin(RowState.UNVERIFIED)))
+        StoredEvaluation(job, models.get(job.id, {}), origins.get(job.id, UNVERIFIED))
         for job in jobs
         if not job.chosen and "agent" in job.spec.get("infer", {})
     ]
@@ -135,7 +137,7 @@ def on_published_rows(found: Iterable[StoredEvaluation]) -> list[StoredEvaluatio
 
 def remark_on_unverified(row: PaperRow, column: PaperColumn, found: Iterable[StoredEvaluation]) -> str:
     """Return what is said of the evaluation that would be shown if its rows were the published ones; '' for none."""
-    others = [one for one in found if not one.rows.counts and one.rows.state == RowState.UNVERIFIED]
+    others = [one for one in found if one.rows.state == RowState.UNVERIFIED]
     best = _find_closest(row, column, others)
     return "" if best is None else f"the rows of job {best.job.id} are not verified (docs/benchmarks.md)"
 
@@ -143,8 +145,8 @@ def remark_on_unverified(row: PaperRow, column: PaperColumn, found: Iterable[Sto
 def find_best(row: PaperRow, column: PaperColumn, found: Iterable[StoredEvaluation]) -> StoredEvaluation | None:
     """The best evaluation for the figure, among those given from the newest to the oldest.
 
-    Only those on the published rows are considered. Preferred are, in this order: the named weights, votes of a judge if they are counted, as many tasks as the papers',
-    the fewest departures from their settings and judge, the newest.
+    Only those on the published rows are considered. Preferred are, in this order: the named weights, votes of a judge
+    if they are counted, as many tasks as the papers', the fewest departures from their settings and judge, the newest.
     """
     return None if row.quoted else _find_closest(row, column, on_published_rows(found))
 

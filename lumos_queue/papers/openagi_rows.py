@@ -115,7 +115,8 @@ def _figure(table: PlannerTable, row: PlannerRow, column: str, figures: PlannerF
     metric = measured.overall["over_metrics"] if column == OVERALL else measured.metrics[METRICS[column]]
     n = sum(sum(measured.versions[name].values()) for name in wanted)
     ours = {"value": metric["value"], "ci95": metric["ci95"], "n": f"{n:,}"}
-    ours |= {"digits": 4, "job": found.job.id, "rows": found.rows.text, "tools": found.tools, "models": dict(found.models)}
+    ours |= {"digits": 4, "job": found.job.id, "rows": found.rows.text}
+    ours |= {"tools": found.tools, "models": dict(found.models)}
     return blank | {"ours": ours, "status": _status(row, found, measured, wanted, figures)}
 
 

@@ -38,7 +38,10 @@ Row = dict[str, Any]
 
 
 def visual_rows(connection: Connection | None, found: Sequence[StoredEvaluation]) -> list[Row]:
-    """A row for each case. `found`: the stored evaluations on the published rows, the newest first; one that has ended goes before others."""
+    """A row for each case.
+
+    `found`: the stored evaluations on the published rows, the newest first; one that has ended goes before others.
+    """
     fitting = [one for one in found if one.job.benchmark == NAME and one.job.formulation == FORMULATION]
     best = min(fitting, key=_is_unfinished, default=None)
     values = _values_by_case(connection, best.job.id) if connection is not None and best is not None else {}
@@ -76,7 +79,8 @@ def _row(case: str, best: StoredEvaluation | None, values: Sequence[tuple[int, f
         "tools": best.tools,
         "models": dict(best.models),
     }
-    told = [*(["incomplete"] if _is_unfinished(best) else []), *best.remarks_on_rows, f"experts: {_tell_experts(best.tools)}"]
+    told = [*(["incomplete"] if _is_unfinished(best) else []), *best.remarks_on_rows]
+    told.append(f"experts: {_tell_experts(best.tools)}")
     told.append(f"router: {best.models.get('router') or 'unknown'}")
     return blank | {"ours": ours, "status": "; ".join(told)}
 

@@ -1,7 +1,7 @@
 """Table 4: annotations made by conversions of the papers' sources, by the papers and by stored jobs.
 
-All comparable conversions of a source are added up: of its published train rows, with high-level subgoals, the papers' limit of
-tokens, and images shown if there are any; by rule, or by any teacher. Other conversions are listed and left out.
+All comparable conversions of a source are added up: of its published train rows, with high-level subgoals, the papers'
+limit of tokens, and images shown if there are any; by rule, or by any teacher. Others are listed and left out.
 
 Each row counts once. A row is identified by its id, or, if rows are only numbered, by number and question. Of several
 jobs, the newest that has judged the row counts, whatever the result; a row that none has judged is still in the
@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.reading import jobs_of_kind
-from lumos_queue.benchmarks.row_origins import STATED_REMARK, RowOrigin, RowState, read_row_origins
+from lumos_queue.benchmarks.row_origins import STATED_REMARK, UNVERIFIED, RowOrigin, RowState, read_row_origins
 from lumos_queue.downloads.published import can_verify
 from lumos_queue.papers.figures import TABLE_4, Converted
 from lumos_queue.records import MODULES
@@ -83,7 +83,8 @@ def _rows(
         if one.jobs:
             row["ours"] = one.figures()
         status = _status(len(one.rows), published) if one.jobs else f"not run: {_command(source)}"
-        row["status"] = "; ".join([status, *one.remarks, *([f"left out: {'; '.join(one.left_out)}"] if one.left_out else [])])
+        left_out = [f"left out: {'; '.join(one.left_out)}"] if one.left_out else []
+        row["status"] = "; ".join([status, *one.remarks, *left_out])
         rows.append(row)
     return [*rows, _total(domain, found)]
 
@@ -93,14 +94,12 @@ def _command(source: str) -> str:
     return f"lumos convert {source}{'' if can_verify(source, SPLIT) else ' --data FILE --published'}"
 
 
-def _yield(
-    connection: Connection | None, jobs: Sequence[Any], origins: Mapping[str, RowOrigin], source: str
-) -> Yield:
+def _yield(connection: Connection | None, jobs: Sequence[Any], origins: Mapping[str, RowOrigin], source: str) -> Yield:
     found, rows = Yield(), {}
     for job in jobs:
         if connection is None or job.spec.get("source") != source:
             continue
-        origin = origins.get(job.id, RowOrigin(RowState.UNVERIFIED))
+        origin = origins.get(job.id, UNVERIFIED)
         if departures := _departures(job, origin):
             found.left_out.append(f"{job.id} ({', '.join(departures)})")
             continue

@@ -14,6 +14,7 @@ from db.filters import Filter, Term, parse_where
 from db.job_filters import is_any_model, jobs_of_model
 from db.job_list import ItemCounts, ScoreSums, count_items, page_of_jobs, sum_scores
 from db.tags import tags_of
+from lumos_queue.benchmarks.row_origins import read_row_origins
 from lumos_queue.reports.chosen import is_by_outcome
 from lumos_queue.reports.model_names import models_of, models_told, name_models
 from lumos_queue.reports.real_state import RealState, Standing, real_states
@@ -84,6 +85,7 @@ def _describe_damaged(job: object, problem: str) -> dict[str, Any]:
         | named
         | {"parent": None, "real_state": str(RealState.DAMAGED), "reason": problem, "age": 0.0, "done": 0}
         | {"recipe": "", "models": {}, "addresses": {}, "tags": {}, "by_outcome": False, "score": None}
+        | {"row_origin": None}
     )
 
 
@@ -92,7 +94,7 @@ def _describe_sound(
 ) -> list[dict[str, Any]]:
     jobs = [row.id for row in rows]
     counts, sums, tags = count_items(connection, jobs), sum_scores(connection, jobs), tags_of(connection, jobs)
-    told = models_told(connection, jobs)
+    told, origins = models_told(connection, jobs), read_row_origins(connection, rows)
     models = {row.id: models_of(row, told.get(row.id)) for row in rows}
     names = name_models(one for roles in models.values() for one in roles.values())
     states = real_states(connection, rows, lease_seconds, {job: one.lacking for job, one in counts.items()})
@@ -109,6 +111,7 @@ def _describe_sound(
             "tags": tags.get(row.id, {}),
             "by_outcome": bool(row.chosen) and is_by_outcome(parse_where(row.chosen)),
             "score": measure_sums(row, *sums[row.id]) if row.id in sums else None,
+            "row_origin": origins[row.id].as_json() if row.id in origins else None,
         }
         for row in rows
     ]

@@ -22,7 +22,8 @@ from db.figures import (
 from db.reading import endpoints_of, keyed_tasks, messages, outputs, values_by_metric
 from db.scorings import scorings_of
 from db.states import ItemState
-from lumos_queue.benchmarks.registry import benchmark_of, definition_of
+from lumos_queue.benchmarks.registry import benchmark_of
+from lumos_queue.benchmarks.row_origins import read_row_origins
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
 from lumos_queue.endpoints.roles import TOOL_ROLES
@@ -83,6 +84,8 @@ def _make_report(connection: Connection, job: Any) -> Report:
         "plugins": job.plugins or [],
         "seed": job.seed,
     }
+    if origin := read_row_origins(connection, [job]).get(job.id):
+        report["row_origin"] = origin.as_json()
     endings = count_endings(connection, job.id)
     report |= completeness(job, items, endings) | describe_chosen(job)
     # What only some kinds of jobs need is imported for them alone: it would take longer than the rest of a report.

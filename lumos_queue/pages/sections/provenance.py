@@ -85,6 +85,8 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
     yield "seed", str(row.seed)
     yield "digest of the request", row.digest
     yield "benchmark", f"{row.benchmark} ({row.split})" if row.split else row.benchmark
+    yield "rows", report.get("row_origin", {}).get("text", "")
+    yield "sha256 of the data file", report.get("row_origin", {}).get("file_sha256", "")
     yield "digest of the dataset", row.dataset or ""
     yield "formulation", f"{row.formulation} version {report.get('formulation_version', 1)}" if row.formulation else ""
     yield "digest of the agent", row.agent

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from lumos_queue.benchmarks.row_origins import STATED_REMARK, RowState
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.material import JobMaterial, Material
@@ -40,11 +41,22 @@ def scores(material: Material) -> Iterator[Block]:
             title = f"{kind} {benchmark} ({split}): {plain(metric)}"
             yield _plot(f"scores-{number}-{place}", title, metric, scored, beside, rules)
         if kind == "evaluate" and not published:
-            yield Text(f"The papers print no figure for {benchmark} ({split}).")
+            yield Text(_tell_no_figure(scored, f"{benchmark} ({split})"))
         if len({name for job in scored for name in job.report.get("metrics", {})}) > 1:
             yield _metrics(f"All metrics of {kind} {benchmark} ({split})", scored)
         yield from (table for job in scored for table in _groups(job))
         yield from (block for job in scored for block in scores_by_field(job))
+
+
+def _tell_no_figure(jobs: Sequence[JobMaterial], what: str) -> str:
+    """Why no published figure stands beside these jobs."""
+    others = [job.id for job in jobs if job.report.get("row_origin", {}).get("state") == RowState.UNVERIFIED]
+    if not others:
+        return f"The papers print no figure for {what}."
+    return (
+        f"No published figure is shown for {what}: the rows of {', '.join(others)} are not verified "
+        "(docs/benchmarks.md, Verified rows)."
+    )
 
 
 def _drawn_metrics(jobs: Sequence[JobMaterial], published: Sequence[PublishedFigure]) -> list[str]:
@@ -69,8 +81,11 @@ def _plot(
             low, high = found["ci95"]
             bounds = (found["bounds"][0], found["bounds"][1]) if "bounds" in found else None
             rows.append(Estimate(job.label, found["value"], low, high, "ours", bounds, tell_whole_metric(found)))
-            chosen = remark_on_chosen(job.row.parent, job.row.chosen, job.row.benchmark)
-            lines.append([job.label, tell_metric(found), tell_interval(low, high), f"{found['of']:,}", chosen])
+            remarks = [remark_on_chosen(job.row.parent, job.row.chosen, job.row.benchmark)]
+            if job.report.get("row_origin", {}).get("state") == RowState.STATED:
+                remarks.append(STATED_REMARK)
+            told = "; ".join(filter(None, remarks))
+            lines.append([job.label, tell_metric(found), tell_interval(low, high), f"{found['of']:,}", told])
     for one in published:
         label = f"{one.row}, table {one.table}"
         rows.append(Estimate(label, one.value, kind="paper", amount=one.published))

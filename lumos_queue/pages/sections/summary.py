@@ -24,7 +24,8 @@ def title_of(material: Material) -> str:
 
 def summary(material: Material) -> list[Block]:
     """A row for each job, and warnings."""
-    heads = ["job", "name", "model", "formulation", "state", "finished", "score", "95 % interval", "time", "differs in"]
+    heads = ["job", "name", "model", "formulation", "rows", "state", "finished", "score", "95 % interval", "time"]
+    heads.append("differs in")
     rows = []
     for job in material.jobs:
         report = job.report
@@ -34,6 +35,7 @@ def summary(material: Material) -> list[Block]:
             job.called.name,
             job.called.model,
             report["formulation"] or report["kind"],
+            report.get("row_origin", {}).get("text", ""),
             report["state"],
             f"{report['finished']:,} of {report['n']:,}",
             tell_metric(main),
@@ -41,7 +43,7 @@ def summary(material: Material) -> list[Block]:
             "" if report["seconds"] is None else tell_seconds(report["seconds"]),
             job.called.differs,
         ])  # fmt: skip
-    table = _without_empty(Table("Jobs", heads, rows, texts=frozenset({0, 1, 2, 3, 4, 9})))
+    table = _without_empty(Table("Jobs", heads, rows, texts=frozenset({0, 1, 2, 3, 4, 5, 10})))
     return [table, *warnings(material)]
 
 

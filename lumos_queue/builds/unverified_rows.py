@@ -1,0 +1,52 @@
+"""Datasets under the name of a benchmark whose rows may be others than the published ones: their licence is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from db.damaged import sound_jobs
+from db.endings import STORED
+from db.models import JobRow, TaskRow
+from lumos_queue.benchmarks.row_origins import KINDS, RowState, read_row_origins
+
+_AT_ONCE = 1000  #: tasks that are read at once
+
+
+def unverified_datasets(connection: Connection) -> frozenset[str]:
+    """Return the digests of the datasets of which it is not known whether their rows are the published ones.
+
+    What a person stated of one job (--published) holds for its dataset. The licence of imported rows was given with
+    them. Tasks that were made of stored episodes are what the rows of these episodes are.
+    """
+    query = select(JobRow.__table__).where(JobRow.kind.in_(KINDS), JobRow.dataset.is_not(None))
+    jobs = [job for job in sound_jobs(connection.execute(query)) if job.origin not in STORED]
+    origins = read_row_origins(connection, jobs)
+    states = {job.id: origins[job.id].state for job in jobs}
+    unverified = {job.dataset for job in jobs if states[job.id] == RowState.UNVERIFIED}
+    unverified -= {job.dataset for job in jobs if states[job.id] not in (RowState.UNVERIFIED, RowState.DERIVED)}
+    derived = {job.dataset for job in jobs if states[job.id] == RowState.DERIVED}
+    return frozenset(unverified | _derived_from(connection, derived, unverified, jobs))
+
+
+def _derived_from(
+    connection: Connection, derived: Iterable[str], unverified: Iterable[str], jobs: Iterable[Any]
+) -> set[str]:
+    """Return those of the `derived` datasets that have a task made of an episode on `unverified` rows."""
+    dataset_of = {job.id: job.dataset for job in jobs}
+    sources = {digest: _source_datasets(connection, digest, dataset_of) for digest in derived}
+    found, others = set[str](), set(unverified)
+    while more := {digest for digest, made_of in sources.items() if digest not in found and made_of & (others | found)}:
+        found |= more
+    return found
+
+
+def _source_datasets(connection: Connection, digest: str, dataset_of: dict[str, str]) -> set[str]:
+    """Return the datasets of the jobs whose episodes the tasks of a dataset were made of."""
+    inputs: Any = TaskRow.inputs
+    names = select(inputs["from"]["episode"].as_string()).where(TaskRow.dataset == digest).distinct()
+    episodes = connection.execute(names.execution_options(yield_per=_AT_ONCE)).scalars()
+    jobs = {name.rpartition("-")[0] for name in episodes if name}
+    return {dataset_of[job] for job in jobs if job in dataset_of}
