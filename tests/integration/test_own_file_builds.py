@@ -188,7 +188,7 @@ def test_episodes_of_two_definitions_of_a_title_are_not_mixed(lumos, folder):
 def test_a_damaged_definition_leaves_its_episodes_out(lumos, folder):
     job = evaluate(lumos, *AGENT)
     with database(read_settings()) as opened, opened.writer.begin() as connection:
-        damage = "UPDATE job SET spec = json_set(spec, '$.infer.definition', json('{\"title\": 1}')) WHERE id = :job"
+        damage = "UPDATE job SET spec = json_set(spec, '$.infer.definition.fields.unknown', 1) WHERE id = :job"
         connection.execute(text(damage), {"job": job})
     refused = lumos("dataset", "build", "none", "--where", f"job={job} score=1")
     assert refused.code == 2 and "unknown domain" in refused.err
