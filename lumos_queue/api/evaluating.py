@@ -19,18 +19,19 @@ Values = Mapping[str, Any]
 
 
 def evaluate(
-    benchmark: str | Benchmark, *, rows: Iterable[Task | Mapping[str, Any]] | None = None,
-    data: str | Path | None = None, split: str = "test", formulation: str | Formulation = "iterative",
+    benchmark: str | Path | Benchmark = "", *, rows: Iterable[Task | Mapping[str, Any]] | None = None,
+    data: str | Path | None = None, split: str = "", formulation: str | Formulation = "",
     agent: str = "", planner: Model = "", grounder: Model = "", solver: Model = "",
     roles: Mapping[str, Model] | None = None, limit: int = 0, samples: int = 1, seed: int = 0,
     temperature: float | None = None, top_p: float | None = None, max_tokens: int | None = None, max_subgoals: int = 0,
-    framing: str = "train", shots: int | None = None, answer: str = "", at_limit: str = "",
+    framing: str = "train", shots: int | None = None, answer_by: str = "", at_limit: str = "",
     reader: str = "", tools: Values | None = None, options: Values | None = None, settings: Values | None = None,
     samplings: Values | None = None, live: bool = False, replay: str = "", draw: int = 0, sets: int = 0,
     skip_bad_rows: bool = False, yes: bool = False, stop: str | Sequence[str] | None = None, system: str | None = None,
     prompt: str | Path = "", request: Values | None = None, price_prompt: float = 0.0, price_completion: float = 0.0,
     budget: float = 0.0, name: str = "", tags: Values | None = None, again: bool = False, priority: int = 0,
-    published: bool = False, concurrency: int = 0, deployment: Settings | None = None,
+    concurrency: int = 0, fields: Mapping[str, str | Sequence[str]] | None = None, scorer: str = "", domain: str = "",
+    licence: str = "", title: str = "", deployment: Settings | None = None,
 ) -> JobHandle:  # fmt: skip
     """Run an agent on a benchmark and score its answers; returns at once.
 
@@ -40,7 +41,9 @@ def evaluate(
     Arguments are those of `lumos evaluate` (docs/commands.md); `tools`, `options`, `settings`, `samplings` and `tags`
     are mappings of name to value, and `request` one of [ROLE.]NAME to a value of JSON. `benchmark` and `formulation`
     may be objects, and models functions of a prompt: outside a module, only where this process does the work. `rows`
-    are Tasks, or rows as the benchmark's files have them. `deployment`: settings in place of those of the environment
+    are Tasks, or rows as the benchmark's files have them. Your own data: `benchmark` is the path of a file, or it is
+    left out and `rows` are mappings; `fields` maps question, answer, id, choices, images and rationale to the fields
+    that have them (docs/own_data.md). `deployment`: settings in place of those of the environment
     (LUMOS_…).
 
     Raises SpecError for a request that cannot be carried out, InfrastructureError when an endpoint or the database does
@@ -50,6 +53,10 @@ def evaluate(
     >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "7", limit=20).wait()
     >>> job.state
     'done'
+    >>> rows = [{"prompt": "What is 2 + 3?", "result": 5}]
+    >>> job = lq.evaluate(rows=rows, fields={"answer": "result"}, solver=lambda prompt: "Answer is 5.").wait()
+    >>> [episode.scores["accuracy"] for episode in job.episodes()]
+    [1.0]
     """
     given = dict(locals())
     from lumos_queue.api.submitting import submit_inference
@@ -58,18 +65,19 @@ def evaluate(
 
 
 def infer(
-    benchmark: str | Benchmark, *, rows: Iterable[Task | Mapping[str, Any]] | None = None,
-    data: str | Path | None = None, split: str = "test", formulation: str | Formulation = "iterative",
+    benchmark: str | Path | Benchmark = "", *, rows: Iterable[Task | Mapping[str, Any]] | None = None,
+    data: str | Path | None = None, split: str = "", formulation: str | Formulation = "",
     agent: str = "", planner: Model = "", grounder: Model = "", solver: Model = "",
     roles: Mapping[str, Model] | None = None, limit: int = 0, samples: int = 1, seed: int = 0,
     temperature: float | None = None, top_p: float | None = None, max_tokens: int | None = None, max_subgoals: int = 0,
-    framing: str = "train", shots: int | None = None, answer: str = "", at_limit: str = "",
+    framing: str = "train", shots: int | None = None, answer_by: str = "", at_limit: str = "",
     reader: str = "", tools: Values | None = None, options: Values | None = None, settings: Values | None = None,
     samplings: Values | None = None, live: bool = False, replay: str = "", draw: int = 0, sets: int = 0,
     skip_bad_rows: bool = False, yes: bool = False, stop: str | Sequence[str] | None = None, system: str | None = None,
     prompt: str | Path = "", request: Values | None = None, price_prompt: float = 0.0, price_completion: float = 0.0,
     budget: float = 0.0, name: str = "", tags: Values | None = None, again: bool = False, priority: int = 0,
-    published: bool = False, concurrency: int = 0, deployment: Settings | None = None,
+    concurrency: int = 0, fields: Mapping[str, str | Sequence[str]] | None = None, scorer: str = "", domain: str = "",
+    licence: str = "", title: str = "", deployment: Settings | None = None,
 ) -> JobHandle:  # fmt: skip
     """Run an agent on a benchmark, unscored. Arguments, return value and errors are those of `evaluate`.
 

@@ -14,6 +14,9 @@ from lumos_queue.api.starting import begin_job, call_outside_loop, log, store_jo
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.settings import Settings, read_settings
+from lumos_queue.submission.file_options import read_file_options
+from lumos_queue.submission.file_request import FileRequest, list_rows, resolve_file, resolve_rows
+from lumos_queue.submission.given_rows import GivenRows
 from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
 from lumos_queue.submission.ranges import check_ranges
 from lumos_queue.submission.request_options import read_system, read_template, write_fields
@@ -34,13 +37,15 @@ def submit_inference(kind: str, given: dict[str, Any]) -> JobHandle:
     models = {role: given.pop(role) for role in _ROLES} | check_mapping("roles", given.pop("roles"))
     others = {role: address_of(model, deployment) if model != "" else "" for role, model in models.items()}
     given |= {role: others.pop(role) for role in _ROLES}
-    data, stop = given.pop("data"), given.pop("stop")
+    stop = given.pop("stop")
+    file, rows = _resolve_rows(kind, given, rows, deployment)
     asked = InferenceOptions(
-        benchmark=name_benchmark(given.pop("benchmark"), deployment),
-        data=None if data is None else Path(data),
+        benchmark=file.benchmark,
+        data=file.data,
+        split=file.split,
+        definition=file.definition,
         formulation=name_formulation(given.pop("formulation"), deployment),
         roles=pairs("roles", others),
-        answer_by=given.pop("answer"),
         stop=[stop] if isinstance(stop, str) else stop,
         system=read_system(given.pop("system")),
         prompt=read_template(given.pop("prompt")) or "",
@@ -53,6 +58,30 @@ def submit_inference(kind: str, given: dict[str, Any]) -> JobHandle:
         job, read = call_outside_loop(lambda: make_inference_job(kind, asked, deployment, log.warning, rows))
         row, new = store_job(deployment, job, read, log.warning, named=named, scheduling=scheduling, again=again)
     return handle_of(deployment, row, new)
+
+
+def _resolve_rows(
+    kind: str, given: dict[str, Any], rows: GivenRows | None, deployment: Settings
+) -> tuple[FileRequest, GivenRows | None]:
+    """Take the arguments that name the rows out of `given`. Return what they name, and rows that can be read twice."""
+    benchmark, data, split = given.pop("benchmark"), given.pop("data"), given.pop("split")
+    others = {name: given.pop(name) for name in ("scorer", "domain", "licence", "title")}
+    stated = read_file_options(given.pop("fields"), others)
+    reader_options = pairs("options", given["options"])
+    path = None if data is None else Path(data)
+    if isinstance(benchmark, Path):
+        benchmark = f"./{benchmark}" if benchmark.name == str(benchmark) else str(benchmark)
+    if benchmark == "":
+        if rows is None:
+            raise SpecError("Nothing to evaluate: name a benchmark or a file, or give rows.")
+        return resolve_rows(rows := list_rows(rows), path, split, stated, reader_options, log.warning, kind=kind), rows
+    if isinstance(benchmark, str) and rows is None:
+        file = resolve_file(benchmark, path, split, stated, reader_options, log.warning, kind=kind)
+        if file.definition:
+            return file, None
+    elif stated.stated:
+        raise SpecError(f"{stated.stated[0]} is for rows of your own: leave it out, or leave out the benchmark.")
+    return FileRequest(name_benchmark(benchmark, deployment), path, split), rows
 
 
 def handle_of(deployment: Settings, row: Any, new: bool) -> JobHandle:

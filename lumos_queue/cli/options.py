@@ -75,8 +75,8 @@ Formulation = Annotated[
     str,
     typer.Option(
         help="iterative (LUMOS-I), one-pass (LUMOS-O), cot, direct, integrated, teacher-forced or caption; of tool "
-        "agents react, dfsdt, rewoo or sum2act; model-synthesis (openagi); open-ended. Default: cot with --solver alone, "
-        "else iterative."
+        "agents react, dfsdt, rewoo or sum2act; model-synthesis (openagi); open-ended. Default: cot with --solver "
+        "alone, else iterative."
     ),
 ]
 AgentName = Annotated[

@@ -1,4 +1,4 @@
-"""Options that say what a person's own file has: `lumos evaluate FILE`. Each help text begins with the words `Own file`."""
+"""Options that say what a person's own file has: `lumos evaluate FILE`. Each help text begins with `Own file`."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -29,41 +29,19 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import BadRow, SpecError, unknown
 from lumos_queue.readers.records import read_records
 from lumos_queue.submission.agents import parse_pairs
+from lumos_queue.submission.file_options import FileOptions
 from lumos_queue.submission.given_rows import GivenRows, open_given
-from lumos_queue.submission.judge_options import JudgeOptions
+from lumos_queue.submission.settings_file import ENDING as SETTINGS_FILE
+from lumos_queue.submission.settings_file import read_settings_file
 from lumos_queue.util.sanitize import storable
 
 Remark = Callable[[str], None]
 #: Endings of data files, without which the file's name is the title; also what a name must end in to be a file.
 ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow")
 COMPRESSED = ".gz"
-SETTINGS_FILE = ".toml"
 #: Domains whose tasks are a question, and nothing else that a row would have to bring.
 DOMAINS_OF_QUESTIONS = ("maths", "complex_qa", "multimodal")
 GIVEN = "rows"  #: what messages call rows that a program gives
-
-
-@dataclass(frozen=True, slots=True)
-class FileOptions:
-    """What a person states about their own file; '' and (): it is guessed, or has a default."""
-
-    question: str = ""
-    answer: Sequence[str] = ()
-    id: str = ""
-    choices: str = ""
-    images: str = ""
-    rationale: str = ""
-    scorer: str = ""
-    domain: str = ""
-    licence: str = ""
-    title: str = ""
-    judge: JudgeOptions = JudgeOptions()
-
-    @property
-    def stated(self) -> list[str]:
-        """The names of the options that are not left out."""
-        names = [one.name for one in fields(self) if one.name != "judge" and getattr(self, one.name)]
-        return names + self.judge.stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +66,8 @@ def resolve_file(
 ) -> FileRequest:
     """Return what the argument BENCHMARK|FILE of a command of this kind names.
 
-    `reader_options`: each NAME=VALUE of `--option`. `remark` gets one line with what was guessed. Raises SpecError for options
-    that have no effect on what is named, and as `define_file`.
+    `reader_options`: each NAME=VALUE of `--option`. `remark` gets one line with what was guessed. Raises SpecError for
+    options that have no effect on what is named, and as `define_file`.
     """
     if not is_own_file(name):
         if options.stated:
@@ -101,8 +79,27 @@ def resolve_file(
     if data is not None:
         raise SpecError(f"'{name}' is the file itself: leave out --data.")
     path = Path(name).expanduser()
+    if path.name.lower().endswith(SETTINGS_FILE):
+        path, options, split = read_settings_file(path, options, split)
     definition = define_file(path, options, parse_pairs("--option", reader_options), remark, kind=kind)
     return FileRequest(definition.name, path, split, definition)
+
+
+def resolve_rows(
+    rows: GivenRows,
+    data: Path | None,
+    split: str,
+    options: FileOptions,
+    reader_options: Sequence[str],
+    remark: Remark,
+    *,
+    kind: str = "evaluate",
+) -> FileRequest:
+    """Return the same for rows that a program gives without a benchmark."""
+    if data is not None:
+        raise SpecError("Give rows or data, not both.")
+    definition = define_rows(rows, options, parse_pairs("--option", reader_options), remark, kind=kind)
+    return FileRequest(definition.name, None, split, definition)
 
 
 def is_own_file(name: str) -> bool:
