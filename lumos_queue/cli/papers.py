@@ -25,6 +25,7 @@ def papers(
     tool: opt.ToolOptions = [], option: opt.RowOptions = [], data: opt.Data = None,
     any_weights: Annotated[bool, typer.Option("--any-weights", help="Allow weights other than the row's.")] = False,
     live: opt.Live = False, replay: opt.Replay = "", skip_bad_rows: opt.SkipBad = False,
+    published: opt.Published = False,
     name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
     priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
 ) -> None:  # fmt: skip
@@ -41,7 +42,7 @@ def papers(
         return output.result({"tables": shown}, lambda _: print_tables(shown))
     from lumos_queue.cli.data_offer import with_data
     from lumos_queue.cli.submit import submit_and_finish
-    from lumos_queue.papers.running import find_row, options_of
+    from lumos_queue.papers.running import check_rows, find_row, options_of
     from lumos_queue.submission.agents import parse_pairs
     from lumos_queue.submission.job_request import make_inference_job
     from lumos_queue.submission.tags import read_name_and_tags
@@ -62,8 +63,11 @@ def papers(
         live=live,
         replay=replay,
         skip_bad_rows=skip_bad_rows,
+        published=published,
     )
     job, rows = with_data(settings, lambda: make_inference_job("evaluate", options, settings, output.say))
+    assert rows is not None
+    check_rows(row, rows, published)
     submit_and_finish(
         settings, job, rows, named=named, scheduling=Scheduling(priority, concurrency), again=again, follow=follow
     )

@@ -139,7 +139,9 @@ def remark_on_unverified(row: PaperRow, column: PaperColumn, found: Iterable[Sto
     """Return what is said of the evaluation that would be shown if its rows were the published ones; '' for none."""
     others = [one for one in found if one.rows.state == RowState.UNVERIFIED]
     best = _find_closest(row, column, others)
-    return "" if best is None else f"the rows of job {best.job.id} are not verified (docs/benchmarks.md)"
+    if best is None:
+        return ""
+    return f"the rows of job {best.job.id} are not verified (--published states that they are the published ones)"
 
 
 def find_best(row: PaperRow, column: PaperColumn, found: Iterable[StoredEvaluation]) -> StoredEvaluation | None:

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from db.row_origins import StoredOrigin
+from lumos_queue.benchmarks.row_origins import published_rows
+from lumos_queue.downloads.published import can_verify
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -16,6 +19,7 @@ from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable
 from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.tool_results import TOOL_TABLES
 from lumos_queue.scoring.answer_readers import AnswerReader
+from lumos_queue.submission.store import Rows
 
 
 def find_row(what: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
@@ -60,6 +64,7 @@ def options_of(
     live: bool,
     replay: str,
     skip_bad_rows: bool,
+    published: bool = False,
 ) -> Any:
     """The options of `lumos evaluate` for this figure. `roles` maps each role to an address.
 
@@ -97,6 +102,23 @@ def options_of(
         draw=column.draw,
         sets=column.sets,
         reader=reader,
+        published=published,
+    )
+
+
+def check_rows(row: PaperRow, rows: Rows, published: bool) -> None:
+    """Raises SpecError for rows of which neither a file nor a person says that they are the published ones.
+
+    `published`: whether a person states it.
+    """
+    stored = StoredOrigin(rows.split, rows.published, len(rows.tasks), rows.file_sha256)
+    if published or published_rows(rows.digest, rows.split, stored):
+        return
+    known = can_verify(rows.benchmark.name, rows.split)
+    fetch = f"Fetch the published file with lumos data get {rows.benchmark.name}, or state" if known else "State"
+    raise SpecError(
+        f"This would not be the row '{row.name}': it is not known whether these rows of '{rows.benchmark.name}' are "
+        f"the published ones. {fetch} with --published that they are."
     )
 
 
