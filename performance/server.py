@@ -124,7 +124,10 @@ def answer(path: bytes, body: bytes) -> bytes:
     else:
         text, turn = body, body.count(b"<|assistant|>")
     grounds = b"Please ground" in text[:100]
-    reply = (grounder_reply if grounds else planner_reply)(amounts_in(text), turn)
+    if b"You grade" in text[:200]:  # the prompt of a judge (benchmarks/from_file/rubrics.py)
+        reply = "Grade: 1"
+    else:
+        reply = (grounder_reply if grounds else planner_reply)(amounts_in(text), turn)
     if path == b"/generate":
         return _http({"generated_text": reply, "details": {"finish_reason": "eos_token", "generated_tokens": 20}})
     usage = {"prompt_tokens": 200, "completion_tokens": 20, "total_tokens": 220}
