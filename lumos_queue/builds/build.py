@@ -26,7 +26,7 @@ from lumos_queue.builds.formats import require_format, rows_of
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.licences import UNKNOWN, licence_of_unverified, warning
 from lumos_queue.builds.options import BuildOptions
-from lumos_queue.builds.own_files import count_own_rows, count_unverified_rows
+from lumos_queue.builds.own_files import count_own_rows
 from lumos_queue.builds.preferences import examine_try, keep_try, make_pairs
 from lumos_queue.builds.progress import EVERY, BuildStage, Tell, tell_nobody
 from lumos_queue.builds.staging import StagingDatabase
@@ -153,8 +153,6 @@ def _prepare(
             manifest["contamination"] = splits.report(*_benchmarks_and_domains(staging)) | facts.report()
             if own_rows := count_own_rows(staging, facts.files):
                 manifest["own_files"] = own_rows
-            if unverified := count_unverified_rows(staging, facts.unverified):
-                manifest["unverified_rows"] = unverified
             (folder / MANIFEST).write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
             (folder / CARD).write_text(card(manifest), encoding="utf-8")
             yield Prepared(manifest, folder)

@@ -10,12 +10,10 @@ from sqlalchemy import Connection, and_, exists, false, not_, or_, select
 from sqlalchemy.orm import aliased
 
 from db.connection import Database
-from db.damaged import sound_jobs
 from db.labels import VALUES
 from db.models import Dataset, EpisodeRow, JobRow, Label, TaskRow
 from db.trajectories import reading
 from lumos_queue.benchmarks.registry import is_test
-from lumos_queue.benchmarks.row_origins import KINDS, RowState, read_row_origins
 from lumos_queue.builds.contamination import NOT_CHECKED, text_key
 from lumos_queue.builds.unverified_rows import unverified_datasets
 
@@ -32,8 +30,6 @@ class DatabaseFacts:
     wrong: frozenset[int] = frozenset()  #: episodes that a person's newest label, of them or of a step, calls wrong
     #: The sha256 of the file that a dataset's rows were read from, by the dataset's digest, where it is known.
     files: Mapping[str, str] = field(default_factory=dict)
-    #: Why rows of a published benchmark's name may be others, by job: of jobs whose rows are not verified.
-    unverified: Mapping[str, str] = field(default_factory=dict)
 
     unverified: frozenset[str] = frozenset()  #: datasets under a benchmark's name whose rows may be others
 
@@ -53,7 +49,7 @@ def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts
             tests,
             _corrected_episodes(connection),
             _wrong_episodes(connection),
-            unverified_datasets(connection),
+            _files_of_datasets(connection),
         )
 
 
@@ -94,13 +90,3 @@ def _wrong_episodes(connection: Connection) -> frozenset[int]:
 def _files_of_datasets(connection: Connection) -> dict[str, str]:
     rows = connection.execute(select(Dataset.digest, Dataset.file_sha256).where(Dataset.file_sha256 != ""))
     return {digest: sha256 for digest, sha256 in rows}
-
-
-def _unverified_jobs(connection: Connection) -> dict[str, str]:
-    """What is known of rows that are not verified, by job."""
-    columns = (JobRow.id, JobRow.kind, JobRow.dataset, JobRow.split, JobRow.benchmark, JobRow.origin, JobRow.spec)
-    jobs = sound_jobs(connection.execute(select(*columns).where(JobRow.kind.in_(KINDS), JobRow.dataset.is_not(None))))
-    origins = read_row_origins(connection, jobs)
-    states = {job: origin.state for job, origin in origins.items()}
-    texts = {RowState.UNVERIFIED: "not verified to be", RowState.STATED: "stated to be"}
-    return {job: texts[state] for job, state in states.items() if state in texts}

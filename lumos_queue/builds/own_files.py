@@ -1,4 +1,4 @@
-"""What a build states of rows that are no published benchmark's, or may be none: of own files, and of unknown ones."""
+"""What a build states of rows that come from people's own files, which are no published benchmark."""
 
 from __future__ import annotations
 
@@ -27,28 +27,6 @@ def count_own_rows(staging: StagingDatabase, files: Mapping[str, str]) -> dict[s
             if (sha256 := files.get(dataset)) and sha256 not in own["sha256"]:
                 own["sha256"] = sorted([*own["sha256"], sha256])
     return counts
-
-
-def count_unverified_rows(staging: StagingDatabase, unverified: Mapping[str, str]) -> dict[str, dict[str, int]]:
-    """Return the rows of each benchmark that are not verified, by what is known of them.
-
-    `unverified`: what is known of the rows of a job, by its id.
-    """
-    counts: dict[str, dict[str, int]] = {}
-    for benchmark, job, rows in staging.read(_ROWS.replace("one.dataset", "one.job")):
-        if known := unverified.get(job):
-            held = counts.setdefault(benchmark, {})
-            held[known] = held.get(known, 0) + rows
-    return counts
-
-
-def describe_unverified_rows(manifest: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each benchmark of which rows may be others than the published ones."""
-    return [
-        f"{name}: {rows:,} rows are {known} the published ones, whose licence is stated"
-        for name, held in manifest.get("unverified_rows", {}).items()
-        for known, rows in held.items()
-    ]
 
 
 def describe_own_files(manifest: Mapping[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from lumos_queue.builds.candidates import NOT_ASKED_FOR
 from lumos_queue.builds.contamination import NOT_CHECKED
-from lumos_queue.builds.licences import name_rows
+from lumos_queue.builds.own_files import describe_own_files
 from lumos_queue.records import LEVELS
 from lumos_queue.util.display import percent
 
@@ -40,7 +40,6 @@ def properties(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("test sets", test_sets(manifest)),
         ("licences", licences(manifest)),
         ("own files", "; ".join(describe_own_files(manifest))),
-        ("not verified", "; ".join(describe_unverified_rows(manifest))),
         ("origins", ", ".join(f"{name} {rows:,} rows" for name, rows in manifest.get("origins", {}).items())),
         ("made", f"{manifest['created_at']}, code {manifest['code_version']}"),
     ]
