@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from lumos_queue.errors import BadRow
 from lumos_queue.prompts.choice_text import CHOICES, SHOWS
-from lumos_queue.readers.fields import Node
+from lumos_queue.readers.fields import RowNode
 from lumos_queue.records import Score, Task
 from lumos_queue.scoring.letters import LETTERS, read_choice
 
@@ -21,15 +21,38 @@ _SMALL_WORDS = frozenset((
 ))  # fmt: skip
 
 
-def read_choices(node: Node, max_choices: int) -> list[str]:
-    """The texts of a row's choices, two to `max_choices`. Raises BadRow; a row with an empty choice is left out."""
-    items = node.items()
+def read_choices(node: RowNode, max_choices: int) -> list[str]:
+    """The texts of a row's choices, two to `max_choices`: a list, or `{"text": […], "label": […]}`.
+
+    Raises BadRow; a row with an empty choice is left out.
+    """
+    items = (node if node.is_list() or "text" not in node else node["text"]).items()
     if not 2 <= len(items) <= max_choices:
         raise node.bad(f"{len(items)} choices, expected 2 to {max_choices}")
     for item in items:
         if isinstance(item.value, str) and not item.value.strip():
             raise BadRow(node.row, item.name, "an empty choice", leave_out=True)
-    return node.texts()
+    return [item.label() for item in items]
+
+
+def read_right_choice(node: RowNode, choices: Sequence[str], listed: RowNode) -> str:
+    """The text of the right choice, which a row states by its label, its position from 0, its letter or its text.
+
+    `listed` is the field that the choices were read from. Raises BadRow.
+    """
+    if isinstance(node.value, str):
+        text = node.text()
+        labels = listed["label"].labels() if not listed.is_list() and "label" in listed else []
+        if text in labels[: len(choices)]:
+            return choices[labels.index(text)]
+        if len(text) == 1 and text in LETTERS[: len(choices)]:
+            return choices[LETTERS.index(text)]
+        if text in choices and not text.isdecimal():
+            return text
+    index = node.whole()
+    if not 0 <= index < len(choices):
+        raise node.bad(f"{index}, but there are {len(choices)} choices")
+    return choices[index]
 
 
 def choice_scores(task: Task, answer: str | None) -> Sequence[Score]:

@@ -30,9 +30,7 @@ class Node:
     value: Any
 
     def __getitem__(self, key: str) -> Self:
-        fields = self._fields()
-        if fields is None:
-            raise self.bad("expected an object")
+        fields = self.fields()
         name = f"{self.name}.{key}" if self.name else key
         if fields.get(key) is None:
             raise BadRow(self.row, name, "missing")
@@ -41,6 +39,13 @@ class Node:
     def __contains__(self, key: str) -> bool:
         fields = self._fields()
         return fields is not None and fields.get(key) is not None
+
+    def fields(self) -> Mapping[str, Any]:
+        """The fields of an object, with those that are null."""
+        fields = self._fields()
+        if fields is None:
+            raise self.bad("expected an object")
+        return fields
 
     def items(self) -> list[Self]:
         """The elements of a list."""

@@ -1,4 +1,4 @@
-"""Instructions in Alpaca's form: a JSON list, or JSON lines, of objects such as this invented one:
+"""Instructions in Alpaca's form: a file of rows such as this invented one:
 
     {"instruction": "Name the colour.", "input": "A ripe lemon.", "output": "Yellow."}
 
@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lumos_queue.errors import BadRow
-from lumos_queue.readers.fields import Node, json_rows
+from lumos_queue.readers.fields import Node, RowNode
+from lumos_queue.readers.records import read_records
 
-FORMAT = "a file of instructions, JSON objects with 'instruction', 'input' and 'output'"
+FORMAT = "a file of instructions, rows with 'instruction', 'input' and 'output'"
 FIELDS = ("instruction", "output")
 DIRECTLY = "Respond to me directly"
 
@@ -34,17 +35,18 @@ class Instruction:
 def read_instructions(path: Path | None) -> Iterator[Instruction | BadRow]:
     """The rows in file order, texts verbatim but for their ends.
 
-    Alpaca's published file has rows with an empty output: they are to be left out. Raises SpecError as json_rows.
+    Alpaca's published file has rows with an empty output: they are to be left out. Raises SpecError as `read_records`.
     """
-    for item in json_rows(path, FORMAT, FIELDS):
+    for item in read_records(path, FORMAT, FIELDS):
         if isinstance(item, BadRow):
             yield item
             continue
-        node = Node(item[0], "", item[1])
+        node = RowNode(item[0], "", item[1])
         try:
             given = optional_text(node["input"]) if "input" in node else ""
             instruction = node["instruction"].text(verbatim=True)
-            if not (output := optional_text(node["output"])):
+            is_empty = "output" in item[1] and "output" not in node
+            if is_empty or not (output := optional_text(node["output"])):
                 raise BadRow(item[0], "output", "empty", leave_out=True)
             yield Instruction(item[0], instruction, given, output)
         except BadRow as bad:

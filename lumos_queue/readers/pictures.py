@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
+import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.readers.arrow_rows import Binary
 from lumos_queue.readers.captions import read_captions
+from lumos_queue.readers.fields import RowNode
 from lumos_queue.util.images import image_in, read_image
 
 #: What `read` of a benchmark with images can be told.
@@ -29,6 +35,7 @@ class Pictures:
         self._captions: Mapping[str, str] = read_captions(Path(captions).expanduser()) if captions else {}
         self._digests: dict[Path, str] = {}
         self.artifacts: dict[str, Path] = {}  #: sha256 to file
+        self._copies: Path | None = None  #: a folder of images that rows bring along, for as long as this object
         self._rows = self._without_image = self._without_caption = 0
 
     def of(self, row: int, key: str, places: Sequence[tuple[str, ...]]) -> dict[str, Any]:
@@ -37,13 +44,32 @@ class Pictures:
         `places` are the names to look for below the folder, the first that is there counts. Raises BadRow for an image
         that cannot be used.
         """
-        self._rows += 1
         found = self._find(row, places)
-        caption = self._captions.get(key, "")
-        self._without_image += found is None
-        self._without_caption += not caption
         name = "" if found is None or self._folder is None else str(found.relative_to(self._folder))
-        return {"image": None if found is None else self._digest(row, found), "image_name": name, "caption": caption}
+        return self._describe(key, None if found is None else self._digest(row, found), name)
+
+    def of_content(self, row: int, key: str, content: bytes, name: str) -> dict[str, Any]:
+        """The same for a row that brings the bytes of its image along; `name` is that of their file, or ''."""
+        digest = hashlib.sha256(content).hexdigest()
+        if digest not in self.artifacts:
+            if self._copies is None:
+                self._copies = Path(tempfile.mkdtemp(prefix="lumos-images-"))
+                weakref.finalize(self, shutil.rmtree, self._copies, ignore_errors=True)
+            copy = self._copies / digest
+            copy.write_bytes(content)
+            try:
+                self._digest(row, copy)
+            except BadRow as bad:
+                copy.unlink()
+                raise BadRow(row, "image", bad.problem.replace(str(copy), name or "the image of the row")) from None
+        return self._describe(key, digest, name)
+
+    def _describe(self, key: str, image: str | None, name: str) -> dict[str, Any]:
+        self._rows += 1
+        caption = self._captions.get(key, "")
+        self._without_image += image is None
+        self._without_caption += not caption
+        return {"image": image, "image_name": name, "caption": caption}
 
     def notes(self) -> list[str]:
         """What is missing, in sentences."""
@@ -74,3 +100,21 @@ class Pictures:
                 raise BadRow(row, "image", str(error)) from None
             self.artifacts[self._digests[path]] = path
         return self._digests[path]
+
+
+def read_image_field(node: RowNode) -> tuple[bytes | None, str]:
+    """What a row says of its image: its bytes, if it brings them along, and the name of its file, or ''.
+
+    Exports by `datasets` have an object of both, whose path is one of the machine that wrote it: its name counts alone.
+    Raises BadRow.
+    """
+    if (content := _read_content(node.value)) is not None:
+        return content, ""
+    if isinstance(node.value, str) and not node.value.startswith("{"):
+        return None, node.text()
+    name = node["path"].text() if "path" in node else ""
+    return _read_content(node.fields().get("bytes")), PurePosixPath(name).name
+
+
+def _read_content(value: Any) -> bytes | None:
+    return value.content if isinstance(value, Binary) else value if isinstance(value, bytes) else None

@@ -19,12 +19,13 @@ from pathlib import Path
 
 from lumos_queue.actions.shop.controls import CONTROLS
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.readers.fields import Node, json_rows
+from lumos_queue.readers.fields import Node, RowNode
+from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import MAX_DOCUMENT_BYTES, open_data
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
 
-FORMAT = "WebShop's product file (items_shuffle*.json): a JSON list, or JSON lines, of objects with 'asin' and 'name'"
+FORMAT = "WebShop's product file (items_shuffle*.json): rows with 'asin' and 'name'"
 ATTRIBUTES = "WebShop's attribute file (items_ins*.json): a JSON object, asin to {'attributes': [...]}"
 
 MAX_TITLE, MAX_BULLET, MAX_DESCRIPTION, MAX_OPTION = 500, 2_000, 10_000, 120  #: characters; the rest is cut
@@ -76,12 +77,12 @@ def read_products(
 ) -> Iterator[Product | BadRow]:
     """The products in file order, or why a row is not one. Raises SpecError when the file as a whole cannot be read."""
     seen: set[str] = set()
-    for item in json_rows(path, FORMAT, ("asin", "name")):
+    for item in read_records(path, FORMAT, ("asin", "name")):
         if isinstance(item, BadRow):
             yield item
             continue
         try:
-            product = read_product(Node(item[0], "", item[1]), attributes or {})
+            product = read_product(RowNode(item[0], "", item[1]), attributes or {})
             if product.asin in seen:
                 raise BadRow(item[0], "asin", f"'{product.asin}' appears twice")
         except BadRow as bad:
@@ -117,7 +118,7 @@ def read_product(row: Node, attributes: Mapping[str, tuple[str, ...]]) -> Produc
 
 def _optional(row: Node, name: str, limit: int) -> str:
     """A text that may be missing or null."""
-    if name not in row or row[name].value is None:
+    if name not in row:
         return ""
     if not isinstance(row[name].value, str):
         raise row[name].bad("expected text")
@@ -152,14 +153,13 @@ def _options(row: Node) -> tuple[dict[str, tuple[str, ...]], int]:
     name = "customization_options"
     if name not in row or not row[name].value:
         return {}, 0
-    if not isinstance(row[name].value, Mapping):
-        raise row[name].bad("expected an object")
     found: dict[str, tuple[str, ...]] = {}
     left, left_out = MAX_OPTIONS, 0
-    for group in list(row[name].value)[:MAX_GROUPS]:
-        contents = row[name][group]
-        if contents.value is None:
+    groups = row[name]
+    for group in list(groups.fields())[:MAX_GROUPS]:
+        if group not in groups:
             continue
+        contents = groups[group]
         values = dict.fromkeys(option_text(content["value"].text()) for content in contents.items()[:left])
         found[clean(group, MAX_OPTION).lower()] = kept = tuple(one for one in values if one and one not in CONTROLS)
         left_out += len(values.keys() & CONTROLS)

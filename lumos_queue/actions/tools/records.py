@@ -1,10 +1,10 @@
-"""Recorded answers of APIs: a file of JSON lines, or entries that a task brings along. An invented line:
+"""Recorded answers of APIs: a file of rows, or entries that a task brings along. An invented row:
 
     {"category": "Logistics", "tool": "suivi-colis", "api": "Latest", "arguments": {"colisid": "CA1"},
      "error": "", "response": {"status": "sent"}, "code": 0, "provenance": "recorded"}
 
 Names are written as in the document of the API or as ToolBench writes them. `arguments` may be the JSON text of an
-object. `error`, `code` and `provenance` may be left out. Lines with equal arguments are the answers to the first, the
+object. `error`, `code` and `provenance` may be left out. Rows with equal arguments are the answers to the first, the
 second, … equal request of an episode; the last of them answers all later ones.
 """
 
@@ -22,11 +22,11 @@ from lumos_queue.actions.tools.functions import Function
 from lumos_queue.actions.tools.naming import category_name, safe_name, standardize
 from lumos_queue.actions.tools.statuses import status_of
 from lumos_queue.errors import ActionError, BadRow, SpecError
-from lumos_queue.readers.fields import Node
-from lumos_queue.readers.rows import json_lines
+from lumos_queue.readers.fields import RowNode
+from lumos_queue.readers.records import read_records as read_rows
 from lumos_queue.util.sanitize import storable, storable_json
 
-FORMAT = "recorded answers: JSON lines with 'category', 'tool', 'api', 'arguments' and 'response'"
+FORMAT = "recorded answers: rows with 'category', 'tool', 'api', 'arguments' and 'response'"
 FIELDS = ("api", "response")
 MAX_BYTES = 2**29  #: of a file: it is held in memory
 PROVENANCES = ("recorded", "simulated", "synthetic")  #: that an entry may have
@@ -109,7 +109,7 @@ def read_records(path: Path) -> Records:
             f"'{path}' has {size:,} bytes, {MAX_BYTES:,} are the most: split it, or leave out what is unused."
         )
     records = []
-    for row in json_lines(path, FORMAT, FIELDS):
+    for row in read_rows(path, FORMAT, FIELDS):
         if isinstance(row, BadRow):
             raise SpecError(f"'{path}' is not {FORMAT}: {row}.")
         try:
@@ -133,18 +133,18 @@ def records_of(entries: Any) -> tuple[Records, int]:
 
 def record_of(row: int, entry: Any) -> Record:
     """An entry, read. Raises BadRow."""
-    node = Node(row, "", entry)
+    node = RowNode(row, "", entry)
     names = (_name(node, "category"), _name(node, "tool"), node["api"].raw_text())
-    response = storable_json(node["response"].value) if "response" in node else ""
+    response = storable_json(node.fields().get("response", ""))  # null is an answer, too
     answer = Answer(_optional(node, "error"), response, _code(node), _provenance(node))
     return Record(names, _arguments(node), answer)
 
 
-def _name(node: Node, name: str) -> str:
+def _name(node: RowNode, name: str) -> str:
     return _optional(node, name)
 
 
-def _optional(node: Node, name: str) -> str:
+def _optional(node: RowNode, name: str) -> str:
     """A text that may be missing, null or empty."""
     value = node[name].value if name in node else None
     if value is not None and not isinstance(value, str):
@@ -152,8 +152,8 @@ def _optional(node: Node, name: str) -> str:
     return storable(value or "")[0]
 
 
-def _code(node: Node) -> int | None:
-    if "code" not in node or node["code"].value is None:
+def _code(node: RowNode) -> int | None:
+    if "code" not in node:
         return None
     code = node["code"].whole()
     if status_of(code) is None:
@@ -161,14 +161,14 @@ def _code(node: Node) -> int | None:
     return code
 
 
-def _provenance(node: Node) -> str:
+def _provenance(node: RowNode) -> str:
     found = _optional(node, "provenance") or PROVENANCES[0]
     if found not in PROVENANCES:
         raise node["provenance"].bad(f"expected one of {', '.join(PROVENANCES)}")
     return found
 
 
-def _arguments(node: Node) -> Mapping[str, Any]:
+def _arguments(node: RowNode) -> Mapping[str, Any]:
     value = node["arguments"].value if "arguments" in node else {}
     if isinstance(value, str):
         try:

@@ -1,5 +1,5 @@
-"""A-OKVQA: questions about photographs that need knowledge beside what is seen, with four choices. JSON lists as
-published; an invented row, and the text of its task:
+"""A-OKVQA: questions about photographs that need knowledge beside what is seen, with four choices. Rows as published;
+an invented row, and the text of its task:
 
     {"split": "val", "image_id": 1, "question_id": "1a", "question": "What is on the mat?", "correct_choice_idx": 2,
      "choices": ["dog", "shoe", "cat", "cup"], "rationales": ["There is a cat.", "The cat lies on a mat.", "A cat."]}
@@ -8,7 +8,7 @@ published; an invented row, and the text of its task:
 
 LUMOS reports the validation split. The test file has neither answers nor rationales: its rows can be inferred on, not
 evaluated. One row of the val file has an empty choice: it is left out. Two choices may be equal: both are then right.
-An image is COCO's, by its number in twelve figures: `000000000001.jpg`. A caption is of a row, and is put at the end of
+An image is COCO's, by its number in twelve figures: `000000000001.jpg`. A row may bring its image along. A caption is of a row, and is put at the end of
 the task's text. The rationale is what three people wrote, and the answer. It says nothing about steps: there is no
 conversion by rule.
 """
@@ -16,23 +16,25 @@ conversion by rule.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult, RowReader
-from lumos_queue.benchmarks.choices import METRICS, choice_baselines, choice_scores, read_choices
+from lumos_queue.benchmarks.choices import METRICS, choice_baselines, choice_scores, read_choices, read_right_choice
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.prompts.choice_text import task_text
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.readers.fields import Node, json_rows
-from lumos_queue.readers.pictures import OPTIONS, Pictures
+from lumos_queue.readers.fields import CONVERTING, ConversionFields, RowNode
+from lumos_queue.readers.pictures import OPTIONS, Pictures, read_image_field
+from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Score, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.letters import LETTERS
 
 FIELDS = ("question_id", "choices")
-FORMAT = "an A-OKVQA file, a JSON list of objects with 'question_id', 'question', 'choices' and 'rationales'"
+FORMAT = "an A-OKVQA file, rows with 'question_id', 'question', 'choices' and 'rationales'"
 #: COCO's folders; an image is in one of them or in none.
 FOLDERS = ((), ("val2017",), ("train2017",), ("test2017",))
 ENDINGS = ("jpg", "png")
@@ -50,38 +52,45 @@ class AOKVQA(Benchmark):
     teacher_prompt = "multimodal"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        without = 0
-        for row in self._rows(path, split, **options):
+        without, conversion = 0, ConversionFields(required=False)
+        for row in self._rows(conversion, path, split, **options):
             without += isinstance(row, Task) and not row.gold["answer"]
             yield row
+        self.notes += conversion.notes()
         self.unjudged = (
             f"{without} rows of '{path}' state no answer: evaluate the val file, or infer only." if without else ""
         )
 
     @property
     def teaching(self) -> RowReader:
-        return RowReader(("train", "dev", "test"), self.options, self._rows)
+        return RowReader(("train", "dev", "test"), self.options, partial(self._rows, CONVERTING))
 
-    def _rows(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        pictures = Pictures(**options)
+    def _rows(
+        self, conversion: ConversionFields, path: Path | None, split: str, **options: str
+    ) -> Iterator[Task | BadRow]:
+        self._pictures = pictures = Pictures(**options)
         self.artifacts = pictures.artifacts
-        yield from tasks(json_rows(path, FORMAT, FIELDS), lambda row, record: self._task(row, record, pictures))
+        to_task = partial(self._task, pictures, conversion)
+        yield from tasks(read_records(path, FORMAT, FIELDS), to_task)
         self.notes = pictures.notes()
 
-    def _task(self, row: int, record: Mapping[str, Any], pictures: Pictures) -> Task:
-        node = Node(row, "", record)
+    def _task(self, pictures: Pictures, conversion: ConversionFields, row: int, record: Mapping[str, Any]) -> Task:
+        node = RowNode(row, "", record)
         choices = read_choices(node["choices"], len(LETTERS))
-        answer, rationales = "", []
+        answer = ""
         if "correct_choice_idx" in node:
-            right = node["correct_choice_idx"]
-            if not 0 <= right.whole() < len(choices):
-                raise right.bad(f"{right.value}, but there are {len(choices)} choices")
-            answer = choices[right.value]
-        if "rationales" in node:
-            rationales = node["rationales"].texts(written=True)
-        identifier, image = node["question_id"].text(), node["image_id"].whole()
-        names = (f"{image:012}.{ending}" for ending in ENDINGS)
-        seen = pictures.of(row, identifier, [(*folder, name) for name in names for folder in FOLDERS])
+            answer = read_right_choice(node["correct_choice_idx"], choices, node["choices"])
+        rationales = conversion.read(
+            lambda: node["rationales"].texts(written=True) if "rationales" in node else [], list[str]()
+        )
+        identifier = node["question_id"].label() if "question_id" in node else str(row)
+        image = node["image_id"].whole() if "image_id" in node else None
+        content, name = read_image_field(node["image"]) if "image" in node else (None, "")
+        if content is not None:
+            seen = pictures.of_content(row, identifier, content, name)
+        else:
+            names = [f"{image:012}.{ending}" for ending in ENDINGS] if image is not None else [name] if name else []
+            seen = pictures.of(row, identifier, [(*folder, name) for name in names for folder in FOLDERS])
         question = task_text(node["question"].text(), choices, seen["caption"])
         inputs = {"image_id": image, **seen}
         gold = {"answer": answer, "choices": choices, "rationales": rationales}

@@ -1,4 +1,4 @@
-"""InterCode's SQL tasks. `ic_spider_dev.json` as published, a JSON list; an invented row:
+"""InterCode's SQL tasks. `ic_spider_dev.json` as published; an invented row:
 
     {"db": "shop", "gold": "SELECT name FROM hat ORDER BY price LIMIT 1", "query": "Which hat is cheapest?",
      "hardness": "medium", "db_tables": {"hat": ["name", "price"]}}
@@ -25,12 +25,13 @@ from lumos_queue.benchmarks.spider.benchmark import benchmark as spider
 from lumos_queue.errors import ActionError, BadRow, SpecError
 from lumos_queue.rationales.queries import is_ordered
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.readers.fields import Node, json_rows
+from lumos_queue.readers.fields import RowNode
+from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Annotation, Score, Task
 
 FIELDS = ("db", "gold", "query")
-FORMAT = "InterCode's ic_spider_dev.json, a JSON list of objects with 'db', 'gold', 'query' and 'hardness'"
+FORMAT = "InterCode's ic_spider_dev.json, rows with 'db', 'gold', 'query' and 'hardness'"
 
 
 class InterCodeSQL(Benchmark):
@@ -55,10 +56,10 @@ class InterCodeSQL(Benchmark):
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         queries = open_queries({"databases": options["databases"]}) if "databases" in options else None
-        return tasks(json_rows(path, FORMAT, FIELDS), partial(self._task, queries))
+        return tasks(read_records(path, FORMAT, FIELDS), partial(self._task, queries))
 
     def _task(self, queries: GoldQueries | None, row: int, record: Mapping[str, Any]) -> Task:
-        node = Node(row, "", record)
+        node = RowNode(row, "", record)
         database, query = node["db"].text(), node["gold"].text(verbatim=True)
         inputs = {"database": database}
         if "hardness" in node:
@@ -117,14 +118,15 @@ def submissions(result: EpisodeResult) -> list[Sequence[Sequence[Any]]]:
     return [value["rows"] for value in values if value.get("submission")]
 
 
-def _looked_up(queries: GoldQueries, node: Node, database: str, query: str) -> dict[str, Any]:
+def _looked_up(queries: GoldQueries, node: RowNode, database: str, query: str) -> dict[str, Any]:
     """What only the database knows. Raises BadRow when the gold query does not run."""
     try:
         rows = queries.rows(database, query)
         schema = queries.schema(database)
     except ActionError as error:
         raise node["gold"].bad(f"does not run on '{database}': {error}") from None
-    first = next(iter(node["db_tables"].value), "") if "db_tables" in node else ""
+    listed = node["db_tables"] if "db_tables" in node else None
+    first = next((name for name in listed.fields() if name in listed), "") if listed else ""
     right = False
     if first:
         try:

@@ -107,9 +107,11 @@ def _describe_candidates(page: HtmlPage, candidates: list[CandidateElement]) -> 
 
 
 def _operation(operation: RowNode) -> dict[str, str]:
-    op, value = operation["op"].text(), operation["value"].value if "value" in operation else ""
+    op = operation["op"].text()
     if op not in OPERATIONS:
         raise operation["op"].bad(f"expected one of {', '.join(OPERATIONS)}")
+    has_value = "value" in operation or OPERATIONS[op] != "CLICK"
+    value = operation["value"].value if has_value else ""
     if not isinstance(value, str):
         raise operation["value"].bad("expected text")
     return {"op": OPERATIONS[op], "value": storable(value)[0]}

@@ -1,4 +1,4 @@
-"""PRM800K: competition problems with labelled solution steps. JSON lines as published; an invented row, cut:
+"""PRM800K: competition problems with labelled solution steps. Rows as published; an invented one, cut:
 
     {"labeler": "…", "question": {"problem": "What is $2+3$?", "ground_truth_answer": "5",
      "ground_truth_solution": "We add: $\\boxed{5}$."}, "label": {"steps": […], "finish_reason": "solution"}}
@@ -16,12 +16,13 @@ from typing import Any
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import BadRow
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.readers.fields import Node, json_rows
+from lumos_queue.readers.fields import RowNode
+from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Task
 from lumos_queue.scoring.numeric import numeric_scores, read_number
 
-FORMAT = "PRM800K's JSON lines with 'question' and 'label'"
+FORMAT = "PRM800K's rows with 'question' and 'label'"
 
 
 class PRM800K(Benchmark):
@@ -32,13 +33,13 @@ class PRM800K(Benchmark):
     check_level = "executed"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        return tasks(json_rows(path, FORMAT, ("question", "label")), self._task)
+        return tasks(read_records(path, FORMAT, ("question", "label")), self._task)
 
     def _task(self, row: int, record: Mapping[str, Any]) -> Task:
-        question = Node(row, "", record)["question"]
-        has_solution = "ground_truth_solution" in question and question["ground_truth_solution"].value is not None
+        question = RowNode(row, "", record)["question"]
+        has_solution = "ground_truth_solution" in question
         gold = {
-            "answer": question["ground_truth_answer"].text(),
+            "answer": question["ground_truth_answer"].label(),
             "solution": question["ground_truth_solution"].raw_text() if has_solution else "",
         }
         return Task(self.name, "", str(row), question["problem"].text(verbatim=True), gold=gold)

@@ -4,6 +4,9 @@ beside it, as published (lupantech/ScienceQA); an invented problem and its split
     {"7": {"question": "Which animal is a bird?", "choices": ["bat", "owl"], "answer": 1, "image": "image.png",
            "hint": "Birds have feathers.", "split": "test", …}, …}           {"train": […], "test": ["7", …], …}
 
+Copies with one row for each problem (as of the Hugging Face hub) are read, too: there a row's number serves as its id
+where it has no `pid`, an image is the row's own, and rows that state their `split` are read where it is the one asked for.
+
 LUMOS reports the problems with an image (ScienceQA-IMG): `--option subset=IMG`, the default; `all` takes all.
 Images are in `images/<split>/<pid>/image.png` beside the file, or in another folder of that shape.
 
@@ -22,19 +25,30 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
-from lumos_queue.benchmarks.choices import METRICS, choice_baselines, choice_scores, read_choices
+from lumos_queue.benchmarks.choices import METRICS, choice_baselines, choice_scores, read_choices, read_right_choice
 from lumos_queue.errors import BadRow, SpecError, unknown
 from lumos_queue.prompts.choice_text import task_text
-from lumos_queue.readers.fields import Node
-from lumos_queue.readers.pictures import OPTIONS, Pictures
-from lumos_queue.readers.rows import Row, json_document, tasks
+from lumos_queue.readers.documents import read_object
+from lumos_queue.readers.fields import RowNode
+from lumos_queue.readers.instructions import optional_text
+from lumos_queue.readers.pictures import OPTIONS, Pictures, read_image_field
+from lumos_queue.readers.records import read_records
+from lumos_queue.readers.rows import json_document, tasks
+from lumos_queue.readers.source import Row
 from lumos_queue.records import Score, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
 
-FORMAT = "ScienceQA's problems.json, an object of problems by id with 'question', 'choices' and 'answer'"
+FORMAT = "ScienceQA's problems.json, an object of problems by id with 'question', 'choices' and 'answer', or such rows"
 SPLITS = "ScienceQA's pid_splits.json, an object with a list of problem ids for each split"
 SUBSETS = ("IMG", "all")
 MAX_CHOICES = 5
+#: Split to the names by which rows state that they are of it. Which rows are in the others, pid_splits.json says alone.
+_STATED = {
+    "train": ("train",),
+    "val": ("val", "validation"),
+    "test": ("test",),
+    "trainval": ("train", "val", "validation"),
+}
 
 
 class ScienceQA(Benchmark):
@@ -48,29 +62,29 @@ class ScienceQA(Benchmark):
     options = OPTIONS | {"subset": "IMG: problems with an image (default); all: every problem"}
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """`path` is problems.json or its folder."""
+        """`path` is problems.json or its folder, or a file of rows."""
         subset = options.pop("subset", "IMG")
         if subset not in SUBSETS:
             raise unknown("subset of ScienceQA", subset, SUBSETS)
-        file = path / "problems.json" if path and path.is_dir() else path
+        file = path / "problems.json" if path and (path / "problems.json").is_file() else path
         if file and "images" not in options and (beside := file.with_name("images")).is_dir():
             options["images"] = str(beside)
-        pictures = Pictures(**options)
+        self._pictures = pictures = Pictures(**options)
         self.artifacts = pictures.artifacts
         yield from tasks(_rows(file, split, subset), lambda row, record: self._task(row, record, pictures))
         self.notes = pictures.notes()
 
     def _task(self, row: int, record: Mapping[str, Any], pictures: Pictures) -> Task:
-        identifier, node = record["pid"], Node(row, "", record["problem"])
-        choices, right = read_choices(node["choices"], MAX_CHOICES), node["answer"]
-        if not 0 <= right.whole() < len(choices):
-            raise right.bad(f"{right.value}, but there are {len(choices)} choices")
+        identifier, node = record["pid"], RowNode(row, "", record["problem"])
+        choices = read_choices(node["choices"], MAX_CHOICES)
+        answer = read_right_choice(node["answer"], choices, node["choices"])
         seen: dict[str, Any] = {"image": None, "image_name": "", "caption": ""}
-        if node["image"].value is not None:
-            seen = pictures.of(row, identifier, [(node["split"].text(), identifier, node["image"].text())])
-        hint = " ".join(node["hint"].value.split()) if isinstance(node["hint"].value, str) else node["hint"].text()
+        if "image" in node:
+            seen = _look_up_image(node, identifier, pictures)
+        hint = optional_text(node["hint"]) if "hint" in node else ""
+        hint = " ".join(hint.split())
         question = f"{node['question'].text()} {hint}".strip()
-        gold = {"answer": choices[right.value], "choices": choices}
+        gold = {"answer": answer, "choices": choices}
         return Task(self.name, "", identifier, task_text(question, choices, seen["caption"]), seen, gold)
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
@@ -80,10 +94,22 @@ class ScienceQA(Benchmark):
         return choice_baselines(tasks)
 
 
+def _look_up_image(node: RowNode, identifier: str, pictures: Pictures) -> dict[str, Any]:
+    """What the row says of its image. Raises BadRow."""
+    content, name = read_image_field(node["image"])
+    if content is not None:
+        return pictures.of_content(node.row, identifier, content, name)
+    own = [(node["split"].text(), identifier, name)] if "split" in node else [(name,)]
+    return pictures.of(node.row, identifier, own if name else [])
+
+
 def _rows(file: Path | None, split: str, subset: str) -> Iterator[Row | BadRow]:
-    """The problems of a split in the order of pid_splits.json, which is what rows are counted by."""
-    problems = json_document(file, FORMAT)
-    if not isinstance(problems, dict) or not problems:
+    """The problems of a split: those of problems.json in the order of pid_splits.json, which rows are counted by."""
+    problems = read_object(file, FORMAT, lambda record: "question" in record)
+    if problems is None:
+        yield from _single_rows(file, split, subset)
+        return
+    if not problems:
         raise SpecError(f"'{file}' is not {FORMAT}.")
     assert file is not None
     splits = json_document(file.with_name("pid_splits.json"), SPLITS)
@@ -97,6 +123,32 @@ def _rows(file: Path | None, split: str, subset: str) -> Iterator[Row | BadRow]:
             yield BadRow(row, "pid", f"no problem '{pid[:40]}' in {file.name}")
         elif subset == "all" or problem.get("image") is not None:
             yield row, {"pid": pid, "problem": problem}
+
+
+def _single_rows(file: Path | None, split: str, subset: str) -> Iterator[Row | BadRow]:
+    """The rows of a file with one problem each. Raises SpecError for a split that such a file cannot have."""
+    for item in read_records(file, FORMAT, ("question", "choices")):
+        if isinstance(item, BadRow):
+            yield item
+            continue
+        row, record = item
+        node = RowNode(row, "", record)
+        if "split" in node:
+            if split not in _STATED:
+                raise SpecError(
+                    f"The rows of '{file}' state their split, and which of them are in '{split}', ScienceQA's "
+                    f"pid_splits.json says alone: give problems.json beside it, or {', '.join(_STATED)} with --split."
+                )
+            if node["split"].value not in _STATED[split]:
+                continue
+        if subset != "all" and "image" not in node:
+            continue
+        try:
+            name = node["pid"].label() if "pid" in node else str(row)
+        except BadRow as bad:
+            yield bad
+        else:
+            yield row, {"pid": name, "problem": record}
 
 
 benchmark = ScienceQA()

@@ -19,13 +19,14 @@ from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.rationales.queries import read_query
 from lumos_queue.rationales.steps import Steps, reject_variables
 from lumos_queue.rationales.wording import enumerate_words
-from lumos_queue.readers.fields import Node, json_rows
+from lumos_queue.readers.fields import RowNode
+from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Annotation, Task
 
 FIELDS = ("db_id", "query")
-FORMAT = "Spider's dev.json or train.json, a JSON list of objects with 'db_id', 'question' and 'query'"
-TABLES_FORMAT = "Spider's tables.json (beside the questions), a JSON list of objects with 'db_id' and 'column_names'"
+FORMAT = "Spider's dev.json or train.json, rows with 'db_id', 'question' and 'query'"
+TABLES_FORMAT = "Spider's tables.json (beside the questions), rows with 'db_id' and 'column_names'"
 
 
 class Spider(Benchmark):
@@ -36,12 +37,12 @@ class Spider(Benchmark):
     check_level = "format"
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        rows = json_rows(path, FORMAT, FIELDS)
-        assert path is not None  # json_rows would have said so
-        return tasks(rows, partial(self._task, _schemas(path.with_name("tables.json"))))
+        rows = read_records(path, FORMAT, FIELDS)
+        schemas = _schemas(path.with_name("tables.json")) if path else {}  # without a path, no row is read
+        return tasks(rows, partial(self._task, schemas))
 
     def _task(self, schemas: Mapping[str, str], row: int, record: Mapping[str, Any]) -> Task:
-        node = Node(row, "", record)
+        node = RowNode(row, "", record)
         database = node["db_id"].text()
         if database not in schemas:
             raise node["db_id"].bad(f"tables.json has no database '{database[:60]}'")
@@ -80,18 +81,18 @@ def _plain(query: str) -> str:
 def _schemas(path: Path) -> dict[str, str]:
     """Database to `Table hat has name (type: TEXT), price (type: NUMBER); Table …`. Raises SpecError."""
     schemas = {}
-    for item in json_rows(path, TABLES_FORMAT, ("db_id", "column_names", "column_names_original")):
+    for item in read_records(path, TABLES_FORMAT, ("db_id", "column_names", "column_names_original")):
         try:
             if isinstance(item, BadRow):
                 raise item
-            node = Node(item[0], "", item[1])
+            node = RowNode(item[0], "", item[1])
             schemas[node["db_id"].text()] = _schema(node)
         except BadRow as bad:
             raise SpecError(f"'{path}' is not {TABLES_FORMAT}: {bad}.") from bad
     return schemas
 
 
-def _schema(node: Node) -> str:
+def _schema(node: RowNode) -> str:
     tables = node["table_names_original"].texts()
     types = node["column_types"].texts()
     columns: list[list[str]] = [[] for _ in tables]

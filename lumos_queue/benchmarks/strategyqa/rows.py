@@ -13,7 +13,7 @@ title of the row's `term`. A file whose columns have one type each states the ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,14 +29,20 @@ FORMAT = "StrategyQA's train.json, rows with 'question', 'answer', 'facts' and '
 MARKS = ("operation", "no_evidence")
 
 
-def read_rows(path: Path | None, conversion: ConversionFields) -> Iterator[Task | BadRow]:
-    """The tasks of `train.json`. Raises SpecError for another file."""
-    return tasks(read_records(path, FORMAT, FIELDS), partial(read_row, conversion))
+def read_rows(
+    path: Path | None, conversion: ConversionFields, required: Sequence[str] = ()
+) -> Iterator[Task | BadRow]:
+    """The tasks of `train.json`; a row without a `required` field is bad. Raises SpecError for another file."""
+    return tasks(read_records(path, FORMAT, FIELDS), partial(read_row, conversion, required=required))
 
 
-def read_row(conversion: ConversionFields, row: int, record: Mapping[str, Any]) -> Task:
+def read_row(
+    conversion: ConversionFields, row: int, record: Mapping[str, Any], required: Sequence[str] = ()
+) -> Task:
     """The task of a row. Raises BadRow."""
     node = RowNode(row, "", record)
+    for name in required:
+        node[name]
     facts = _read_facts(node)
     decomposition = conversion.read(lambda: _read_texts(node, "decomposition"), _Texts([], []))
     gold = {

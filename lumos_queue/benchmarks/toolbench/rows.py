@@ -1,4 +1,4 @@
-"""ToolBench's queries, as in ToolBench and StableToolBench: a JSON list, or a folder of six; an invented row:
+"""ToolBench's queries, as in ToolBench and StableToolBench: a file, or a folder of six; an invented row:
 
     {"query_id": 7, "query": "Where is my parcel CA1?", "relevant APIs": [["suivi-colis", "Latest"]],
      "api_list": [{"category_name": "Logistics", "tool_name": "suivi-colis", "api_name": "Latest",
@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.readers.fields import Node
-from lumos_queue.readers.rows import Row, json_list
+from lumos_queue.readers.fields import RowNode
+from lumos_queue.readers.records import read_records
+from lumos_queue.readers.source import Row
 from lumos_queue.records import Task
 from lumos_queue.util.sanitize import storable_json
 
 FIELDS = ("query",)
-FORMAT = "a ToolBench query file: a JSON list of objects with 'query', 'query_id' and 'api_list'"
+FORMAT = "a ToolBench query file: rows with 'query', 'query_id' and 'api_list'"
 #: Split to the published file of its queries.
 FILES = {
     "I1-inst": "G1_instruction.json",
@@ -55,7 +56,7 @@ def files_of(path: Path) -> list[Path]:
 
 def query_rows(path: Path | None) -> Iterator[Row | BadRow]:
     """The records of a file. Raises SpecError for another format."""
-    return json_list(path, FORMAT, FIELDS)
+    return read_records(path, FORMAT, FIELDS)
 
 
 def query_task(row: int, record: Mapping[str, Any]) -> Task:
@@ -63,7 +64,7 @@ def query_task(row: int, record: Mapping[str, Any]) -> Task:
 
     `inputs["functions"]` is None where the record lists none.
     """
-    node = Node(row, "", record)
+    node = RowNode(row, "", record)
     functions = apis_of(node)
     relevant = _relevant(node, functions)
     inputs = {"functions": functions}
@@ -76,7 +77,7 @@ def listed_apis(path: Path) -> list[dict[str, Any]]:
     for file in files_of(path):
         for item in query_rows(file):
             try:
-                found += [] if isinstance(item, BadRow) else apis_of(Node(item[0], "", item[1])) or []
+                found += [] if isinstance(item, BadRow) else apis_of(RowNode(item[0], "", item[1])) or []
             except BadRow:
                 continue  # reported when it is read as a row
     if not found:
@@ -86,9 +87,9 @@ def listed_apis(path: Path) -> list[dict[str, Any]]:
     return found
 
 
-def apis_of(node: Node) -> list[dict[str, Any]] | None:
+def apis_of(node: RowNode) -> list[dict[str, Any]] | None:
     """The API entries of a record, with the fields that functions are made of. Raises BadRow."""
-    if "api_list" not in node or node["api_list"].value is None:
+    if "api_list" not in node:
         return None
     found = [_api(item) for item in node["api_list"].items()]
     if not found:
@@ -96,22 +97,22 @@ def apis_of(node: Node) -> list[dict[str, Any]] | None:
     return found
 
 
-def _api(item: Node) -> dict[str, Any]:
+def _api(item: RowNode) -> dict[str, Any]:
     """An entry with all texts and lists, and only what functions are made of."""
     for name in ("api_name", "tool_name"):
         item[name].raw_text()
     found: dict[str, Any] = {name: _text(item, name) for name in _TEXTS}
     for name in _LISTS:
-        listed = item[name].items() if name in item and item[name].value is not None else []
-        for one in listed:
-            one["name"].raw_text()
-        found[name] = [one.value for one in listed]
-    if "template_response" in item:
-        found["template_response"] = item["template_response"].value
+        listed = item[name].items() if name in item else []
+        for parameter in listed:
+            parameter["name"].raw_text()
+        found[name] = [parameter.fields() for parameter in listed]
+    if "template_response" in item.fields():  # null is an answer, too
+        found["template_response"] = item.fields()["template_response"]
     return storable_json(found)
 
 
-def _text(item: Node, name: str) -> str:
+def _text(item: RowNode, name: str) -> str:
     """A text that may be missing or null: ''."""
     value = item[name].value if name in item else None
     if value is not None and not isinstance(value, str):
@@ -119,7 +120,7 @@ def _text(item: Node, name: str) -> str:
     return value or ""
 
 
-def _relevant(node: Node, functions: list[dict[str, Any]] | None) -> list[list[str]]:
+def _relevant(node: RowNode, functions: list[dict[str, Any]] | None) -> list[list[str]]:
     """The relevant APIs, each once: tool and API. One of the published rows names one twice."""
     named = [_pair(item) for item in node["relevant APIs"].items()] if "relevant APIs" in node else []
     known = {(one["tool_name"], one["api_name"]) for one in functions or ()}
@@ -129,14 +130,14 @@ def _relevant(node: Node, functions: list[dict[str, Any]] | None) -> list[list[s
     return [list(pair) for pair in dict.fromkeys(named)]
 
 
-def _pair(item: Node) -> tuple[str, str]:
-    if not isinstance(item.value, list) or len(item.value) != 2:
+def _pair(item: RowNode) -> tuple[str, str]:
+    if not item.is_list() or len(item.items()) != 2:
         raise item.bad("expected the names of a tool and of an API")
     tool, api = (one.raw_text() for one in item.items())
     return tool, api
 
 
-def _query(node: Node) -> str:
+def _query(node: RowNode) -> str:
     """The query; of several the first."""
     if isinstance(node.value, list):
         if not node.value:
@@ -145,9 +146,9 @@ def _query(node: Node) -> str:
     return node.text(verbatim=True)
 
 
-def _row_name(node: Node, row: int) -> str:
+def _row_name(node: RowNode, row: int) -> str:
     """The query's own number or name; the row's number where it has none."""
-    if "query_id" not in node or node["query_id"].value is None:
+    if "query_id" not in node:
         return str(row)
     found = node["query_id"]
     return found.text() if isinstance(found.value, str) else str(found.whole())

@@ -22,7 +22,8 @@ from typing import Any
 from lumos_queue.actions.shop.products import Product, json_object, read_products
 from lumos_queue.benchmarks.webshop.goals import price_limit
 from lumos_queue.errors import BadRow, SpecError, unknown
-from lumos_queue.readers.fields import Node, json_rows
+from lumos_queue.readers.fields import RowNode
+from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Task
 
@@ -47,7 +48,7 @@ def read_goals(path: Path, split: str, options: Mapping[str, str]) -> Iterator[T
     """The goals of a file as tasks. Raises SpecError when the file as a whole cannot be read."""
     form = options.get("goals")
     if form is None:
-        return tasks(json_rows(path, GOALS, FIELDS), lambda row, record: _task(Node(row, "", record), str(row)))
+        return tasks(read_records(path, GOALS, FIELDS), lambda row, record: _task(RowNode(row, "", record), str(row)))
     if form not in INSTRUCTIONS:
         raise unknown("form of goals", form, INSTRUCTIONS)
     if "catalogue" not in options:
@@ -64,7 +65,7 @@ def read_goals(path: Path, split: str, options: Mapping[str, str]) -> Iterator[T
 def _read(numbered: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Task | BadRow]:
     for number, record in numbered:
         try:
-            yield _task(Node(number + 1, "", record), f"goal-{number}")
+            yield _task(RowNode(number + 1, "", record), f"goal-{number}")
         except BadRow as bad:
             yield bad
 
@@ -114,19 +115,28 @@ def _goal(product: Product, entry: Mapping[str, Any], options: Any, said: str) -
     }
 
 
-def _task(row: Node, name: str) -> Task:
+def _task(row: RowNode, name: str) -> Task:
     """A goal as a task. Raises BadRow for a field that cannot be."""
-    options = row["goal_options"] if "goal_options" in row else Node(row.row, "goal_options", [])
-    values = [options[key].text() for key in options.value] if isinstance(options.value, Mapping) else options.texts()
-    limit = row["price_upper"].value
-    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
-        raise row["price_upper"].bad("expected dollars above 0")
+    options = row["goal_options"] if "goal_options" in row else RowNode(row.row, "goal_options", [])
+    values = options.labels() if options.is_list() else [options[key].label() for key in options.fields() if key in options]
+    limit = _read_dollars(row["price_upper"])
     attributes = row["attributes"].texts()
     if not attributes:
         raise row["attributes"].bad("expected at least one")
     texts = {name: row[name].text() for name in ("asin", "name", "instruction_text")}
-    others = {name: row[name].text() if row[name].value else "" for name in ("category", "query", "product_category")}
+    others = {name: row[name].text() if name in row else "" for name in ("category", "query", "product_category")}
     others["query"] = others["query"].lower()
     lists = {"attributes": attributes, "goal_options": values}
-    goal = {**texts, **others, **lists, "price_upper": float(limit), "weight": 1}
+    goal = {**texts, **others, **lists, "price_upper": limit, "weight": 1}
     return Task("webshop", "", name, texts["instruction_text"], {}, {"goal": goal})
+
+
+def _read_dollars(node: RowNode) -> float:
+    """A price, or text that states one. Raises BadRow."""
+    try:
+        dollars = float(node.value) if isinstance(node.value, (int, float, str)) else 0.0
+    except (ValueError, OverflowError):
+        dollars = 0.0
+    if isinstance(node.value, bool) or not dollars > 0:
+        raise node.bad("expected dollars above 0")
+    return dollars
