@@ -49,6 +49,7 @@ class Tally:
     unwritten: Counter[str] = field(default_factory=Counter)  #: formulations that an episode could not be written in
     repeated: int = 0  #: rows equal to another row of their file
     unverified: set[str] = field(default_factory=set)  #: benchmarks whose rows may not be the published ones
+    stated: set[str] = field(default_factory=set)  #: benchmarks whose rows are the published ones, as a person stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +176,8 @@ def _gather(staging: StagingDatabase, episodes: Iterable[StoredEpisode], rules: 
             if episode.task.dataset in rules.facts.unverified:
                 tally.unverified.add(episode.task.benchmark)
                 episode = replace(episode, licence=licence_of_unverified(episode.licence))
+            elif episode.task.dataset in rules.facts.stated:
+                tally.stated.add(episode.task.benchmark)
             tally.verdicts.update((one.module, one.name, one.rejects) for one in episode.verdicts)
             if rules.options.format == "trl-preference":
                 reason = _keep_try(staging, episode, rules)
@@ -240,9 +243,9 @@ def _explain(tally: Tally, staging: StagingDatabase) -> str:
     return f"{tally.read:,} read; " + ", ".join(f"{count:,} {with_flag(why)}" for why, count in counts.most_common(5))
 
 
-def _is_under_unknown(benchmark: str, licences: dict[str, dict[str, int]]) -> bool:
-    """Whether rows of a benchmark are in the build whose licence is not known."""
-    return any(benchmark in held for licence, held in licences.items() if licence.startswith(UNKNOWN))
+def _has_rows(benchmark: str, licences: dict[str, dict[str, int]], *, unknown: bool) -> bool:
+    """Whether rows of a benchmark are in the build whose licence is not known, or is known."""
+    return any(benchmark in held for licence, held in licences.items() if licence.startswith(UNKNOWN) == unknown)
 
 
 def _manifest(
@@ -283,7 +286,8 @@ def _manifest(
         "levels": dict(levels),
         "origins": dict(origins),
         "licences": licences,
-        "not_verified": sorted(name for name in tally.unverified if _is_under_unknown(name, licences)),
+        "not_verified": sorted(name for name in tally.unverified if _has_rows(name, licences, unknown=True)),
+        "stated_published": sorted(name for name in tally.stated if _has_rows(name, licences, unknown=False)),
         "warning": warning(licences),
         "code_version": code_version(),
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -15,7 +15,7 @@ from db.models import Dataset, EpisodeRow, JobRow, Label, TaskRow
 from db.trajectories import reading
 from lumos_queue.benchmarks.registry import is_test
 from lumos_queue.builds.contamination import NOT_CHECKED, text_key
-from lumos_queue.builds.unverified_rows import unverified_datasets
+from lumos_queue.builds.unverified_rows import find_unverified
 
 BATCH_SIZE = 1000  #: task texts read at once
 
@@ -32,6 +32,7 @@ class DatabaseFacts:
     files: Mapping[str, str] = field(default_factory=dict)
 
     unverified: frozenset[str] = frozenset()  #: datasets under a benchmark's name whose rows may be others
+    stated: frozenset[str] = frozenset()  #: datasets whose rows are the published ones, as a person stated
 
     def report(self) -> dict[str, Any]:
         """What a manifest says of the test splits, beside those that were given."""
@@ -49,7 +50,7 @@ def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts
             tests,
             _corrected_episodes(connection),
             _wrong_episodes(connection),
-            _files_of_datasets(connection),
+            *find_unverified(connection),
         )
 
 

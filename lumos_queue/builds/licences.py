@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.benchmarks.registry import is_test
+from lumos_queue.benchmarks.row_origins import STATED_REMARK
 
 UNKNOWN = "unknown"
 _NON_COMMERCIAL = re.compile(r"(?<![A-Za-z])NC(?![A-Za-z])|non-?commercial", re.IGNORECASE)
@@ -14,8 +15,9 @@ _NON_COMMERCIAL = re.compile(r"(?<![A-Za-z])NC(?![A-Za-z])|non-?commercial", re.
 
 def name_rows(manifest: Mapping[str, Any], benchmark: str, licence: str) -> str:
     """Return what a build's rows of a benchmark under a licence are called: where they may be others, that is said."""
-    unverified = benchmark in manifest.get("not_verified", ()) and licence.startswith(UNKNOWN)
-    return f"{benchmark} (rows not verified)" if unverified else benchmark
+    if licence.startswith(UNKNOWN):
+        return f"{benchmark} (rows not verified)" if benchmark in manifest.get("not_verified", ()) else benchmark
+    return f"{benchmark} ({STATED_REMARK})" if benchmark in manifest.get("stated_published", ()) else benchmark
 
 
 def is_non_commercial(licence: str) -> bool:
@@ -66,10 +68,12 @@ def warning(licences: Mapping[str, Mapping[str, int]]) -> str:
     total = sum(sum(rows.values()) for rows in licences.values())
     bad = {name: rows for name, rows in licences.items() if is_non_commercial(name)}
     told = []
-    if bad:
-        named = "; ".join(f"{', '.join(sorted(rows))} ({name})" for name, rows in sorted(bad.items()))
-        count = sum(sum(rows.values()) for rows in bad.values())
-        told.append(f"{count:,} of {total:,} rows are licensed for non-commercial use only: {named}.")
+    for verb, are_known in (("are", True), ("may be", False)):
+        alike = {name: rows for name, rows in bad.items() if name.startswith(UNKNOWN) != are_known}
+        if alike:
+            named = "; ".join(f"{', '.join(sorted(rows))} ({name})" for name, rows in sorted(alike.items()))
+            count = sum(sum(rows.values()) for rows in alike.values())
+            told.append(f"{count:,} of {total:,} rows {verb} licensed for non-commercial use only: {named}.")
     unknown = sum(sum(rows.values()) for name, rows in licences.items() if name.startswith(UNKNOWN))
     if unknown:
         told.append(f"The licence of {unknown:,} of {total:,} rows is unknown.")

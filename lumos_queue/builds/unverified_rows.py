@@ -15,8 +15,9 @@ from lumos_queue.benchmarks.row_origins import KINDS, RowState, read_row_origins
 _AT_ONCE = 1000  #: tasks that are read at once
 
 
-def unverified_datasets(connection: Connection) -> frozenset[str]:
-    """Return the digests of the datasets of which it is not known whether their rows are the published ones.
+def find_unverified(connection: Connection) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the digests of two kinds of datasets: it is not known whether their rows are the published ones; or a
+    person stated it.
 
     What a person stated of one job (--published) holds for its dataset. The licence of imported rows was given with
     them. Tasks that were made of stored episodes are what the rows of these episodes are.
@@ -25,10 +26,14 @@ def unverified_datasets(connection: Connection) -> frozenset[str]:
     jobs = [job for job in sound_jobs(connection.execute(query)) if job.origin not in STORED]
     origins = read_row_origins(connection, jobs)
     states = {job.id: origins[job.id].state for job in jobs}
-    unverified = {job.dataset for job in jobs if states[job.id] == RowState.UNVERIFIED}
-    unverified -= {job.dataset for job in jobs if states[job.id] not in (RowState.UNVERIFIED, RowState.DERIVED)}
-    derived = {job.dataset for job in jobs if states[job.id] == RowState.DERIVED}
-    return frozenset(unverified | _derived_from(connection, derived, unverified, jobs))
+    by_state = {state: {job.dataset for job in jobs if states[job.id] == state} for state in RowState}
+    verified, stated = by_state[RowState.VERIFIED], by_state[RowState.STATED]
+    stated = stated - verified
+    unverified = by_state[RowState.UNVERIFIED] - verified - stated
+    derived = by_state[RowState.DERIVED]
+    unverified |= _derived_from(connection, derived, unverified, jobs)
+    stated |= _derived_from(connection, derived - unverified, stated, jobs)
+    return frozenset(unverified), frozenset(stated)
 
 
 def _derived_from(
