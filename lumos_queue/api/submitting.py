@@ -38,7 +38,7 @@ def submit_inference(kind: str, given: dict[str, Any]) -> JobHandle:
     others = {role: address_of(model, deployment) if model != "" else "" for role, model in models.items()}
     given |= {role: others.pop(role) for role in _ROLES}
     stop = given.pop("stop")
-    file, rows = _resolve_rows(kind, given, rows, deployment)
+    file, rows = name_rows(kind, given, rows, deployment)
     asked = InferenceOptions(
         benchmark=file.benchmark,
         data=file.data,
@@ -60,7 +60,7 @@ def submit_inference(kind: str, given: dict[str, Any]) -> JobHandle:
     return handle_of(deployment, row, new)
 
 
-def _resolve_rows(
+def name_rows(
     kind: str, given: dict[str, Any], rows: GivenRows | None, deployment: Settings
 ) -> tuple[FileRequest, GivenRows | None]:
     """Take the arguments that name the rows out of `given`. Return what they name, and rows that can be read twice."""

@@ -57,8 +57,8 @@ class Scoring:
 def guess_fields(sample: Sample, named: FieldNames, *, answered: bool, taught: bool = False) -> FieldNames:
     """Return the fields of the rows: those that are named, and the usual names of the others.
 
-    `answered`: whether the rows need answers; `taught`: whether they need rationales. Raises SpecError for a field that
-    no row has, for two candidates, and for none where one is needed.
+    `answered`: whether the rows need answers; `taught`: whether they need rationales; `only`: what is guessed. Raises
+    SpecError for a field that no row has, for two candidates, and for none where one is needed.
     """
     fields, usual = sample.fields, {**USUAL, "rationale": RATIONALES if taught else USUAL["rationale"]}
     _check_named(sample, fields, named)
