@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+import lumos_queue as lq
 from lumos_queue.settings import read_settings
 from lumos_queue.submission.database import database
 
@@ -201,9 +202,27 @@ def test_rows_of_an_unknown_file_under_a_published_name_are_not_verified_on_the_
     ]
     (folder / "mine.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     job = lumos("convert", "gsm8k", "--data", "mine.jsonl", "--deterministic", "--json").json["job"]
-    manifest = build(lumos, "first", f"job={job}")
-    assert manifest["unverified_rows"] == {"gsm8k": {"not verified to be": 6}}
-    assert (
-        "gsm8k: 6 rows are not verified to be the published ones"
-        in (Path(manifest["folder"]) / "README.md").read_text()
-    )
+    assert build(lumos, "first", f"job={job}")["licences"] == {"unknown": {"gsm8k": 6}}
+
+
+def test_rows_of_a_program_and_of_a_settings_file_are_converted(lumos, folder):
+    (folder / "mine.toml").write_text('data = "gsm8k.csv"\nrationale = "solution"\nlicence = "MIT"\n')
+    report = lumos("convert", "mine.toml", "--deterministic", "--json").json
+    assert (report["source"], report["items"]) == ("file:mine", {"done": ROWS})
+    rows = [{"q": "How much is twice 4?", "a": 8, "why": "<<2*4=8>>"}]
+    fields = {"question": "q", "answer": "a", "rationale": "why"}
+    job = lq.convert(rows=rows, fields=fields, title="theirs").wait()
+    assert job.episodes("level>=executed").count() == 1
+    manifest = build(lumos, "both", "origin=converted")
+    assert manifest["licences"] == {"MIT": {"file:mine": 2 * ROWS}, "unknown": {"file:theirs": 2}}
+    assert manifest["own_files"]["file:theirs"]["sha256"] == []
+    with pytest.raises(lq.SpecError, match="--rationale"):
+        lq.convert(rows=[{"question": "Why?", "answer": 1}])
+
+
+def test_a_held_out_file_that_a_model_judges_is_compared_by_its_questions(lumos, folder):
+    job = evaluate(lumos, *AGENT)
+    (folder / "held.csv").write_text("text,answer,label\nWho was the first?,x,y\n")
+    (folder / "held.toml").write_text('data = "held.csv"\nquestion = "text"\nscorer = "judge"\nvotes = 3\n')
+    manifest = build(lumos, "first", f"job={job} score=1", "--against", "file:held.toml")
+    assert manifest["contamination"]["file:held.toml"] == {"rows": 1, "unreadable": 0}
