@@ -181,10 +181,10 @@ def _differences(row: PaperRow, column: PaperColumn, found: StoredEvaluation) ->
     """What differs from the papers: weights and tools, the judge, settings."""
     wrong, settings = weight_mismatches(row, found.models), found.departures(column)
     return [
-        *found.remarks_on_rows,
         *([f"other weights: {'; '.join(wrong)}"] if wrong else []),
         *other_judge(column, found.models),
         *([f"other settings: {'; '.join(settings)}"] if settings else []),
+        *found.remarks_on_rows,
     ]
 
 

@@ -126,7 +126,7 @@ def _status(
     remarks = []
     if any("bounds" in measured.metrics[name] for name in wanted) or _is_unfinished(found):
         remarks.append("incomplete")
-    remarks += [*found.remarks_on_rows, *figures.other_planner(row, found)]
+    remarks += figures.other_planner(row, found)
     if (experts := found.tools.get("experts", PAPER_EXPERTS)) != PAPER_EXPERTS:
         remarks.append(f"other experts: {experts}")
     if measured.generated:
@@ -134,6 +134,7 @@ def _status(
     others = {one for name in wanted for one in measured.versions[name] if not _is_published(name, one)}
     if others:
         remarks.append(f"other weights of scores: {', '.join(sorted(others))}")
+    remarks += found.remarks_on_rows
     return "; ".join(remarks) or "run"
 
 

@@ -147,11 +147,11 @@ def _departures(table: ToolTable, row: ToolRow, judged: JudgedEvaluation, figure
     answers = [f"{who}{one}" for who, side, _ in sides for one in _other_answers(table, side, figures)]
     rows = dict.fromkeys(one for _, side, _ in sides for one in side.stored.remarks_on_rows)
     return [
-        *rows,
         *([f"other weights: {'; '.join(weights)}"] if weights else []),
         *judged.other_judge(table),
         *([f"other settings: {'; '.join(settings)}"] if settings else []),
         *([f"other answers: {'; '.join(answers)}"] if answers else []),
+        *rows,
     ]
 
 

@@ -34,7 +34,7 @@ class Jobs:
             asked = [word for role in roles for word in ("--role", f"{role}={server.tgi}")]
             code, report = command(
                 app, self._capsys, "evaluate", "toolbench", "--data", str(self.queries), "--split", split,
-                "--formulation", formulation, "--tool", f"records={self.records}", *asked, *options,
+                "--formulation", formulation, "--tool", f"records={self.records}", "--published", *asked, *options,
             )  # fmt: skip
         assert code == 0
         return report["job"]

@@ -122,6 +122,7 @@ def test_the_row_of_table_2_runs_once_its_file_is_given(read, tmp_path, monkeypa
         report = lumos(
             "papers", "2/ReWOO-open-data/strategyqa", "--run", "--any-weights", "--planner", agent.tgi, "--grounder",
             agent.tgi, "--role", f"qa={answers.chat}", "--data", str(questions),
+            "--published",
         )  # fmt: skip
     assert report["endings"] == {"answered": 300} and report["value"] == 1.0
     (row,) = lumos("papers", "2/ReWOO-open-data/strategyqa")["tables"][0]["rows"]

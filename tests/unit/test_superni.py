@@ -123,7 +123,7 @@ def test_the_row_of_the_table_runs_once_its_folder_is_given(folder, tmp_path, mo
     replies = {"It barks.": "a dog", "It meows.": "a dog", "Name a colour.": "red"}
     with FakeEndpoint(lambda prompt: next(said for asked, said in replies.items() if asked in prompt)) as model:
         report = lumos("papers", "p3/unified-and-Alpaca", "--run", "--any-weights", "--solver", model.tgi, "--data",
-                       str(folder))  # fmt: skip
+                       str(folder), "--published")  # fmt: skip
     assert report["n"] == 3 and report["value"] == pytest.approx(2.5 / 3)
     (shown,) = lumos("papers", "p3/unified-and-Alpaca")["tables"][0]["rows"]
     assert shown["ours"]["value"] == pytest.approx(250 / 3, abs=0.01) and shown["ours"]["n"] == "3"

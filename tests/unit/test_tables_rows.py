@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from lumos_queue.benchmarks.registry import TESTABLE, open_benchmark
+from lumos_queue.benchmarks.row_origins import RowOrigin, RowState
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.columns import COLUMNS
@@ -18,6 +19,7 @@ from lumos_queue.papers.protocol import departures
 from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.running import check_weights, find_row, options_of
 
+VERIFIED = RowOrigin(RowState.VERIFIED, "hotpotqa/hotpot_dev_distractor_v1.json")
 OWN = [(table.key, row) for table in TABLES.values() for row in table.rows if not row.quoted]
 
 
@@ -88,7 +90,7 @@ def test_the_generated_shop_does_not_stand_for_webshops():
     def stored(tools):
         spec = {"infer": {"agent": {"tools": tools}, "draw": 0, "samples": 1}}
         job = SimpleNamespace(benchmark="webshop", split="test", formulation="iterative", items=500, spec=spec)
-        return StoredEvaluation(job, {})
+        return StoredEvaluation(job, {}, VERIFIED)
 
     row, column = PaperRow("x", {}, "iterative", "unified"), COLUMNS["webshop"]
     assert find_best(row, column, [stored({})]) is None
@@ -149,7 +151,7 @@ def hotpotqa(models=None, items=2990, agent=None, sampling=None, **infer):
     infer = {"draw": 1000, "sets": 3, "limit": 0, "samples": 1, "agent": agent | {"sampling": sampled}} | infer
     job = SimpleNamespace(benchmark="hotpotqa", split="dev", formulation="iterative", items=items,
                           spec={"infer": infer})  # fmt: skip
-    return StoredEvaluation(job, AGENT | (models or {}))
+    return StoredEvaluation(job, AGENT | (models or {}), VERIFIED)
 
 
 def status(found, column="hotpotqa", **metric):
@@ -221,7 +223,7 @@ def test_an_evaluation_of_the_code_before_says_in_what_it_departed(column, formu
 def test_of_several_evaluations_the_one_most_like_the_papers_stands():
     exact, judged, cut = hotpotqa(), hotpotqa({"judge": "llama"}), hotpotqa(items=4, limit=4)
     warm, none = hotpotqa(sampling={"temperature": 1.0}), hotpotqa()
-    none = StoredEvaluation(none.job, {role: model for role, model in none.models.items() if role != "judge"})
+    none = StoredEvaluation(none.job, {role: model for role, model in none.models.items() if role != "judge"}, VERIFIED)
     other = hotpotqa({"planner": "starter"})
     column = COLUMNS["hotpotqa"]
     assert find_best(GPT4, column, [cut, none, other, warm, judged, exact]) is exact

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from db.connection import open_database
 from lumos_queue.actions.maths.interface import MathsActions
+from lumos_queue.benchmarks.row_origins import STATED_REMARK
 from lumos_queue.cli import output, papers
 from lumos_queue.cli.main import main
 from lumos_queue.errors import SpecError
@@ -82,34 +83,36 @@ def test_without_a_database_every_table_says_what_it_needs():
 
 
 def test_a_row_that_was_run_stands_beside_the_published_figure(data, weights):
-    ends = ("--planner", weights.planner, "--grounder", weights.grounder, "--data", data, "--json")
+    ends = ("--planner", weights.planner, "--grounder", weights.grounder, "--data", data, "--published", "--json")
     report = lumos("1b/LUMOS-O/gsm8k", "--run", *ends)
     assert report["n"] == 3 and report["correct"] == 2
     found = row("1b/LUMOS-O/gsm8k")
-    assert found["status"] == "n differs: 3 of 1,319" and found["published"] == "50.5*"
+    assert found["status"] == f"{STATED_REMARK}; n differs: 3 of 1,319" and found["published"] == "50.5*"
     assert found["ours"]["job"] == report["job"] and found["ours"]["value"] == 66.67
     assert found["ours"]["ci95"] == [round(100 * bound, 2) for bound in report["ci95"]]
     assert row("3/LUMOS-O-maths/gsm8k")["ours"] == found["ours"], "the same agent in another table"
     assert "other weights: planner is ai2lumos/lumos_maths_plan_onetime" in row("1b/LUMOS-O-13B/gsm8k")["status"]
     assert "ours" not in row("1b/LUMOS-I/gsm8k") and "ours" not in row("1b/LUMOS-O/svamp")
     (six,) = [one for one in lumos("6", "--json")["tables"][0]["rows"] if one["row"] == "LUMOS-O" and "ours" in one]
-    assert six["ours"]["value"] > 0 and six["status"] == "run" and six["published"] == "102"
+    assert six["ours"]["value"] > 0 and six["status"] == STATED_REMARK and six["published"] == "102"
 
 
 def test_other_weights_are_refused_unless_asked_for_and_then_said(data, weights):
-    swapped = ("--planner", weights.grounder, "--grounder", weights.planner, "--data", data)
+    swapped = ("--planner", weights.grounder, "--grounder", weights.planner, "--data", data, "--published")
     with pytest.raises(SpecError, match="planner is ai2lumos/lumos_maths_ground_onetime, not lumos_maths_plan_onetime"):
         lumos("1b/LUMOS-O/gsm8k", "--run", *swapped)
     assert "ours" not in row("1b/LUMOS-O/gsm8k"), "nothing was stored"
     lumos("1b/LUMOS-O/gsm8k", "--run", "--any-weights", *swapped, "--json")
     assert row("1b/LUMOS-O/gsm8k")["status"].startswith("other weights: planner is ai2lumos/lumos_maths_ground_onetime")
     lumos("1b/LUMOS-O/gsm8k", "--run", *("--planner", weights.planner, "--grounder", weights.grounder),
-          "--data", data, "--json")  # fmt: skip
-    assert row("1b/LUMOS-O/gsm8k")["status"] == "n differs: 3 of 1,319", "the named weights go before others"
+          "--data", data, "--published", "--json")  # fmt: skip
+    assert row("1b/LUMOS-O/gsm8k")["status"] == f"{STATED_REMARK}; n differs: 3 of 1,319", (
+        "the named weights go before others"
+    )
 
 
 def test_people_get_a_table(data, weights):
-    ends = ("--planner", weights.planner, "--grounder", weights.grounder, "--data", data)
+    ends = ("--planner", weights.planner, "--grounder", weights.grounder, "--data", data, "--published")
     CliRunner().invoke(app, ["1b/LUMOS-O/gsm8k", "--run", *map(str, ends)])
     shown = CliRunner().invoke(app, ["1b"]).stdout
     assert "Table 1b: Maths agents" in shown and "66.7 [" in shown and "quoted from its paper" in shown
@@ -118,7 +121,7 @@ def test_people_get_a_table(data, weights):
 @pytest.mark.parametrize("width", [80, 120])
 def test_nothing_is_cut_in_a_narrow_terminal(data, weights, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
-    ends = ("--planner", weights.grounder, "--grounder", weights.planner, "--data", data)
+    ends = ("--planner", weights.grounder, "--grounder", weights.planner, "--data", data, "--published")
     report = lumos("1b/LUMOS-O/gsm8k", "--run", "--any-weights", *ends, "--json")
     shown = CliRunner().invoke(app, ["1b"]).stdout.replace("…", "CUT")
     assert max(map(len, shown.splitlines())) <= width and "CUT" not in shown
@@ -138,16 +141,17 @@ def test_nothing_is_cut_in_a_narrow_terminal(data, weights, monkeypatch, width):
 def test_what_departs_from_the_papers_settings_is_shown(data, weights, capsys):
     assert main(["evaluate", "gsm8k", "--data", str(data), "--formulation", "one-pass", "--planner", weights.planner,
                  "--grounder", weights.grounder, "--temperature", "1", "--limit", "2", "--framing", "eval", "--json",
+                 "--published",
                  ]) == 0  # fmt: skip
     capsys.readouterr()
-    settings = "other settings: temperature is 1, not 0; framing is eval, not train"
+    settings = f"other settings: temperature is 1, not 0; framing is eval, not train; {STATED_REMARK}"
     assert row("1b/LUMOS-O/gsm8k")["status"] == f"{settings}; n differs: 2 of 1,319"
     (six,) = [one for one in lumos("6", "--json")["tables"][0]["rows"] if "ours" in one]
     assert six["status"] == settings
 
 
 def test_how_much_is_read_does_not_grow_with_the_rows_that_show_a_job(data, weights):
-    ends = ("--planner", weights.planner, "--grounder", weights.grounder, "--data", data, "--json")
+    ends = ("--planner", weights.planner, "--grounder", weights.grounder, "--data", data, "--published", "--json")
     lumos("1b/LUMOS-O/gsm8k", "--run", *ends)
     database = open_database(read_settings().database)
     statements = []
@@ -159,15 +163,16 @@ def test_how_much_is_read_does_not_grow_with_the_rows_that_show_a_job(data, weig
         statements.clear()
         papers_tables(connection, ["1b", "3", "6", "1b"])
     database.close()
-    assert len(statements) == one == 4
+    assert len(statements) == one == 5
 
 
 def test_a_conversion_stands_beside_the_papers(data, capsys):
-    assert main(["convert", "gsm8k", "--data", str(data), "--split", "train", "--deterministic", "--json"]) == 0
+    assert main(["convert", "gsm8k", "--data", str(data), "--split", "train", "--deterministic", "--published", "--json",
+                 ]) == 0  # fmt: skip
     job = json.loads(capsys.readouterr().out.splitlines()[-1])["job"]
     rows = {one["row"]: one for one in lumos("4", "--json")["tables"][0]["rows"]}
     found = rows["maths: gsm8k"]
-    assert found["status"] == "n differs: 3 of 7,473" and found["ours"]["job"] == job
+    assert found["status"] == f"n differs: 3 of 7,473; {STATED_REMARK}" and found["ours"]["job"] == job
     assert (found["ours"]["plan"], found["ours"]["ground"], found["ours"]["how"]) == (3, 3, "by rule")
     assert rows["maths: annotations"]["status"] == "not run: no conversion of prm800k, asdiv"
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from db.connection import open_database
+from lumos_queue.benchmarks.row_origins import STATED_REMARK
 from lumos_queue.cli.main import main
 from lumos_queue.papers.comparison import papers_tables
 from lumos_queue.settings import read_settings
@@ -29,7 +30,8 @@ def convert(tmp_path, monkeypatch, capsys):
         path = tmp_path / "rows.jsonl"
         path.write_text("".join(json.dumps(one) + "\n" for one in rows))
         options = options if "--split" in options else ("--split", "train", *options)
-        assert main(["convert", "gsm8k", "--data", str(path), "--deterministic", "--json", *options]) == 0
+        assert main(["convert", "gsm8k", "--data", str(path), "--deterministic", "--published", "--json", *options,
+                     ]) == 0  # fmt: skip
         return json.loads(capsys.readouterr().out.splitlines()[-1])["job"]
 
     return run
@@ -53,7 +55,7 @@ def test_jobs_that_convert_halves_are_added_up(convert):
     found = shown()
     assert figures(found) == ("5", 4, 4, 4), "the wrong row is in the denominator"
     assert found["ours"]["job"] == f"{second}, {first}" and found["ours"]["turns"] == 2.0
-    assert found["status"] == "n differs: 5 of 7,473"
+    assert found["status"] == f"n differs: 5 of 7,473; {STATED_REMARK}"
 
 
 def test_a_row_that_two_jobs_converted_counts_once_as_the_newest_judged_it(convert):
@@ -90,12 +92,12 @@ def test_a_total_adds_up_what_its_sources_show(convert, tmp_path, capsys):
         "<Question>How many with 3 more?</Question><Solution-Type>Addition</Solution-Type><Answer>5 (hats)</Answer>"
         "<Formula>2+3=5</Formula></Problem></ProblemSet></Machine-Reading-Corpus-File>"
     )
-    assert main(["convert", "asdiv", "--data", str(asdiv), "--deterministic", "--json"]) == 0
+    assert main(["convert", "asdiv", "--data", str(asdiv), "--deterministic", "--published", "--json"]) == 0
     prm = tmp_path / "prm.jsonl"
     question = {"problem": "What is 2+3?", "ground_truth_answer": "5"}
     prm.write_text(json.dumps({"question": question, "label": {}}) + "\n")
-    assert main(["convert", "prm800k", "--data", str(prm), "--deterministic", "--json"]) == 0
+    assert main(["convert", "prm800k", "--data", str(prm), "--deterministic", "--published", "--json"]) == 0
     capsys.readouterr()
     total = shown("maths: annotations")
     assert (total["ours"]["n"], total["ours"]["plan"], total["ours"]["ground"]) == ("4", 3, 3)
-    assert total["status"] == "n differs: 4 of 19,778"
+    assert total["status"] == f"n differs: 4 of 19,778; {STATED_REMARK}"
