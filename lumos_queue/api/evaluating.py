@@ -30,8 +30,9 @@ def evaluate(
     skip_bad_rows: bool = False, yes: bool = False, stop: str | Sequence[str] | None = None, system: str | None = None,
     prompt: str | Path = "", request: Values | None = None, price_prompt: float = 0.0, price_completion: float = 0.0,
     budget: float = 0.0, name: str = "", tags: Values | None = None, again: bool = False, priority: int = 0,
-    concurrency: int = 0, fields: Mapping[str, str | Sequence[str]] | None = None, scorer: str = "", domain: str = "",
-    licence: str = "", title: str = "", deployment: Settings | None = None,
+    published: bool = False, concurrency: int = 0, fields: Mapping[str, str | Sequence[str]] | None = None,
+    scorer: str = "", domain: str = "", licence: str = "", title: str = "", rubric: str | Path = "",
+    grades: int = 0, votes: int = 0, deployment: Settings | None = None,
 ) -> JobHandle:  # fmt: skip
     """Run an agent on a benchmark and score its answers; returns at once.
 
@@ -76,8 +77,9 @@ def infer(
     skip_bad_rows: bool = False, yes: bool = False, stop: str | Sequence[str] | None = None, system: str | None = None,
     prompt: str | Path = "", request: Values | None = None, price_prompt: float = 0.0, price_completion: float = 0.0,
     budget: float = 0.0, name: str = "", tags: Values | None = None, again: bool = False, priority: int = 0,
-    concurrency: int = 0, fields: Mapping[str, str | Sequence[str]] | None = None, scorer: str = "", domain: str = "",
-    licence: str = "", title: str = "", deployment: Settings | None = None,
+    published: bool = False, concurrency: int = 0, fields: Mapping[str, str | Sequence[str]] | None = None,
+    scorer: str = "", domain: str = "", licence: str = "", title: str = "", rubric: str | Path = "",
+    grades: int = 0, votes: int = 0, deployment: Settings | None = None,
 ) -> JobHandle:  # fmt: skip
     """Run an agent on a benchmark, unscored. Arguments, return value and errors are those of `evaluate`.
 

@@ -76,9 +76,17 @@ def open_benchmark_of(job: Any) -> Benchmark:
 
 
 def definition_of(spec: Mapping[str, Any]) -> FileDefinition | None:
-    """Return the definition that a stored request has, where its rows are of a file; KeyError: it is damaged."""
-    value = spec.get("infer", spec).get("definition")
-    return FileDefinition.from_json(value) if value else None
+    """Return the definition that a stored request has, where its rows are of a file. Raises SpecError: it is damaged."""
+    return _read_definition(spec.get("infer", spec).get("definition"), "a job")
+
+
+def _read_definition(value: Any, job: str) -> FileDefinition | None:
+    if not value:
+        return None
+    try:
+        return FileDefinition.from_json(value)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise SpecError(f"The request of {job} is damaged: its definition has {error!r:.80}.") from None
 
 
 def definition_of_episode(episode: Any) -> FileDefinition | None:
@@ -86,12 +94,7 @@ def definition_of_episode(episode: Any) -> FileDefinition | None:
 
     Raises SpecError for a damaged one.
     """
-    if episode.definition is None:
-        return None
-    try:
-        return FileDefinition.from_json(episode.definition)
-    except (KeyError, TypeError, ValueError) as error:
-        raise SpecError(f"The request of job {episode.job} is damaged: its definition has {error!r:.80}.") from None
+    return _read_definition(episode.definition, f"job {episode.job}")
 
 
 def open_benchmark_of_episode(episode: Any) -> Benchmark:

@@ -74,6 +74,16 @@ def _shorten(text: str) -> str:
     return f"{text[:12]}…" if _DIGEST.fullmatch(text) else text
 
 
+def _describe_own_file(definition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What a stored definition says about the rows of a person's own file."""
+    for name in ("scorer", "domain", "licence"):
+        if definition.get(name):
+            yield name, str(definition[name])
+    if isinstance(fields := definition.get("fields"), Mapping):
+        named = ((name, ", ".join(value) if isinstance(value, list) else value) for name, value in fields.items())
+        yield "fields", "  ".join(f"{name}={value}" for name, value in named if value)
+
+
 def _format_sampling(sampling: Mapping[str, Any]) -> str:
     names = ("temperature", "top_p", "max_tokens", "beams", "epsilon")  # the last two where they were given
     return ", ".join(f"{name} {sampling[name]}" for name in names if name in sampling)
@@ -91,6 +101,9 @@ def _chosen(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name in ("start", "folder"):
         if spec.get("recipe") and spec.get(name):
             yield name, str(spec[name])
+    definition = asked.get("definition")
+    if isinstance(definition, Mapping):
+        yield from _describe_own_file(definition)
     agent = asked.get("agent")
     if not isinstance(agent, Mapping):
         return

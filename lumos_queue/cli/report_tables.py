@@ -84,10 +84,10 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
     for role in sorted({role for report in reports for role in report["prompts"]}):
         cells = [format_versions(report["prompts"].get(role, []), "prefix") for report in reports]
         table.add_row(f"prompts of {role}", *cells)
-    for name in first.get("baselines", {}):
+    for name in dict.fromkeys(name for report in reports for name in report.get("baselines", {})):
         table.add_row(
             f"baseline: {name.replace('_', ' ')}",
-            *(_format_metric(report["baselines"][name]) for report in reports),
+            *(_format_metric(report.get("baselines", {}).get(name)) for report in reports),
             style="dim",
         )
     console.print(table)

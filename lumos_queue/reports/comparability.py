@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from db.figures import count_scores, progress
 from db.states import ItemState
+from lumos_queue.benchmarks.registry import definition_of
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.reports.scores import samples_of
 
@@ -32,6 +33,8 @@ def choose_metric(connection: Connection, jobs: Sequence[Any], metric: str = "")
                 f"Job {first.id} is of the benchmark '{first.benchmark}', job {job.id} of '{job.benchmark}': "
                 "they have no task in common. Compare jobs of one benchmark."
             )
+        if told := _differ_in_scoring(first, job):
+            raise SpecError(told)
     metrics = count_scores(connection, first.id)
     if metric and metric not in metrics:
         raise unknown(f"metric of job {first.id}", metric, metrics)
@@ -40,6 +43,21 @@ def choose_metric(connection: Connection, jobs: Sequence[Any], metric: str = "")
         if chosen not in count_scores(connection, job.id):
             raise SpecError(f"Job {job.id} has no score of '{chosen}' yet. See: lumos report {job.id}")
     return chosen
+
+
+def _differ_in_scoring(first: Any, other: Any) -> str:
+    """Why scores of two jobs on people's own files mean different things; '' where they do not.
+
+    Files with one title may be two files, and one file may be scored in two ways.
+    """
+    one, another = definition_of(first.spec), definition_of(other.spec)
+    if one is None or another is None or (one.scorer, one.judge) == (another.scorer, another.judge):
+        return ""
+    if one.scorer != another.scorer:
+        told = f"'{one.scorer[:40]}' in job {first.id}, '{another.scorer[:40]}' in job {other.id}"
+    else:
+        told = f"two judges, in job {first.id} and in job {other.id}"
+    return f"'{first.benchmark}' is scored by {told}: compare jobs that one scorer judged, or give files other titles."
 
 
 def find_unlike(connection: Connection, first: Any, other: Any) -> str:

@@ -23,7 +23,10 @@ _OF_ROW = frozenset(("benchmark", "dataset", "split", "formulation", "seed", "du
 _NAMED_OTHERWISE = frozenset(("roles", "teacher", "start", "base", "dataset", "domain", "content"))
 #: What these hold has a meaning by itself; elsewhere the name above is needed: `grounder max_tokens`.
 _PLAIN = frozenset(
-    ("agent", "sampling", "samplings", "tools", "limits", "settings", "fit", "spec", "evaluation", "shape")
+    (
+        *("agent", "sampling", "samplings", "tools", "limits", "settings", "fit", "spec", "evaluation", "shape"),
+        "definition",
+    )
 )
 #: What is no news where these are equal as well: the weights of a model whose name differs.
 _FOLLOWS = {"weights": ("model", *_ROLES), "rows": ("benchmark", "split"),
@@ -81,7 +84,7 @@ def _flatten(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, 
             yield above + key, describe_stop(value)
         elif key == "request" and isinstance(value, Mapping):
             yield from ((f"{above}{key} {name}", describe_field(field)) for name, field in value.items())
-        elif key in ("system", "prompt") and isinstance(value, str):
+        elif key in ("system", "prompt", "rubric") and isinstance(value, str):
             yield above + key, describe_text(value)
         elif isinstance(value, Mapping):
             yield from _flatten(value, above if key in _PLAIN else f"{above}{key} ")
