@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.readers.source import MAX_FIELD_BYTES, Row, Source
+from lumos_queue.readers.source import MAX_FIELD_BYTES, Row, Source, shorten
 from lumos_queue.util.extras import install_command
 from lumos_queue.util.untrusted_json import MAX_DEPTH
 
@@ -44,7 +44,7 @@ class ArrowRows:
         self._source, self._names, self._count = source, schema.names, 0
         for field in schema:
             if problem := _find_problem(field.type):
-                raise source.refuse(f"its column '{field.name[:40]}' is {problem}. Leave it out, or make it text")
+                raise source.refuse(f"its column '{shorten(field.name)}' is {problem}. Leave it out, or make it text")
 
     def read(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[Row | BadRow]:
         """Yield the rows. Raises SpecError where the file breaks off or is damaged, and where it has no row."""
@@ -69,12 +69,12 @@ class ArrowRows:
             self._count += 1
             record = dict(zip(self._names, cells, strict=True))
             bad = next((name for name, cell in record.items() if isinstance(cell, _Refused)), None)
-            yield (self._count, record) if bad is None else BadRow(self._count, bad[:40], record[bad].problem)
+            yield (self._count, record) if bad is None else BadRow(self._count, shorten(bad), record[bad].problem)
 
 
 def damaged(source: Source, error: BaseException, rows: int = 0) -> SpecError:
     """Return the error for a file that Arrow cannot read, or not to its end."""
-    reason = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
+    reason = shorten(str(error), 200).rstrip(".") or type(error).__name__
     behind = f" behind row {rows:,}" if rows else ""
     return source.refuse(f"it is damaged or cut off{behind} ({reason}). Copy, download or write it again")
 
@@ -101,7 +101,7 @@ def _find_problem(kind: pyarrow.DataType, depth: int = 0) -> str:
     if depth > MAX_DEPTH:
         return f"nested more than {MAX_DEPTH} levels deep"
     if isinstance(kind, BaseExtensionType):
-        return f"of the extension type '{kind.extension_name[:40]}'"
+        return f"of the extension type '{shorten(kind.extension_name)}'"
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return _find_problem(kind.value_type, depth + 1)
     if types.is_union(kind):

@@ -6,11 +6,11 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 
 from lumos_queue.errors import BadRow
-from lumos_queue.readers.source import MAX_FIELD_BYTES, TO_UTF8, Row, Source
-from lumos_queue.util.sanitize import storable
+from lumos_queue.readers.source import MAX_FIELD_BYTES, TO_UTF8, Row, Source, shorten
 
 DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 _QUOTED = re.compile(r'"[^"]*"')
@@ -31,7 +31,8 @@ def read_delimited(
     start = file.peek().decode("utf-8-sig", "replace")
     delimiter = _find_delimiter(start, source, [*fields, *columns])
     with io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text:
-        reader = csv.reader(chain(text, (_END,)), delimiter=delimiter)
+        lines = iter(partial(text.readline, MAX_FIELD_BYTES + 2), "")  # a longer line is a cell that is too long
+        reader = csv.reader(chain(lines, (_END,)), delimiter=delimiter)
         names = _read_header(reader, source)
         source.check_columns(names, fields, columns)
         count = 0
@@ -90,7 +91,7 @@ def _find_escaped(names: Sequence[str], cells: Sequence[str]) -> str:
     """Return the column of the first cell that is not UTF-8; "" where all are."""
     for column, cell in enumerate(cells):
         if not cell.isascii() and _ESCAPED_BYTE.search(cell):
-            return storable(names[column])[0] if column < len(names) and names[column] else "row"
+            return shorten(names[column]) if column < len(names) and names[column] else "row"
     return ""
 
 

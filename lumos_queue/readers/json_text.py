@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.errors import BadRow
-from lumos_queue.readers.source import MAX_COLUMNS, describe_object
+from lumos_queue.readers.source import MAX_COLUMNS, describe_object, shorten
 from lumos_queue.util.untrusted_json import MAX_DEPTH, check_depth
 
 _TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
@@ -47,7 +47,7 @@ class RowDecoder:
         if len(value) > MAX_COLUMNS:
             return BadRow(number, field, f"{len(value):,} fields, and at most {MAX_COLUMNS:,} are read")
         if infinite and (names := [name for name, part in value.items() if _is_infinite(part)]):
-            return BadRow(number, names[0], "an infinite number, which is no JSON")
+            return BadRow(number, shorten(names[0]), "an infinite number, which is no JSON")
         return number, value
 
     def _read_float(self, text: str) -> float:

@@ -16,7 +16,7 @@ from lumos_queue.readers.source import Source
 from lumos_queue.readers.unpacked import Unpacked
 from lumos_queue.util.regular_file import UnusableFile, open_regular
 
-MAX_PIPE_BYTES = 8 * 2**30  #: of a pipe, which is written to a temporary file
+MAX_COPY_BYTES = 8 * 2**30  #: of a pipe, or a packed Parquet file: it is copied to a temporary file
 _BUFFER_BYTES = 2**16
 _pipes: dict[tuple[int, int], BinaryIO] = {}  #: by device and inode, what each pipe has sent
 _lock = threading.Lock()
@@ -110,10 +110,10 @@ def _copy(file: io.BufferedReader, source: Source) -> BinaryIO:
     size = 0
     while data := file.read(2**20):
         size += len(data)
-        if size > MAX_PIPE_BYTES:
+        if size > MAX_COPY_BYTES:
             copy.close()
             raise source.refuse(
-                f"it has more than {MAX_PIPE_BYTES >> 30} GiB, and is no file. Write it to a file first"
+                f"it has more than {MAX_COPY_BYTES >> 30} GiB and cannot be read at once. Write it to a file first, unpacked"
             )
         copy.write(data)
     copy.flush()

@@ -50,7 +50,7 @@ class Source:
         seen = set[str]()
         for name in names:
             if name and name in seen:
-                raise self.refuse(f"two of its columns have the name '{_shorten(name)}'. Rename one of them")
+                raise self.refuse(f"two of its columns have the name '{shorten(name)}'. Rename one of them")
             seen.add(name)
         if missing := [name for name in columns if name not in seen]:
             raise self.refuse(f"its first line has no column '{missing[0]}'. It has: {list_names(names)}")
@@ -60,7 +60,7 @@ class Source:
 
 def list_names(names: Sequence[str] | Mapping[str, Any]) -> str:
     """Return the first names, short enough for one line."""
-    listed = [_shorten(str(name)) for name in names if name]
+    listed = [shorten(str(name)) for name in names if name]
     more = f" and {len(listed) - MAX_LISTED:,} more" if len(listed) > MAX_LISTED else ""
     return ", ".join(listed[:MAX_LISTED]) + more or "none"
 
@@ -74,9 +74,11 @@ def describe_value(value: Any) -> str:
     """Return what kind of value it is, or the value itself, short enough for one line."""
     if isinstance(value, (dict, list)):
         return {dict: "an object", list: "a list"}[type(value)]
-    text = storable(str(value) if isinstance(value, (str, float)) else json.dumps(value))[0]
-    return f"'{text[:40]}{'…' if len(text) > 40 else ''}'"
+    return f"'{shorten(str(value) if isinstance(value, (str, float)) else json.dumps(value))}'"
 
 
-def _shorten(name: str) -> str:
-    return " ".join(storable(name)[0][:40].split())
+def shorten(text: str, length: int = 40) -> str:
+    """Return a text of a file for a message: one line of printable characters."""
+    start = storable(text[: length + 1])[0]
+    line = " ".join("".join(character if character.isprintable() else " " for character in start[:length]).split())
+    return f"{line}{'…' * (len(start) > length)}"

@@ -10,7 +10,7 @@ from lumos_queue.readers.source import Source
 
 #: How many times its size a file may unpack to: text reaches 5 to 50, a bomb of zeros 1,030.
 MAX_RATIO = 200
-SLACK_BYTES = 64 * 2**20  #: that may be unpacked in any case
+SLACK_BYTES = 32 * 2**20  #: that may be unpacked in any case
 MAX_UNPACKED_BYTES = 16 * 2**30
 _PACKED_BYTES = 2**16  #: that are read at once
 _GZIP = 31  # what zlib calls the format with its header and its checksum

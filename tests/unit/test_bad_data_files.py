@@ -1,0 +1,308 @@
+"""Data files that are damaged, hostile, or something else than their name says: one clear line each, little memory."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import pickle
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import datasets
+import pyarrow
+import pytest
+from pyarrow import ipc, parquet
+
+from lumos_queue.cli.main import main
+from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.readers import delimited, opened_file, unpacked
+from lumos_queue.readers.records import read_records
+from tests.conftest import ROOT
+
+WHAT = "a file of questions"
+TABLE = b"question,answer\n" + b"How many?,1\n" * 2_000
+
+
+def make_parquet(table: pyarrow.Table, **options) -> bytes:
+    file = io.BytesIO()
+    parquet.write_table(table, file, **options)
+    return file.getvalue()
+
+
+def make_zip() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("data.csv", TABLE)
+    return file.getvalue()
+
+
+PARQUET = make_parquet(pyarrow.table({"question": ["a", "b"] * 500, "answer": list(range(1_000))}))
+
+REFUSED = {
+    "empty": (b"", "is empty"),
+    "blank": (b" \n\n", "is empty"),
+    "only a header": (b"question,answer\n\n", "has no row"),
+    "empty list": (b"[]", "has no row"),
+    "Git LFS": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\n", "a Git LFS pointer.*git lfs pull"),
+    "zip": (make_zip(), "a zip archive or a spreadsheet.*save the sheet as CSV"),
+    "web page": (b"\n <!DOCTYPE html><html><body>404", "a web page .HTML.: download"),
+    "web page without a type": (b"<HTML lang='en'>", "a web page"),
+    "xml": (b"<?xml version='1.0'?><a/>", "XML"),
+    "bzip2": (b"BZh91AY&SY", "bzip2.*bunzip2"),
+    "xz": (b"\xfd7zXZ\0\0", "xz.*unxz"),
+    "Zstandard": (b"\x28\xb5\x2f\xfd1", "Zstandard.*unzstd"),
+    "SQLite": (b"SQLite format 3\0" + bytes(100), "an SQLite database.*sqlite3"),
+    "PDF": (b"%PDF-1.7\n%\xe2\xe3", "a PDF file"),
+    "pickle": (pickle.dumps(["question"]), "a pickle, which could run any code"),
+    "tar": (b"data.csv".ljust(257, b"\0") + b"ustar\x0000", "a tar archive"),
+    "unknown": (b"\x01\x02\x03", "no text.*01 02 03"),
+    "UTF-16": (TABLE.decode().encode("utf-16"), "UTF-16: convert it with: iconv -f UTF-16"),
+    "UTF-16 without its mark": (TABLE.decode().encode("utf-16-le"), "UTF-16LE"),
+    "UTF-32": (TABLE.decode().encode("utf-32"), "UTF-32"),
+    "gzip twice": (gzip.compress(gzip.compress(TABLE)), "compressed twice"),
+    "gzip of a zip archive": (gzip.compress(make_zip()), "a zip archive"),
+    "gzip cut off": (gzip.compress(os.urandom(10_000).hex().encode())[:-6], "gzip data is cut off"),
+    "gzip damaged": (gzip.compress(TABLE)[:-8] + b"damaged!", "gzip data is damaged.*incorrect data check"),
+    "gzip with more behind it": (gzip.compress(TABLE) + b"more", "gzip data is damaged"),
+    "double column": (b"question,answer,question\na,1,b\n", "two of its columns have the name 'question'. Rename"),
+    "missing column": (b"question,reply\na,1\n", "its first line has no column 'answer'. It has: question, reply"),
+    "unclear separators": (b"text;label,topic\na,b\n", "commas and semicolons, and it is not clear"),
+    "many columns": (",".join(f"c{number}" for number in range(10_001)).encode(), "10,001 columns, and at most 10,000"),
+    "open quotation mark in the header": (b'"question,answer\na,1\n', "in its first line is never closed"),
+    "Latin-1 in the header": ("Frage,R\xe9ponse\na,1\n".encode("latin-1"), "first line is not UTF-8.*iconv -f LATIN1"),
+    "Latin-1 in a list": ('[{"question": "\xe9", "answer": 1}]'.encode("latin-1"), "not UTF-8 near byte 15"),
+    "a number": (b"[1, 2]", "expected a JSON object, found '1'"),
+    "object of many lines": (b'{\n "data": [{"question": 1}]\n}', "first line is a part of a JSON object.*jq -c"),
+    "list cut off": (b'[{"question": 1, "answer": 1}, {"question', "row 2: "),
+    "list without an end": (b'[{"question": 1, "answer": 1},', "row 2: "),
+    "list with a last comma": (b'[{"question": 1, "answer": 1},]', "row 2: Expecting value"),
+    "list without commas": (b'[{"question": 1, "answer": 1} {}]', "row 2: expected ',' or ']'"),
+    "list with more behind it": (b'[{"question": 1, "answer": 1}] []', "more behind the end of the list"),
+    "nested without end": (b"[" * 200_000, "nested more than 100 levels deep"),
+    "nested objects without end": (b'{"question": ' * 200_000, "nested more than 100 levels deep"),
+    "nested list": (b'[{"question": %s1%s}]' % (b"[" * 101, b"]" * 101), "nested more than 100 levels deep"),
+    "parquet without its footer": (PARQUET[:-9], "damaged or cut off.*[Pp]arquet"),
+    "parquet with a broken footer": (PARQUET[:-40] + b"\xff" * 32 + PARQUET[-8:], "damaged or cut off"),
+    "parquet with a broken page": (PARQUET[:30] + b"\xff" * 40 + PARQUET[70:], "damaged or cut off"),
+    "parquet of four bytes": (b"PAR1", "damaged or cut off"),
+    "parquet without rows": (make_parquet(pyarrow.table({"question": ["a"], "answer": [1]})[:0]), "has no row"),
+    "parquet with a double column": (
+        make_parquet(pyarrow.Table.from_arrays([pyarrow.array([1])] * 2, ["answer", "answer"])),
+        "two of its columns have the name 'answer'",
+    ),
+    "Arrow stream cut off": (b"\xff\xff\xff\xff" + bytes(100), "damaged or cut off"),
+    "Feather": (b"ARROW1\0\0", "an Arrow file .Feather.: write it as Parquet"),
+}  # fmt: skip
+
+
+def read(path: Path, **options):
+    return list(read_records(path, WHAT, **options))
+
+
+@pytest.mark.parametrize(("content", "reason"), REFUSED.values(), ids=REFUSED)
+def test_a_file_that_cannot_be_read_is_refused_with_one_line(tmp_path, content, reason):
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    with pytest.raises(SpecError, match=reason) as refused:
+        read(path, fields=("question", "answer"), columns=("answer",))
+    message = str(refused.value)
+    assert str(path) in message and WHAT in message and message.isprintable() and len(message) < 500 + len(str(path))
+
+
+def bad_rows(path: Path) -> list[tuple[int, str]]:
+    return [(row.row, str(row)) for row in read(path) if isinstance(row, BadRow)]
+
+
+def test_bad_rows_of_a_table_are_named_and_the_others_read(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes(b'question,answer\na,1\nb\n"c\nd",2,3\ncaf\xe9,4\ne,5\n')
+    assert bad_rows(path) == [
+        (2, "row 2, field 'row': 1 cells, expected 2"),
+        (3, "row 3, field 'row': 3 cells, expected 2"),
+        (4, "row 4, field 'question': not UTF-8: convert the file, as with: iconv -f LATIN1 -t UTF-8"),
+    ]
+    assert [row[0] for row in read(path) if not isinstance(row, BadRow)] == [1, 5]
+
+
+def test_an_open_quotation_mark_is_a_bad_row_also_at_the_end(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes(b'question,answer\na,1\nb,"2\nc,3\n')
+    ((number, problem),) = bad_rows(path)
+    assert number == 2 and "never closed; the rest of the file was not read" in problem
+
+
+def test_bad_lines_are_named_and_the_others_read(tmp_path):
+    path = tmp_path / "data.jsonl"
+    wide = json.dumps(dict.fromkeys(map(str, range(10_001))))
+    path.write_bytes(b'{"a": 1}\n{"a": "\xe9"}\n[1]\nNaN\n{"a"\n%s\n{"a": 2}' % wide.encode())
+    assert [number for number, _ in bad_rows(path)] == [2, 3, 4, 5, 6]
+    assert "not UTF-8 at byte 7: convert the file" in bad_rows(path)[0][1] and "10,001 fields" in bad_rows(path)[-1][1]
+
+
+def test_a_cell_beyond_the_limit_is_a_bad_row(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "MAX_FIELD_BYTES", 1_000)
+    path = tmp_path / "data.csv"
+    path.write_text(f"question,answer\na,1\n{'x' * 3_000},2\n")
+    ((number, problem),) = bad_rows(path)
+    assert number == 2 and "a cell of more than 1000 bytes" in problem
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from lumos_queue.errors import SpecError
+from lumos_queue.readers.records import read_records
+import pyarrow.parquet
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+limit = used + int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+try:
+    print(sum(1 for _ in read_records(Path(sys.argv[1]), "rows")))
+except SpecError as error:
+    print(error)
+"""
+
+
+def read_in_little_memory(path: Path, megabytes: int) -> str:
+    """Read a file in a process that may use so much more memory; return what it prints."""
+    command = [sys.executable, "-c", LIMITED, str(path), str(megabytes * 2**20)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120)
+    return done.stdout or done.stderr[-500:]
+
+
+@pytest.mark.parametrize(
+    ("start", "part"),
+    [
+        (b"question,answer\n", b"what,1\n" * 100_000),
+        (b"question,answer\n", b"x" * 700_000),
+        (b'{"question": "', b"x" * 700_000),
+        (b'[{"question": "', b"x" * 700_000),
+        (b"\n", b"\n" * 700_000),
+    ],
+    ids=["rows", "cell", "line", "element", "blank"],
+)
+def test_a_gzip_bomb_is_refused_in_little_memory(tmp_path, start, part):
+    path = tmp_path / "bomb.gz"
+    with gzip.open(path, "wb", 9) as file:
+        file.write(start)
+        for _ in range(600):
+            file.write(part)
+    assert path.stat().st_size < 2_000_000
+    message = read_in_little_memory(path, 300)
+    assert "unpacks to more than 200 times its size" in message or "is empty" in message, message
+
+
+def test_the_size_of_what_is_unpacked_has_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(unpacked, "MAX_UNPACKED_BYTES", 10_000)
+    path = tmp_path / "data.gz"
+    path.write_bytes(gzip.compress(TABLE))
+    with pytest.raises(SpecError, match="unpacks to more than"):
+        read(path)
+
+
+def test_a_copy_that_is_needed_has_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(opened_file, "MAX_COPY_BYTES", 1_000)
+    path = tmp_path / "data.gz"
+    path.write_bytes(gzip.compress(PARQUET))
+    with pytest.raises(SpecError, match="Write it to a file first"):
+        read(path)
+
+
+def test_a_large_text_of_parquet_is_not_repeated_in_memory(tmp_path):
+    texts = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 20_000, pyarrow.int32()), ["x" * 2**20])
+    path = tmp_path / "data.parquet"
+    path.write_bytes(make_parquet(pyarrow.table({"question": texts}), store_schema=False, compression="zstd"))
+    assert path.stat().st_size < 10_000
+    assert read_in_little_memory(path, 400).strip() == "20000"
+
+
+def test_a_parquet_bomb_is_refused(tmp_path):
+    path = tmp_path / "data.parquet"
+    path.write_bytes(make_parquet(pyarrow.table({"question": ["x" * 2**26, "y"]}), compression="zstd"))
+    assert "unpacks to 64 MiB, more than 200 times its size" in read_in_little_memory(path, 200)
+
+
+def test_extension_types_and_unions_are_refused(tmp_path):
+    extension = pyarrow.ExtensionArray.from_storage(pyarrow.uuid(), pyarrow.array([bytes(16)], pyarrow.binary(16)))
+    numbers, kinds = pyarrow.array([1]), pyarrow.array([0], "int8")
+    columns = {
+        "of the extension type 'arrow.uuid'": extension,
+        "of the extension type": pyarrow.StructArray.from_arrays([numbers, extension], ["a", "b"]),
+        "a union of types": pyarrow.UnionArray.from_dense(kinds, pyarrow.array([0], "int32"), [numbers]),
+    }
+    for reason, column in columns.items():
+        table = pyarrow.Table.from_arrays([column], ["answer"])
+        with ipc.new_stream(str(tmp_path / "data.arrow"), table.schema) as writer:
+            writer.write_table(table)
+        with pytest.raises(SpecError, match=f"column 'answer' is {reason}"):
+            read(tmp_path / "data.arrow")
+
+
+def save_dataset(folder: Path) -> Path:
+    datasets.Dataset.from_dict({"question": ["a", "b"], "answer": [1, 2]}).save_to_disk(folder)
+    return folder
+
+
+def test_a_folder_of_several_splits_lists_them(tmp_path):
+    table = datasets.Dataset.from_dict({"question": ["a"]})
+    datasets.DatasetDict({"train": table, "test": table}).save_to_disk(tmp_path / "saved")
+    with pytest.raises(SpecError, match=f"Name one of them: '{tmp_path}/saved/train', '{tmp_path}/saved/test'"):
+        read(tmp_path / "saved")
+    assert len(read(tmp_path / "saved" / "test")) == 1
+
+
+def test_another_folder_is_refused_and_a_file_in_it_named(tmp_path):
+    with pytest.raises(
+        SpecError, match=r"Cannot read .* it is a folder, and none that `save_to_disk` .*Expected a file"
+    ):
+        read(tmp_path)
+    (tmp_path / "train.jsonl").write_text("{}")
+    with pytest.raises(SpecError, match=f"of which a file is to be named, as '{tmp_path}/train.jsonl'"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "[]",
+        "{",
+        '{"_data_files": []}',
+        '{"_data_files": [{"filename": 7}]}',
+        '{"_data_files": [{"filename": "../secret.arrow"}]}',
+        '{"_data_files": [{"filename": "/etc/hostname"}]}',
+        '{"_data_files": [{"filename": "no.arrow"}]}',
+        '{"_data_files": [{"filename": "outside.arrow"}]}',
+    ],
+)
+def test_a_description_that_names_other_files_is_refused(tmp_path, state):
+    folder = save_dataset(tmp_path / "saved")
+    (tmp_path / "secret.arrow").write_bytes((folder / "data-00000-of-00001.arrow").read_bytes())
+    (folder / "outside.arrow").symlink_to(tmp_path / "secret.arrow")
+    (folder / "state.json").write_text(state)
+    with pytest.raises(SpecError) as refused:
+        read(folder)
+    assert str(refused.value).isprintable()
+
+
+def test_a_part_of_a_dataset_that_is_cut_off_is_noticed(tmp_path):
+    folder = save_dataset(tmp_path / "saved")
+    part = folder / "data-00000-of-00001.arrow"
+    content = part.read_bytes()
+    for end in (8, 16, 100, len(content) - 3):
+        part.write_bytes(content[:-end])
+        with pytest.raises(SpecError, match=r"damaged or cut off|is not an Arrow stream"):
+            read(folder)
+
+
+def test_the_command_names_what_a_file_is(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("LUMOS_HOME", str(tmp_path / "home"))
+    pointer = tmp_path / "test.jsonl"
+    pointer.write_bytes(REFUSED["Git LFS"][0])
+    arguments = ["--data", str(pointer), "--formulation", "direct", "--solver", "scripted:none.jsonl"]
+    assert main(["evaluate", "gsm8k", *arguments]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert line.endswith("it is a Git LFS pointer, not the file itself: fetch it with: git lfs pull.")
