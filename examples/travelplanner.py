@@ -21,7 +21,8 @@ from lumos_queue.errors import BadRow
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.rationales.steps import Steps, reject_variables
 from lumos_queue.readers.fields import Node
-from lumos_queue.readers.rows import json_lines, tasks
+from lumos_queue.readers.records import read_records
+from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Annotation, Task
 
 FORMAT = "TravelPlanner's JSON lines, chats of three 'messages' whose last is the plan"
@@ -42,7 +43,7 @@ class TravelPlanner(Benchmark):
     check_level = "oracle_tool"  # steps can be acted out only with their stated results
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        return tasks(json_lines(path, FORMAT, ("messages",)), self._task)
+        return tasks(read_records(path, FORMAT, ("messages",)), self._task)
 
     def _task(self, row: int, record: Mapping[str, Any]) -> Task:
         messages = Node(row, "", record)["messages"].items()

@@ -1,15 +1,14 @@
-"""Nested rows of JSON files, read field by field: what is not as expected is a BadRow that names the field."""
+"""Rows of data files, read field by field: what is not as expected is a BadRow that names the field."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from lumos_queue.errors import BadRow
-from lumos_queue.readers.rows import Row, first_character, json_lines, json_list, number_field
+from lumos_queue.readers.rows import number_field
 from lumos_queue.readers.written_values import read_written
 from lumos_queue.util.sanitize import storable
 
@@ -181,8 +180,3 @@ class ConversionFields:
 
 
 CONVERTING = ConversionFields(required=True)
-
-
-def json_rows(path: Path | None, what: str, fields: Sequence[str]) -> Iterator[Row | BadRow]:
-    """Yield the rows of a file of any format, as `read_records`."""
-    return read_records(path, what, fields)

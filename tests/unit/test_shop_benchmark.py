@@ -204,8 +204,8 @@ def test_broken_goals_are_named(tmp_path):
     good = task.gold["goal"]
     broken = [
         (good | {"attributes": []}, "attributes"), (good | {"price_upper": -1}, "price_upper"),
-        (good | {"price_upper": "50"}, "price_upper"), (good | {"instruction_text": ""}, "instruction_text"),
-        (good | {"goal_options": [1]}, "goal_options[0]"), ({"instruction_text": "x"}, "price_upper"),
+        (good | {"price_upper": "cheap"}, "price_upper"), (good | {"instruction_text": ""}, "instruction_text"),
+        (good | {"goal_options": [True]}, "goal_options[0]"), ({"instruction_text": "x"}, "price_upper"),
     ]  # fmt: skip
     rows = list(benchmark.read(write(tmp_path, "goals.json", [good, *(row for row, _ in broken)]), "test"))
     assert isinstance(rows[0], Task)

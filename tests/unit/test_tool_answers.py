@@ -122,14 +122,14 @@ def test_the_nearest_record_has_most_arguments_in_common_and_is_flagged():
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", "is not recorded answers: JSON lines"),
+        ("{", "is not recorded answers: rows"),
         ("[]", "has no row. Expected recorded answers"),
         ("[[]]", "expected a JSON object, found a list"),
         ({"question": "x"}, "its first row has the fields: question"),
         (record() | {"api": 3}, "field 'api': expected text"),
         (record() | {"api": ""}, "field 'api': empty"),
         (record(code=99), "99 is not the number of a status"),
-        (record(code="0"), "field 'code': expected a whole number"),
+        (record(code="x"), "field 'code': expected a whole number"),
         (record(provenance="live"), "expected one of recorded, simulated, synthetic"),
         (record(arguments=[1]), "field 'arguments': expected an object"),
         (record(arguments="[1]"), "field 'arguments': the arguments are not a JSON object"),

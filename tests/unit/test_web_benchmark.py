@@ -160,10 +160,10 @@ def test_dom_path_the_right_element_is_found_by_walking_the_page(shared_data):
 @pytest.mark.parametrize(
     ("change", "field", "problem"),
     [
-        ({"cleaned_html": None}, "actions[0].cleaned_html", "expected text"),
+        ({"cleaned_html": None}, "actions[0].cleaned_html", "missing"),
         ({"cleaned_html": "<a>" + " " * 2**25}, "actions[0].cleaned_html", "longer than"),
         ({"operation": {"op": "JUMP", "value": ""}}, "actions[0].operation.op", "expected one of CLICK"),
-        ({"operation": {"op": "CLICK"}}, "actions[0].operation.value", "missing"),
+        ({"operation": {"op": "TYPE"}}, "actions[0].operation.value", "missing"),
         ({"operation": {"op": "TYPE", "value": 3}}, "actions[0].operation.value", "expected text"),
         ({"pos_candidates": [{"tag": "a", "attributes": "{}"}]}, "actions[0].pos_candidates[0]", "node number"),
         ({"pos_candidates": [candidate("x1")]}, "actions[0].pos_candidates[0]", "node number"),

@@ -1,6 +1,7 @@
 """Super-NaturalInstructions: many kinds of tasks, each with a definition in words, judged by ROUGE-L. The repository as
 published (allenai/natural-instructions): its folder, with `tasks/NAME.json` and `splits/default/test_tasks.txt`, or a
-folder of task files, or one of them; an invented task:
+folder of task files, or one of them, or a file of instances (rows with `definition`, `inputs`, `targets`, and `id` and
+`task_name` where they have them); an invented task:
 
     {"Definition": ["Say which animal is meant."], "Categories": ["Naming"],
      "Instances": [{"id": "x-1", "input": "It barks.", "output": ["A dog", "dog"]}, …]}
@@ -12,7 +13,8 @@ asked: here the definition, the input, and `Respond to me directly`, as in the t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,9 +23,12 @@ from rapidfuzz.distance import LCSseq
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.readers.fields import Node
+from lumos_queue.readers.documents import read_object
+from lumos_queue.readers.fields import RowNode
 from lumos_queue.readers.instructions import direct_question, optional_text
-from lumos_queue.readers.rows import json_document
+from lumos_queue.readers.records import read_records
+from lumos_queue.readers.rows import json_document, tasks
+from lumos_queue.readers.source import Row
 from lumos_queue.records import Score, Task
 from lumos_queue.util.regular_file import read_regular_text
 
@@ -47,36 +52,40 @@ class SuperNI(Benchmark):
         most = options.get("instances", str(INSTANCES))
         if not (most.isdecimal() and int(most)):
             raise SpecError(f"--option instances={most[:20]} cannot be read: expected a whole number from 1 on.")
+        if path is not None and path.exists() and (single := _single_rows(path, int(most))) is not None:
+            self.notes = []
+            yield from tasks(single, self._single_task)
+            return
         row, (files, listed) = 0, _files(path, split)
         self.notes = [] if listed else [f"There is no list {split}_tasks.txt: all {len(files):,} task files are read."]
         for file in files:
             document = json_document(file, FORMAT)
             if not isinstance(document, dict) or not {"Definition", "Instances"} <= document.keys():
                 raise SpecError(f"'{file}' is not {FORMAT}.")
-            node = Node(row + 1, "", document)
+            node = RowNode(row + 1, "", document)
             for place, instance in enumerate(node["Instances"].items()[: int(most)]):
                 row += 1
                 try:
-                    yield self._task(file.stem, Node(row, f"{file.name}: Instances[{place}]", instance.value), node)
+                    yield self._task(file.stem, RowNode(row, f"{file.name}: Instances[{place}]", instance.value), node)
                 except BadRow as bad:
                     yield bad
 
-    def _task(self, name: str, instance: Node, task: Node) -> Task:
+    def _task(self, name: str, instance: RowNode, task: RowNode) -> Task:
         definition = task["Definition"]
         words = definition.text() if isinstance(definition.value, str) else " ".join(definition.texts())
-        outputs = [optional_text(item) for item in instance["output"].items()]
-        if not all(outputs) or not outputs:
-            raise instance["output"].bad("no reference, or an empty one")
-        question = direct_question(words, optional_text(instance["input"]))
+        outputs = _read_outputs(instance["output"])
+        question = direct_question(words, optional_text(instance["input"]) if "input" in instance else "")
         _, _, place = instance.name.rpartition("[")
-        return Task(
-            self.name,
-            "",
-            f"{name}-{int(place[:-1]) + 1}",
-            question,
-            {"task": name},
-            {"answer": outputs[0], "outputs": outputs},
-        )
+        gold = {"answer": outputs[0], "outputs": outputs}
+        return Task(self.name, "", f"{name}-{int(place[:-1]) + 1}", question, {"task": name}, gold)
+
+    def _single_task(self, row: int, record: Mapping[str, Any]) -> Task:
+        node = RowNode(row, "", record)
+        outputs = _read_outputs(node["targets"])
+        question = direct_question(node["definition"].text(), optional_text(node["inputs"]) if "inputs" in node else "")
+        name = node["id"].label() if "id" in node else str(row)
+        inputs = {"task": node["task_name"].label()} if "task_name" in node else {}
+        return Task(self.name, "", name, question, inputs, {"answer": outputs[0], "outputs": outputs})
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         """`rouge_l`: the F-measure of the longest common subsequence of stemmed words, the best over the references."""
@@ -115,22 +124,46 @@ def _tokenizer() -> Any:
     return DefaultTokenizer(use_stemmer=True)
 
 
+def _read_outputs(node: RowNode) -> list[str]:
+    """The references, a list or a single one. Raises BadRow."""
+    outputs = [optional_text(item) for item in node.items()] if isinstance(node.value, list) else [node.label()]
+    if not all(outputs) or not outputs:
+        raise node.bad("no reference, or an empty one")
+    return outputs
+
+
+def _single_rows(path: Path, most: int) -> Iterator[Row | BadRow] | None:
+    """The rows of a file of instances, of each task at most so many; None for tasks as they are published."""
+    if path.is_dir() or read_object(path, FORMAT, lambda record: "definition" in record) is not None:
+        return None
+    return _first_of_each_task(path, most)
+
+
+def _first_of_each_task(path: Path, most: int) -> Iterator[Row | BadRow]:
+    counts = Counter[str]()
+    for item in read_records(path, FORMAT, ("definition", "targets")):
+        name = "" if isinstance(item, BadRow) else str(item[1].get("task_name") or "")
+        counts[name] += bool(name)
+        if counts[name] <= most:
+            yield item
+
+
 def _files(path: Path | None, split: str) -> tuple[list[Path], bool]:
     """The task files, and whether a list of the split names them. Raises SpecError."""
     if path is None or not path.exists():
         raise SpecError(f"Cannot read '{path}': give the folder of Super-NaturalInstructions with --data.")
     if path.is_file():
         return [path], True
-    tasks = path / "tasks" if (path / "tasks").is_dir() else path
-    names = (path.parent if path.name == "tasks" else path) / "splits" / "default" / f"{split}_tasks.txt"
+    folder = path / "folder" if (path / "folder").is_dir() else path
+    names = (path.parent if path.name == "folder" else path) / "splits" / "default" / f"{split}_tasks.txt"
     if not (listed := names.is_file()):
-        found = sorted(tasks.glob("task*.json"))
+        found = sorted(folder.glob("task*.json"))
     else:
-        found = [tasks / f"{name}.json" for name in read_regular_text(names).split()]
+        found = [folder / f"{name}.json" for name in read_regular_text(names).split()]
         if missing := [one for one in found if not one.is_file()]:
-            raise SpecError(f"'{names}' lists {len(missing):,} tasks that have no file; the first: '{missing[0]}'.")
+            raise SpecError(f"'{names}' lists {len(missing):,} folder that have no file; the first: '{missing[0]}'.")
     if not found:
-        raise SpecError(f"'{tasks}' has no file task*.json: expected the tasks of Super-NaturalInstructions.")
+        raise SpecError(f"'{folder}' has no file task*.json: expected the folder of Super-NaturalInstructions.")
     return found, listed
 
 
