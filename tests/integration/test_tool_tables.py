@@ -74,7 +74,9 @@ def test_figures_stand_beside_the_published_ones_and_lead_to_their_rows(jobs):
     assert waiting["commands"][0] in waiting["status"] and "ours" not in waiting
     report = jobs.judge(react)
     (found,) = jobs.table("sum2act-pass/ReAct-CoT/I2-cat")
-    assert found["status"] == "other answers: 1 of 3 not recorded; n differs: 3 of 100" and found["published"] == "39.0"
+    stated = "rows stated to be the published ones"
+    assert found["status"] == f"other answers: 1 of 3 not recorded; {stated}; n differs: 3 of 100"
+    assert found["published"] == "39.0"
     ours = found["ours"]
     assert (ours["job"], ours["runs"], ours["n"], ours["of"]) == (report["job"], react, "3", 3)
     votes = rows_of(

@@ -167,8 +167,8 @@ def test_how_much_is_read_does_not_grow_with_the_rows_that_show_a_job(data, weig
 
 
 def test_a_conversion_stands_beside_the_papers(data, capsys):
-    assert main(["convert", "gsm8k", "--data", str(data), "--split", "train", "--deterministic", "--published", "--json",
-                 ]) == 0  # fmt: skip
+    assert main(["convert", "gsm8k", "--data", str(data), "--split", "train", "--deterministic", "--published",
+                 "--json"]) == 0  # fmt: skip
     job = json.loads(capsys.readouterr().out.splitlines()[-1])["job"]
     rows = {one["row"]: one for one in lumos("4", "--json")["tables"][0]["rows"]}
     found = rows["maths: gsm8k"]
