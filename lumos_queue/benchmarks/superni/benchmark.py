@@ -154,16 +154,16 @@ def _files(path: Path | None, split: str) -> tuple[list[Path], bool]:
         raise SpecError(f"Cannot read '{path}': give the folder of Super-NaturalInstructions with --data.")
     if path.is_file():
         return [path], True
-    folder = path / "folder" if (path / "folder").is_dir() else path
-    names = (path.parent if path.name == "folder" else path) / "splits" / "default" / f"{split}_tasks.txt"
+    folder = path / "tasks" if (path / "tasks").is_dir() else path
+    names = (path.parent if path.name == "tasks" else path) / "splits" / "default" / f"{split}_tasks.txt"
     if not (listed := names.is_file()):
         found = sorted(folder.glob("task*.json"))
     else:
         found = [folder / f"{name}.json" for name in read_regular_text(names).split()]
         if missing := [one for one in found if not one.is_file()]:
-            raise SpecError(f"'{names}' lists {len(missing):,} folder that have no file; the first: '{missing[0]}'.")
+            raise SpecError(f"'{names}' lists {len(missing):,} tasks that have no file; the first: '{missing[0]}'.")
     if not found:
-        raise SpecError(f"'{folder}' has no file task*.json: expected the folder of Super-NaturalInstructions.")
+        raise SpecError(f"'{folder}' has no file task*.json: expected the tasks of Super-NaturalInstructions.")
     return found, listed
 
 
