@@ -107,7 +107,7 @@ def report_part(visit: Reading, name: str, by: str = "") -> Response:
             if not fields.chosen:
                 raise
             wrong, read = str(error), read_page(connection, [job])
-    values = {"page": compose(read, LEVELS[0]), "fields": fields, "wrong": wrong}
+    values = {"page": compose(read, LEVELS[0]), "fields": fields, "hidden": (), "wrong": wrong}
     if "hx-request" in visit.request.headers:
         return HTMLResponse(render_part("report_part.html", action=f"/jobs/{job.id}#report-head", **values))
     return render(visit, "report.html", 400 if wrong else 200, action=f"/jobs/{job.id}/report", **values)
