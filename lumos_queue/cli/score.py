@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,13 +22,57 @@ def score(
             metavar="NAME",
             help="same_words, other_reader, numbers, one of a plug-in, or package.module:object (docs/plugins.md).",
         ),
-    ],
+    ] = "",
+    judge: Annotated[
+        str, typer.Option(metavar="URL", help="The endpoint of a model that grades the answers, in a job of its own.")
+    ] = "",
+    rubric: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --judge: what it is asked: a text with {answer}, and {question} and {gold} where they matter.",
+        ),
+    ] = None,
+    grades: Annotated[
+        int, typer.Option(metavar="2|5", help="With --judge: 2 for right or wrong, 5 for grades 1 to 5. Default: 2.")
+    ] = 0,
+    votes: Annotated[
+        int, typer.Option(min=0, max=99, help="With --judge: votes on each answer, whose median counts. Default: 1.")
+    ] = 0,
+    seed: opt.Seed = 0,
+    sampling: opt.Samplings = [],
+    name: opt.Name = "",
+    tag: opt.Tags = [],
+    again: opt.Again = False,
+    follow: opt.Follow = False,
+    priority: opt.Priority = 0,
+    concurrency: opt.Concurrency = 0,
     json: opt.Json = False,
 ) -> None:
     """Add scores to the stored episodes of a job.
 
-    Nothing is run again. Episodes that have the scores already are left as they are.
+    Nothing is run again. Episodes that have the scores already are left as they are. With --judge a model grades the
+    answers: submits an evaluation whose items are the stored episodes, and prints its report.
     """
+    from lumos_queue.cli.judged_answers import judge_answers
+    from lumos_queue.errors import SpecError
+    from lumos_queue.jobs.scheduling import Scheduling
+    from lumos_queue.submission.judge_options import JudgeOptions, read_rubric
+    from lumos_queue.submission.tags import read_name_and_tags
+
+    options = JudgeOptions(judge, read_rubric(rubric), grades, votes)
+    if bool(scorer) == bool(judge):
+        raise SpecError("Give either --scorer NAME, or --judge URL for a model that grades the answers.")
+    if judge:
+        scheduling = Scheduling(priority, concurrency)
+        judge_answers(job, options, seed, sampling, read_name_and_tags(name, tag), scheduling, again, follow)
+        return
+    if options:
+        raise SpecError(f"--{options.stated[0]} is for --judge URL: leave it out.")
+    _add_scores(job, scorer)
+
+
+def _add_scores(job: str, scorer: str) -> None:
     from dataclasses import asdict
 
     from lumos_queue.review.scoring import score_job

@@ -53,6 +53,9 @@ def print_results(results: list[dict[str, Any]]) -> None:
         if score := one["score"]:
             low, high = score["ci95"]
             line += f"  {percent(score['value'])} [{100 * low:.1f}, {100 * high:.1f}] of {score['scored']}"
+            if score["scored"] < one["of"]:
+                worst, best = score["bounds"]
+                line += f", whole job {100 * worst:.1f} to {percent(best)}"
         output.show(line)
         if text := remark(one):
             output.show(f"job {one['job']} is {text}")

@@ -22,6 +22,7 @@ FORMULATIONS: Registry[Formulation] = Registry(
         "model-synthesis": f"{_ROOM}.model_synthesis:FORMULATION",
         "open-ended": f"{_ROOM}.open_ended:FORMULATION",
         "tooleval": f"{_ROOM}.tooleval:FORMULATION",
+        "stored-answer": f"{_ROOM}.stored_answer:FORMULATION",
         "teacher-forced": f"{_ROOM}.teacher_forced:FORMULATION",
     },
     "formulations",

@@ -25,6 +25,7 @@ _COLUMNS = (
     "kind", "benchmark", "split", "formulation", "state", "waiting", "items", "created_at", "submitted_by", "name",
     "parent", "chosen",
 )  # fmt: skip
+DERIVED_FORMULATIONS = ("tooleval", "stored-answer")  #: whose tasks are episodes of other jobs
 
 
 def list_jobs(
@@ -150,6 +151,6 @@ def measure_sums(job: Any, metric: str, sums: ScoreSums) -> dict[str, Any] | Non
     heavy = sums.w / sums.n
     worst = seen.add(0.0, heavy, missing).interval() or (0.0, 0.0, 1.0)
     best = seen.add(1.0, heavy, missing).interval() or (0.0, 0.0, 1.0)
-    clustered = asked.get("samples", 1) > 1 or job.origin == "derived" or job.formulation == "tooleval"
+    clustered = asked.get("samples", 1) > 1 or job.origin == "derived" or job.formulation in DERIVED_FORMULATIONS
     found |= {"value": round(worst[0], 6), "ci95": None if clustered else [round(worst[1], 6), round(best[2], 6)]}
     return found | ({"bounds": [round(worst[0], 6), round(best[0], 6)]} if missing else {})

@@ -63,7 +63,7 @@ def note_ungraded(report: Mapping[str, Any], state: str) -> dict[str, Any]:
     if not ungraded or state not in ENDED:
         return {}
     lacking = {**report.get("lacking", {}), UNGRADED: ungraded}
-    command = f"lumos rerun {report['job']} --role {JUDGE}=URL"
+    command = f"lumos score {report['job']} --judge URL"
     return {"complete": False, "lacking": lacking, "go_on": report.get("go_on", command)}
 
 

@@ -96,7 +96,7 @@ def test_answers_without_a_readable_vote_are_incomplete_and_no_score(lumos, tmp_
     assert shown.code == 3 and re.search(r"judged +12 of 24", shown.out)
     assert re.search(r"grade \[95 %\] +incomplete: 50.0 to 100.0 %", shown.out)
     assert "12 of its items have an answer that the judge gave no readable grade" in shown.out
-    assert f"lumos rerun {job} --role judge=URL" in shown.out
+    assert f"lumos score {job} --judge URL" in shown.out
     assert re.search(r"12 read, 12 unreadable, 12 asked again", shown.out)
 
 
@@ -204,6 +204,38 @@ def test_rows_without_right_answers_are_judged_by_a_rubric_that_shows_none(lumos
     with FakeEndpoint(lambda prompt: "Grade: 2" if "Town 1" in prompt else "Grade: 3") as judge:
         report = evaluate(lumos, path, solver, judge, "--grades", 5, "--rubric", rubric).json
     assert report["value"] == 0.375
+
+
+def test_the_answers_of_a_stored_job_are_graded_in_a_job_of_their_own(lumos, tmp_path, solver):
+    with FakeEndpoint(lambda prompt: "I cannot tell.") as useless:
+        evaluate(lumos, write_file(tmp_path, 6), solver, useless)
+    job = lumos("jobs", "--json").json["jobs"][0]["job"]
+    solved = len(solver.calls)
+    with FakeEndpoint(grade) as judge:
+        report = lumos("score", job, "--judge", judge.chat, "--grades", 5, "--votes", 2, "--json").json
+        again = lumos("score", report["job"], "--judge", judge.chat, "--grades", 5, "--json").json
+        maths = lumos("evaluate", "wordmath", "--formulation", "direct", "--solver", solver.chat, "--limit", 2, "--json")
+        other = lumos("score", maths.json["job"], "--judge", judge.chat, "--json")
+    assert (report["benchmark"], report["formulation"]) == ("file:capitals-judged", "stored-answer")
+    assert report["value"] == round((0 + 1 + 2 + 3 + 4 + 0) / 4 / 6, 6) and report["judge"]["read"] == 12
+    assert again["value"] == report["value"] and again["benchmark"] == report["benchmark"]
+    assert other.json["judge"]["graded"] == 2 and len(solver.calls) - solved <= 3, "the solver is not asked again"
+    shown = lumos("episodes", "--where", f"job={report['job']}", "--json").json["episodes"][0]
+    assert shown["gold"] == "Town 0" and shown["answer"] == "Town 0"
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ([], "Give either --scorer NAME, or --judge URL"),
+        (["--scorer", "numbers", "--judge", "tgi://127.0.0.1:9"], "Give either --scorer NAME, or --judge URL"),
+        (["--scorer", "numbers", "--votes", "3"], "--votes is for --judge URL: leave it out."),
+        (["--judge", "tgi://127.0.0.1:9", "--grades", "4"], "--grades is 4: expected 2"),
+    ],
+)
+def test_scores_of_a_judge_are_asked_for_alone(lumos, options, problem):
+    done = lumos("score", "nosuchjob", *options)
+    assert done.code == 2 and problem in done.err
 
 
 def count_votes(database: Database) -> int:

@@ -1,0 +1,57 @@
+"""`lumos score JOB --judge URL`: a judge grades the answers of stored episodes, as a job of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from lumos_queue.cli import output
+
+if TYPE_CHECKING:
+    from db.tags import NameAndTags
+    from lumos_queue.jobs.scheduling import Scheduling
+    from lumos_queue.submission.judge_options import JudgeOptions
+
+
+def judge_answers(
+    job: str,
+    options: JudgeOptions,
+    seed: int,
+    samplings: Sequence[str],
+    named: NameAndTags,
+    scheduling: Scheduling,
+    again: bool,
+    follow: bool,
+) -> None:
+    """Submit the evaluation of a job's answers, and print its report or its id.
+
+    Raises SpecError for options that cannot be used, and for a job whose answers cannot be judged.
+    """
+    from db.jobs import get_job
+    from lumos_queue.cli.submit import submit_and_finish
+    from lumos_queue.endpoints.base import Sampling
+    from lumos_queue.formulations.stored_answer import NAME
+    from lumos_queue.jobs.evaluate import Evaluate
+    from lumos_queue.jobs.infer import Infer
+    from lumos_queue.rollouts.graded import SCORER, graded_rows
+    from lumos_queue.settings import read_settings
+    from lumos_queue.submission.agents import make_agent, parse_pairs
+    from lumos_queue.submission.database import database
+    from lumos_queue.submission.judge_options import check_votes, judge_sampling
+    from lumos_queue.submission.role_samplings import ChosenSampling, sample_roles
+
+    settings, judge = read_settings(), options.define(SCORER)
+    assert judge is not None  # that of this scorer
+    roles = parse_pairs("--role", options.roles)
+    chosen = ChosenSampling(samplings=parse_pairs("--sampling", samplings), judge=judge_sampling(judge))
+    agent = make_agent(roles, "complex_qa", Sampling(), 0, "train", settings, output.say)
+    agent = sample_roles(agent, NAME, chosen)
+    check_votes(judge, agent)
+    with database(settings) as opened:
+        with opened.engine.connect() as connection:
+            row = get_job(connection, job)
+        rows, definition = graded_rows(opened, row, judge)
+    infer = Infer(definition.name, rows.digest, rows.split, NAME, agent, seed=seed, definition=definition)
+    submit_and_finish(
+        settings, Evaluate(infer), rows, named=named, scheduling=scheduling, again=again, follow=follow
+    )

@@ -1,0 +1,22 @@
+"""The answer of a stored episode, which a task brings along: only the judge is asked. Made by `lumos score --judge`."""
+
+from __future__ import annotations
+
+from lumos_queue.commands import Commands
+from lumos_queue.formulations.base import formulation
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.records import Ending, Outcome, Task
+
+NAME = "stored-answer"
+STORED = "stored"  #: the input of a task with `answer` and `ending`
+
+
+@formulation(NAME, roles=(), executes=False)
+def FORMULATION(task: Task, agent: Agent) -> Commands[Outcome]:
+    """The episode ends as the stored one did; `infra_error`: that has no result, so that the report is incomplete."""
+    if STORED not in task.inputs:
+        message = "the task is no stored episode: judge those of a job with lumos score JOB --judge URL"
+        return Outcome(None, Ending.NO_ANSWER, message)
+    stored = task.inputs[STORED]
+    yield from ()
+    return Outcome(stored["answer"], Ending(stored["ending"]))
