@@ -95,7 +95,7 @@ Judge = Annotated[
     typer.Option(
         metavar="URL",
         rich_help_panel=PANEL,
-        help="Own file, with --scorer judge: the endpoint of the model that grades answers; short for --role judge=URL.",
+        help="Own file, with --scorer judge: the endpoint of a model that grades answers; short for --role judge=URL.",
     ),
 ]
 Rubric = Annotated[

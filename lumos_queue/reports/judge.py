@@ -1,4 +1,4 @@
-"""What became of the votes of a job whose answers a judge grades, what they cost, and how far people agree with them."""
+"""What became of a judge's votes on the answers of a job, what they cost, and how far people agree with them."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def note_ungraded(report: Mapping[str, Any], state: str) -> dict[str, Any]:
 def measure_agreement(connection: Connection, job: str) -> dict[str, Any] | None:
     """Return how far the grades agree with people's labels, over the graded answers that people call right or wrong.
 
-    A grade says right from the middle of its scale on. `share` has Wilson's interval, kappa that of an audit. None where
-    there is no such answer.
+    A grade says right from the middle of its scale on. `share` has Wilson's interval, kappa that of an audit. None
+    where there is no such answer.
     """
     pairs = [
         (label, judged_by(score.value, GRADE))

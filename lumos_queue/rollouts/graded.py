@@ -71,8 +71,8 @@ def _check(job: Any) -> None:
         )
     if job.state not in (JobState.DONE, JobState.CANCELLED):
         raise SpecError(
-            f"Job {job.id} is {job.state}, so its answers may still change: wait for it (lumos job {job.id}), or end it "
-            f"with lumos cancel {job.id}."
+            f"Job {job.id} is {job.state}, so its answers may still change: wait for it (lumos job {job.id}), or end "
+            f"it with lumos cancel {job.id}."
         )
 
 

@@ -214,8 +214,9 @@ def test_the_answers_of_a_stored_job_are_graded_in_a_job_of_their_own(lumos, tmp
     with FakeEndpoint(grade) as judge:
         report = lumos("score", job, "--judge", judge.chat, "--grades", 5, "--votes", 2, "--json").json
         again = lumos("score", report["job"], "--judge", judge.chat, "--grades", 5, "--json").json
-        maths = lumos("evaluate", "wordmath", "--formulation", "direct", "--solver", solver.chat, "--limit", 2, "--json")
-        other = lumos("score", maths.json["job"], "--judge", judge.chat, "--json")
+        options = ("--formulation", "direct", "--solver", solver.chat, "--limit", 2, "--json")
+        maths = lumos("evaluate", "wordmath", *options).json
+        other = lumos("score", maths["job"], "--judge", judge.chat, "--json")
     assert (report["benchmark"], report["formulation"]) == ("file:capitals-judged", "stored-answer")
     assert report["value"] == round((0 + 1 + 2 + 3 + 4 + 0) / 4 / 6, 6) and report["judge"]["read"] == 12
     assert again["value"] == report["value"] and again["benchmark"] == report["benchmark"]

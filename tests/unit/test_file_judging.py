@@ -275,4 +275,4 @@ def test_recorded_votes_are_not_asked_again():
 
 
 def test_the_default_rubrics_show_all_three_texts():
-    assert all("{%s}" % name in text for text in DEFAULT_RUBRICS.values() for name in ("question", "answer", "gold"))
+    assert all(f"{{{name}}}" in text for text in DEFAULT_RUBRICS.values() for name in ("question", "answer", "gold"))
