@@ -69,7 +69,7 @@ def test_so_many_instances_of_each_task_count(folder):
     ("instance", "field"),
     [
         ({"input": "x", "output": []}, "output"), ({"input": "x", "output": ["a", " "]}, "output"),
-        ({"input": 3, "output": ["a"]}, "input"), ({"output": ["a"]}, "input"),
+        ({"input": 3, "output": ["a"]}, "input"),
         ({"input": "x", "output": "a"}, "output"),
     ],
 )  # fmt: skip

@@ -73,7 +73,7 @@ class SuperNI(Benchmark):
     def _task(self, name: str, instance: RowNode, task: RowNode) -> Task:
         definition = task["Definition"]
         words = definition.text() if isinstance(definition.value, str) else " ".join(definition.texts())
-        outputs = _read_outputs(instance["output"])
+        outputs = _read_outputs(instance["output"].items(), instance["output"])
         question = direct_question(words, optional_text(instance["input"]) if "input" in instance else "")
         _, _, place = instance.name.rpartition("[")
         gold = {"answer": outputs[0], "outputs": outputs}
@@ -81,7 +81,8 @@ class SuperNI(Benchmark):
 
     def _single_task(self, row: int, record: Mapping[str, Any]) -> Task:
         node = RowNode(row, "", record)
-        outputs = _read_outputs(node["targets"])
+        targets = node["targets"]
+        outputs = _read_outputs(targets.items() if isinstance(targets.value, list) else [targets], targets)
         question = direct_question(node["definition"].text(), optional_text(node["inputs"]) if "inputs" in node else "")
         name = node["id"].label() if "id" in node else str(row)
         inputs = {"task": node["task_name"].label()} if "task_name" in node else {}
@@ -124,9 +125,9 @@ def _tokenizer() -> Any:
     return DefaultTokenizer(use_stemmer=True)
 
 
-def _read_outputs(node: RowNode) -> list[str]:
-    """The references, a list or a single one. Raises BadRow."""
-    outputs = [optional_text(item) for item in node.items()] if isinstance(node.value, list) else [node.label()]
+def _read_outputs(items: Sequence[RowNode], node: RowNode) -> list[str]:
+    """The references. Raises BadRow."""
+    outputs = [optional_text(item) for item in items]
     if not all(outputs) or not outputs:
         raise node.bad("no reference, or an empty one")
     return outputs
