@@ -36,9 +36,7 @@ def read_masked_table(
     return tasks(rows, lambda row, record: masked_task(benchmark, row, record, conversion))
 
 
-def masked_task(
-    benchmark: str, row: int, record: Mapping[str, Any], conversion: ConversionFields = CONVERTING
-) -> Task:
+def masked_task(benchmark: str, row: int, record: Mapping[str, Any], conversion: ConversionFields = CONVERTING) -> Task:
     """The task of a row with masked numbers, numbers filled in. Raises BadRow."""
     node = RowNode(row, "", record)
     shown = _read_numbers(node) if "Numbers" in node else []

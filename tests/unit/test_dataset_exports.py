@@ -98,7 +98,9 @@ def test_the_evidence_of_strategyqa_as_text_or_as_lists_is_the_same(shared_data,
     rows = json.loads(path.read_text())[:200]
     original = tasks("strategyqa", path)[:200]
     as_text = [{**row, "evidence": json.dumps(row["evidence"])} for row in rows]
-    as_lists = [{**row, "evidence": [[list(map(in_list, step)) for step in one] for one in row["evidence"]]} for row in rows]
+    as_lists = [
+        {**row, "evidence": [[list(map(in_list, step)) for step in one] for one in row["evidence"]]} for row in rows
+    ]
     for changed in (as_text, as_lists):
         for copy in export(changed, forms=("jsonl", "csv", "parquet")):
             assert [task.gold for task in tasks("strategyqa", copy)] == [task.gold for task in original], copy.name

@@ -178,7 +178,10 @@ def test_what_only_a_conversion_needs_is_noted_where_it_is_broken(tmp_path, name
     (task,) = read(name, write(tmp_path, [row]))
     assert isinstance(task, Task), task
     (field,) = changes
-    assert any(f"1 of them cannot be converted; the first: row 1, field '{field}" in note for note in open_benchmark(name).notes)
+    assert any(
+        f"1 of them cannot be converted; the first: row 1, field '{field}" in note
+        for note in open_benchmark(name).notes
+    )
     (bad,) = read(name, write(tmp_path, [row]), teaching=True)
     assert isinstance(bad, BadRow) and bad.field.startswith(field)
 

@@ -39,9 +39,7 @@ class CandidateCounts:
     on_page: int = 0
 
 
-def read_steps(
-    record: RowNode, seen: CandidateCounts
-) -> tuple[list[int], list[dict[str, Any]], list[dict[str, Any]]]:
+def read_steps(record: RowNode, seen: CandidateCounts) -> tuple[list[int], list[dict[str, Any]], list[dict[str, Any]]]:
     """(numbers in the trajectory, pages, gold) of the recorded steps. Counts candidates in `seen`. Raises BadRow."""
     actions = record["actions"]
     steps = actions.items()

@@ -29,16 +29,12 @@ FORMAT = "StrategyQA's train.json, rows with 'question', 'answer', 'facts' and '
 MARKS = ("operation", "no_evidence")
 
 
-def read_rows(
-    path: Path | None, conversion: ConversionFields, required: Sequence[str] = ()
-) -> Iterator[Task | BadRow]:
+def read_rows(path: Path | None, conversion: ConversionFields, required: Sequence[str] = ()) -> Iterator[Task | BadRow]:
     """The tasks of `train.json`; a row without a `required` field is bad. Raises SpecError for another file."""
     return tasks(read_records(path, FORMAT, FIELDS), partial(read_row, conversion, required=required))
 
 
-def read_row(
-    conversion: ConversionFields, row: int, record: Mapping[str, Any], required: Sequence[str] = ()
-) -> Task:
+def read_row(conversion: ConversionFields, row: int, record: Mapping[str, Any], required: Sequence[str] = ()) -> Task:
     """The task of a row. Raises BadRow."""
     node = RowNode(row, "", record)
     for name in required:

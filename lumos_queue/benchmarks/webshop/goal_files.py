@@ -118,7 +118,9 @@ def _goal(product: Product, entry: Mapping[str, Any], options: Any, said: str) -
 def _task(row: RowNode, name: str) -> Task:
     """A goal as a task. Raises BadRow for a field that cannot be."""
     options = row["goal_options"] if "goal_options" in row else RowNode(row.row, "goal_options", [])
-    values = options.labels() if options.is_list() else [options[key].label() for key in options.fields() if key in options]
+    values = (
+        options.labels() if options.is_list() else [options[key].label() for key in options.fields() if key in options]
+    )
     limit = _read_dollars(row["price_upper"])
     attributes = row["attributes"].texts()
     if not attributes:
