@@ -81,6 +81,8 @@ def url(request, tmp_path_factory):
             "INSERT INTO label (episode, position, branch, value, note, labeller, labelled_at) "
             "VALUES (5, 1, 0, 'right', '', 'somebody', 0), (6, NULL, NULL, 'right', '', 'somebody', 0)",
             "UPDATE job SET name = 'First try' WHERE id = 'aaaaaaa5'",
+            """UPDATE task SET gold = '{"answer"\\: "7", "meta"\\: {"topic"\\: "algebra", "year"\\: 1999}}' """
+            "WHERE id = (SELECT task FROM episode WHERE id = 30)",
             "INSERT INTO job_tag (job, key, value) VALUES ('aaaaaaa5', 'team', 'maths'), ('aaaaaaa7', 'team', 'qa'), "
             "('aaaaaaa7', 'run', 'maths')",
         ):
@@ -192,6 +194,9 @@ CASES = {
     "label=unsure": lambda e: e.id == 1,
     "rating>=9": lambda e: e.id == 3,
     "rating<9": lambda e: e.id == 4,
+    "meta.topic=algebra": lambda e: e.task.gold.get("meta", {}).get("topic") == "algebra",
+    "meta.topic!=algebra": lambda e: e.task.gold.get("meta", {}).get("topic") != "algebra",
+    'meta."year">1990': lambda e: e.task.gold.get("meta", {}).get("year", 0) > 1990,
     "since=2026-09-25T02:13:35": lambda e: e.finished_at >= 1790302415,
     "until=2026-09-24": lambda e: e.finished_at < 1790208000,
 }  # fmt: skip
@@ -239,7 +244,7 @@ def test_sql_in_a_filter_is_only_text(database):
     for name, operators in FIELDS.items():
         if "~" in operators:
             with reading(database) as connection:
-                field = {"tag": "tag.team"}.get(name, name)
+                field = {"tag": "tag.team", "meta": "meta.topic"}.get(name, name)
                 assert not find_episodes(connection, parse_where(f'{field}~"{attack}"'))
     assert counts() == before
 
