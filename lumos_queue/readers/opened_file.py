@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from lumos_queue.errors import SpecError
-from lumos_queue.readers.file_kind import FileKind, kind_of, refusal_of
+from lumos_queue.readers.file_kind import UTF8_MARK, FileKind, kind_of, refusal_of
 from lumos_queue.readers.source import Source
 from lumos_queue.readers.unpacked import Unpacked
 from lumos_queue.util.regular_file import UnusableFile, open_regular
@@ -73,14 +73,17 @@ _ARTICLES = {
 
 
 def first_character(path: Path | None, what: str) -> str:
-    """Return the first character that is no space: `{` JSON lines, `[` a JSON list, `<` XML; others begin a table."""
-    with open_data(path, what) as file:
+    """Return the first character that is no space: `{` JSON lines, `[` a JSON list, `<` XML.
+
+    Others begin a table or Parquet. Raises SpecError for an empty file, and as `open_data`.
+    """
+    with open_data(path, what, kinds=(FileKind.TEXT, FileKind.PARQUET, FileKind.ARROW)) as file:
         return peek_character(file, Source(path, what))
 
 
 def peek_character(file: io.BufferedReader, source: Source) -> str:
     """Return the first character of an open file without moving on. Raises SpecError for an empty file."""
-    start = file.peek().removeprefix(b"\xef\xbb\xbf").lstrip()
+    start = file.peek().removeprefix(UTF8_MARK).lstrip()
     if not start:
         raise SpecError(f"'{source.path}' is empty. Expected {source.what}.")
     return start[:1].decode("latin-1")
@@ -113,7 +116,7 @@ def _copy(file: io.BufferedReader, source: Source) -> BinaryIO:
         if size > MAX_COPY_BYTES:
             copy.close()
             raise source.refuse(
-                f"it has more than {MAX_COPY_BYTES >> 30} GiB and cannot be read at once. Write it to a file first, unpacked"
+                f"it has more than {MAX_COPY_BYTES >> 30} GiB and cannot be read as it comes. Write it to a file first"
             )
         copy.write(data)
     copy.flush()
