@@ -58,8 +58,8 @@ def strata_of(connection: Connection, wanted: Filter, kind: AuditKind = AuditKin
     )
     found: dict[str, list[int]] = {}
     for episode, benchmark, value, count, metric in rows:
-        value = side_of(value, metric) if kind == AuditKind.RUNS else value
-        found.setdefault(name(benchmark, value, count), []).append(episode)
+        side: Any = side_of(value, metric) if kind == AuditKind.RUNS else value
+        found.setdefault(name(benchmark, side, count), []).append(episode)
     return found
 
 

@@ -61,7 +61,10 @@ def votes_without_score(connection: Connection, job: str, metric: str, role: str
     for start in range(0, len(episodes), 500):
         rows = connection.execute(
             select(
-                CompletionRow.episode, CompletionRow.reply, CompletionRow.finish_reason, CompletionRow.reasoning,
+                CompletionRow.episode,
+                CompletionRow.reply,
+                CompletionRow.finish_reason,
+                CompletionRow.reasoning,
                 CompletionRow.reasoning_tokens,
             )
             .join(EpisodeRow, _ACCEPTED)

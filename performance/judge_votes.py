@@ -147,7 +147,6 @@ def _measure(url: str, cpu: float) -> Run:
     return Run(stats["last_reply_at"] - stats["first_call_at"], cpu, int(stats["calls"]))
 
 
-
 def main() -> None:
     """Measure, and print a line for each pair and one with the medians."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -177,8 +176,10 @@ def main() -> None:
                 )
         finally:
             work.close()
-    print(f"job / bare loop, medians: {median(r[0] for r in ratios):.2f} of the time, "
-          f"{median(r[1] for r in ratios):.2f} of the CPU")
+    print(
+        f"job / bare loop, medians: {median(r[0] for r in ratios):.2f} of the time, "
+        f"{median(r[1] for r in ratios):.2f} of the CPU"
+    )
 
 
 if __name__ == "__main__":

@@ -52,6 +52,4 @@ def judge_answers(
             row = get_job(connection, job)
         rows, definition = graded_rows(opened, row, judge)
     infer = Infer(definition.name, rows.digest, rows.split, NAME, agent, seed=seed, definition=definition)
-    submit_and_finish(
-        settings, Evaluate(infer), rows, named=named, scheduling=scheduling, again=again, follow=follow
-    )
+    submit_and_finish(settings, Evaluate(infer), rows, named=named, scheduling=scheduling, again=again, follow=follow)

@@ -21,6 +21,7 @@ from lumos_queue.benchmarks.from_file.rubrics import (
 )
 from lumos_queue.commands import Ask
 from lumos_queue.endpoints.base import Sampling
+from lumos_queue.endpoints.chat_messages import chat_messages
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import run_episode
 from lumos_queue.errors import SpecError
@@ -29,7 +30,6 @@ from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.jobs.judging import with_judge
 from lumos_queue.notation import without_roles
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.endpoints.chat_messages import chat_messages
 from lumos_queue.records import Completion, FinishReason, Outcome, Task
 
 TASK = Task("file:capitals", "digest", "1", "What is the capital of France?", gold={"answer": "Paris"})

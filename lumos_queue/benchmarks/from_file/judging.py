@@ -1,9 +1,9 @@
 """From a judge's replies to the grade of an answer, from 0 to 1.
 
-The grade of an answer is the median of its votes that can be read; where the two in the middle differ, as an even number
-of votes may, it is their mean, and the answer is counted as a tie. Of two grades that is the majority, and 0.5 of a tie.
-A vote that cannot be read, or has no reply, is asked for once more. An answer without any vote that can be read has no
-score. An episode without an answer has the grade 0: no judge is asked.
+The grade of an answer is the median of its votes that can be read; where the two in the middle differ, as an even
+number of votes may, it is their mean, and the answer is counted as a tie. Of two grades that is the majority, and 0.5
+of a tie. A vote that cannot be read, or has no reply, is asked for once more. An answer without any vote that can be
+read has no score. An episode without an answer has the grade 0: no judge is asked.
 
 A grade is read from the last line of a reply that ends with one (`Grade: 4`, `**4**`, `4/5`), or from the only grade
 that its lines state. Replies are hostile: reading takes time in proportion to the text, and never raises.
