@@ -41,6 +41,7 @@ ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow")
 COMPRESSED = ".gz"
 #: Domains whose tasks are a question, and nothing else that a row would have to bring.
 DOMAINS_OF_QUESTIONS = ("maths", "complex_qa", "multimodal")
+MAX_SAMPLE = 2**24  #: characters of text after which no further row is looked at
 GIVEN = "rows"  #: what messages call rows that a program gives
 
 
@@ -153,12 +154,15 @@ def define_rows(
 
 def read_sample(path: Path) -> Sample:
     """Return the first rows of a file that can be read. Raises SpecError where none of them can."""
-    rows, problem = [], None
+    rows, problem, size = [], None, 0
     for item in islice(read_records(path, FORMAT), SAMPLE):
         if isinstance(item, BadRow):
             problem = problem or item
-        else:
-            rows.append(item)
+            continue
+        rows.append(item)
+        size += sum(len(value) for value in item[1].values() if isinstance(value, str))
+        if size > MAX_SAMPLE:
+            break
     if not rows:
         raise SpecError(f"'{path}' has no row that can be read" + (f": {problem}." if problem else "."))
     return Sample(path.name, rows)
@@ -186,6 +190,7 @@ def _define(
     )
     field_names = guess_fields(sample, named, answered=needs_answers, taught=kind == "convert")
     scoring = _choose_scoring(sample, field_names, options, reader_options, kind)
+    domain = _choose_domain(options.domain, scoring.scorer, field_names)
     evidence = f" ({scoring.evidence})" if scoring.evidence else ""
     told = f"; scorer: {scoring.scorer}{evidence}" if scoring.scorer else ""
     remark(f"fields: {describe_fields(field_names)}{told}")
@@ -193,7 +198,7 @@ def _define(
         title,
         field_names,
         scoring.scorer,
-        _choose_domain(options.domain, scoring.scorer, field_names),
+        domain,
         " ".join(storable(options.licence)[0].split()) or UNKNOWN_LICENCE,
         judge,
         scoring.answer_form,
@@ -216,13 +221,17 @@ def _choose_scoring(
     if form:
         return Scoring("choice", form, "")
     if options.scorer == "choice":
-        scoring = find_form(sample, field_names)
-        return scoring
+        return find_form(sample, field_names)
     if options.scorer:
         return Scoring(options.scorer)
     if kind != "evaluate" and not has_answers(sample, field_names):
         return Scoring("")
-    scoring = guess_scoring(sample, field_names)
+    try:
+        scoring = guess_scoring(sample, field_names)
+    except SpecError:
+        if kind != "infer":  # where answers are not compared
+            raise
+        return Scoring("")
     if isinstance(scoring, Scoring):
         return scoring
     if kind == "evaluate":

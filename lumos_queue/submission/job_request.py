@@ -183,6 +183,11 @@ def check_options(kind: str, options: InferenceOptions, remark: Callable[[str], 
     chosen_settings = read_settings(formulation, *split_settings(formulation, options.settings))
     given = parse_pairs("--tool", options.tools)
     tools = DOMAINS.load(benchmark.domain).prepare_tools(given) if formulation.executes else {}
+    if options.definition and options.definition.fields.images and formulation.instructed:
+        remark(
+            f"the formulation '{formulation.name}' shows no image to the model: give --planner, --grounder and --role "
+            "vqa=URL to look at images"
+        )
     for warning in (text for name, text in tools.items() if name.endswith("_warning")):
         remark(warning)
     sets = (options.sets or SETS) if options.draw else 1

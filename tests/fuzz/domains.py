@@ -71,7 +71,7 @@ DOMAINS: dict[str, tuple[Case, ...]] = {
         _run("strategyqa FILES --split dev", "iterative", "qa", share=3),
         _run("strategyqa FILES --split dev", "one-pass", "qa", share=2),
         _run("hotpotqa FILES --split dev", "one-pass", "qa", "judge", share=2),
-        _run("hotpotqa FILES --split dev --answer last", "iterative", "qa", "judge"),
+        _run("hotpotqa FILES --split dev --answer-by last", "iterative", "qa", "judge"),
         _run("musique FILES --split dev", "iterative", "qa", share=2),
         _run("musique FILES --split dev", "cot"),
         _run("hotpotqa FILES --split dev", "direct", "judge"),

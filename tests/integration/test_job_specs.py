@@ -46,7 +46,7 @@ CASES = {
     "evaluate, cot": "evaluate mawps FILES --formulation cot --solver openai://a:1?model=m",
     "evaluate, direct": "evaluate superni FILES --formulation direct --solver tgi://a:1",
     "evaluate, yes or no": f"evaluate strategyqa FILES --split dev {TWO} --role qa=tgi://q:4",
-    "evaluate, judged": f"evaluate hotpotqa FILES --split dev --answer last {TWO} --role qa=tgi://q:4 "
+    "evaluate, judged": f"evaluate hotpotqa FILES --split dev --answer-by last {TWO} --role qa=tgi://q:4 "
     "--role judge=chat://j:5?model=m",
     "evaluate, live": f"evaluate hotpotqa FILES --split dev --live --tool knowledge=live {TWO} --role qa=tgi://q:4",
     "evaluate, forced": f"evaluate mind2web FILES --split train --formulation teacher-forced {TWO}",

@@ -46,7 +46,7 @@ CASES = {
     "strategyqa, one-pass": f"evaluate strategyqa FILES --split dev {WHOLE} {QA}",
     "hotpotqa": f"evaluate hotpotqa FILES --split dev {ONE} {QA} {JUDGE}",
     "hotpotqa, one-pass": f"evaluate hotpotqa FILES --split dev {WHOLE} {QA} {JUDGE}",
-    "hotpotqa, last value": f"evaluate hotpotqa FILES --split dev --answer last {ONE} {QA}",
+    "hotpotqa, last value": f"evaluate hotpotqa FILES --split dev --answer-by last {ONE} {QA}",
     "musique": f"evaluate musique FILES --split dev {ONE} {QA}",
     "mind2web": f"evaluate mind2web FILES --split train {ONE}",
     "mind2web, forced": f"evaluate mind2web FILES --split train --formulation teacher-forced {ONE}",

@@ -89,9 +89,20 @@ def guess_fields(sample: Sample, named: FieldNames, *, answered: bool, taught: b
         named,
         question=question,
         answers=answers,
-        choices=named.choices or guess("choices", needed=False),
+        choices=named.choices or _check_choices(sample, guess("choices", needed=False)),
         rationale=named.rationale or guess("rationale", needed=taught),
     )
+
+
+def _check_choices(sample: Sample, field: str) -> str:
+    """Return the field if a row has choices there; '': it has something else, and is a column like others."""
+    for row, record in sample.rows if field else ():
+        try:
+            read_choices(record, row, field)
+        except BadRow:
+            continue
+        return field
+    return ""
 
 
 def _check_named(sample: Sample, fields: Sequence[str], named: FieldNames) -> None:
