@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.readers.arrow_messages import is_compressed
 from lumos_queue.readers.arrow_rows import ArrowRows, damaged, import_arrow
 from lumos_queue.readers.file_kind import FileKind
 from lumos_queue.readers.opened_file import open_data, seekable
@@ -64,10 +66,13 @@ def _read_batches(streams: Iterable[io.BufferedReader], source: Source) -> Itera
                 raise damaged(source, EOFError("the end is missing"))
             file.seek(0)
             try:
+                if is_compressed(file):
+                    raise source.refuse("its parts are compressed. Write it without compression, or as Parquet")
+                file.seek(0)
                 for batch in ipc.open_stream(file):
                     batch.validate(full=True)
                     yield batch
-            except (pyarrow.ArrowException, OSError, ValueError) as error:
+            except (pyarrow.ArrowException, OSError, ValueError, IndexError, struct.error) as error:
                 if isinstance(error, SpecError):
                     raise
                 raise damaged(source, error) from error

@@ -242,6 +242,19 @@ def test_extension_types_and_unions_are_refused(tmp_path):
             read(tmp_path / "data.arrow")
 
 
+@pytest.mark.parametrize("column", [["x" * 2**20] * 64, pyarrow.array(["x" * 2**26]).dictionary_encode()])
+@pytest.mark.parametrize("compression", ["zstd", "lz4", None])
+def test_a_compressed_stream_is_refused_before_it_is_unpacked(tmp_path, column, compression):
+    table = pyarrow.table({"answer": column})
+    path = tmp_path / "data.arrow"
+    with ipc.new_stream(str(path), table.schema, options=ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_table(table)
+    if compression:
+        assert "its parts are compressed" in read_in_little_memory(path, 32)
+    else:
+        assert len(read(path)) == len(table)
+
+
 def save_dataset(folder: Path) -> Path:
     datasets.Dataset.from_dict({"question": ["a", "b"], "answer": [1, 2]}).save_to_disk(folder)
     return folder

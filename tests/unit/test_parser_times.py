@@ -48,6 +48,9 @@ from lumos_queue.prompts.todo_list import read_list
 from lumos_queue.rationales.maths.calculations import calculations
 from lumos_queue.rationales.queries import is_ordered, read_query
 from lumos_queue.rationales.reasons import NotConvertible
+from lumos_queue.readers.delimited import read_delimited
+from lumos_queue.readers.json_records import read_json_list
+from lumos_queue.readers.source import Source
 from lumos_queue.readers.xml import read_elements
 from lumos_queue.records import Action
 from lumos_queue.review.label_files import parse_labels
@@ -173,6 +176,12 @@ def _read_xml(text: str) -> None:
 
 def _read_labels(text: str, name: str = "labels.json") -> None:
     parse_labels(text.encode(), name, "audit", [], "ann")
+
+
+def _read_rows(text: str) -> None:
+    file, source = io.BufferedReader(io.BytesIO(text.encode())), Source(Path("data"), "rows")
+    for _ in read_json_list(file, source, ()) if text.startswith("[") else read_delimited(file, source, (), ()):
+        pass
 
 
 def _replace_numbers(text: str) -> None:
@@ -357,6 +366,24 @@ _CASES = {
         {
             "lines": "place,label\n" + "\n" * 16_000_000,
             "quotes": 'place,label\n"' + "a" * 16_000_000,
+        },
+    ),
+    "rows of a data file": Case(
+        _read_rows,
+        0,
+        (SpecError,),
+        {
+            "open": "[" * 16_000_000,
+            "open text": '[{"a": "' + "b" * 32_000_000,
+            "open object": '[{"a": 1' + ', "a": 1' * 1_500_000,
+            "blanks": "[" + " " * 64_000_000,
+            "blanks in a row": '[{"a":' + " " * 64_000_000,
+            "digits": "[" + "9" * 16_000_000,
+            "objects": f"[{'{},' * 1_000_000}1]",
+            "header": "a," * 2_000_000,
+            "empty lines": "a,b\n" + "\n" * 8_000_000,
+            "quotes": 'a,b\n"' + '""' * 16_000_000,
+            "open quote": 'a,b\n"' + "c,d\n" * 4_000_000,
         },
     ),
     "numbers of a row": Case(
