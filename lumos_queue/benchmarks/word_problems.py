@@ -50,7 +50,7 @@ class WordProblems(Benchmark):
 
 
 class EquationProblems(WordProblems):
-    """Problems whose rows state one equation, prefix or infix, as `equation` of their gold; those without it only test."""
+    """Problems whose rows state one equation, prefix or infix, as `equation` of their gold; others only test."""
 
     @property
     def teaching(self) -> RowReader:

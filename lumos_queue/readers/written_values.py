@@ -5,14 +5,13 @@
     {'title': array(['Ann', "Bob's"], dtype=object), 'sent_id': array([0, 2])}
     ['Ann died in 1800.' 'Bob was born in 1810.']
 
-NumPy leaves out the middle of a list of more than 1,000 values and rounds numbers with a point. Neither can be restored,
-so such a text is refused. It does the same to numbers with a point in a list of a single list, which stays unnoticed.
+NumPy leaves out the middle of a list of more than 1,000 values, and rounds numbers with a point. Neither can be
+restored, so such a text is refused. Only of a list with a single number it is not known who wrote it: `[0.5]` is read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from lumos_queue.util.untrusted_json import MAX_DEPTH, read_json
@@ -56,17 +55,17 @@ class _Parser:
         return value
 
     def _advance(self) -> None:
+        """Move to the next token; at the end it has no kind."""
         match = _TOKEN.match(self._text, self._position)
         if match is None:
-            if self._text[self._position :].strip():
-                self._kind, self._token = "", self._text[self._position : self._position + 20].strip()
+            self._kind, self._token = "", self._text[self._position :].strip()[:20]
+            if self._token:
                 raise self._problem()
-            self._kind, self._token = "", ""
             return
         self._kind, self._token, self._position = match.lastgroup or "", match[match.lastgroup or 0], match.end()
 
     def _take(self, mark: str) -> None:
-        if self._kind != "mark" or self._token != mark:
+        if not self._is_at(mark):
             raise self._problem()
         self._advance()
 
@@ -78,34 +77,36 @@ class _Parser:
         if depth > MAX_DEPTH:
             raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
         kind, token = self._kind, self._token
-        if kind == "mark":
-            if (read := self._nested.get(token)) is None:
-                raise self._left_out() if token == "..." else self._problem()
-            self._advance()
-            return read(self, depth)
-        if not kind:
+        if token == "..." and kind == "mark":
+            raise _left_out()
+        if not (
+            kind in ("text", "number") or token in ("[", "array(", "{") or (kind == "word" and token in _CONSTANTS)
+        ):
             raise self._problem()
         self._advance()
         if kind == "text":
             return _read_text(token)
         if kind == "number":
             return _read_number(token)
-        if token not in _CONSTANTS:
-            self._kind, self._token = kind, token
-            raise self._problem()
-        return _CONSTANTS[token]
+        if kind == "word":
+            return _CONSTANTS[token]
+        return self._list(depth) if token == "[" else self._array(depth) if token == "array(" else self._object(depth)
 
-    def _list(self, depth: int, spaced: bool = True) -> list[Any]:
-        """The elements up to `]`; NumPy puts spaces between them."""
+    def _is_at(self, mark: str) -> bool:
+        return self._kind == "mark" and self._token == mark
+
+    def _list(self, depth: int) -> list[Any]:
+        """The elements up to `]`; NumPy puts spaces between them, and rounds numbers then."""
         values: list[Any] = []
-        while self._token != "]" or self._kind != "mark":
+        commas = 0
+        while not self._is_at("]"):
             values.append(self._value(depth + 1))
-            if self._kind == "mark" and self._token == ",":
-                spaced = False
+            if self._is_at(","):
+                commas += 1
                 self._advance()
-            elif spaced and values and self._token != "]" and isinstance(values[-1], float):
-                raise _rounded()
         self._advance()
+        if commas < len(values) - 1 and any(isinstance(value, float) for value in values):
+            raise _rounded()
         return values
 
     def _array(self, depth: int) -> list[Any]:
@@ -114,12 +115,12 @@ class _Parser:
         values = self._list(depth)
         if any(isinstance(value, float) for value in values):
             raise _rounded()
-        while self._kind == "mark" and self._token == ",":
+        while self._is_at(","):
             self._advance()
             if self._kind != "word":
                 raise self._problem()
             if self._token == "shape":
-                raise self._left_out()
+                raise _left_out()
             self._advance()
             self._take("=")
             if self._kind not in ("word", "text"):
@@ -130,21 +131,20 @@ class _Parser:
 
     def _object(self, depth: int) -> dict[str, Any]:
         values: dict[str, Any] = {}
-        while self._token != "}" or self._kind != "mark":
+        while not self._is_at("}"):
             key = self._value(depth + 1)
             if not isinstance(key, str):
                 raise ValueError("an object with a name that is no text")
             self._take(":")
             values[key] = self._value(depth + 1)
-            if self._kind != "mark" or self._token != "}":
+            if not self._is_at("}"):
                 self._take(",")
         self._advance()
         return values
 
-    def _left_out(self) -> ValueError:
-        return ValueError(f"the middle of a long list was left out when it was written: {WAY_OUT}")
 
-    _nested: dict[str, Callable[[_Parser, int], Any]] = {"[": _list, "array(": _array, "{": _object}
+def _left_out() -> ValueError:
+    return ValueError(f"the middle of a long list was left out when it was written: {WAY_OUT}")
 
 
 def _rounded() -> ValueError:

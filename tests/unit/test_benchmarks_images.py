@@ -280,7 +280,7 @@ def test_splits_that_name_no_problem_are_bad_rows(scienceqa):
 def test_files_that_are_not_scienceqas_are_refused(tmp_path, problems, splits):
     (tmp_path / "problems.json").write_text(problems)
     (tmp_path / "pid_splits.json").write_text(splits)
-    with pytest.raises(SpecError, match="is not ScienceQA's|has no row. Expected ScienceQA's"):
+    with pytest.raises(SpecError, match=r"is not ScienceQA's|has no row\. Expected ScienceQA's"):
         list(open_benchmark("scienceqa").read(tmp_path, "test"))
 
 

@@ -127,12 +127,18 @@ def test_images_in_exports_of_scienceqa_are_those_of_the_files(shared_data, expo
     problems = json.loads((shared_data / "scienceqa" / "problems.json").read_text())
     picture = (shared_data / "scienceqa" / "images" / "test" / "23" / "image.png").read_bytes()
     fields = ("question", "choices", "answer", "hint")
-    rows = [{field: problems["23"][field] for field in fields} | {"image": {"bytes": content, "path": None}} for content in
-            (picture, honest(), picture)] + [{field: problems["23"][field] for field in fields} | {"image": None}]  # fmt: skip
-    features = datasets.Features({
-        "question": datasets.Value("string"), "choices": datasets.List(datasets.Value("string")),
-        "answer": datasets.Value("int8"), "hint": datasets.Value("string"), "image": datasets.Image(),
-    })  # fmt: skip
+    problem = {field: problems["23"][field] for field in fields}
+    images = [{"bytes": content, "path": None} for content in (picture, honest(), picture)]
+    rows = [problem | {"image": image} for image in [*images, None]]
+    features = datasets.Features(
+        {
+            "question": datasets.Value("string"),
+            "choices": datasets.List(datasets.Value("string")),
+            "answer": datasets.Value("int8"),
+            "hint": datasets.Value("string"),
+            "image": datasets.Image(),
+        }
+    )
     (original,) = (task for task in tasks("scienceqa", shared_data / "scienceqa", "test") if task.row == "23")
     for copy in export(rows, features, ("csv", "parquet", "saved")):
         first, second, third = tasks("scienceqa", copy, "test")

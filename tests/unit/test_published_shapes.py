@@ -20,36 +20,66 @@ from tests.source_rows import AOK, HOTPOT, MUSIQUE, ROWS, SPIDER, STRATEGY, TABL
 
 GSM = {"question": "What is 2 + 3?", "answer": "2 + 3 = <<2+3=5>>5\n#### 5"}
 SVAMP = {
-    "ID": "chal-1", "Body": "A kite costs 4 dollars.", "Question": "What do 2 cost?", "Equation": "( 4.0 * 2.0 )",
-    "Answer": 8.0, "Type": "Multiplication",
-}  # fmt: skip
+    "ID": "chal-1",
+    "Body": "A kite costs 4 dollars.",
+    "Question": "What do 2 cost?",
+    "Equation": "( 4.0 * 2.0 )",
+    "Answer": 8.0,
+    "Type": "Multiplication",
+}
 MASKED = {"Question": "Add number0 and number1 .", "Numbers": "2.0 3.0", "Equation": "+ number0 number1", "Answer": "5"}
 ASDIV = {"ID": "n1", "Body": "Six cats sleep.", "Question": "How many?", "Answer": "6 (cats)", "Formula": "4+2=6"}
 SCIENCE = {
-    "question": "Which is a bird?", "choices": ["bat", "owl"], "answer": 1, "image": None, "hint": "It has feathers.",
-}  # fmt: skip
+    "question": "Which is a bird?",
+    "choices": ["bat", "owl"],
+    "answer": 1,
+    "image": None,
+    "hint": "It has feathers.",
+}
 SQL = {"db": "shop", "gold": "SELECT name FROM hat", "query": "Which hats?", "hardness": "easy"}
 TOOLS = {
-    "query_id": 7, "query": "Where is it?", "relevant APIs": [["suivi", "Latest"]],
+    "query_id": 7,
+    "query": "Where is it?",
+    "relevant APIs": [["suivi", "Latest"]],
     "api_list": [{"tool_name": "suivi", "api_name": "Latest", "required_parameters": [], "optional_parameters": []}],
-}  # fmt: skip
+}
 GOAL = {
-    "asin": "B1", "category": "fashion", "query": "hats", "name": "Hat", "product_category": "Hats",
-    "instruction_text": "Find a hat", "attributes": ["warm"], "price_upper": 20.0, "goal_options": ["red"],
-}  # fmt: skip
+    "asin": "B1",
+    "category": "fashion",
+    "query": "hats",
+    "name": "Hat",
+    "product_category": "Hats",
+    "instruction_text": "Find a hat",
+    "attributes": ["warm"],
+    "price_upper": 20.0,
+    "goal_options": ["red"],
+}
 PLAN = {"instruction": "Plan.", "input": "Who?", "output": "Plan: Ask.\n#E1 = LLM[Who?]"}
 PAGES = {
-    **WEB, "actions": [{
-        "cleaned_html": '<html><body><a backend_node_id="3">Hats</a></body></html>',
-        "operation": {"op": "CLICK", "value": ""}, "neg_candidates": [],
-        "pos_candidates": [{"tag": "a", "attributes": "{}", "backend_node_id": "3"}],
-    }],
-}  # fmt: skip
+    **WEB,
+    "actions": [
+        {
+            "cleaned_html": '<html><body><a backend_node_id="3">Hats</a></body></html>',
+            "operation": {"op": "CLICK", "value": ""},
+            "neg_candidates": [],
+            "pos_candidates": [{"tag": "a", "attributes": "{}", "backend_node_id": "3"}],
+        }
+    ],
+}
 FILES = {
-    "gsm8k": GSM, "svamp": SVAMP, "mawps": MASKED, "asdiv": ASDIV, "scienceqa": {**SCIENCE, "pid": "7"},
-    "intercode_sql": SQL, "toolbench": TOOLS, "webshop": GOAL, "rewoo": PLAN, **ROWS, "mind2web": PAGES,
+    "gsm8k": GSM,
+    "svamp": SVAMP,
+    "mawps": MASKED,
+    "asdiv": ASDIV,
+    "scienceqa": {**SCIENCE, "pid": "7"},
+    "intercode_sql": SQL,
+    "toolbench": TOOLS,
+    "webshop": GOAL,
+    "rewoo": PLAN,
+    **ROWS,
+    "mind2web": PAGES,
     "superni": {"definition": "Say it.", "inputs": "It barks.", "targets": "A dog"},
-}  # fmt: skip
+}
 OPTIONS = {"scienceqa": {"subset": "all"}}
 
 
@@ -229,8 +259,12 @@ def test_an_unanswerable_twin_has_its_own_id_whichever_comes_first(tmp_path, tur
     tasks = read("musique", write(tmp_path, rows[::-1] if turned else rows))
     found = {task.row: task.gold["answerable"] for task in tasks if isinstance(task, Task)}
     assert found == {
-        "2hop__1": True, "2hop__1-unanswerable": False, "2hop__3": False, "2hop__4": True, "2hop__4-unanswerable": False
-    }  # fmt: skip
+        "2hop__1": True,
+        "2hop__1-unanswerable": False,
+        "2hop__3": False,
+        "2hop__4": True,
+        "2hop__4-unanswerable": False,
+    }
 
 
 def test_a_row_that_a_file_has_twice_stays_bad(tmp_path):

@@ -60,14 +60,14 @@ def test_what_a_table_of_pandas_has_is_read(value):
     ],
 )
 def test_other_texts_are_refused_with_the_reason(text, reason):
-    with pytest.raises(ValueError, match="(?s).*") as error:
+    with pytest.raises(ValueError, match=r".") as error:
         read_written(text)
     assert reason in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 200
 
 
 @pytest.mark.parametrize("part", ["[", "'", "\\'", "1 ", "- ", "b", " ", "1.", "array(", "{'a':", "... ", "'a'", "\n"])
 def test_hostile_texts_take_time_in_proportion_to_their_length(part):
-    with cpu_limit(20), pytest.raises(ValueError, match="(?s).*"):
+    with cpu_limit(20), pytest.raises(ValueError, match=r"."):
         read_written(f"['{part * (2**20 // len(part))}")
 
 

@@ -8,9 +8,9 @@ an invented row, and the text of its task:
 
 LUMOS reports the validation split. The test file has neither answers nor rationales: its rows can be inferred on, not
 evaluated. One row of the val file has an empty choice: it is left out. Two choices may be equal: both are then right.
-An image is COCO's, by its number in twelve figures: `000000000001.jpg`. A row may bring its image along. A caption is of a row, and is put at the end of
-the task's text. The rationale is what three people wrote, and the answer. It says nothing about steps: there is no
-conversion by rule.
+An image is COCO's, by its number in twelve figures: `000000000001.jpg`. A row may bring its image along. A caption is
+of a row, and is put at the end of the task's text. The rationale is what three people wrote, and the answer. It says
+nothing about steps: there is no conversion by rule.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class AOKVQA(Benchmark):
         for row in self._rows(conversion, path, split, **options):
             without += isinstance(row, Task) and not row.gold["answer"]
             yield row
-        self.notes += conversion.notes()
+        self.notes = [*self.notes, *conversion.notes()]
         self.unjudged = (
             f"{without} rows of '{path}' state no answer: evaluate the val file, or infer only." if without else ""
         )

@@ -29,7 +29,9 @@ from lumos_queue.readers.xml import elements
 from lumos_queue.records import Annotation, Score, Task
 from lumos_queue.scoring.numeric import answer_scores, numeric_scores, read_number
 
-FORMAT = "ASDiv.xml, with <Problem> elements that hold Body, Question, Answer and Formula, as rows, or its form with masked numbers"
+FORMAT = (
+    "ASDiv.xml, with <Problem> elements that hold Body, Question, Answer and Formula, such rows, or its masked form"
+)
 FIELDS = ("Question", "question")
 _NAMES = {name.lower(): name for name in ("ID", "Body", "Question", "Answer", "Formula")}
 

@@ -1,7 +1,7 @@
 """HotpotQA: questions over two Wikipedia pages. The formats and an invented row: rows.py.
 
-The distractor and fullwiki files as published and their column form bring ten pages along, which the agent may search; a file of
-questions and answers alone (as the LUMOS evaluation used) does not: there KnowledgeQuery needs a corpus.
+The distractor and fullwiki files as published and their column form bring ten pages along, which the agent may search;
+a file of questions and answers alone (as the LUMOS evaluation used) does not: there KnowledgeQuery needs a corpus.
 `exact_match` and `f1` are those of HotpotQA's hotpot_evaluate_v1.py; `llm_accuracy` is there when a judge is.
 """
 

@@ -125,8 +125,10 @@ def _looked_up(queries: GoldQueries, node: RowNode, database: str, query: str) -
         schema = queries.schema(database)
     except ActionError as error:
         raise node["gold"].bad(f"does not run on '{database}': {error}") from None
-    listed = node["db_tables"] if "db_tables" in node else None
-    first = next((name for name in listed.fields() if name in listed), "") if listed else ""
+    first = ""
+    if "db_tables" in node:
+        tables = node["db_tables"]
+        first = next((name for name in tables.fields() if name in tables), "")
     right = False
     if first:
         try:

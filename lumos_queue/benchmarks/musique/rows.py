@@ -30,7 +30,7 @@ _TWIN = "-unanswerable"
 
 
 def read_rows(path: Path | None, conversion: ConversionFields) -> Iterator[Task | BadRow]:
-    """The tasks of a file, which is read twice where it has unanswerable questions. Raises SpecError for another file."""
+    """The tasks of a file; it is read twice where it has unanswerable questions. Raises SpecError for another one."""
     return tasks(read_records(path, FORMAT, FIELDS), partial(_task, _Twins(path), conversion))
 
 

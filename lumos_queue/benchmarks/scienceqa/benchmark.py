@@ -5,7 +5,7 @@ beside it, as published (lupantech/ScienceQA); an invented problem and its split
            "hint": "Birds have feathers.", "split": "test", …}, …}           {"train": […], "test": ["7", …], …}
 
 Copies with one row for each problem (as of the Hugging Face hub) are read, too: there a row's number serves as its id
-where it has no `pid`, an image is the row's own, and rows that state their `split` are read where it is the one asked for.
+where it has no `pid`, an image may be the row's own, and of rows that state their `split` those of the split are read.
 
 LUMOS reports the problems with an image (ScienceQA-IMG): `--option subset=IMG`, the default; `all` takes all.
 Images are in `images/<split>/<pid>/image.png` beside the file, or in another folder of that shape.

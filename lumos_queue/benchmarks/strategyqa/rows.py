@@ -7,8 +7,9 @@
 
 `evidence` has for each annotator and step lists of paragraph ids (`Title-number`), or marks. The paragraphs that the
 ids name are a separate file. Decomposition and evidence serve conversions alone: copies of the file that lack them, or
-have the facts as one text, are evaluated. What an agent may search, a task's `inputs["paragraphs"]`, are the facts, each under the
-title of the row's `term`. A file whose columns have one type each states the marks as lists: `["operation"]`.
+have the facts as one text, are evaluated. A file whose columns have one type each has the marks as lists:
+`["operation"]`. What an agent may search, a task's `inputs["paragraphs"]`, are the facts, each under the title of the
+row's `term`.
 """
 
 from __future__ import annotations
