@@ -76,7 +76,7 @@ def open_benchmark_of(job: Any) -> Benchmark:
 
 
 def definition_of(spec: Mapping[str, Any]) -> FileDefinition | None:
-    """Return the definition that a stored request has, where its rows are of a file. Raises SpecError: it is damaged."""
+    """Return the definition that a stored request has, where its rows are of a file. Raises SpecError if damaged."""
     return _read_definition(spec.get("infer", spec).get("definition"), "a job")
 
 

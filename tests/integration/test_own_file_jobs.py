@@ -99,7 +99,9 @@ def test_workers_need_neither_the_file_nor_its_folder(
     urls = {"broker_url": os.environ["LUMOS_BROKER_URL"], "database_url": os.environ["LUMOS_DATABASE_URL"]}
 
     def finished(name: str) -> dict:
-        wait_until(lambda: lumos("jobs", "--where", f"job={name}", "--json").json["jobs"][0]["state"] == "done", name, 90)
+        wait_until(
+            lambda: lumos("jobs", "--where", f"job={name}", "--json").json["jobs"][0]["state"] == "done", name, 90
+        )
         return lumos("report", name, "--json").json
 
     with CeleryWorker(elsewhere, "cpu,llm", **urls, heartbeat_seconds="0.3"):
@@ -299,9 +301,9 @@ def test_pages_of_the_explorer_show_such_jobs(lumos, folder, server):
     other = evaluate(lumos, server, "--seed", "2")["job"]
     (folder / "sums.csv").unlink()
     with database(read_settings()) as opened, calling(opened) as explorer:
-        client = explorer.client()
-        for address in (f"/jobs/{job}", f"/jobs/{job}/report", f"/episodes/{job}-0", f"/episodes?where=job%3D{job}",
-                        f"/compare?jobs={job}&jobs={other}", "/jobs", "/episodes/facets", "/episodes/export.csv"):  # fmt: skip
+        client, compared = explorer.client(), f"/compare?jobs={job}&jobs={other}"
+        pages = ("/jobs", "/episodes/facets", "/episodes/export.csv", f"/episodes?where=job%3D{job}")
+        for address in (*pages, f"/jobs/{job}", f"/jobs/{job}/report", f"/episodes/{job}-0", compared):
             answer = client.get(address)
             assert answer.status_code == 200, (address, answer.text[:300])
         assert "file:sums" in client.get(f"/jobs/{job}").text

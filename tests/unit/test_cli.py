@@ -63,7 +63,7 @@ def result(ran) -> dict:
         (["evaluate", "gsm8k", "--planner", "tgi://h:1", "--grounder", "tgi://h:1"], "get gsm8k/test.jsonl; or"),
         (["evaluate", "wordmath", "--limit", "many"], "Invalid value for '--limit'"),
         (["evaluate", "wordmath", "--nope"], "No such option: --nope"),
-        (["evaluate"], "Missing argument 'benchmark'"),
+        (["evaluate"], "Missing argument 'BENCHMARK|FILE'"),
         (["nope"], "No such command: nope"),
         (["convert", "wordmath"], "--deterministic"),
         (["worker", "--pools", "nope"], "No pool called 'nope'. Choose one of: cpu, gpu, llm."),

@@ -95,7 +95,8 @@ def test_where_none_fits_all_answers_it_has_to_be_named():
     told = problem([{"question": "q", "answer": answer} for answer in (4, 5, "Paris")])
     assert "row 3: 'Paris'" in told and "--scorer" in told and "includes" in told and "regex:PATTERN" in told
     assert define([{"question": "q", "answer": "Paris"}], scorer="exact").scorer == "exact"
-    assert "No scorer called 'exakt'. Did you mean 'exact'?" in problem([{"question": "q", "answer": 1}], scorer="exakt")
+    told = problem([{"question": "q", "answer": 1}], scorer="exakt")
+    assert "No scorer called 'exakt'. Did you mean 'exact'?" in told
 
 
 def test_an_inference_needs_neither_answers_nor_a_scorer():
@@ -112,6 +113,7 @@ def test_domains_that_need_more_than_a_question_are_refused():
 # --- choices ----------------------------------------------------------------------------------------------------------
 
 COLOURS = ["red", "green", "blue"]
+LABELLED = list(zip(COLOURS, "XYZ", strict=True))
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,7 @@ COLOURS = ["red", "green", "blue"]
         (COLOURS, [1, "0", 2], "index0"),
         (COLOURS, ["2", 1, 3], "index1"),
         ({"text": COLOURS, "label": ["1", "2", "3"]}, ["2", "1", "3"], "label"),
-        ([{"text": text, "label": label} for text, label in zip(COLOURS, "XYZ", strict=True)], ["Y", "X", "Z"], "label"),
+        ([{"text": text, "label": label} for text, label in LABELLED], ["Y", "X", "Z"], "label"),
         ({"X": "red", "Y": "green", "Z": "blue"}, ["Y", "X", "Z"], "label"),
         ("red | green | blue", ["B", "A", "C"], "letter"),
         ("red\ngreen\n\nblue", ["B", "A", "C"], "letter"),
@@ -170,7 +172,7 @@ def test_numbers_among_choices_are_texts_first(tmp_path):
     ],
 )
 def test_bad_choices_are_bad_rows(tmp_path, choices, told):
-    rows = [{"question": "?", "choices": COLOURS, "answer": "red"}, {"question": "?", "choices": choices, "answer": "red"}]
+    rows = [{"question": "?", "choices": value, "answer": "red"} for value in (COLOURS, choices)]
     bad = read(tmp_path, rows, scorer="choice")[1]
     assert isinstance(bad, BadRow) and told in str(bad)
 
