@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.benchmarks.wordmath.grammar import generate
+from lumos_queue.downloads.published import GENERATED
 from lumos_queue.submission.store import Rows
 from tests.integration.going_on import rows_of
 
@@ -15,4 +17,4 @@ MANY = 100
 @cache
 def training_rows() -> Rows:
     """As `lumos convert wordmath` reads them, but for those after the first hundred."""
-    return rows_of(benchmark, generate("train", MANY), "train")
+    return replace(rows_of(benchmark, generate("train", MANY), "train"), published=GENERATED)

@@ -99,7 +99,7 @@ def _columns(jobs: Sequence[Mapping[str, Any]]) -> list[Column]:
         *column("items", [_format_progress(job["done"], job["items"]) for job in jobs], 3, 2),
         *column("age", [format_age(job["age"]) for job in jobs], 2, 6),
         *column("tags", tags, 8, 7),
-        *column("rows", [(job["row_origin"] or {}).get("text", "") for job in jobs], 8, 8),
+        *column("rows", [(job.get("row_origin") or {}).get("text", "") for job in jobs], 8, 8),
     ]
 
 

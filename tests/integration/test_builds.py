@@ -176,7 +176,7 @@ def test_shares_of_a_mix_hold_exactly(database, tmp_path, shared_data):
     found = make(mixed, tmp_path / "one", mix={"wordmath": 0.75, "asdiv": 0.25})
     counts = Counter(row["benchmark"] for row in rows_in(tmp_path / "one" / "lineage.jsonl"))
     assert counts == {"wordmath": 120, "asdiv": 40}
-    assert found["warning"].startswith("40 of 160 rows are licensed for non-commercial use only: asdiv")
+    assert found["warning"].startswith("40 of 160 rows may be licensed for non-commercial use only: asdiv")
     assert found["warning"] in (tmp_path / "one" / "README.md").read_text()
     with pytest.raises(SpecError, match="'svamp', of which no episode"):
         make(mixed, tmp_path / "two", mix={"wordmath": 0.5, "svamp": 0.5})
