@@ -58,11 +58,10 @@ def read_choices(record: Mapping[str, Any], row: int, names: str) -> Choices:
     value = cell_of(record, name)
     if value is None:
         raise BadRow(row, name, "empty" if name in record else "missing")
-    many = read_list(value)
-    if isinstance(many, dict):
-        return _of_object(row, name, many)
-    if many is None:
-        many = _split(row, name, value)
+    cell = read_list(value)
+    if isinstance(cell, dict):
+        return _of_object(row, name, cell)
+    many: list[Any] = _split(row, name, value) if cell is None else cell
     if many and all(isinstance(item, Mapping) for item in many):
         return _check(row, name, [item.get("text") for item in many], [item.get("label") for item in many])
     return _check(row, name, many)

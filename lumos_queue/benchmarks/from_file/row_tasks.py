@@ -17,7 +17,9 @@ from lumos_queue.readers.rows import plain_number
 from lumos_queue.records import Task
 from lumos_queue.scoring.numeric import read_number
 
-_TRUTH = dict.fromkeys(("yes", "true", "y", "t", "1"), "Yes") | dict.fromkeys(("no", "false", "n", "f", "0"), "No")
+_TRUTH: Mapping[str, str] = dict.fromkeys(("yes", "true", "y", "t", "1"), "Yes") | dict.fromkeys(
+    ("no", "false", "n", "f", "0"), "No"
+)
 
 
 class RowTasks:
