@@ -17,9 +17,8 @@ from lumos_queue.readers.rows import plain_number
 from lumos_queue.records import Task
 from lumos_queue.scoring.numeric import read_number
 
-_TRUTH: Mapping[str, str] = dict.fromkeys(("yes", "true", "y", "t", "1"), "Yes") | dict.fromkeys(
-    ("no", "false", "n", "f", "0"), "No"
-)
+_YES, _NO = ("yes", "true", "y", "t", "1"), ("no", "false", "n", "f", "0")
+_TRUTH: dict[str, str] = {**{word: "Yes" for word in _YES}, **{word: "No" for word in _NO}}
 
 
 class RowTasks:
