@@ -119,6 +119,13 @@ def test_fields_choose_episodes(database):
     assert rows_of(database, 'meta."x y"=true score=1') == [4]
 
 
+def test_numbers_that_a_float_does_not_hold_are_compared_alike_and_are_no_error(database):
+    job_of(database, [{"n": 10**400}, {"n": 10**305}, {"n": 2**53 + 1}, {"n": 1}])
+    assert rows_of(database, "meta.n>0") == [2, 3], "1e300 and more is compared with nothing"
+    assert rows_of(database, f"meta.n={2**53}") == [2], "numbers are compared as floats"
+    assert rows_of(database, "meta.n=1e305") == [] and rows_of(database, "meta.n!=1") == [0, 1, 2]
+
+
 @pytest.mark.parametrize("gold", [None, 3, "text", [1], {"meta": None}, {"meta": [1]}, {"meta": "topic"}])
 def test_a_task_of_any_gold_answer_has_no_field_and_is_no_error(database, gold):
     job = scored_job(database, [[1]], [Task("wordmath", "data", "0", "How many?", {}, gold)])

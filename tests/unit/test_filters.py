@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from db.filters import CHOICES, FIELDS, NUMBERS, TIMES, Filter, Term, parse_job_where, parse_where, term
 from lumos_queue.errors import SpecError
+from lumos_queue.reports.chosen import is_by_outcome
 
 
 def test_terms_stand_side_by_side_or_with_and_between_them():
@@ -120,3 +121,8 @@ def test_any_text_is_read_or_refused(where):
         parse_where(where)
     except SpecError as error:
         assert str(error)
+
+
+def test_a_field_of_the_data_chooses_tasks_by_no_outcome():
+    assert not is_by_outcome(parse_where("meta.topic=algebra"))
+    assert is_by_outcome(parse_where("meta.topic=algebra score=0"))
