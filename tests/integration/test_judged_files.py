@@ -112,6 +112,8 @@ def test_an_episode_without_an_answer_has_the_lowest_grade_and_no_judge_is_asked
     with FakeEndpoint(lambda prompt: "" if "country" in prompt else "2") as solver, FakeEndpoint(grade) as judge:
         report = evaluate(lumos, write_file(tmp_path, 3), solver, judge).json
         asked = [call for call in judge.calls]
+    lumos("label", f"{report['job']}-0", "wrong", "--as", "ann")
+    assert "agreement" not in lumos("report", report["job"], "--json").json["judge"], "the judge said nothing"
     assert report["value"] == 0 and report["complete"]
     assert report["judge"]["answers"] == 0 and report["judge"]["without_answer"] == 3 and report["judge"]["calls"] == 0
     assert len(asked) <= 1, "but for the request by which the client finds out about the server"

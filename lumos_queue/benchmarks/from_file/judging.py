@@ -134,10 +134,7 @@ def score_votes(judge: JudgeDefinition, answer: str | None, votes: Sequence[Comp
 
 def _reply_of(vote: Completion) -> str:
     """The text of a reply behind its reasoning: '' where that did not end."""
-    if not may_have_reasoning(vote.text):
-        return vote.text
-    split = split_reasoning(vote.text)
-    return "" if split.is_open else vote.text[split.start :]
+    return vote.text[split_reasoning(vote.text).start :] if may_have_reasoning(vote.text) else vote.text
 
 
 def _value_of(line: str, words: Mapping[str, str], is_bare: bool = False) -> str:
