@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 
 UTF8_MARK = b"\xef\xbb\xbf"
-_HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body|script)\b", re.IGNORECASE)
+_HTML = re.compile(r"<(?:!doctype\s+html|html|head|body|script)\b", re.IGNORECASE)
 
 
 class FileKind(StrEnum):
@@ -87,7 +87,7 @@ def refusal_of(start: bytes) -> str:
             return f"it is {name}: {remedy}"
     if start[257:262] == b"ustar":
         return "it is a tar archive: unpack it with: tar -xf"
-    text = start[:1024].removeprefix(UTF8_MARK).lstrip()
+    text = start[:1024].removeprefix(UTF8_MARK).lstrip().decode("latin-1")
     if _HTML.match(text):
         return "it is a web page (HTML): download the file itself, not the page about it"
     if wide := _wide_encoding(start[:8]):

@@ -20,16 +20,39 @@ _KINDS = (FileKind.TEXT, FileKind.PARQUET, FileKind.ARROW)
 def read_records(
     path: Path | None, what: str, fields: Sequence[str] = (), columns: Sequence[str] = ()
 ) -> Iterator[Row | BadRow]:
-    """Yield the rows of a file, each with its number from 1, or why a row cannot be read.
+    """Return the rows of a file one by one, each with its number from 1, or why a row cannot be read.
 
     The file is CSV, TSV, a table with semicolons, a JSON list, JSON lines or Parquet, each also gzipped, or a folder
     that `save_to_disk` of the library `datasets` wrote. Its first bytes say what it is, not its name. JSON lines are
     counted by line, the others by record, empty ones too. Cells of CSV are text; NaN is None.
 
     `what` names the file that is expected. `fields`: the first row must have at least one of them; (): any. `columns`:
-    it must have all of them. Raises SpecError where the file as a whole cannot be read, at its beginning or where
-    it breaks off.
+    it must have all of them. Raises SpecError where the file as a whole cannot be read: at once for what is no
+    data file, else while the rows are read.
     """
-    if first_character(path, what) in "[{":
-        return json_rows(path, what, fields)
-    return table(path, what, columns)
+    source = Source(path, what)
+    if path is None or not path.is_dir():
+        open_data(path, what, kinds=_KINDS).close()
+    return _read_records(path, source, fields, columns)
+
+
+def _read_records(
+    path: Path | None, source: Source, fields: Sequence[str], columns: Sequence[str]
+) -> Iterator[Row | BadRow]:
+    if path is not None and path.is_dir():
+        yield from read_dataset_folder(path, source, fields, columns)
+        return
+    with open_data(path, source.what, kinds=_KINDS) as file:
+        kind = kind_of(file.peek())
+        if kind is FileKind.PARQUET:
+            yield from read_parquet_rows(file, source, fields, columns)
+        elif kind is FileKind.ARROW:
+            yield from read_arrow([file], source, fields, columns)
+        elif (character := peek_character(file, source)) == "[":
+            yield from read_json_list(file, source, fields, columns)
+        elif character == "{":
+            yield from read_json_lines(file, source, fields, columns)
+        elif character == "<":
+            raise source.refuse("it is XML: save its rows as CSV or JSON lines")
+        else:
+            yield from read_delimited(file, source, fields, columns)

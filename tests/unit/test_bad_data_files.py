@@ -19,7 +19,7 @@ from pyarrow import ipc, parquet
 
 from lumos_queue.cli.main import main
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.readers import delimited, opened_file, unpacked
+from lumos_queue.readers import delimited, json_records, opened_file, unpacked
 from lumos_queue.readers.records import read_records
 from tests.conftest import ROOT
 
@@ -149,6 +149,15 @@ def test_a_cell_beyond_the_limit_is_a_bad_row(tmp_path, monkeypatch):
     path.write_text(f"question,answer\na,1\n{'x' * 3_000},2\n")
     ((number, problem),) = bad_rows(path)
     assert number == 2 and "a cell of more than 1000 bytes" in problem
+
+
+def test_an_element_of_a_list_beyond_the_limit_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_records, "MAX_FIELD_BYTES", 1_000)
+    monkeypatch.setattr(json_records, "_CHUNK_BYTES", 100)
+    path = tmp_path / "data.json"
+    path.write_text(json.dumps([{"question": "a"}, {"question": "x" * 3_000}]))
+    with pytest.raises(SpecError, match="row 2: longer than 1000 bytes"):
+        read(path)
 
 
 LIMITED = """
