@@ -304,6 +304,7 @@ def test_every_formulation_says_what_follows_from_it():
         "model-synthesis": (("planner",), True, True, False, False, False),
         "open-ended": (("planner", "policy"), True, False, False, False, True),
         "tooleval": (("judge",), False, False, False, False, False),
+        "stored-answer": ((), False, False, False, False, False),
     }
     functions = {name for name in FORMULATIONS if FORMULATIONS.load(name).functions}
     assert functions == {"react", "dfsdt", "rewoo", "sum2act", "open-ended"}
@@ -320,14 +321,14 @@ def test_the_names_of_formulations_are_known_before_one_is_imported():
         "[name for name in sys.modules if name.endswith(('iterative', 'teacher_forced', 'web.recorded'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "14 []"
+    assert done.stdout.strip() == "15 []"
 
 
 def test_unknown_formulation_lists_the_choices():
     message = (
         "No formulation called 'lumos_iterative'. Did you mean 'iterative'? Choose one of: caption, cot, dfsdt, "
         "direct, integrated, iterative, model-synthesis, one-pass, open-ended, package.module:object, react, rewoo, "
-        "sum2act, teacher-forced, tooleval."
+        "stored-answer, sum2act, teacher-forced, tooleval."
     )
     with pytest.raises(SpecError, match=re.escape(message)):
         FORMULATIONS.load("lumos_iterative")
