@@ -86,10 +86,10 @@ def _read_description(folder: Path, name: str, source: Source) -> Any:
 
 
 def _file_names(state: Any, source: Source) -> list[str]:
-    """Return the names of the streams. Raises SpecError where the description names none, or another folder's."""
+    """Return the names of the streams; who opens them examines where they lead. Raises SpecError where none is named."""
     files = state.get("_data_files") if isinstance(state, dict) else None
     names = [file.get("filename") if isinstance(file, dict) else None for file in files or []]
-    texts = [name for name in names if isinstance(name, str) and name.endswith(".arrow") and Path(name).name == name]
+    texts = [name for name in names if isinstance(name, str) and name.endswith(".arrow")]
     if not names or texts != names:
         raise source.refuse(f"its {STATE} does not name its files (*.arrow). Write it again with save_to_disk")
     if isinstance(state, dict) and state.get("_indices_files"):

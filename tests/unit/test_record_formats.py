@@ -133,6 +133,18 @@ def test_elements_of_a_list_are_read_one_by_one_wherever_a_part_ends(write, monk
     assert read(path) == list(enumerate(rows, start=1))
     path = write(json.dumps(rows[1:] * 9, ensure_ascii=False, separators=(",", ":")))
     assert read(path) == list(enumerate(rows[1:] * 9, start=1))
+    _, *others = read(write('[{},123456789,12345678,1234567,123456,12345,1234,1.5e10,"\\u00e9\\u00e9"]'))
+    values = [str(row).rpartition("found ")[2] for row in others]
+    assert values == [
+        "'123456789'",
+        "'12345678'",
+        "'1234567'",
+        "'123456'",
+        "'12345'",
+        "'1234'",
+        "'15000000000.0'",
+        "'éé'",
+    ]
 
 
 def test_a_list_of_any_length_is_not_held_in_memory(write):
