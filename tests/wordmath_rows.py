@@ -7,7 +7,7 @@ from functools import cache
 
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.benchmarks.wordmath.grammar import generate
-from lumos_queue.downloads.published import GENERATED
+from lumos_queue.downloads.catalogue import GENERATED
 from lumos_queue.submission.store import Rows
 from tests.integration.going_on import rows_of
 

@@ -49,11 +49,6 @@ TESTABLE = tuple(name for name, uses in _USES.items() if TEST in uses)  #: `lumo
 TEACHABLE = tuple(name for name, uses in _USES.items() if TEACH in uses)  #: `lumos convert NAME`
 
 
-def is_published_name(name: str) -> bool:
-    """Whether a stored name is that of a benchmark of this project: not of a plug-in, and not of a person's file."""
-    return name in _USES
-
-
 def open_benchmark(name: str, definition: FileDefinition | None = None) -> Benchmark:
     """Return the benchmark of that name, to test with; with a `definition`, the one that it makes of a file.
 

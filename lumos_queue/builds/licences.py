@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.benchmarks.registry import is_test
-from lumos_queue.benchmarks.row_origins import STATED_REMARK
+from lumos_queue.row_origins.origins import STATED_REMARK
 
 UNKNOWN = "unknown"
 _NON_COMMERCIAL = re.compile(r"(?<![A-Za-z])NC(?![A-Za-z])|non-?commercial", re.IGNORECASE)

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from db.damaged import sound_jobs
 from db.endings import STORED
 from db.models import JobRow, TaskRow
-from lumos_queue.benchmarks.row_origins import KINDS, RowState, read_row_origins
+from lumos_queue.row_origins.origins import KINDS, RowState, read_row_origins
 
 _AT_ONCE = 1000  #: tasks that are read at once
 

@@ -14,6 +14,7 @@ from lumos_queue.cli import output
 from lumos_queue.cli.columns import Column, cut, fit, pad, plain_column
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.reports.real_state import WAITED, RealState
+from lumos_queue.row_origins.origins import RowState
 
 _UNLIMITED = 1_000  #: cells, where the list is read by a program
 _ROOMY = 100  #: cells from which on there is room between columns
@@ -99,8 +100,14 @@ def _columns(jobs: Sequence[Mapping[str, Any]]) -> list[Column]:
         *column("items", [_format_progress(job["done"], job["items"]) for job in jobs], 3, 2),
         *column("age", [format_age(job["age"]) for job in jobs], 2, 6),
         *column("tags", tags, 8, 7),
-        *column("rows", [(job.get("row_origin") or {}).get("text", "") for job in jobs], 8, 8),
+        *column("rows", [_describe_rows(job) for job in jobs], 8, 8),
     ]
+
+
+def _describe_rows(job: Mapping[str, Any]) -> str:
+    """Return `not verified`, or `stated` for rows that --published alone says are the published ones; else ''."""
+    state = (job.get("row_origin") or {}).get("state", "")
+    return state if state in (RowState.UNVERIFIED, RowState.STATED) else ""
 
 
 def _describe_work(job: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from lumos_queue.errors import unknown
 
 MB = 1_000_000
+GENERATED = "generated"  #: in place of a file's name: this project makes the rows
 _GITHUB = "https://raw.githubusercontent.com"
 _GSM8K = f"{_GITHUB}/openai/grade-school-math/3101c7d5072418e28b9008a6636bde82a006892c/grade_school_math/data"
 _SVAMP = f"{_GITHUB}/arkilpatel/SVAMP"
@@ -115,3 +116,13 @@ def find_files(name: str) -> list[PublicFile]:
     if not found:
         raise unknown("public data set", name, {file.name.partition("/")[0] for file in FILES})
     return found
+
+
+def has_split(published: str, split: str) -> bool:
+    """Whether the public file of that name has the rows of a split."""
+    return any(file.name == published and file.has_split(split) for file in FILES)
+
+
+def can_verify(benchmark: str, split: str) -> bool:
+    """Whether there is a public file with the rows of that split, which `lumos data get` fetches."""
+    return any(file.has_split(split) for file in list_set(benchmark))

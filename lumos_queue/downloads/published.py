@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lumos_queue.downloads.cache import downloaded_sha256
-from lumos_queue.downloads.catalogue import FILES, list_set
-
-GENERATED = "generated"  #: in place of a file's name: this project makes the rows
+from lumos_queue.downloads.catalogue import list_set
 
 
 def find_published(benchmark: str, sha256: str, folder: Path) -> str:
@@ -19,13 +17,3 @@ def find_published(benchmark: str, sha256: str, folder: Path) -> str:
     files = list_set(benchmark) if sha256 else []
     known = ((file.name, file.sha256 or downloaded_sha256(file, folder)) for file in files)
     return next((name for name, expected in known if expected == sha256), "")
-
-
-def has_split(published: str, split: str) -> bool:
-    """Whether the public file of that name has the rows of a split."""
-    return any(file.name == published and file.has_split(split) for file in FILES)
-
-
-def can_verify(benchmark: str, split: str) -> bool:
-    """Whether there is a public file with the rows of that split, which `lumos data get` fetches."""
-    return any(file.has_split(split) for file in list_set(benchmark))

@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.reading import endpoints_of
-from lumos_queue.benchmarks.row_origins import RowOrigin, read_row_origins
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.comparison import EvaluationScores, paper_figure
 from lumos_queue.papers.matching import on_published_rows, stored_evaluations
@@ -21,6 +20,7 @@ from lumos_queue.papers.tool_matching import RUNS, VERDICTS, ToolJobs
 from lumos_queue.papers.tool_results import TOOL_TABLES
 from lumos_queue.papers.tool_rows import ToolFigures, tool_rows
 from lumos_queue.papers.tuned import TunedPlanners
+from lumos_queue.row_origins.origins import RowOrigin, read_row_origins
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from sqlalchemy import Connection
 from db.reading import endpoints_of_kind, jobs_of_kind
 from db.states import JobState
 from lumos_queue.benchmarks.registry import TESTABLE, open_benchmark_of
-from lumos_queue.benchmarks.row_origins import read_row_origins
 from lumos_queue.errors import unknown
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.figures import TABLE_5, TABLE_6
@@ -39,6 +38,7 @@ from lumos_queue.papers.tuned import TunedPlanners
 from lumos_queue.papers.visual_rows import VISUAL, VISUAL_TITLE, visual_rows
 from lumos_queue.papers.yields import conversions
 from lumos_queue.reports.scores import job_scores
+from lumos_queue.row_origins.origins import read_row_origins
 
 LUMOS_KEYS = ("1a", "1b", "1c", "1d", "1e", "2", "3", "4", "5", "6", "7", "8", "p3")
 TOOL_KEYS = (*TOOL_TABLES, VISUAL)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from lumos_queue.benchmarks.row_origins import STATED_REMARK, UNVERIFIED, RowOrigin, RowState
 from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
 from lumos_queue.papers.model import PaperColumn, PaperRow
 from lumos_queue.papers.protocol import departures
+from lumos_queue.row_origins.origins import STATED_REMARK, UNVERIFIED, RowOrigin, RowState
 
 #: What may follow a tool model's name: its date (`-0613`, `-2024-05-13`), or the name of a file format.
 _SUFFIX = re.compile(r"(?:-(?:\d{4}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}))?(?:-hf)?")
@@ -64,7 +64,7 @@ def stored_evaluations(
 ) -> list[StoredEvaluation]:
     """The jobs, in their order, with the latest models of their endpoints (rows of job_endpoint, in order).
 
-    `origins`: where the rows of each job are from (benchmarks/row_origins.py); nothing is known of those of other jobs.
+    `origins`: where the rows of each job are from (row_origins/origins.py); nothing is known of those of other jobs.
     Jobs on chosen tasks of another job are left out: their mean is no accuracy of the benchmark. So are jobs whose
     stored request is damaged.
     """

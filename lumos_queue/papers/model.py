@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from lumos_queue.downloads.published import can_verify
+from lumos_queue.downloads.catalogue import can_verify
 
 #: Checkpoints of ai2lumos that hold weights, as (domain, formulation, size).
 RELEASED = frozenset(

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from db.row_origins import StoredOrigin
-from lumos_queue.benchmarks.row_origins import published_rows
-from lumos_queue.downloads.published import can_verify
+from lumos_queue.downloads.catalogue import can_verify
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -18,6 +17,7 @@ from lumos_queue.papers.matching import other_judge, weight_mismatches
 from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable
 from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.tool_results import TOOL_TABLES
+from lumos_queue.row_origins.origins import published_rows
 from lumos_queue.scoring.answer_readers import AnswerReader
 from lumos_queue.submission.store import Rows
 

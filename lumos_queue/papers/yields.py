@@ -17,11 +17,11 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.reading import jobs_of_kind
-from lumos_queue.benchmarks.row_origins import STATED_REMARK, UNVERIFIED, RowOrigin, RowState, read_row_origins
-from lumos_queue.downloads.published import can_verify
+from lumos_queue.downloads.catalogue import can_verify
 from lumos_queue.papers.figures import TABLE_4, Converted
 from lumos_queue.records import MODULES
 from lumos_queue.reports.conversion import ConvertedRow, converted_rows
+from lumos_queue.row_origins.origins import STATED_REMARK, UNVERIFIED, RowOrigin, RowState, read_row_origins
 
 SPLIT = "train"
 #: Settings of a conversion that its annotations depend on, with the papers' values.

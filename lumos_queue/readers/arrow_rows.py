@@ -38,9 +38,9 @@ def import_arrow(source: Source) -> None:
 class ArrowRows:
     """Makes rows of the batches of one table."""
 
-    def __init__(self, schema: pyarrow.Schema, source: Source, fields: Sequence[str], columns: Sequence[str]):
+    def __init__(self, schema: pyarrow.Schema, source: Source, fields: Sequence[str]):
         """Raises SpecError for a schema with unknown types, and as `check_columns`."""
-        source.check_columns(schema.names, fields, columns)
+        source.check_columns(schema.names, fields)
         self._source, self._names, self._count = source, schema.names, 0
         for field in schema:
             if problem := _find_problem(field.type):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lumos_queue.errors import SpecError
-from lumos_queue.readers.rows import json_document
+from lumos_queue.readers.json_records import json_document
 from lumos_queue.util.sanitize import storable
 
 FORMAT = "a JSON object with 'captions': row to text"

@@ -26,9 +26,7 @@ _STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
 _DATA_FILES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".gz", ".arrow")
 
 
-def read_dataset_folder(
-    folder: Path, source: Source, fields: Sequence[str], columns: Sequence[str]
-) -> Iterator[Row | BadRow]:
+def read_dataset_folder(folder: Path, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
     """Yield the rows of a dataset's folder. Raises SpecError for another folder, and for one with several splits."""
     if (folder / SPLITS).exists():
         raise SpecError(
@@ -38,19 +36,17 @@ def read_dataset_folder(
         raise SpecError(f"Cannot read '{folder}': it is a folder{_describe(folder)}. Expected {source.what}.")
     names = _file_names(_read_description(folder, STATE, source), source)
     streams = (open_data(folder / name, "an Arrow stream of a dataset", folder, (FileKind.ARROW,)) for name in names)
-    yield from read_arrow(streams, source, fields, columns)
+    yield from read_arrow(streams, source, fields)
 
 
-def read_arrow(
-    streams: Iterable[io.BufferedReader], source: Source, fields: Sequence[str], columns: Sequence[str]
-) -> Iterator[Row | BadRow]:
+def read_arrow(streams: Iterable[io.BufferedReader], source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
     """Yield the rows of streams that are the parts of one table. Raises SpecError for damaged ones."""
     import_arrow(source)
     batches = _read_batches(streams, source)
     first = next(batches, None)
     if first is None:
         raise source.refuse_empty()
-    rows = ArrowRows(first.schema, source, fields, columns)
+    rows = ArrowRows(first.schema, source, fields)
     yield from rows.read(batch for part in ([first], batches) for batch in part)
 
 
@@ -86,7 +82,7 @@ def _read_description(folder: Path, name: str, source: Source) -> Any:
 
 
 def _file_names(state: Any, source: Source) -> list[str]:
-    """Return the names of the streams; who opens them examines where they lead. Raises SpecError where none is named."""
+    """Return the names of the streams, which whoever opens them examines. Raises SpecError where none is named."""
     files = state.get("_data_files") if isinstance(state, dict) else None
     names = [file.get("filename") if isinstance(file, dict) else None for file in files or []]
     texts = [name for name in names if isinstance(name, str) and name.endswith(".arrow")]

@@ -19,22 +19,20 @@ _END = "\ud800"  # a line behind the last one, which no text in UTF-8 has: in a 
 _UNREAD = "the rest of the file was not read"
 
 
-def read_delimited(
-    file: io.BufferedReader, source: Source, fields: Sequence[str], columns: Sequence[str]
-) -> Iterator[Row | BadRow]:
+def read_delimited(file: io.BufferedReader, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
     """Yield the rows of a table, their cells as text; empty rows are counted and skipped.
 
-    The header must have one of the `fields` and all `columns`. A column without a name is not read. Raises SpecError
+    The header must have one of the `fields`. A column without a name is not read. Raises SpecError
     for a header that it cannot be, and where it is not clear what separates the columns.
     """
     csv.field_size_limit(MAX_FIELD_BYTES)
     start = file.peek().decode("utf-8-sig", "replace")
-    delimiter = _find_delimiter(start, source, [*fields, *columns])
+    delimiter = _find_delimiter(start, source, fields)
     with io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text:
         lines = iter(partial(text.readline, MAX_FIELD_BYTES + 2), "")  # a longer line is a cell that is too long
         reader = csv.reader(chain(lines, (_END,)), delimiter=delimiter)
         names = _read_header(reader, source)
-        source.check_columns(names, fields, columns)
+        source.check_columns(names, fields)
         count = 0
         for item in _read_rows(reader, names):
             count += 1

@@ -23,12 +23,10 @@ _BLANKS = re.compile(r"[ \t\n\r]*")
 _TAIL = 32  #: characters before the end of what is read yet, in which an error may be that the rest is missing
 
 
-def read_json_lines(
-    file: io.BufferedReader, source: Source, fields: Sequence[str], columns: Sequence[str] = ()
-) -> Iterator[Row | BadRow]:
+def read_json_lines(file: io.BufferedReader, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
     """Yield the object of each line; empty lines are counted and skipped.
 
-    Raises SpecError when the first row is no object, or has none of the `fields` or not all `columns`.
+    Raises SpecError when the first row is no object, or has none of the `fields`.
     """
     row, good, decoder = 0, False, RowDecoder()
     while line := file.readline(MAX_FIELD_BYTES + 1):
@@ -48,7 +46,7 @@ def read_json_lines(
                     "its first line is a part of a JSON object, and a line must be a whole one. Make a list or lines "
                     "of its rows, as with: jq -c '.FIELD[]' (of a list in it), or jq -c . (of one object after another)"
                 )
-            source.check_first(value, row, fields, columns)
+            source.check_first(value, row, fields)
         good = True
         yield value if isinstance(value, BadRow) else decoder.make_row(row, value, "line")
     if not good:
@@ -70,12 +68,10 @@ def _read_line(line: bytes, row: int, decoder: RowDecoder) -> Any:
         return BadRow(row, "line", f"not JSON: {error}")
 
 
-def read_json_list(
-    file: io.BufferedReader, source: Source, fields: Sequence[str], columns: Sequence[str] = ()
-) -> Iterator[Row | BadRow]:
+def read_json_list(file: io.BufferedReader, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
     """Yield the objects of one JSON list.
 
-    Raises SpecError when the first row is no object, or has none of the `fields` or not all `columns`, and where the
+    Raises SpecError when the first row is no object, or has none of the `fields`, and where the
     list breaks off or is no JSON.
     """
     decoder, elements = RowDecoder(), _Elements(file, source)
@@ -83,7 +79,7 @@ def read_json_list(
     for value in elements.read(decoder):
         row += 1
         if row == 1:
-            source.check_first(value, row, fields, columns)
+            source.check_first(value, row, fields)
         yield decoder.make_row(row, value)
     if not row:
         raise source.refuse_empty()

@@ -72,15 +72,6 @@ _ARTICLES = {
 }
 
 
-def first_character(path: Path | None, what: str) -> str:
-    """Return the first character that is no space: `{` JSON lines, `[` a JSON list, `<` XML.
-
-    Others begin a table or Parquet. Raises SpecError for an empty file, and as `open_data`.
-    """
-    with open_data(path, what, kinds=(FileKind.TEXT, FileKind.PARQUET, FileKind.ARROW)) as file:
-        return peek_character(file, Source(path, what))
-
-
 def peek_character(file: io.BufferedReader, source: Source) -> str:
     """Return the first character of an open file without moving on. Raises SpecError for an empty file."""
     start = file.peek().removeprefix(UTF8_MARK).lstrip()

@@ -24,9 +24,7 @@ _MAX_FOOTER = 64 * 2**20  #: bytes of a text in it
 _SMALL_BYTES, _SMALL_VALUE_BYTES = 8 * 2**20, 8
 
 
-def read_parquet_rows(
-    file: io.BufferedReader, source: Source, fields: Sequence[str], columns: Sequence[str]
-) -> Iterator[Row | BadRow]:
+def read_parquet_rows(file: io.BufferedReader, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
     """Yield the rows of a Parquet file. Raises SpecError for one that is damaged or unpacks beyond the limits."""
     import_arrow(source)
     import pyarrow
@@ -50,7 +48,7 @@ def read_parquet_rows(
             schema = table.schema_arrow
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise damaged(source, error) from error
-        rows = ArrowRows(schema, source, fields, columns)
+        rows = ArrowRows(schema, source, fields)
         yield from rows.read(table.iter_batches(ROWS_AT_ONCE, use_threads=False))
 
 

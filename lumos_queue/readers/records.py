@@ -17,42 +17,39 @@ from lumos_queue.readers.source import Row, Source
 _KINDS = (FileKind.TEXT, FileKind.PARQUET, FileKind.ARROW)
 
 
-def read_records(
-    path: Path | None, what: str, fields: Sequence[str] = (), columns: Sequence[str] = ()
-) -> Iterator[Row | BadRow]:
+def read_records(path: Path | None, what: str, fields: Sequence[str] = ()) -> Iterator[Row | BadRow]:
     """Return the rows of a file one by one, each with its number from 1, or why a row cannot be read.
 
     The file is CSV, TSV, a table with semicolons, a JSON list, JSON lines or Parquet, each also gzipped, or a folder
     that `save_to_disk` of the library `datasets` wrote. Its first bytes say what it is, not its name. JSON lines are
     counted by line, the others by record, empty ones too. Cells of CSV are text; NaN is None.
 
-    `what` names the file that is expected. `fields`: the first row must have at least one of them; (): any. `columns`:
-    it must have all of them. Raises SpecError where the file as a whole cannot be read: at once for what is no
-    data file, else while the rows are read.
+    `what` names the file that is expected. `fields`: the first row must have at least one of them; (): any.
+
+    Raises SpecError where the file as a whole cannot be read: at once for what is no data file, else while the rows
+    are read.
     """
     source = Source(path, what)
     if path is None or not path.is_dir():
         open_data(path, what, kinds=_KINDS).close()
-    return _read_records(path, source, fields, columns)
+    return _read_records(path, source, fields)
 
 
-def _read_records(
-    path: Path | None, source: Source, fields: Sequence[str], columns: Sequence[str]
-) -> Iterator[Row | BadRow]:
+def _read_records(path: Path | None, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
     if path is not None and path.is_dir():
-        yield from read_dataset_folder(path, source, fields, columns)
+        yield from read_dataset_folder(path, source, fields)
         return
     with open_data(path, source.what, kinds=_KINDS) as file:
         kind = kind_of(file.peek())
         if kind is FileKind.PARQUET:
-            yield from read_parquet_rows(file, source, fields, columns)
+            yield from read_parquet_rows(file, source, fields)
         elif kind is FileKind.ARROW:
-            yield from read_arrow([file], source, fields, columns)
+            yield from read_arrow([file], source, fields)
         elif (character := peek_character(file, source)) == "[":
-            yield from read_json_list(file, source, fields, columns)
+            yield from read_json_list(file, source, fields)
         elif character == "{":
-            yield from read_json_lines(file, source, fields, columns)
+            yield from read_json_lines(file, source, fields)
         elif character == "<":
             raise source.refuse("it is XML: save its rows as CSV or JSON lines")
         else:
-            yield from read_delimited(file, source, fields, columns)
+            yield from read_delimited(file, source, fields)

@@ -5,51 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import BadRow
-from lumos_queue.readers.json_records import MAX_DOCUMENT_BYTES, json_document
-from lumos_queue.readers.opened_file import first_character, open_data
-from lumos_queue.readers.records import read_records
-from lumos_queue.readers.source import MAX_FIELD_BYTES, Row, describe_value
+from lumos_queue.readers.source import Row, describe_value
 from lumos_queue.records import Task
 from lumos_queue.scoring.numbers import show_number
 from lumos_queue.scoring.numeric import read_number
 from lumos_queue.util.sanitize import storable
 
-__all__ = [
-    "MAX_DOCUMENT_BYTES",
-    "MAX_FIELD_BYTES",
-    "Row",
-    "first_character",
-    "json_document",
-    "json_lines",
-    "json_list",
-    "number_field",
-    "open_data",
-    "plain_number",
-    "table",
-    "tasks",
-    "text_field",
-]
-
 MAX_ROW_NAME = 200  #: characters of a row's own id
-
-
-def json_lines(path: Path | None, what: str, fields: Sequence[str]) -> Iterator[Row | BadRow]:
-    """Yield the rows of a file of any format, as `read_records`."""
-    return read_records(path, what, fields)
-
-
-json_list = json_lines
-
-
-def table(path: Path | None, what: str, columns: Sequence[str]) -> Iterator[Row | BadRow]:
-    """Yield the rows of a table that has all `columns`, as `read_records`."""
-    return read_records(path, what, columns=columns)
 
 
 def text_field(record: Mapping[str, Any], row: int, name: str) -> str:

@@ -33,16 +33,16 @@ class Source:
     def refuse_empty(self) -> SpecError:
         return SpecError(f"'{self.path}' has no row. Expected {self.what}.")
 
-    def check_first(self, value: Any, row: int, fields: Sequence[str], columns: Sequence[str]) -> None:
-        """Raise SpecError for a first row that is no object, or has none of the fields (if any) or not all columns."""
+    def check_first(self, value: Any, row: int, fields: Sequence[str]) -> None:
+        """Raise SpecError for a first row that is no object, or has none of the fields, if there are any."""
         if not isinstance(value, dict):
             problem = value if isinstance(value, BadRow) else BadRow(row, "row", describe_object(value))
             raise self.refuse(str(problem))
-        if (fields and not any(name in value for name in fields)) or any(name not in value for name in columns):
+        if fields and not any(name in value for name in fields):
             raise self.refuse(f"its first row has the fields: {list_names(value)}")
 
-    def check_columns(self, names: Sequence[str], fields: Sequence[str], columns: Sequence[str]) -> None:
-        """Raise SpecError for a table without names, with one name twice, or without the fields and columns."""
+    def check_columns(self, names: Sequence[str], fields: Sequence[str]) -> None:
+        """Raise SpecError for a table without names, with one name twice, or without any of the fields."""
         if not any(names):
             raise self.refuse("its first line names no column")
         if len(names) > MAX_COLUMNS:
@@ -52,8 +52,6 @@ class Source:
             if name and name in seen:
                 raise self.refuse(f"two of its columns have the name '{shorten(name)}'. Rename one of them")
             seen.add(name)
-        if missing := [name for name in columns if name not in seen]:
-            raise self.refuse(f"its first line has no column '{missing[0]}'. It has: {list_names(names)}")
         if fields and seen.isdisjoint(fields):
             raise self.refuse(f"its first line has the columns: {list_names(names)}")
 

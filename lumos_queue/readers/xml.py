@@ -11,7 +11,8 @@ from typing import IO
 from xml.parsers import expat
 
 from lumos_queue.errors import SpecError
-from lumos_queue.readers.rows import MAX_FIELD_BYTES, Row, open_data
+from lumos_queue.readers.opened_file import open_data
+from lumos_queue.readers.source import MAX_FIELD_BYTES, Row
 
 CHUNK_BYTES = 2**16
 MAX_DEPTH = 50  #: of nested elements

@@ -22,8 +22,7 @@ from db.figures import (
 from db.reading import endpoints_of, keyed_tasks, messages, outputs, values_by_metric
 from db.scorings import scorings_of
 from db.states import ItemState
-from lumos_queue.benchmarks.registry import benchmark_of
-from lumos_queue.benchmarks.row_origins import read_row_origins
+from lumos_queue.benchmarks.registry import benchmark_of, definition_of
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
 from lumos_queue.endpoints.roles import TOOL_ROLES
@@ -45,6 +44,7 @@ from lumos_queue.reports.samples import sample_figures
 from lumos_queue.reports.scores import job_scores, scores
 from lumos_queue.reports.tool_agents import calls_functions
 from lumos_queue.reports.wall_time import wall_seconds
+from lumos_queue.row_origins.origins import read_row_origins
 from lumos_queue.scoring.answer_readers import AnswerReader
 from lumos_queue.scoring.limit import at_limit_of
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.checks import is_built_in
 from lumos_queue.benchmarks.from_file.definition import is_file_benchmark
-from lumos_queue.downloads.published import GENERATED, find_published, has_split
+from lumos_queue.downloads.catalogue import GENERATED, has_split
+from lumos_queue.downloads.published import find_published
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings

@@ -24,7 +24,7 @@ from tests.integration.stored_database import at, bring_up_to_date, jobs, open_o
 from tests.stored import stored_rows
 
 MADE = Path(__file__).with_name("before_at_limit.jsonl.gz")  #: made_at_limit.py says how
-ADDED = {"scoring", "formulation_version", "plugins", "reply_endings"}  #: what a report says since then
+ADDED = {"scoring", "formulation_version", "plugins", "reply_endings", "row_origin"}  #: what a report says since then
 CUT = [project for project, (*_, cut) in JOBS.items() if cut]
 
 

@@ -16,13 +16,13 @@ import lumos_queue as lq
 from db.connection import open_database
 from db.models import Dataset
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.benchmarks.row_origins import read_row_origins
 from lumos_queue.cli.main import app, main
 from lumos_queue.downloads import catalogue, published
 from lumos_queue.downloads.catalogue import PublicFile
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.row_origins.origins import read_row_origins
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.store import Rows, read_rows, submit
 from tests.fake_endpoint import FakeEndpoint

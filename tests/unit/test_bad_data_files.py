@@ -108,7 +108,7 @@ def test_a_file_that_cannot_be_read_is_refused_with_one_line(tmp_path, content, 
     path = tmp_path / "data.csv"
     path.write_bytes(content)
     with pytest.raises(SpecError, match=reason) as refused:
-        read(path, fields=("question", "answer"), columns=("answer",))
+        read(path, fields=("question", "answer"))
     message = str(refused.value)
     assert str(path) in message and WHAT in message and message.isprintable() and len(message) < 500 + len(str(path))
 

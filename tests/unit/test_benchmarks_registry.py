@@ -17,7 +17,7 @@ ROOM = Path(lumos_queue.benchmarks.__file__).parent
 
 
 def test_every_folder_has_a_line_and_every_line_a_folder():
-    folders = {path.parent.name for path in ROOM.glob("*/benchmark.py")} - {"from_file"}  # of files, which no name means
+    folders = {path.parent.name for path in ROOM.glob("*/benchmark.py")} - {"from_file"}  # of files, without a name
     assert sorted(BENCHMARKS) == sorted(folders)
     assert {*TESTABLE, *TEACHABLE} == {*BENCHMARKS}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lumos_queue.benchmarks.registry import open_benchmark, open_source
-from lumos_queue.benchmarks.row_digests import ROW_DIGESTS
-from lumos_queue.downloads.published import GENERATED
+from lumos_queue.downloads.catalogue import GENERATED
+from lumos_queue.row_origins.digests import ROW_DIGESTS
 from lumos_queue.submission.store import read_rows
 
 GENERATING = ("wordmath", "toolworld", "sum2act_visual", "openagi", "webshop", "open_ended")

@@ -13,8 +13,8 @@ import pytest
 
 from lumos_queue.downloads import catalogue, published
 from lumos_queue.downloads.cache import fetch
-from lumos_queue.downloads.catalogue import FILES, PublicFile
-from lumos_queue.downloads.published import can_verify, find_published, has_split
+from lumos_queue.downloads.catalogue import FILES, PublicFile, can_verify, has_split
+from lumos_queue.downloads.published import find_published
 from lumos_queue.errors import SpecError
 from lumos_queue.submission.row_file import watch_file
 from lumos_queue.util.regular_file import accept_pipe

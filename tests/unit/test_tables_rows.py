@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import pytest
 
 from lumos_queue.benchmarks.registry import TESTABLE, open_benchmark
-from lumos_queue.benchmarks.row_origins import RowOrigin, RowState
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.columns import COLUMNS
@@ -18,6 +17,7 @@ from lumos_queue.papers.model import PaperRow, number
 from lumos_queue.papers.protocol import departures
 from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.running import check_weights, find_row, options_of
+from lumos_queue.row_origins.origins import RowOrigin, RowState
 
 VERIFIED = RowOrigin(RowState.VERIFIED, "hotpotqa/hotpot_dev_distractor_v1.json")
 OWN = [(table.key, row) for table in TABLES.values() for row in table.rows if not row.quoted]

@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 
 from db.connection import open_database
 from lumos_queue.actions.maths.interface import MathsActions
-from lumos_queue.benchmarks.row_origins import STATED_REMARK
 from lumos_queue.cli import output, papers
 from lumos_queue.cli.main import main
 from lumos_queue.errors import SpecError
 from lumos_queue.papers.comparison import KEYS, papers_tables
 from lumos_queue.papers.interfaces import actions_of
+from lumos_queue.row_origins.origins import STATED_REMARK
 from lumos_queue.settings import read_settings
 from tests.fake_endpoint import FakeEndpoint
 

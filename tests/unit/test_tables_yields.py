@@ -7,9 +7,9 @@ import json
 import pytest
 
 from db.connection import open_database
-from lumos_queue.benchmarks.row_origins import STATED_REMARK
 from lumos_queue.cli.main import main
 from lumos_queue.papers.comparison import papers_tables
+from lumos_queue.row_origins.origins import STATED_REMARK
 from lumos_queue.settings import read_settings
 
 

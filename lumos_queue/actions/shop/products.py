@@ -20,8 +20,9 @@ from pathlib import Path
 from lumos_queue.actions.shop.controls import CONTROLS
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.fields import Node, RowNode
+from lumos_queue.readers.json_records import MAX_DOCUMENT_BYTES
+from lumos_queue.readers.opened_file import open_data
 from lumos_queue.readers.records import read_records
-from lumos_queue.readers.rows import MAX_DOCUMENT_BYTES, open_data
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
 

@@ -31,9 +31,10 @@ from lumos_queue.prompts.choice_text import task_text
 from lumos_queue.readers.documents import read_object
 from lumos_queue.readers.fields import RowNode
 from lumos_queue.readers.instructions import optional_text
+from lumos_queue.readers.json_records import json_document
 from lumos_queue.readers.pictures import OPTIONS, Pictures, read_image_field
 from lumos_queue.readers.records import read_records
-from lumos_queue.readers.rows import json_document, tasks
+from lumos_queue.readers.rows import tasks
 from lumos_queue.readers.source import Row
 from lumos_queue.records import Score, Task
 from lumos_queue.scoring.answer_kinds import AnswerKind

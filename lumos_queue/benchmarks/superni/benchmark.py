@@ -26,8 +26,9 @@ from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.documents import read_object
 from lumos_queue.readers.fields import RowNode
 from lumos_queue.readers.instructions import direct_question, optional_text
+from lumos_queue.readers.json_records import json_document
 from lumos_queue.readers.records import read_records
-from lumos_queue.readers.rows import json_document, tasks
+from lumos_queue.readers.rows import tasks
 from lumos_queue.readers.source import Row
 from lumos_queue.records import Score, Task
 from lumos_queue.util.regular_file import read_regular_text

@@ -13,10 +13,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.row_origins import StoredOrigin, load_row_origins
-from lumos_queue.benchmarks.from_file.definition import is_file_benchmark
-from lumos_queue.benchmarks.registry import is_published_name
-from lumos_queue.benchmarks.row_digests import ROW_DIGESTS
-from lumos_queue.downloads.published import GENERATED, has_split
+from lumos_queue.downloads.catalogue import GENERATED, has_split
+from lumos_queue.row_origins.digests import ROW_DIGESTS
 
 KINDS = ("evaluate", "infer", "convert")  #: of jobs whose rows were read
 _JUDGED = "tooleval"  #: the benchmark whose rows are the runs of another job
@@ -93,15 +91,20 @@ def origin_of(job: Any, stored: StoredOrigin | None) -> RowOrigin:
 
 
 def _state_of(job: Any, published: str, stated: bool) -> RowState:
-    if is_file_benchmark(job.benchmark):
+    if job.spec.get("infer", job.spec).get("definition"):
         return RowState.OWN
     if job.origin == "derived" or job.benchmark == _JUDGED:
         return RowState.DERIVED
-    if not is_published_name(job.benchmark):
+    if _is_of_plugin(job):
         return RowState.PLUGIN
     if published:
         return RowState.VERIFIED
     return RowState.STATED if stated else RowState.UNVERIFIED
+
+
+def _is_of_plugin(job: Any) -> bool:
+    """Whether a plug-in, or a module as jobs from before plug-ins name it, brings the job's benchmark."""
+    return "." in job.benchmark or any(plugin.get("group") == "benchmarks" for plugin in job.plugins or ())
 
 
 def published_rows(dataset: str, split: str, stored: StoredOrigin | None) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from lumos_queue.downloads.published import GENERATED
+from lumos_queue.downloads.catalogue import GENERATED
 
 #: Digest to the public file that has these rows, or GENERATED, and the split that they are of.
 ROW_DIGESTS: Mapping[str, tuple[str, str]] = MappingProxyType(
