@@ -82,7 +82,7 @@ def test_rows_may_be_mappings_as_in_the_file_or_tasks():
         ([ROWS[0], {"question": "?", "answer": float("nan")}], "row 2: cannot be written as JSON: Out of range float"),
         ([{"question": "?", "answer": {1, 2}}], "row 1: cannot be written as JSON: Object of type set"),
         ([ROWS[0], {"question": "?"}], r"^rows: 1 row \(row 2, field 'answer': missing\) cannot be read, 1 can"),
-        ([{"query": "?"}], "^rows is not GSM8K's JSON lines"),
+        ([{"query": "?"}], "^rows is not GSM8K's rows"),
         ([TASKS[0], TASKS[0]], r"^rows: 1 row \(row 2, field 'row': '1' is the id of an earlier row"),
         (
             [lq.Task("gsm8k", "", one, "?") for one in ("a\0", "a\ufffd")],

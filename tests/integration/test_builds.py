@@ -309,7 +309,7 @@ def test_the_commands_make_list_show_and_compare(home, monkeypatch, capsys):
         (("--where", "benchmark=hotpotqa"), "the filter finds none"),
         (("--formulations", "magic"), "No formulation called 'magic'"),
         (("--against", "nothing:x"), "No benchmark called 'nothing'"),
-        (("--against", "svamp:README.md"), "README.md' is not a CSV"),
+        (("--against", "svamp:README.md"), "README.md' is not SVAMP.json"),
     ],
 )
 def test_what_cannot_be_built_is_one_line_and_leaves_nothing(home, monkeypatch, capsys, arguments, named):
