@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pandas
-import pyarrow
 import pytest
 
 import lumos_queue as lq
@@ -85,6 +83,9 @@ def test_the_same_from_python(lumos, jobs):
 
 
 def test_columns_of_fields_have_types(lumos, stored):
+    import pandas
+    import pyarrow
+
     metas = [{"year": 1999, "share": 0.5, "open": True, "topic": "a"}, {"year": None}]
     job = lq.get_job(scored_job(stored, [[1], [0]], tasks_with(metas)))
     frame, table = job.episodes().to_pandas(), job.episodes().to_arrow()

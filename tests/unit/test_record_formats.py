@@ -7,12 +7,11 @@ import io
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import datasets
-import pyarrow
 import pytest
-from pyarrow import parquet
 
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.errors import BadRow, SpecError
@@ -20,6 +19,9 @@ from lumos_queue.readers import json_records
 from lumos_queue.readers.records import read_records
 from lumos_queue.records import Task
 from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    import pyarrow
 
 ROWS = [
     {"question": "How many\ntarts, Zoë?", "answer": "5"},
@@ -30,12 +32,21 @@ LINES = "".join(f"{json.dumps(row)}\n" for row in ROWS)
 
 
 def make_parquet(table: pyarrow.Table) -> bytes:
+    from pyarrow import parquet
+
     file = io.BytesIO()
     parquet.write_table(table, file)
     return file.getvalue()
 
 
-CONTENTS = {
+def rows_as_parquet() -> bytes:
+    import pyarrow
+
+    return make_parquet(pyarrow.Table.from_pylist(ROWS))
+
+
+#: What is in each file, or a function that makes it with pyarrow.
+CONTENTS: dict[str, bytes | Callable[[], bytes]] = {
     "csv": TABLE.encode(),
     "csv with carriage returns": TABLE.replace(",5\n", ",5\r\n").replace("r\n", "r\r\n").encode(),
     "csv without a last line break": TABLE.rstrip().encode(),
@@ -49,7 +60,7 @@ CONTENTS = {
     "json list": json.dumps(ROWS).encode(),
     "json list of many lines": json.dumps(ROWS, indent=2, ensure_ascii=False).encode(),
     "json list with a byte order mark": b"\xef\xbb\xbf\n " + json.dumps(ROWS).encode(),
-    "parquet": make_parquet(pyarrow.Table.from_pylist(ROWS)),
+    "parquet": rows_as_parquet,
 }
 
 
@@ -70,11 +81,14 @@ def read(path: Path, **options):
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 def test_the_same_rows_are_read_from_every_format(write, content, packed):
+    content = content() if callable(content) else content
     path = write(gzip.compress(content) if packed else content, "data.txt")
     assert read(path, fields=("question",)) == list(enumerate(ROWS, start=1))
 
 
 def test_a_folder_that_datasets_saved_is_read_in_all_its_parts(tmp_path):
+    import datasets
+
     rows = [{"question": f"q{number}", "answer": number} for number in range(10)]
     datasets.Dataset.from_list(rows).save_to_disk(tmp_path / "saved", num_shards=3)
     assert read(tmp_path / "saved", fields=("question",)) == list(enumerate(rows, start=1))
@@ -83,6 +97,8 @@ def test_a_folder_that_datasets_saved_is_read_in_all_its_parts(tmp_path):
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_what_datasets_exports_is_read(tmp_path, form):
+    import datasets
+
     table = datasets.Dataset.from_list(ROWS)
     getattr(table, f"to_{form}")(tmp_path / "data")
     assert read(tmp_path / "data") == list(enumerate(ROWS, start=1))
@@ -155,6 +171,8 @@ def test_a_list_of_any_length_is_not_held_in_memory(write):
 
 
 def test_values_of_parquet_are_those_of_json(write):
+    import pyarrow
+
     table = pyarrow.table(
         {
             "text": ["a", None],
@@ -182,6 +200,8 @@ def test_values_of_parquet_are_those_of_json(write):
 
 
 def test_nan_is_null_and_an_infinite_number_a_bad_row(write):
+    import pyarrow
+
     values = ["NaN", "Infinity", "-Infinity", "1e999", "[1, {}, [-1e999]]", "1e30"]
     records = [f'{{"question": "q", "answer": {value}}}' for value in values]
     for content in ("\n".join(records), f"[{','.join(records)}]"):
@@ -194,6 +214,8 @@ def test_nan_is_null_and_an_infinite_number_a_bad_row(write):
 
 
 def test_a_cell_of_ten_megabytes_is_read(write):
+    import pyarrow
+
     long = "x" * 10_000_000
     table = pyarrow.table({"question": [long]})
     for content in (f"question,answer\n{long},1\n", json.dumps([{"question": long}]), make_parquet(table)):
@@ -226,7 +248,8 @@ print("read")
 
 @pytest.mark.parametrize("name", ["csv", "json list", "parquet", "gzip"])
 def test_a_pipe_that_a_person_named_is_read_as_often_as_needed(name):
-    content = CONTENTS.get(name) or gzip.compress(CONTENTS["parquet"])
+    content = CONTENTS.get(name) or gzip.compress(rows_as_parquet())
+    content = content() if callable(content) else content
     done = subprocess.run(
         [sys.executable, "-c", PIPE, str(len(content))], input=content, capture_output=True, cwd=ROOT, timeout=60
     )
@@ -246,7 +269,7 @@ try:
 except SpecError as error:
     print(error)
 """
-    paths = [write(TABLE, "data.csv"), write(CONTENTS["parquet"], "data.parquet")]
+    paths = [write(TABLE, "data.csv"), write(rows_as_parquet(), "data.parquet")]
     done = subprocess.run([sys.executable, "-c", code, *map(str, paths)], capture_output=True, text=True, cwd=ROOT)
     assert "need pyarrow. Install it with: pip install" in done.stdout and "[export]" in done.stdout, done.stderr
     assert done.stdout.count("\n") == 1
