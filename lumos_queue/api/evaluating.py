@@ -30,9 +30,9 @@ def evaluate(
     skip_bad_rows: bool = False, yes: bool = False, stop: str | Sequence[str] | None = None, system: str | None = None,
     prompt: str | Path = "", request: Values | None = None, price_prompt: float = 0.0, price_completion: float = 0.0,
     budget: float = 0.0, name: str = "", tags: Values | None = None, again: bool = False, priority: int = 0,
-    published: bool = False, concurrency: int = 0, fields: Mapping[str, str | Sequence[str]] | None = None,
-    scorer: str = "", domain: str = "", licence: str = "", title: str = "", rubric: str | Path = "",
-    grades: int = 0, votes: int = 0, deployment: Settings | None = None,
+    concurrency: int = 0, fields: Mapping[str, str | Sequence[str]] | None = None, scorer: str = "", domain: str = "",
+    licence: str = "", title: str = "", rubric: str | Path = "", grades: int = 0, votes: int = 0,
+    published: bool = False, deployment: Settings | None = None,
 ) -> JobHandle:  # fmt: skip
     """Run an agent on a benchmark and score its answers; returns at once.
 
@@ -44,8 +44,8 @@ def evaluate(
     may be objects, and models functions of a prompt: outside a module, only where this process does the work. `rows`
     are Tasks, or rows as the benchmark's files have them. Your own data: `benchmark` is the path of a file, or it is
     left out and `rows` are mappings; `fields` maps question, answer, id, choices, images and rationale to the fields
-    that have them (docs/own_data.md). `deployment`: settings in place of those of the environment
-    (LUMOS_…).
+    that have them (docs/own_data.md). The judge of the scorer `judge` is the role `judge`. `deployment`: settings in
+    place of those of the environment (LUMOS_…).
 
     Raises SpecError for a request that cannot be carried out, InfrastructureError when an endpoint or the database does
     not answer.
@@ -77,9 +77,9 @@ def infer(
     skip_bad_rows: bool = False, yes: bool = False, stop: str | Sequence[str] | None = None, system: str | None = None,
     prompt: str | Path = "", request: Values | None = None, price_prompt: float = 0.0, price_completion: float = 0.0,
     budget: float = 0.0, name: str = "", tags: Values | None = None, again: bool = False, priority: int = 0,
-    published: bool = False, concurrency: int = 0, fields: Mapping[str, str | Sequence[str]] | None = None,
-    scorer: str = "", domain: str = "", licence: str = "", title: str = "", rubric: str | Path = "",
-    grades: int = 0, votes: int = 0, deployment: Settings | None = None,
+    concurrency: int = 0, fields: Mapping[str, str | Sequence[str]] | None = None, scorer: str = "", domain: str = "",
+    licence: str = "", title: str = "", rubric: str | Path = "", grades: int = 0, votes: int = 0,
+    published: bool = False, deployment: Settings | None = None,
 ) -> JobHandle:  # fmt: skip
     """Run an agent on a benchmark, unscored. Arguments, return value and errors are those of `evaluate`.
 

@@ -14,7 +14,7 @@ from lumos_queue.api.starting import begin_job, call_outside_loop, log, store_jo
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.settings import Settings, read_settings
-from lumos_queue.submission.file_options import read_file_options
+from lumos_queue.submission.file_options import read_file_options, read_judge_options
 from lumos_queue.submission.file_request import FileRequest, list_rows, resolve_file, resolve_rows
 from lumos_queue.submission.given_rows import GivenRows
 from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
@@ -45,7 +45,7 @@ def submit_inference(kind: str, given: dict[str, Any]) -> JobHandle:
         split=file.split,
         definition=file.definition,
         formulation=name_formulation(given.pop("formulation"), deployment),
-        roles=pairs("roles", others),
+        roles=[*pairs("roles", others), *file.roles],
         stop=[stop] if isinstance(stop, str) else stop,
         system=read_system(given.pop("system")),
         prompt=read_template(given.pop("prompt")) or "",
@@ -66,7 +66,8 @@ def name_rows(
     """Take the arguments that name the rows out of `given`. Return what they name, and rows that can be read twice."""
     benchmark, data, split = given.pop("benchmark"), given.pop("data"), given.pop("split")
     others = {name: given.pop(name) for name in ("scorer", "domain", "licence", "title")}
-    stated = read_file_options(given.pop("fields"), others)
+    judge = read_judge_options("", given.pop("rubric"), given.pop("grades"), given.pop("votes"))
+    stated = read_file_options(given.pop("fields"), others, judge)
     reader_options = pairs("options", given["options"])
     path = None if data is None else Path(data)
     if isinstance(benchmark, Path):

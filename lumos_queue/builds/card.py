@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.builds import summary
+from lumos_queue.builds.licences import name_rows
 from lumos_queue.builds.own_files import describe_own_files
 
 _SPLITS = {"train": "train", "dev": "validation"}
@@ -49,7 +50,8 @@ def _body(manifest: Mapping[str, Any]) -> list[str]:
         lines.append(f"| {one['file']} | {one['rows']:,} |" + (f" {one['average_turns']} |" if turns else ""))
     lines += ["", "| benchmark | rows | licence |", "|---|--:|---|"]
     for licence, benchmarks in manifest["licences"].items():
-        lines += [f"| {_cell(name)} | {rows:,} | {_cell(licence)} |" for name, rows in benchmarks.items()]
+        named = {name_rows(manifest, name, licence): rows for name, rows in benchmarks.items()}
+        lines += [f"| {_cell(name)} | {rows:,} | {_cell(licence)} |" for name, rows in named.items()]
     if own_files := describe_own_files(manifest):
         lines += ["", *(f"- {text}" for text in own_files)]
     lines += ["", "| how a row was checked | rows |", "|---|--:|"]

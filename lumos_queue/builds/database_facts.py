@@ -22,17 +22,16 @@ BATCH_SIZE = 1000  #: task texts read at once
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFacts:
-    """Sets; empty for a build whose episodes do not come from a database."""
+    """Sets, and the files of datasets; empty for a build whose episodes do not come from a database."""
 
     tests: frozenset[bytes] = frozenset()  #: text_key of every task of a job with a test split
     tests_read: bool = False
     corrected: frozenset[int] = frozenset()  #: episodes of which an accepted correction is stored
     wrong: frozenset[int] = frozenset()  #: episodes that a person's newest label, of them or of a step, calls wrong
-    #: The sha256 of the file that a dataset's rows were read from, by the dataset's digest, where it is known.
-    files: Mapping[str, str] = field(default_factory=dict)
-
     unverified: frozenset[str] = frozenset()  #: datasets under a benchmark's name whose rows may be others
     stated: frozenset[str] = frozenset()  #: datasets whose rows are the published ones, as a person stated
+    #: The sha256 of the file that a dataset's rows were read from, by the dataset's digest, where it is known.
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def report(self) -> dict[str, Any]:
         """What a manifest says of the test splits, beside those that were given."""
@@ -51,6 +50,7 @@ def read_database_facts(database: Database, tests: bool = True) -> DatabaseFacts
             _corrected_episodes(connection),
             _wrong_episodes(connection),
             *find_unverified(connection),
+            _files_of_datasets(connection),
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from lumos_queue.builds.candidates import NOT_ASKED_FOR
 from lumos_queue.builds.contamination import NOT_CHECKED
+from lumos_queue.builds.licences import name_rows
 from lumos_queue.builds.own_files import describe_own_files
 from lumos_queue.records import LEVELS
 from lumos_queue.util.display import percent

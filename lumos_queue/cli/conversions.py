@@ -19,7 +19,7 @@ Source = Annotated[
         metavar="SOURCE|FILE",
         help="gsm8k, svamp, mawps, asdiv, wordmath, strategyqa, musique, hotpotqa, mind2web, spider, prm800k, aokvqa, "
         "webshop, rewoo, openagi; one of a plug-in (lumos plugins); a module's object, e.g. mylab.tasks:benchmark; "
-        "or a file of your own (docs/own_data.md)."
+        "or a file of your own (docs/own_data.md).",
     ),
 ]
 Split = Annotated[
@@ -66,7 +66,8 @@ def convert(
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job
-    from lumos_queue.submission.file_request import FileOptions, resolve_file
+    from lumos_queue.submission.file_options import FileOptions
+    from lumos_queue.submission.file_request import resolve_file
     from lumos_queue.submission.tags import read_name_and_tags
 
     settings, named = read_settings(), read_name_and_tags(name, tag)

@@ -16,7 +16,8 @@ from lumos_queue.builds.database_facts import DatabaseFacts, read_database_facts
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks, user_modules
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.progress import Tell, tell_nobody
-from lumos_queue.submission.file_request import FileOptions, resolve_file
+from lumos_queue.submission.file_options import FileOptions
+from lumos_queue.submission.file_request import QUESTIONS, resolve_file
 from lumos_queue.submission.filters import read_where
 
 
@@ -66,7 +67,7 @@ def _read(database: Database, options: BuildOptions) -> _Read:
 
 def _open_own_file(path: Path) -> tuple[Benchmark, Path]:
     """The benchmark of a file whose questions are a test split, and the path of its rows: its fields are guessed."""
-    request = resolve_file(str(path.absolute()), None, "", FileOptions(), (), _ignore, kind="infer")
+    request = resolve_file(str(path.absolute()), None, "", FileOptions(), (), _ignore, kind=QUESTIONS)
     assert request.definition and request.data
     return open_benchmark(request.benchmark, request.definition), request.data
 

@@ -54,6 +54,7 @@ class ConversionOptions:
     options: list[str]  #: NAME=VALUE, for the reader of the rows
     vision: str
     definition: FileDefinition | None = None  #: of the source, where its rows are of a person's own file
+    published: bool = False  #: whether the person states that the rows are the published ones
 
 
 def make_conversion_job(
@@ -118,6 +119,7 @@ def make_conversion_job(
         duplicates=find_duplicates(rows.tasks[: options.limit or None]),
         vision=vision,
         definition=options.definition,
+        published=is_stated(options.published, rows, options.data),
     )
     return job, rows
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import SpecError, unknown
+from lumos_queue.submission.judge_options import JudgeOptions, read_rubric
 
 FIELDS = ("question", "answer", "id", "choices", "images", "rationale")  #: options that name a field of a row
+NO_JUDGE = JudgeOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +28,18 @@ class FileOptions:
     domain: str = ""
     licence: str = ""
     title: str = ""
+    judge: JudgeOptions = NO_JUDGE
 
     @property
     def stated(self) -> list[str]:
         """The names of the options that are not left out."""
-        return [one.name for one in fields(self) if getattr(self, one.name)]
+        names = [one.name for one in fields(self) if one.name != "judge" and getattr(self, one.name)]
+        return names + self.judge.stated
 
 
-def read_file_options(field_names: Mapping[str, Any] | None, others: Mapping[str, Any]) -> FileOptions:
+def read_file_options(
+    field_names: Mapping[str, Any] | None, others: Mapping[str, Any], judge: JudgeOptions = NO_JUDGE
+) -> FileOptions:
     """Return the options that a program or a settings file gives. Raises SpecError for what is not a text."""
     if field_names is not None and not isinstance(field_names, Mapping):
         raise SpecError(f"fields is {field_names!r:.80}: expected a mapping such as {{'question': 'prompt'}}.")
@@ -45,10 +52,23 @@ def read_file_options(field_names: Mapping[str, Any] | None, others: Mapping[str
         else:
             text = _check_text(name, value)
             values[name] = (text,) if name == "answer" and text else text
-    return FileOptions(**{**values, **{name: _check_text(name, value) for name, value in others.items()}})
+    values |= {name: _check_text(name, value) for name, value in others.items()}
+    return FileOptions(**values, judge=judge)
 
 
 def _check_text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise SpecError(f"{name} is {value!r:.80}: expected a text.")
     return value
+
+
+def read_judge_options(url: Any, rubric: Any, grades: Any, votes: Any) -> JudgeOptions:
+    """Return what a program or a settings file states about the judge. `rubric`: the path of the template; '': none.
+
+    Raises SpecError for a value of another kind, and for a template that cannot be read.
+    """
+    for name, value in (("grades", grades), ("votes", votes)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise SpecError(f"{name} is {value!r:.80}: expected a whole number.")
+    path = str(rubric) if isinstance(rubric, Path) else _check_text("rubric", rubric)
+    return JudgeOptions(_check_text("judge", url), read_rubric(path or None), grades, votes)

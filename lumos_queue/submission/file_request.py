@@ -35,6 +35,7 @@ from lumos_queue.submission.settings_file import ENDING as SETTINGS_FILE
 from lumos_queue.submission.settings_file import read_settings_file
 from lumos_queue.util.sanitize import storable
 
+QUESTIONS = "questions"  #: in place of a command's kind: nothing but questions and choices is read
 Remark = Callable[[str], None]
 #: Endings of data files, without which the file's name is the title; also what a name must end in to be a file.
 ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".arrow")
@@ -53,6 +54,7 @@ class FileRequest:
     data: Path | None
     split: str  #: '': the default
     definition: FileDefinition | None = None
+    roles: Sequence[str] = ()  #: NAME=URL of the judge
 
 
 def resolve_file(
@@ -83,7 +85,7 @@ def resolve_file(
     if path.name.lower().endswith(SETTINGS_FILE):
         path, options, split = read_settings_file(path, options, split)
     definition = define_file(path, options, parse_pairs("--option", reader_options), remark, kind=kind)
-    return FileRequest(definition.name, path, split, definition)
+    return FileRequest(definition.name, path, split, definition, options.judge.roles)
 
 
 def resolve_rows(
@@ -100,7 +102,7 @@ def resolve_rows(
     if data is not None:
         raise SpecError("Give rows or data, not both.")
     definition = define_rows(rows, options, parse_pairs("--option", reader_options), remark, kind=kind)
-    return FileRequest(definition.name, None, split, definition)
+    return FileRequest(definition.name, None, split, definition, options.judge.roles)
 
 
 def is_own_file(name: str) -> bool:
@@ -183,11 +185,13 @@ def _define(
     named = FieldNames(
         options.question, tuple(options.answer), options.id, options.choices, options.images, options.rationale
     )
+    if kind == QUESTIONS:
+        wanted = FieldNames(options.question, choices=options.choices)
+        return FileDefinition(title, guess_fields(sample, wanted, answered=False, only=("question", "choices")), "")
     if options.scorer:
         open_scorer(options.scorer)  # raises SpecError before a file is read on
-    needs_answers = kind in ("evaluate", "convert") and not (
-        options.scorer and not open_scorer(options.scorer).compares
-    )
+    judge = options.judge.define(options.scorer, kind)
+    needs_answers = kind in ("evaluate", "convert") and not (options.scorer and not compares(options.scorer, judge))
     field_names = guess_fields(sample, named, answered=needs_answers, taught=kind == "convert")
     scoring = _choose_scoring(sample, field_names, options, reader_options, kind)
     domain = _choose_domain(options.domain, scoring.scorer, field_names)

@@ -9,17 +9,20 @@ scorer = "f1"
 from __future__ import annotations
 
 import tomllib
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.submission.file_options import FIELDS, FileOptions, read_file_options
+from lumos_queue.submission.file_options import FIELDS, FileOptions, read_file_options, read_judge_options
+from lumos_queue.submission.judge_options import JudgeOptions
 from lumos_queue.util.regular_file import read_regular_text
 
 ENDING = ".toml"
+Stated = TypeVar("Stated", FileOptions, JudgeOptions)
 DATA, SPLIT = "data", "split"
-KEYS = (DATA, SPLIT, *(one.name for one in fields(FileOptions)))
+JUDGE_KEYS = ("judge", "rubric", "grades", "votes")
+KEYS = (DATA, SPLIT, *(one.name for one in fields(FileOptions) if one.name != "judge"), *JUDGE_KEYS)
 
 
 def read_settings_file(path: Path, options: FileOptions, split: str) -> tuple[Path, FileOptions, str]:
@@ -38,16 +41,32 @@ def read_settings_file(path: Path, options: FileOptions, split: str) -> tuple[Pa
             raise SpecError(f"'{path}': {name} is {value!r:.80}: expected a text.")
     if not data:
         raise SpecError(f"'{path}' names no data: expected a line such as data = \"questions.csv\".")
+    folder = path.absolute().parent
+    rubric = values.pop("rubric", "")
     try:
+        judge = read_judge_options(
+            values.pop("judge", ""),
+            folder / Path(rubric).expanduser() if rubric and isinstance(rubric, str) else rubric,
+            values.pop("grades", 0),
+            values.pop("votes", 0),
+        )
         own = read_file_options(
             {name: value for name, value in values.items() if name in FIELDS},
             {name: value for name, value in values.items() if name not in FIELDS},
+            judge,
         )
     except SpecError as error:
         raise SpecError(f"'{path}': {error}") from None
-    stated = {name: value for name, value in asdict(options).items() if value}
-    title = {} if own.title or "title" in stated else {"title": path.name.removesuffix(ENDING)}
-    return path.absolute().parent / Path(data).expanduser(), replace(own, **title, **stated), split or own_split
+    if not (own.title or options.title):
+        own = replace(own, title=path.name.removesuffix(ENDING))
+    judge = _override(own.judge, options.judge)
+    return folder / Path(data).expanduser(), replace(_override(own, options), judge=judge), split or own_split
+
+
+def _override(own: Stated, options: Stated) -> Stated:
+    """Return the settings of the file, and in place of them what the options state."""
+    stated = {one.name: value for one in fields(options) if (value := getattr(options, one.name))}
+    return replace(own, **stated)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def test_right_runs_of_an_own_file_make_a_build_whose_card_states_the_file(lumos
     rows = 2 * (ROWS - len(WRONG))
     assert manifest["licences"] == {"unknown": {"file:gsm8k": rows}}
     assert manifest["own_files"] == {"file:gsm8k": {"rows": rows, "sha256": [sha256]}}
-    assert "unverified_rows" not in manifest
+    assert manifest["not_verified"] == []
     assert "file:gsm8k" not in manifest["contamination"] and manifest["contamination"]["gsm8k"] == "not checked"
     card = (Path(manifest["folder"]) / "README.md").read_text()
     assert f"| file:gsm8k | {rows} | unknown |" in card and "MIT" not in card
@@ -195,7 +195,7 @@ def test_a_damaged_definition_leaves_its_episodes_out(lumos, folder):
     assert refused.code == 2 and "unknown domain" in refused.err
 
 
-def test_rows_of_an_unknown_file_under_a_published_name_are_not_verified_on_the_card(lumos, folder):
+def test_marks_without_words_under_a_published_name_are_converted(lumos, folder):
     lines = [
         {"question": question_of(n), "answer": f"<<{n + 2}+{n % 7 + 3}={answer_of(n)}>>\n#### {answer_of(n)}"}
         for n in range(3)

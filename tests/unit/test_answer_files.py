@@ -184,14 +184,15 @@ TWO = tree_file()["tree"]["tree"]["children"] * 2
         (broken([*FIRST, "children"], tree_file()["tree"]["tree"]["children"][0]["children"] * 2), "one input"),
         (broken([*FIRST, "children"], []), "one input"),
         (broken([*FIRST, "children", 0, "children", 1, "children", 0, "children", 0, "children"], TWO), "one child"),
-        (broken([*FIRST, "description"], None), "expected text"),
+        (broken([*FIRST, "description"], None), "missing"),
+        (broken([*FIRST, "description"], 3), "expected text"),
         (broken([*FIRST, "expand_num"], "1"), "whole number"),
         (broken([*FIRST, "pruned"]), "missing"),
         (broken(["answer_generation", "query"], ["q"]), "query"),
         (broken(["answer_generation", "function"], {}), "expected a list"),
         (broken(["answer_generation", "train_messages"], [[1]]), "train_messages"),
         (broken(["forward_args"], 3), "forward_args"),
-        (broken(["answer_generation", "total_tokens"], None), "whole number"),
+        (broken(["answer_generation", "total_tokens"], "x"), "whole number"),
     ],
 )
 def test_a_file_that_is_something_else_is_refused_in_one_line(content, problem, tmp_path):

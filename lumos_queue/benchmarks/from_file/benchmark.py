@@ -7,13 +7,16 @@ from pathlib import Path
 
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.from_file.definition import OWN, FileDefinition
+from lumos_queue.benchmarks.from_file.judging import may_ask_again, score_votes
 from lumos_queue.benchmarks.from_file.row_choices import FORMS, OPTION
 from lumos_queue.benchmarks.from_file.row_tasks import RowTasks, pictures_beside
+from lumos_queue.benchmarks.from_file.rubrics import write_prompt, write_reminder
 from lumos_queue.benchmarks.from_file.scorers import open_scorer
 from lumos_queue.benchmarks.from_file.teaching import TaughtRows
 from lumos_queue.errors import BadRow
+from lumos_queue.readers.records import read_records
+from lumos_queue.readers.rows import tasks
 from lumos_queue.records import Completion, Score, Task
-from lumos_queue.scoring.sampling import GRADE
 
 FORMAT = "a file of rows: CSV, TSV, JSON, JSON lines or Parquet"
 
@@ -36,6 +39,9 @@ class FileBenchmark(TaughtRows):
         self._scorer = open_scorer(definition.scorer) if definition.scorer else None
         if self._scorer:
             self.metrics, self.answers = self._scorer.metrics, self._scorer.answers
+        if definition.judge:
+            self.judge_votes = definition.judge.votes
+            self.scores_readings = False  # the judge was asked about one answer
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
         """`options` were considered when the definition was made."""
@@ -52,11 +58,21 @@ class FileBenchmark(TaughtRows):
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
         if self.definition.judge:
             return score_votes(self.definition.judge, result.answer, result.votes)
-        raise NotImplementedError
+        return self._scorer.score(task, result) if self._scorer else ()
 
     @property
     def asks_judge(self) -> bool:
         return self.definition.judge is not None
+
+    def judge_prompt(self, task: Task, answer: str) -> str | None:
+        return write_prompt(self.definition.judge, task, answer) if self.definition.judge else None
+
+    def remind_judge(self, prompt: str, vote: Completion) -> str | None:
+        judge = self.definition.judge
+        return write_reminder(judge, prompt) if judge and may_ask_again(judge, vote) else None
+
+    def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
+        return self._scorer.baselines(tasks) if self._scorer else {}
 
     def is_right(self, task: Task, answer: str | None) -> bool:
         """Whether the main metric takes it; without a scorer, whether it is the same text."""

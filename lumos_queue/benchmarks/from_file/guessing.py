@@ -27,6 +27,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
     "choices": ("choices", "options"),
     "rationale": ("rationale",),
 }
+GUESSED = tuple(USUAL)
 #: What rationales are called where they are what the rows are for: elsewhere these are columns like others.
 RATIONALES = (*USUAL["rationale"], "solution", "explanation")
 _TRUTH = frozenset(("yes", "no", "true", "false"))
@@ -54,7 +55,9 @@ class Scoring:
     evidence: str = ""
 
 
-def guess_fields(sample: Sample, named: FieldNames, *, answered: bool, taught: bool = False) -> FieldNames:
+def guess_fields(
+    sample: Sample, named: FieldNames, *, answered: bool, taught: bool = False, only: Sequence[str] = GUESSED
+) -> FieldNames:
     """Return the fields of the rows: those that are named, and the usual names of the others.
 
     `answered`: whether the rows need answers; `taught`: whether they need rationales; `only`: what is guessed. Raises
@@ -67,6 +70,8 @@ def guess_fields(sample: Sample, named: FieldNames, *, answered: bool, taught: b
         used |= {named.choices, *named.choices.split(",")}
 
     def guess(field: str, *, needed: bool) -> str:
+        if field not in only:
+            return ""
         matches = [name for name in fields if name.strip().casefold() in usual[field] and name not in used]
         if len(matches) > 1:
             raise SpecError(

@@ -7,8 +7,8 @@ from typing import Any
 
 from lumos_queue.pages.blocks import Block, Table
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.reports.judge import list_judge_figures
 from lumos_queue.pages.wording import plain, tell_interval, tell_share, tell_whole_metric
+from lumos_queue.reports.judge import list_judge_figures
 
 
 def details(material: Material) -> Iterator[Block]:
