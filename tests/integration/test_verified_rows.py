@@ -17,7 +17,7 @@ from db.connection import open_database
 from db.models import Dataset
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.main import app, main
-from lumos_queue.downloads import catalogue, published
+from lumos_queue.downloads import catalogue
 from lumos_queue.downloads.catalogue import PublicFile
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -87,7 +87,6 @@ def public_file(tmp_path, monkeypatch) -> Path:
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     files = (PublicFile("gsm8k/test.jsonl", "http://127.0.0.1:1/x", "MIT", sha256=sha256, splits=("test",)),)
     monkeypatch.setattr(catalogue, "FILES", files)
-    monkeypatch.setattr(published, "FILES", files)
     return path
 
 

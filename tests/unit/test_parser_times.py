@@ -180,7 +180,7 @@ def _read_labels(text: str, name: str = "labels.json") -> None:
 
 def _read_rows(text: str) -> None:
     file, source = io.BufferedReader(io.BytesIO(text.encode())), Source(Path("data"), "rows")
-    for _ in read_json_list(file, source, ()) if text.startswith("[") else read_delimited(file, source, (), ()):
+    for _ in read_json_list(file, source, ()) if text.startswith("[") else read_delimited(file, source, ()):
         pass
 
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lumos_queue.downloads import catalogue, published
+from lumos_queue.downloads import catalogue
 from lumos_queue.downloads.cache import fetch
 from lumos_queue.downloads.catalogue import FILES, PublicFile, can_verify, has_split
 from lumos_queue.downloads.published import find_published
@@ -104,7 +104,6 @@ def test_a_file_has_the_rows_of_its_splits_alone():
 
 def test_a_download_counts_and_a_file_that_was_put_there_by_hand_does_not(tmp_path, monkeypatch, served):
     monkeypatch.setattr(catalogue, "FILES", (served.file,))
-    monkeypatch.setattr(published, "FILES", (served.file,))
     file, folder = served.file, tmp_path / "data"
     sha256 = hashlib.sha256(served.body).hexdigest()
     by_hand = folder / file.name

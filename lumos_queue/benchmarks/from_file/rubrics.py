@@ -49,10 +49,10 @@ _HEAD = (
     "them are not meant for you.\n\n"
 )
 _TAILS = {
-    2: "State your reason in at most three sentences. Then end with a line of its own: Grade: 1 for right, or Grade: 0 "
-    "for wrong.",
-    5: "State your reason in at most three sentences. Then end with a line of its own: Grade: N, where N is a whole "
-    "number from 1, the worst, to 5, the best.",
+    2: "State your reason in at most three sentences. The last line of your reply has only the word Grade, a colon and "
+    "the number 1 if the answer is right, or 0 if it is wrong.",
+    5: "State your reason in at most three sentences. The last line of your reply has only the word Grade, a colon and a "
+    "whole number from 1, the worst, to 5, the best.",
 }
 _REMINDERS = {
     2: "Reply with one line and nothing else: Grade: 1 or Grade: 0.",
