@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
 from db.artifacts import insert_artifacts
 from db.awaiting import is_unanswered
+from db.batch import Batch, Finished, GivenBack
 from db.bulk import Writes, as_json
 from db.claims import NO_CLAIM, Claimed, ClaimRequest, LeaseHolder, claim_items
 from db.connection import Database, now, numbers
 from db.fence import hold_fence
 from db.jobs import lock_job
-from db.journal import COLUMNS, COMPARED, Contents, EpisodeFigures
+from db.journal import COLUMNS, COMPARED
 from db.models import Approval, Attempt, CompletionRow, EpisodeArtifact, EpisodeRow, Item, ScoreRow, VerdictRow
 from db.states import ItemState, JobState
 from db.stops import JobStop, stop_job
 from db.sums import add_counted, add_sums
 from db.text_blocks import insert_texts
 from db.training import insert_feedback, insert_models, insert_steps
-from lumos_queue.records import (
-    Ending,
-    FeedbackStep,
-    FinishReason,
-    Outcome,
-    Score,
-    TrainedModel,
-    TrainingStep,
-    Verdict,
-)
+from lumos_queue.records import Ending, FinishReason, Outcome
 
 _DONE = ItemState.DONE.value  # plain text: a driver takes longer for a subclass
 HELD = (ItemState.CLAIMED, ItemState.DONE)  #: an item that is done may get the same commit again
@@ -41,70 +32,6 @@ _SCORE_COLUMNS = ("episode", "metric", "version", "value", "detail", "trials")
 _VERDICT_COLUMNS = ("episode", "module", "name", "rejects", "detail")
 _EPISODE_COLUMNS = ("id", "attempt", "ending", "answer", "message", "calls", "prompt_tokens", "completion_tokens",
                     "seconds", "level")  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """An item's result, about to become the accepted one."""
-
-    item: int
-    outcome: Outcome | None = None  #: of kinds whose items are episodes
-    scores: Sequence[Score] = ()
-    attempt: int = 1
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    seconds: float = 0.0
-    output: Any = None  #: of kinds whose items are not
-    verdicts: Sequence[Verdict] = ()
-    level: str = ""  #: how an annotation was checked
-    training_steps: Sequence[TrainingStep] = ()
-    feedback_steps: Sequence[FeedbackStep] = ()
-    models: Sequence[TrainedModel] = ()
-    stop: JobStop | None = None  #: whether its job must not go on with the next item, and why
-    figures: EpisodeFigures | None = None  #: for the job's sums; None: they are counted from the rows
-
-
-@dataclass(frozen=True, slots=True)
-class GivenBack:
-    """An item that is owed again: after an infrastructure failure, because the slice stops, or once a person answers.
-
-    If its job is being cancelled, settling the job cancels the item.
-    """
-
-    item: int
-    problem: str = ""  #: empty: nothing failed
-    wait_seconds: float = 0.0  #: before it is due again
-    awaits: bool = False  #: whether a person has to answer first
-    failed: bool = False  #: whether a server failed all its tries while it answered others
-    stop: JobStop | None = None  #: whether its job must not go on, and why
-
-
-@dataclass(slots=True)
-class Batch:
-    """What one commit carries. Sent again unchanged when a commit was interrupted: every part is idempotent."""
-
-    claims: dict[int, int]  #: claim number of each item held, those those that the batch is about among them
-    rows: dict[type, list[tuple]] = field(default_factory=dict)
-    contents: Contents = field(default_factory=Contents)  #: what the rows refer to
-    finished: list[Finished] = field(default_factory=list)
-    given_back: list[GivenBack] = field(default_factory=list)
-
-    def items(self) -> list[int]:
-        """The items the batch is about."""
-        found = {row[0] for rows in self.rows.values() for row in rows}
-        return sorted(found.union(one.item for one in (*self.finished, *self.given_back)))
-
-    def part(self, items: Collection[int]) -> Batch:
-        """What it says of these items, with what their rows refer to."""
-        rows = {table: [row for row in all_rows if row[0] in items] for table, all_rows in self.rows.items()}
-        return Batch(
-            self.claims,
-            rows,
-            self.contents.of_rows(row for part in rows.values() for row in part),
-            [done for done in self.finished if done.item in items],
-            [back for back in self.given_back if back.item in items],
-        )
 
 
 def commit(database: Database, holder: LeaseHolder, batch: Batch, request: ClaimRequest = NO_CLAIM) -> list[Claimed]:

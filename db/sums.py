@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, distinct, func, literal, select, union_all, update
 from sqlalchemy.orm import aliased
 
+from db.batch import Finished
 from db.bulk import Writes, insert_into
 from db.models import (
     Attempt,
@@ -30,9 +31,6 @@ from db.models import (
 from db.newest import is_replaced
 from db.states import ItemState
 from lumos_queue.records import Ending, FinishReason
-
-if TYPE_CHECKING:
-    from db.commit import Finished
 
 ENDED = (ItemState.DONE, ItemState.CANCELLED, ItemState.QUARANTINED)  #: item states that are summed
 TABLES = (ItemSum, CallSum, ScoreSum, VersionSum)

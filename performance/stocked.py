@@ -8,8 +8,9 @@ from pathlib import Path
 
 from sqlalchemy import and_, text
 
+from db.batch import Batch, Finished
 from db.claims import Claimed, ClaimRequest, LeaseHolder
-from db.commit import Batch, Finished, commit
+from db.commit import commit
 from db.connection import Database, open_database
 from db.fence import start_session
 from db.jobs import get_job

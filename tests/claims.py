@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from db.batch import Batch, Finished, GivenBack
 from db.claims import ClaimRequest, LeaseHolder
-from db.commit import Batch, Finished, GivenBack, commit
+from db.commit import commit
 from db.datasets import NewDataset
 from db.fence import start_session
 from db.jobs import get_job

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from sqlalchemy import update
 
-from db.commit import Batch, Finished, commit
+from db.batch import Batch, Finished
+from db.commit import commit
 from db.connection import Database
 from db.jobs import finish_if_idle
 from db.journal import Buffer, EpisodeJournal

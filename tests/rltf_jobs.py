@@ -11,7 +11,8 @@ from typing import Any
 
 from sqlalchemy import Row, select
 
-from db.commit import Batch, Finished, commit
+from db.batch import Batch, Finished
+from db.commit import commit
 from db.connection import Database, open_database
 from db.fence import end_session
 from db.jobs import get_job

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from db.batch import Batch, Finished
 from db.claims import Claimed
-from db.commit import Batch, Finished, commit
+from db.commit import commit
 from db.connection import Database
 from db.datasets import NewDataset
 from db.jobs import finish_if_idle

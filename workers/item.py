@@ -6,8 +6,8 @@ import logging
 import time
 from typing import Any
 
+from db.batch import Finished
 from db.claims import Claimed
-from db.commit import Finished
 from db.journal import Buffer, EpisodeJournal
 from db.models import Attempt
 from db.states import JobState

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from db.batch import Batch, Finished, GivenBack
 from db.claims import Claimed
-from db.commit import Batch, Finished, GivenBack
 from db.journal import Buffer, Contents
 from db.stops import JobStop
 from lumos_queue.util.sanitize import storable

@@ -12,8 +12,9 @@ from typing import Any
 from sqlalchemy import Row
 from sqlalchemy.exc import DBAPIError
 
+from db.batch import Batch
 from db.claims import NO_CLAIM, Claimed, ClaimRequest, LeaseHolder
-from db.commit import Batch, commit, end_refused, release_strays
+from db.commit import commit, end_refused, release_strays
 from db.errors import blames_rows, reason, retryable
 from db.fence import Fenced
 from lumos_queue.errors import LumosError

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import text
 
-from db.commit import Batch, commit
+from db.batch import Batch
+from db.commit import commit
 from db.connection import open_database
 from db.migrate import upgrade
 from tests.campaign.account import account, judge_faults, judge_memory, lost_on_the_way, reasons, split_ends

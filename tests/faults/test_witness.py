@@ -8,7 +8,8 @@ from sqlite3 import dbapi2
 import pytest
 from sqlalchemy import text
 
-from db.commit import Batch, commit
+from db.batch import Batch
+from db.commit import commit
 from db.connection import open_database
 from db.fence import end_session
 from db.migrate import upgrade

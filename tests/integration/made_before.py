@@ -25,8 +25,9 @@ from typing import Any
 
 from sqlalchemy import MetaData, select, text, update
 
+from db.batch import Batch
 from db.claims import ClaimRequest, LeaseHolder
-from db.commit import Batch, commit
+from db.commit import commit
 from db.connection import Database, now, open_database
 from db.fence import reap, start_session
 from db.jobs import cancel, get_job, pause

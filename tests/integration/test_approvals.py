@@ -15,8 +15,9 @@ import pytest
 from sqlalchemy import update
 
 from db.approvals import answer, find_waiting
+from db.batch import Batch, GivenBack
 from db.claims import ClaimRequest, LeaseHolder
-from db.commit import Batch, GivenBack, commit
+from db.commit import commit
 from db.connection import Database, open_database
 from db.jobs import cancel, find_job, pause, remove, resume
 from db.migrate import upgrade

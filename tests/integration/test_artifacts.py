@@ -11,8 +11,9 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 
 from db.artifacts import insert_artifacts, load_artifact, name_artifact, remove_unnamed, store_artifact
+from db.batch import Batch
 from db.bulk import insert_rows
-from db.commit import Batch, commit
+from db.commit import commit
 from db.fence import Fenced, end_session
 from db.jobs import cancel, remove
 from db.journal import COLUMNS, Buffer, EpisodeJournal

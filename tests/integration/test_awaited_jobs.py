@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from db.commit import Batch, commit
+from db.batch import Batch
+from db.commit import commit
 from db.jobs import cancel, finish_if_idle, get_job, pause, remove, resume
 from db.schedule import await_job, awaited_jobs, back_off, begin_work, find_awaited, runnable_jobs
 from lumos_queue.cli import output

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from db.backup import backup
-from db.commit import Batch, commit
+from db.batch import Batch
+from db.commit import commit
 from db.connection import open_database
 from db.migrate import upgrade
 from lumos_queue.cli.main import main

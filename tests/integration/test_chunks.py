@@ -7,8 +7,9 @@ import time
 import pytest
 from sqlalchemy import select, update
 
+from db.batch import Batch, Finished
 from db.chunks import FIRST_ROWS, IDLE_REST, MAX_ROWS, Chunks
-from db.commit import Batch, Finished, commit
+from db.commit import commit
 from db.connection import Database
 from db.fence import start_session
 from db.models import Item, JobRow

@@ -9,9 +9,10 @@ import time
 import pytest
 from sqlalchemy import select, text, update
 
+from db.batch import Batch, Finished, GivenBack
 from db.bulk import RowsDiffer
 from db.claims import ClaimRequest
-from db.commit import Batch, Finished, GivenBack, commit, release_strays
+from db.commit import commit, release_strays
 from db.connection import now
 from db.fence import Fenced, beat, end_session, reap
 from db.figures import progress

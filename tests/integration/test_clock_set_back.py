@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from sqlalchemy import select, update
 
-from db.commit import Batch, commit
+from db.batch import Batch
+from db.commit import commit
 from db.connection import now
 from db.fence import start_session
 from db.figures import progress

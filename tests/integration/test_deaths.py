@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy import select, update
 
 import db.quarantine
+from db.batch import Batch, GivenBack
 from db.claims import ClaimRequest, LeaseHolder, claim_items
-from db.commit import Batch, GivenBack, commit
+from db.commit import commit
 from db.connection import now
 from db.fence import Fenced, beat, end_session, hold_fence, reap
 from db.figures import progress

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from db.commit import Batch, GivenBack, commit
+from db.batch import Batch, GivenBack
+from db.commit import commit
 from db.connection import open_database
 from db.figures import progress
 from db.jobs import cancel, pause, remove

@@ -7,7 +7,8 @@ import time
 import pytest
 from sqlalchemy import func, insert, literal, select
 
-from db.commit import Batch, Finished, commit
+from db.batch import Batch, Finished
+from db.commit import commit
 from db.figures import count_endings, progress
 from db.jobs import finish_if_idle, get_job, resume
 from db.labels import NewLabel, add_labels

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
+from db.batch import Batch, GivenBack
 from db.claims import ClaimRequest
-from db.commit import Batch, GivenBack, commit
+from db.commit import commit
 from db.fence import beat
 from db.figures import progress
 from db.jobs import cancel, get_job, pause, remove, resume

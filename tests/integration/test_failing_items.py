@@ -13,8 +13,9 @@ from rich.console import Console
 from sqlalchemy import update
 
 from db.awaiting import describe_awaiting
+from db.batch import Batch
 from db.claims import ClaimRequest
-from db.commit import Batch, commit
+from db.commit import commit
 from db.failing import MAX_GROUPS, failure_groups
 from db.fence import end_session, start_session
 from db.jobs import cancel, get_job, pause

@@ -9,8 +9,9 @@ from collections import Counter
 import pytest
 from sqlalchemy import text
 
+from db.batch import Batch, GivenBack
 from db.claims import ClaimRequest
-from db.commit import Batch, GivenBack, commit
+from db.commit import commit
 from db.connection import now
 from db.endings import take_back
 from lumos_queue.benchmarks.registry import open_benchmark

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy import update
 
-from db.commit import Batch, commit
+from db.batch import Batch
+from db.commit import commit
 from db.connection import now
 from db.jobs import finish_if_idle, pause
 from db.models import JobRow

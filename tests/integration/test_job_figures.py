@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
+from db.batch import Batch, Finished, GivenBack
 from db.budget import cost_of_job, pause_for, set_budget, tokens
-from db.commit import Batch, Finished, GivenBack, commit
+from db.commit import commit
 from db.connection import now
 from db.fence import beat, end_session, start_session
 from db.figures import calls_by_ending, latency_by_role, running_score, totals

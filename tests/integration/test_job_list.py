@@ -7,7 +7,8 @@ import random
 import pytest
 from sqlalchemy import event, insert, update
 
-from db.commit import Batch, commit
+from db.batch import Batch
+from db.commit import commit
 from db.figures import count_scores
 from db.filters import Filter, parse_job_where
 from db.jobs import get_job

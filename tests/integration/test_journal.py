@@ -7,8 +7,9 @@ import asyncio
 import pytest
 from sqlalchemy import select
 
+from db.batch import Batch
 from db.bulk import RowsDiffer
-from db.commit import Batch, commit
+from db.commit import commit
 from db.fence import end_session
 from db.journal import Buffer, EpisodeJournal
 from db.models import Attempt, CompletionRow

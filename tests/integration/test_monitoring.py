@@ -12,8 +12,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import insert, update
 
+from db.batch import Batch
 from db.claims import ClaimRequest
-from db.commit import Batch, commit
+from db.commit import commit
 from db.connection import now
 from db.fence import beat
 from db.models import Heartbeat, JobRow, RefusedMessage, WorkerSessionRow

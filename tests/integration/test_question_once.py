@@ -7,7 +7,8 @@ import hashlib
 import pytest
 from sqlalchemy import text
 
-from db.commit import Batch, commit
+from db.batch import Batch
+from db.commit import commit
 from db.journal import Buffer, EpisodeJournal
 from db.migrate import downgrade, upgrade
 from db.recorded import load_steps

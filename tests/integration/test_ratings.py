@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, text
 
+from db.batch import Batch
 from db.claims import ClaimRequest
-from db.commit import Batch, commit
+from db.commit import commit
 from db.connection import Database
 from db.filters import parse_where
 from db.jobs import get_job

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from db.commit import Batch, Finished, commit
+from db.batch import Batch, Finished
+from db.commit import commit
 from db.failure_classes import FailureClass, classify
 from db.failures import count_failures
 from db.figures import count_endings, progress

@@ -16,8 +16,9 @@ from sqlalchemy.exc import DBAPIError
 
 import workers.slice
 import workers.writer
+from db.batch import Batch, GivenBack
 from db.claims import ClaimRequest
-from db.commit import Batch, GivenBack, commit
+from db.commit import commit
 from db.connection import now
 from db.fence import Fenced
 from db.figures import progress

@@ -8,8 +8,9 @@ import threading
 import pytest
 from sqlalchemy import func, select, update
 
+from db.batch import Batch, Finished, GivenBack
 from db.claims import ClaimRequest
-from db.commit import Batch, Finished, GivenBack, commit, end_refused
+from db.commit import commit, end_refused
 from db.connection import now
 from db.fence import end_session, reap
 from db.figures import calls_by_ending, count_endings, count_scores, latency_by_role, progress, totals

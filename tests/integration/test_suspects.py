@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
+from db.batch import Batch, Finished, GivenBack
 from db.claims import ClaimRequest
-from db.commit import Batch, Finished, GivenBack, commit, end_refused, release_strays
+from db.commit import commit, end_refused, release_strays
 from db.connection import now
 from db.fence import Fenced, beat, end_session, reap
 from db.jobs import cancel, finish_if_idle, get_job, pause

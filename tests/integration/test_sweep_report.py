@@ -6,7 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from db.commit import Batch, Finished, commit
+from db.batch import Batch, Finished
+from db.commit import commit
 from db.training import insert_steps
 from lumos_queue.records import Ending, Outcome, Score, Task, TrainingStep
 from lumos_queue.scoring.statistics import weighted_interval

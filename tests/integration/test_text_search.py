@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import event, select
 
 import db.text_search as module
+from db.batch import Batch, Finished
 from db.claims import ClaimRequest
-from db.commit import Batch, Finished
 from db.filters import parse_where
 from db.models import Item
 from db.text_search import find_page

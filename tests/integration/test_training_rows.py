@@ -10,9 +10,10 @@ import pytest
 from sqlalchemy import text
 
 import workers.writer
+from db.batch import Batch, Finished, GivenBack
 from db.bulk import RowsDiffer
 from db.claims import NO_CLAIM
-from db.commit import Batch, Finished, GivenBack, commit, end_refused
+from db.commit import commit, end_refused
 from db.connection import open_database
 from db.fence import Fenced
 from db.jobs import cancel, finish_if_idle, remove

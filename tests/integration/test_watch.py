@@ -12,8 +12,9 @@ import pytest
 from rich.console import Console
 from sqlalchemy import make_url, update
 
+from db.batch import Batch, Finished
 from db.claims import ClaimRequest
-from db.commit import Batch, Finished, commit
+from db.commit import commit
 from db.connection import open_database
 from db.fence import beat
 from db.jobs import cancel, pause, remove, resume

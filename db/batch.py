@@ -1,0 +1,75 @@
+"""What one commit of a slice carries: rows, results, and the items that it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from db.journal import Contents, EpisodeFigures
+from db.stops import JobStop
+from lumos_queue.records import FeedbackStep, Outcome, Score, TrainedModel, TrainingStep, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """An item's result, about to become the accepted one."""
+
+    item: int
+    outcome: Outcome | None = None  #: of kinds whose items are episodes
+    scores: Sequence[Score] = ()
+    attempt: int = 1
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    output: Any = None  #: of kinds whose items are not
+    verdicts: Sequence[Verdict] = ()
+    level: str = ""  #: how an annotation was checked
+    training_steps: Sequence[TrainingStep] = ()
+    feedback_steps: Sequence[FeedbackStep] = ()
+    models: Sequence[TrainedModel] = ()
+    stop: JobStop | None = None  #: whether its job must not go on with the next item, and why
+    figures: EpisodeFigures | None = None  #: for the job's sums; None: they are counted from the rows
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBack:
+    """An item that is owed again: after an infrastructure failure, because the slice stops, or once a person answers.
+
+    If its job is being cancelled, settling the job cancels the item.
+    """
+
+    item: int
+    problem: str = ""  #: empty: nothing failed
+    wait_seconds: float = 0.0  #: before it is due again
+    awaits: bool = False  #: whether a person has to answer first
+    failed: bool = False  #: whether a server failed all its tries while it answered others
+    stop: JobStop | None = None  #: whether its job must not go on, and why
+
+
+@dataclass(slots=True)
+class Batch:
+    """What one commit carries. Sent again unchanged when a commit was interrupted: every part is idempotent."""
+
+    claims: dict[int, int]  #: claim number of each item held, those those that the batch is about among them
+    rows: dict[type, list[tuple]] = field(default_factory=dict)
+    contents: Contents = field(default_factory=Contents)  #: what the rows refer to
+    finished: list[Finished] = field(default_factory=list)
+    given_back: list[GivenBack] = field(default_factory=list)
+
+    def items(self) -> list[int]:
+        """The items the batch is about."""
+        found = {row[0] for rows in self.rows.values() for row in rows}
+        return sorted(found.union(one.item for one in (*self.finished, *self.given_back)))
+
+    def part(self, items: Collection[int]) -> Batch:
+        """What it says of these items, with what their rows refer to."""
+        rows = {table: [row for row in all_rows if row[0] in items] for table, all_rows in self.rows.items()}
+        return Batch(
+            self.claims,
+            rows,
+            self.contents.of_rows(row for part in rows.values() for row in part),
+            [done for done in self.finished if done.item in items],
+            [back for back in self.given_back if back.item in items],
+        )
