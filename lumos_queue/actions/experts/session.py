@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from lumos_queue.actions.experts.values import Values, read_items, read_values, show
 from lumos_queue.episode import StepContext
@@ -16,9 +16,6 @@ from lumos_queue.experts.originals import Originals, follow, origins_of_channel
 from lumos_queue.records import Action, Execution, Task
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
-
-if TYPE_CHECKING:
-    from lumos_queue.actions.experts.interface import ExpertActions
 
 MAX_ARGUMENTS = 2000  #: characters
 EXAMPLE = '["image"]'
@@ -34,10 +31,26 @@ class Run:
     originals: Originals | None = None  #: of the task's benchmark, where it generates its data
 
 
+class ExpertRunner(Protocol):
+    """The expert actions of a job, as a session uses them."""
+
+    def is_oracle(self, expert: Expert) -> bool:
+        """Return whether an oracle answers for the expert."""
+        ...
+
+    def originals_of(self, task: Task) -> Originals | None:
+        """Return the originals of a task's generated inputs; None if the task was not generated."""
+        ...
+
+    async def call(self, run: Run, context: StepContext) -> Execution:
+        """Run an expert as a recorded call. Raises ActionError if the expert has no backend."""
+        ...
+
+
 class ExpertSession:
     """It keeps nothing: values are in the task and in the variables."""
 
-    def __init__(self, actions: ExpertActions, task: Task):
+    def __init__(self, actions: ExpertRunner, task: Task):
         self._actions, self._task = actions, task
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
