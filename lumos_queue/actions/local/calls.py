@@ -7,23 +7,22 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from lumos_queue.actions.experts.interface import ExpertActions
 from lumos_queue.actions.experts.session import Run
 from lumos_queue.actions.experts.values import Values, read_size
 from lumos_queue.actions.local.documents import CALCULATOR, COMPOSE_MELODY, SEARCH, TAKE_PICTURE, WRITE_FILE
 from lumos_queue.actions.local.images import camera_image, find_image, write_image
 from lumos_queue.actions.local.library import search_articles
 from lumos_queue.actions.local.melody import compose
+from lumos_queue.actions.maths.interface import MathsActions
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError
 from lumos_queue.experts.base import Expert, Kind
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.experts.problems import BAD_INPUT, TIMEOUT
 from lumos_queue.records import Action, Task
-
-if TYPE_CHECKING:
-    from lumos_queue.actions.local.interface import LocalToolActions
 
 PNG = "image/png"
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,79}")
@@ -34,9 +33,10 @@ _STATUSES = {BAD_INPUT: "invalid_arguments", TIMEOUT: "timeout", "not_run": "not
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """Where a call is made: the actions of its job, its task, and its step."""
+    """Where a call is made: the experts and the calculator of its job, its task, and its step."""
 
-    actions: LocalToolActions
+    experts: ExpertActions
+    maths: MathsActions
     task: Task
     context: StepContext
 
@@ -74,7 +74,7 @@ async def run_expert(expert: Expert, arguments: Arguments, site: CallSite) -> Re
 async def _run(run: Run, site: CallSite) -> str:
     """The text, or the sha256 of the image, that came out."""
     try:
-        done = await site.actions.experts.call(run, site.context)
+        done = await site.experts.call(run, site.context)
     except ActionError as error:
         raise ActionError(_STATUSES.get(error.kind, "tool_error"), str(error)) from None
     if not done.ok:
@@ -97,7 +97,7 @@ async def search(arguments: Arguments, site: CallSite) -> Returned:
 
 async def calculate(arguments: Arguments, site: CallSite) -> Returned:
     """The value of a formula, by the calculator of the maths domain: numbers are exact, nothing is evaluated."""
-    done = await site.actions.maths.execute(Action(("R1",), "Calculator", arguments["formula"]), {})
+    done = await site.maths.execute(Action(("R1",), "Calculator", arguments["formula"]), {})
     if not done.ok:
         raise ActionError("timeout" if done.status == "timeout" else "invalid_arguments", done.message)
     return Returned(done.result)

@@ -83,7 +83,8 @@ class LocalToolSession(FunctionSession):
         if run is None:
             raise ActionError("not_found", f"nothing here answers '{function.name}'")
         arguments = read_arguments(function, action.arguments, referable_values(action, context))
-        returned = await run(arguments, CallSite(self._actions, self._task, context))
+        site = CallSite(self._actions.experts, self._actions.maths, self._task, context)
+        returned = await run(arguments, site)
         shown, value = observe(envelope("", returned.response)[:MAX_BODY], code_of("ok"), self._limit)
         made: dict[str, Any] = {
             ARGUMENTS: arguments,
