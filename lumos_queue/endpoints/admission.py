@@ -8,8 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
+from lumos_queue.endpoints.failed_try import TryFailed
 from lumos_queue.endpoints.flights import Flights
-from lumos_queue.endpoints.http import TryFailed
 from lumos_queue.endpoints.pace import pace_of
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import EndpointDown, InfrastructureError, NotSent

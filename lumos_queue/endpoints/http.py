@@ -21,6 +21,7 @@ from lumos_queue.endpoints.base import EndpointSettings
 from lumos_queue.endpoints.connection import Broken, ForbiddenHost, HttpReply, TooLong, Unreachable
 from lumos_queue.endpoints.connections import Connections
 from lumos_queue.endpoints.context_length import ContextFull, is_context_full
+from lumos_queue.endpoints.failed_try import TryFailed
 from lumos_queue.endpoints.hosts import Hosts
 from lumos_queue.endpoints.statuses import explain, may_pass
 from lumos_queue.errors import EndpointNotReady, EndpointRefused, InfrastructureError
@@ -48,35 +49,6 @@ def reply_bytes(max_tokens: int) -> int:
 
 class Malformed(ValueError):
     """Raised when a reply does not hold what was asked for; worth another try."""
-
-
-class TryFailed(InfrastructureError):
-    """Raised when one try has failed and another may succeed."""
-
-    def __init__(self, message: str, retry_after: float | None = None, status: int = 0, cause: str = "broken"):
-        self.status = status  #: 0: no reply in full
-        self.cause = cause  #: 'unreachable' (no connection), 'late' (cancelled, since it took too long), or 'broken'
-        super().__init__(message, retry_after)
-
-    @property
-    def rejected(self) -> bool:
-        """The server is healthy, and has no capacity."""
-        return self.status == 429
-
-    @property
-    def is_late(self) -> bool:
-        """The request was cancelled although the server is alive (flights.py)."""
-        return self.cause == "late"
-
-    @property
-    def is_answered(self) -> bool:
-        """The server was reached, and failed to serve this request."""
-        return self.cause == "broken" and not self.rejected
-
-    @property
-    def overloaded(self) -> bool:
-        """Fewer requests at once would help."""
-        return self.status in (429, 503, 504, 524)
 
 
 class RequestRefused(InfrastructureError):

@@ -13,7 +13,8 @@ from typing import Any
 import orjson
 
 from lumos_queue.endpoints.admission import AdmissionControl
-from lumos_queue.endpoints.http import RequestRefused, TryFailed, reply_bytes
+from lumos_queue.endpoints.failed_try import TryFailed
+from lumos_queue.endpoints.http import RequestRefused, reply_bytes
 from lumos_queue.endpoints.replicas import Replica, Replicas
 from lumos_queue.errors import EpisodeError, Undecided
 

@@ -15,8 +15,9 @@ from hashlib import blake2b
 from typing import Any, TypeVar
 
 from lumos_queue.endpoints.evidence import Evidence
+from lumos_queue.endpoints.failed_try import TryFailed
 from lumos_queue.endpoints.flights import Flights
-from lumos_queue.endpoints.http import REPLY_BYTES, Http, TryFailed
+from lumos_queue.endpoints.http import REPLY_BYTES, Http
 
 MAX_FAILURES = 3  #: in a row, and a replica is left out
 PAUSE_SECONDS = 1.0  #: before it is tried again, doubled each time that this fails

@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from lumos_queue.endpoints.evidence import Evidence
-from lumos_queue.endpoints.http import RequestRefused, TryFailed, refusal
+from lumos_queue.endpoints.failed_try import TryFailed
+from lumos_queue.endpoints.http import RequestRefused, refusal
 from lumos_queue.endpoints.statuses import CAUSES, explain
 from lumos_queue.endpoints.tgi import Tgi
 from lumos_queue.errors import EndpointDown, EpisodeError, SpecError, Undecided

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from lumos_queue.endpoints.admission import MAX_FAILURES, MAX_PAUSE_SECONDS, AdmissionControl
-from lumos_queue.endpoints.http import TryFailed
+from lumos_queue.endpoints.failed_try import TryFailed
 from lumos_queue.endpoints.window import BELOW, FIRST, Window
 from lumos_queue.errors import EndpointDown, InfrastructureError, NotSent
 
