@@ -20,7 +20,7 @@ from db.migrate import upgrade
 from db.models import Item, JobRow
 from lumos_queue.jobs.rollouts import Rollouts
 from lumos_queue.settings import Settings
-from lumos_queue.submission.job_request import InferenceOptions
+from lumos_queue.submission.inference_options import InferenceOptions
 from lumos_queue.submission.rltf_request import RltfOptions, make_rltf_job
 from lumos_queue.submission.store import submit
 from lumos_queue.training.recipes.rltf import Rltf

@@ -17,7 +17,8 @@ from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.file_options import read_file_options, read_judge_options
 from lumos_queue.submission.file_request import FileRequest, list_rows, resolve_file, resolve_rows
 from lumos_queue.submission.given_rows import GivenRows
-from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
+from lumos_queue.submission.inference_options import InferenceOptions
+from lumos_queue.submission.job_request import make_inference_job
 from lumos_queue.submission.ranges import check_ranges
 from lumos_queue.submission.request_options import read_system, read_template, write_fields
 from lumos_queue.submission.role_samplings import COMMON, resolve_common

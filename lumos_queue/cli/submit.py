@@ -80,7 +80,8 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
         from lumos_queue.settings import read_settings
         from lumos_queue.submission.file_options import FileOptions
         from lumos_queue.submission.file_request import resolve_file
-        from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
+        from lumos_queue.submission.inference_options import InferenceOptions
+        from lumos_queue.submission.job_request import make_inference_job
         from lumos_queue.submission.judge_options import JudgeOptions, read_rubric
         from lumos_queue.submission.request_options import read_system, read_template, unescape_stops
         from lumos_queue.submission.role_samplings import resolve_common

@@ -174,7 +174,7 @@ def train_rltf(
     from lumos_queue.cli import output
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.fit_device import choose_device
-    from lumos_queue.submission.job_request import InferenceOptions
+    from lumos_queue.submission.inference_options import InferenceOptions
     from lumos_queue.submission.rltf_request import RltfOptions, make_rltf_job
     from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.training.engine.spec import LoraShape

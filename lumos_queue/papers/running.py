@@ -71,7 +71,7 @@ def options_of(
     Greedy, 512 tokens, the train framing, the reader `phrase` and every task of the papers' protocol.
     """
     from lumos_queue.submission.agents import ROLE_OPTIONS
-    from lumos_queue.submission.job_request import InferenceOptions
+    from lumos_queue.submission.inference_options import InferenceOptions
 
     reader = AnswerReader.PHRASE if FORMULATIONS.load(row.formulation).phrase else ""
     others = [f"{name}={url}" for name, url in roles.items() if name not in ROLE_OPTIONS]

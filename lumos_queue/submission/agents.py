@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.domains.registry import DOMAINS
@@ -23,11 +23,9 @@ from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.answer_readers import AnswerReader
 from lumos_queue.scoring.limit import AtLimit
 from lumos_queue.settings import Settings
+from lumos_queue.submission.inference_options import InferenceOptions
 from lumos_queue.submission.readiness import identify_when_ready
 from lumos_queue.submission.runs import is_run
-
-if TYPE_CHECKING:
-    from lumos_queue.submission.job_request import InferenceOptions
 
 ROLE_OPTIONS = ("planner", "grounder", "solver")  #: roles with their own option; others are given with --role
 

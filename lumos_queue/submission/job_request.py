@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 from lumos_queue.actions.ranking.registry import split_ranker
 from lumos_queue.benchmarks.base import Benchmark
-from lumos_queue.benchmarks.from_file.definition import OWN, FileDefinition, JudgeDefinition
+from lumos_queue.benchmarks.from_file.definition import OWN, JudgeDefinition
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.formulations.base import VERSION, Formulation
+from lumos_queue.formulations.base import Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate
@@ -39,6 +38,7 @@ from lumos_queue.submission.asked_rows import is_stated, read_asked_rows
 from lumos_queue.submission.budgets import check_prices
 from lumos_queue.submission.call_settings import check_calls
 from lumos_queue.submission.given_rows import GivenRows
+from lumos_queue.submission.inference_options import InferenceOptions
 from lumos_queue.submission.judge_options import check_judge, check_votes, judge_sampling
 from lumos_queue.submission.request_options import check_stops, check_texts, read_fields
 from lumos_queue.submission.role_samplings import ChosenSampling, check_fields, sample_roles
@@ -49,54 +49,6 @@ from lumos_queue.util.plugins import TRUSTED
 
 SETS = 3  #: default number of sample sets, as in the paper
 LONE_SOLVER, USUAL = "cot", "iterative"  #: the default formulation with a solver alone, and else
-
-
-@dataclass(frozen=True, slots=True)
-class InferenceOptions:
-    """The options of `lumos evaluate` and `lumos infer`."""
-
-    benchmark: str
-    data: Path | None
-    split: str  #: '': the default
-    formulation: str  #: '': the default
-    agent: str
-    planner: str
-    grounder: str
-    solver: str
-    limit: int
-    samples: int
-    seed: int
-    temperature: float
-    top_p: float
-    max_tokens: int
-    max_subgoals: int
-    framing: str
-    skip_bad_rows: bool
-    roles: Sequence[str] = ()  #: NAME=URL
-    tools: Sequence[str] = ()  #: NAME=VALUE
-    options: Sequence[str] = ()  #: NAME=VALUE
-    shots: int | None = None
-    answer_by: str = ""
-    live: bool = False
-    replay: str = ""
-    draw: int = 0
-    sets: int = 0  #: 0: not given
-    at_limit: str = ""
-    settings: Sequence[str] = ()  #: NAME=VALUE
-    samplings: Sequence[str] = ()  #: ROLE.NAME=VALUE
-    yes: bool = False
-    overrides: frozenset[str] = frozenset()  #: of temperature, top_p, max_tokens: those given, not just their defaults
-    stop: Sequence[str] | None = None  #: stop strings; [] or ['']: none; None: not given
-    system: str | None = None  #: the text of the system message; '': none; None: not given
-    prompt: str = ""  #: the text of the template; '': none
-    requests: Sequence[str] = ()  #: [ROLE.]NAME=JSON
-    formulation_version: int = VERSION  #: of stored jobs that are run again
-    reader: str = ""  #: '': the default
-    budget: float = 0.0  #: USD; 0: no limit
-    price_prompt: float = 0.0  #: USD for a million tokens, of every model
-    price_completion: float = 0.0  #: USD for a million tokens, of every model
-    definition: FileDefinition | None = None  #: of the benchmark, where `data` is a person's own file
-    published: bool = False  #: whether the person states that the rows are the published ones
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.rewards import metric_of
 from lumos_queue.jobs.train import Train
 from lumos_queue.settings import Settings
-from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
+from lumos_queue.submission.inference_options import InferenceOptions
+from lumos_queue.submission.job_request import make_inference_job
 from lumos_queue.submission.store import Rows
 from lumos_queue.training.recipes.rltf import rltf
 from lumos_queue.training.rltf_presets import PRESETS

@@ -19,7 +19,7 @@ from lumos_queue.jobs.registry import read_job
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.submission.agent_settings import SAMPLED, is_own, list_settings, split_settings
 from lumos_queue.submission.agents import ROLE_OPTIONS, parse_pairs
-from lumos_queue.submission.job_request import InferenceOptions
+from lumos_queue.submission.inference_options import InferenceOptions
 from lumos_queue.submission.request_options import replace_fields
 from lumos_queue.submission.role_samplings import COMMON, sample_roles, sampling_of, stored_stop
 

@@ -21,7 +21,8 @@ from lumos_queue.submission.build_request import make_build
 from lumos_queue.submission.conversion_request import ConversionOptions, make_conversion_job
 from lumos_queue.submission.database import database
 from lumos_queue.submission.fit_precision import choose_cpu_precision
-from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
+from lumos_queue.submission.inference_options import InferenceOptions
+from lumos_queue.submission.job_request import make_inference_job
 from lumos_queue.submission.request_options import check_stops, check_texts, read_system, read_template
 from lumos_queue.submission.runs import SCHEME
 from lumos_queue.submission.store import Rows

@@ -20,7 +20,8 @@ from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agent_settings import LARGEST, read_samplings, read_settings, split_settings
-from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
+from lumos_queue.submission.inference_options import InferenceOptions
+from lumos_queue.submission.job_request import make_inference_job
 from lumos_queue.submission.stored_request import Changes, changed_options
 
 STATE = Sampling(temperature=0.2, max_tokens=900, stop=())

@@ -26,7 +26,8 @@ from lumos_queue.prompts.conversations import gold_conversations
 from lumos_queue.prompts.demonstrations import show_answers, show_plans, show_steps
 from lumos_queue.records import AnnotatedSubgoal, Annotation, Completion, FinishReason, Subgoal, Task
 from lumos_queue.settings import Settings
-from lumos_queue.submission.job_request import InferenceOptions, make_inference_job
+from lumos_queue.submission.inference_options import InferenceOptions
+from lumos_queue.submission.job_request import make_inference_job
 
 SHOTS = 4
 MATHS, QUESTIONS = (DOMAINS.load(name).demonstrations for name in ("maths", "complex_qa"))
