@@ -1,4 +1,4 @@
-"""One try of a request that has failed: what the server did, and what that says of it."""
+"""A failed try of a request: what the server did, and what follows from that."""
 
 from __future__ import annotations
 
