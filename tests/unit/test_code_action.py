@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lumos_queue.actions.algebra.kinds import KINDS
 from lumos_queue.actions.code.interface import CodeRunner
 from lumos_queue.actions.code.pseudo import program
 from lumos_queue.actions.maths.interface import MathsActions
-from lumos_queue.actions.maths.kinds import KINDS
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action
 

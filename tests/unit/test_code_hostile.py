@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from lumos_queue.actions.algebra.kinds import KINDS
 from lumos_queue.actions.maths.interface import MathsActions
-from lumos_queue.actions.maths.kinds import KINDS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
 from lumos_queue.episode import run_episode

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
+from lumos_queue.actions.algebra.kinds import KINDS
 from lumos_queue.actions.maths.interface import MathsActions
-from lumos_queue.actions.maths.kinds import KINDS
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lumos_queue.actions.maths.formula import read
+from lumos_queue.actions.algebra.formula import read
+from lumos_queue.actions.algebra.kinds import KINDS
+from lumos_queue.actions.algebra.nodes import combine, from_json, substitute, to_json
+from lumos_queue.actions.algebra.show import show
 from lumos_queue.actions.maths.interface import MathsActions
-from lumos_queue.actions.maths.kinds import KINDS
-from lumos_queue.actions.maths.nodes import combine, from_json, substitute, to_json
-from lumos_queue.actions.maths.show import show
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action
 from lumos_queue.scoring.numbers import parse_number

@@ -21,9 +21,9 @@ from random import Random
 
 import pytest
 
+from lumos_queue.actions.algebra.formula import read as read_formula
 from lumos_queue.actions.code.interface import CodeRunner
 from lumos_queue.actions.maths.counting import count
-from lumos_queue.actions.maths.formula import read as read_formula
 from lumos_queue.actions.qa import answering
 from lumos_queue.actions.qa.titles import key_of
 from lumos_queue.actions.qa.wikitext import facts_of, paragraphs_of

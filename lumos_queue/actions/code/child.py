@@ -11,8 +11,8 @@ from typing import Any
 
 import pydantic_monty
 
+from lumos_queue.actions.algebra.kinds import MAX_BITS
 from lumos_queue.actions.code.pseudo import program
-from lumos_queue.actions.maths.kinds import MAX_BITS
 from lumos_queue.errors import ActionError
 from lumos_queue.util.sandbox import serve
 

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from lumos_queue.actions.maths.formula import value_node
-from lumos_queue.actions.maths.kinds import MAX_BITS
-from lumos_queue.actions.maths.nodes import Node, names
+from lumos_queue.actions.algebra.formula import value_node
+from lumos_queue.actions.algebra.kinds import MAX_BITS
+from lumos_queue.actions.algebra.nodes import Node, names
 from lumos_queue.actions.quantities.kinds import Quantity, When
 from lumos_queue.actions.quantities.reading import read_value
 from lumos_queue.actions.quantities.units import is_open, same_unit

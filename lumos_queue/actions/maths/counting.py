@@ -6,8 +6,8 @@ import re
 from fractions import Fraction
 from itertools import pairwise
 
-from lumos_queue.actions.maths.formula import read
-from lumos_queue.actions.maths.kinds import failure
+from lumos_queue.actions.algebra.formula import read
+from lumos_queue.actions.algebra.kinds import failure
 from lumos_queue.episode import Variables
 
 _DOTS = re.compile(r"\.{2,}|…")

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from lumos_queue.actions.algebra.formula import Variables, bind, read
+from lumos_queue.actions.algebra.kinds import MAX_TEXT, failure
+from lumos_queue.actions.algebra.nodes import RELATIONS, Node, from_json, names, to_json
+from lumos_queue.actions.algebra.values import Value, as_value, assign, range_value, relation_value
 from lumos_queue.actions.base import Stateless
 from lumos_queue.actions.code.interface import SECONDS, CodeRunner
 from lumos_queue.actions.code.values import spread
 from lumos_queue.actions.maths.counting import count
-from lumos_queue.actions.maths.formula import Variables, bind, read
-from lumos_queue.actions.maths.kinds import MAX_TEXT, failure
-from lumos_queue.actions.maths.nodes import RELATIONS, Node, from_json, names, to_json
 from lumos_queue.actions.maths.systems import flat, latest, open_equations, parts_of, system
-from lumos_queue.actions.maths.values import Value, as_value, assign, range_value, relation_value
 from lumos_queue.actions.options import check_option_names
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action, Execution, Task

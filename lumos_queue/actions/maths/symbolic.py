@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import sympy
 from sympy import S
 
-from lumos_queue.actions.maths.kinds import failure
-from lumos_queue.actions.maths.nodes import Node, from_json, require_bits, to_json
+from lumos_queue.actions.algebra.kinds import failure
+from lumos_queue.actions.algebra.nodes import Node, from_json, require_bits, to_json
 from lumos_queue.errors import ActionError
 from lumos_queue.util.sandbox import serve
 

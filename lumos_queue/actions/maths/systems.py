@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from lumos_queue.actions.maths.formula import Variables, value_node
-from lumos_queue.actions.maths.kinds import failure
-from lumos_queue.actions.maths.nodes import RELATIONS, Node, names
+from lumos_queue.actions.algebra.formula import Variables, value_node
+from lumos_queue.actions.algebra.kinds import failure
+from lumos_queue.actions.algebra.nodes import RELATIONS, Node, names
 
 
 def parts_of(nodes: list[Node]) -> list[Node]:

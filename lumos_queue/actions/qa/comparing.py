@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from lumos_queue.actions.algebra.kinds import MAX_TEXT
 from lumos_queue.actions.maths.interface import MathsActions
-from lumos_queue.actions.maths.kinds import MAX_TEXT
 from lumos_queue.actions.qa.arguments import value_of
 from lumos_queue.actions.qa.unit_arithmetic import Unclear, evaluate, names_units
 from lumos_queue.actions.quantities.dates import read_date

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from lumos_queue.actions.maths.tokens import FUNCTIONS
+from lumos_queue.actions.algebra.tokens import FUNCTIONS
 from lumos_queue.actions.quantities.kinds import Quantity
 from lumos_queue.actions.quantities.reading import read_value
 from lumos_queue.actions.quantities.units import is_temperature, measures_time, readings, same_unit

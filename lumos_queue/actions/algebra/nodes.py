@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from lumos_queue.actions.maths.kinds import MAX_BITS, MAX_NODES, MAX_POWER, failure
+from lumos_queue.actions.algebra.kinds import MAX_BITS, MAX_NODES, MAX_POWER, failure
 
 Node: TypeAlias = Any  #: a Fraction or a tuple as above; the shape is looked at, not declared
 RELATIONS = frozenset({"=", "<", ">", "<=", ">="})

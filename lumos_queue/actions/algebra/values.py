@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from lumos_queue.actions.maths.kinds import failure
-from lumos_queue.actions.maths.nodes import RELATIONS, Node, from_json
-from lumos_queue.actions.maths.show import show
+from lumos_queue.actions.algebra.kinds import failure
+from lumos_queue.actions.algebra.nodes import RELATIONS, Node, from_json
+from lumos_queue.actions.algebra.show import show
 
 Value = dict[str, Any]
 

@@ -20,7 +20,7 @@ import re
 from fractions import Fraction
 from typing import Any, cast
 
-from lumos_queue.actions.maths.kinds import MAX_TEXT, MAX_TOKENS, failure
+from lumos_queue.actions.algebra.kinds import MAX_TEXT, MAX_TOKENS, failure
 from lumos_queue.scoring.numbers import MAX_EXPONENT, plain_text, read_numeral
 
 FUNCTIONS = frozenset(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from lumos_queue.actions.maths.nodes import RELATIONS, Node
-from lumos_queue.actions.maths.tokens import RESERVED
+from lumos_queue.actions.algebra.nodes import RELATIONS, Node
+from lumos_queue.actions.algebra.tokens import RESERVED
 from lumos_queue.scoring.numbers import show_number
 
 _SUM, _PRODUCT, _POWER, _ATOM = 1, 2, 3, 4

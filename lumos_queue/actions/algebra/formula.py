@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from lumos_queue.actions.maths.kinds import MAX_DEPTH, failure
-from lumos_queue.actions.maths.nodes import RELATIONS, Node, call, combine, names, require_size, substitute
-from lumos_queue.actions.maths.tokens import Token, tokenise
+from lumos_queue.actions.algebra.kinds import MAX_DEPTH, failure
+from lumos_queue.actions.algebra.nodes import RELATIONS, Node, call, combine, names, require_size, substitute
+from lumos_queue.actions.algebra.tokens import Token, tokenise
 from lumos_queue.episode import Variables
 
 Inner = TypeVar("Inner")
