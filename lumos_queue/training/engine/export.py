@@ -14,10 +14,10 @@ from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerB
 from transformers.utils import logging
 
 from lumos_queue.endpoints.model_folder import identity
+from lumos_queue.records import TrainedModel
 from lumos_queue.training.engine.checkpoints import checkpoint_of, read_seal
 from lumos_queue.training.engine.model import auto_class, is_encoder_decoder, load_tokenizer
 from lumos_queue.training.engine.spec import FitSpec
-from lumos_queue.training.recipes.base import TrainedModel
 from lumos_queue.util.regular_file import read_regular_text
 
 MADE_FROM = "made-from.json"

@@ -15,12 +15,12 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from transformers.trainer_pt_utils import get_length_grouped_indices
 
 from lumos_queue.errors import DivergedFit
+from lumos_queue.records import TrainingStep
 from lumos_queue.training.engine.data import IGNORED, EncodedConversations, pad_right
 from lumos_queue.training.engine.model import is_encoder_decoder
 from lumos_queue.training.engine.optimizers import muon_with_adamw
 from lumos_queue.training.engine.pairs import pad_pairs, reply_losses
 from lumos_queue.training.engine.spec import BF16, MUON, FitSpec
-from lumos_queue.training.recipes.base import TrainingStep
 
 #: Part of the prompt tokens whose loss is computed, with a larger weight: the projection is expensive.
 PROMPT_SAMPLE = 0.25

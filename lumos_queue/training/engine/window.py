@@ -13,11 +13,11 @@ from pathlib import Path
 import torch
 
 from lumos_queue.errors import SpecError
+from lumos_queue.records import TrainingStep
 from lumos_queue.training.engine.checkpoints import checkpoint_of, newest_usable, read_seal, remove_old
 from lumos_queue.training.engine.ranks import launch_ranks
 from lumos_queue.training.engine.spec import FitSpec
 from lumos_queue.training.engine.steps import is_out_of_memory, train_steps
-from lumos_queue.training.recipes.base import TrainingStep
 
 #: Variable of a worker: processes that share a window on a CPU, each with its own threads.
 RANKS = "LUMOS_TRAIN_RANKS"
