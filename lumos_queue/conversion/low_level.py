@@ -21,7 +21,7 @@ from lumos_queue.rationales.maths.expressions import (
     leaves,
     parse_arguments,
 )
-from lumos_queue.rationales.wording import MAX_OPERANDS, step_sentence
+from lumos_queue.rationales.maths.wording import MAX_OPERANDS, step_sentence
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Subgoal
 from lumos_queue.scoring.numbers import show_number
 

@@ -14,8 +14,8 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lumos_queue.rationales.enumeration import enumerate_words
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.rationales.wording import enumerate_words
 
 DIALECT = "mysql"  #: in it `"…"` is a text, as in InterCode; SQLite reads it as one where no column has that name
 MAX_CHARACTERS = 4000  #: of a query

@@ -16,9 +16,9 @@ from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import BadRow, SpecError
+from lumos_queue.rationales.enumeration import enumerate_words
 from lumos_queue.rationales.queries import read_query
 from lumos_queue.rationales.steps import Steps, reject_variables
-from lumos_queue.rationales.wording import enumerate_words
 from lumos_queue.readers.fields import RowNode
 from lumos_queue.readers.records import read_records
 from lumos_queue.readers.rows import tasks

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 
 from lumos_queue.notation import variables_in
+from lumos_queue.rationales.enumeration import enumerate_words
 from lumos_queue.rationales.maths.expressions import Expression, Number, Operation, leaves, parse_infix, parse_prefix
 from lumos_queue.rationales.maths.program import ProgramBuilder
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.rationales.wording import enumerate_words
 from lumos_queue.records import Annotation
 from lumos_queue.scoring.numerals import numbers_in
 from lumos_queue.scoring.numeric import read_number

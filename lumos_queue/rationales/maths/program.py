@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from lumos_queue.rationales import wording
+from lumos_queue.rationales.maths import wording
 from lumos_queue.rationales.maths.expressions import (
     Expression,
     Operation,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from lumos_queue.rationales.enumeration import enumerate_words
 from lumos_queue.rationales.maths.expressions import Expression, Operation, StepResult, chain, format_expression, leaves
 
 MAX_OPERANDS = 4  #: in a sentence that is easy to read; with more, the formula is shown
@@ -56,11 +57,6 @@ def noun_phrase(expression: Expression, name: Name) -> str:
         return format_expression(expression)
     operands = chain(expression) if expression.sign in "+*" else [expression.left, expression.right]
     return f"the {_NOUNS[expression.sign]} of {enumerate_words([noun_phrase(operand, name) for operand in operands])}"
-
-
-def enumerate_words(parts: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def join_sentences(sentences: Sequence[str]) -> str:
