@@ -23,7 +23,7 @@ from lumos_queue.cli.main import app
 from lumos_queue.errors import SpecError
 from lumos_queue.experts.backends import remote
 from lumos_queue.experts.backends.registry import resolve
-from lumos_queue.experts.remote import MAX_REQUEST
+from lumos_queue.experts.backends.remote_server import MAX_REQUEST
 from tests.integration.test_model_synthesis_jobs import LABELLED, write_rules
 
 SENTIMENT = "Sentiment Analysis"

@@ -7,9 +7,9 @@ import pytest
 from lumos_queue.endpoints.http import Malformed
 from lumos_queue.errors import SpecError
 from lumos_queue.experts.backends.base import Fidelity
+from lumos_queue.experts.backends.remote_server import _read_result, check_url, read_facts
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.experts.problems import Problem
-from lumos_queue.experts.remote import _read_result, check_url, read_facts
 
 URL, CAPTION = "http://127.0.0.1:9", EXPERTS["Image Captioning"]
 GOOD = {"digest": "a" * 64, "licence": "MIT", "fidelity": "reference", "note": "a model"}

@@ -65,7 +65,7 @@ CALLS = {
     ("lumos_queue/experts/backends/hf/images.py", "AutoImageProcessor.from_pretrained"): FOLDER,
     ("lumos_queue/experts/backends/hf/images.py", "AutoTokenizer.from_pretrained"): FOLDER,
     ("lumos_queue/experts/backends/hf/texts.py", "AutoTokenizer.from_pretrained"): FOLDER,
-    ("lumos_queue/experts/remote.py", "Client"): NAME_ONLY,
+    ("lumos_queue/experts/backends/remote_server.py", "Client"): NAME_ONLY,
     ("lumos_queue/models/gguf_files.py", "AutoModelForCausalLM.from_pretrained"): FOLDER,
     ("lumos_queue/models/gguf_files.py", "AutoTokenizer.from_pretrained"): FOLDER,
     ("lumos_queue/models/merge.py", "PeftModel.from_pretrained"): FOLDER,

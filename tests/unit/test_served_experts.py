@@ -20,11 +20,11 @@ from lumos_queue.execution.serving.experts import ServedExperts, expert_pages
 from lumos_queue.experts.backends import remote
 from lumos_queue.experts.backends.base import BackendFacts, Fidelity
 from lumos_queue.experts.backends.oracle import oracle_facts
+from lumos_queue.experts.backends.remote_server import MAX_REQUEST, MAX_VALUES, RemoteExperts, describe_server
 from lumos_queue.experts.base import Kind
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.experts.host import ExpertHost
 from lumos_queue.experts.problems import Problem
-from lumos_queue.experts.remote import MAX_REQUEST, MAX_VALUES, RemoteExperts, describe_server
 from lumos_queue.settings import Settings
 from tests.expert_models import facts
 from tests.fake_expert_host import FakeExpertHost, fake_facts

@@ -20,10 +20,10 @@ from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError, EpisodeError
 from lumos_queue.experts.backends.base import BackendFacts, Fidelity
 from lumos_queue.experts.backends.oracle import run_oracle
+from lumos_queue.experts.backends.remote_server import SCHEMES, RemoteExperts
 from lumos_queue.experts.base import Expert, Kind
 from lumos_queue.experts.originals import ORIGINALS, Originals
 from lumos_queue.experts.problems import BAD_OUTPUT, Problem
-from lumos_queue.experts.remote import SCHEMES, RemoteExperts
 from lumos_queue.records import Execution, Task
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.util.sanitize import storable
@@ -33,7 +33,7 @@ LIVE, ORACLE = "live", "oracle"  #: provenances of runs that were made
 
 
 class Host(Protocol):
-    """What runs experts: experts/host.py here, experts/remote.py elsewhere."""
+    """What runs experts: experts/host.py here, experts/backends/remote_server.py elsewhere."""
 
     async def run(self, facts: BackendFacts, inputs: Sequence[Sequence[bytes]]) -> Results:
         """A result for each sample. Raises ActionError when the expert cannot be loaded at all."""

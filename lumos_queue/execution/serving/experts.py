@@ -1,4 +1,4 @@
-"""The pages of a server of experts: GET /experts and POST /run, as experts/remote.py says.
+"""The pages of a server of experts: GET /experts and POST /run, as experts/backends/remote_server.py says.
 
 Experts run in processes of their own, as a worker's do. What is sent here is hostile: bodies are bounded while they
 come, and nothing of them is logged.
@@ -20,10 +20,10 @@ from lumos_queue.errors import ActionError, SpecError
 from lumos_queue.execution.serving.answers import BadRequest
 from lumos_queue.execution.serving.handlers import JSON, TEXT, Page, read_object
 from lumos_queue.experts.backends.base import BackendFacts, Fidelity
+from lumos_queue.experts.backends.remote_server import EXPERTS_PATH, MAX_REQUEST, MAX_VALUES, RUN_PATH
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.experts.host import ExpertHost
 from lumos_queue.experts.problems import BAD_OUTPUT, Problem
-from lumos_queue.experts.remote import EXPERTS_PATH, MAX_REQUEST, MAX_VALUES, RUN_PATH
 
 
 @dataclass(slots=True)

@@ -8,8 +8,8 @@ from functools import lru_cache
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.experts.backends import checkpoint, own, package, remote
 from lumos_queue.experts.backends.base import BackendFacts
+from lumos_queue.experts.backends.remote_server import SCHEMES
 from lumos_queue.experts.catalogue import EXPERTS
-from lumos_queue.experts.remote import SCHEMES
 
 _SCHEMES: dict[str, Callable[[str, str], BackendFacts]] = {
     "own": own.find,

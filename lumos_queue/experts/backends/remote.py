@@ -1,4 +1,4 @@
-"""`http://HOST:PORT`: experts that another machine serves, such as one with a GPU (experts/remote.py)."""
+"""`http://HOST:PORT`: experts that another machine serves, such as one with a GPU (remote_server.py)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.experts.backends.base import BackendFacts
+from lumos_queue.experts.backends.remote_server import check_url, describe_server, read_facts
 from lumos_queue.experts.catalogue import EXPERTS
-from lumos_queue.experts.remote import check_url, describe_server, read_facts
 from lumos_queue.settings import read_settings
 
 FRESH_SECONDS = 5.0  #: for so long what a server has said is believed: all its experts are asked for at a time
