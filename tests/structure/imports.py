@@ -9,14 +9,16 @@ Three kinds: an import that runs with its module (also in a class body, `try` or
 under `if TYPE_CHECKING`, which never runs.
 
 A package is each subfolder and each loose module of the first folder (its own `__init__` too), and each other folder.
+Neighbours are packages, and the subfolders and modules of one folder at any depth.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import takewhile
 
 from tests.structure.source import Module
 
@@ -53,12 +55,30 @@ def unit_of(module: str, folders: list[str]) -> str:
     return ".".join(parts[:2]) if parts[0] == folders[0] else parts[0]
 
 
-def join_units(imports: Iterable[Import], folders: list[str]) -> list[Import]:
-    """The imports of one package by another."""
-    named = [
-        Import(unit_of(one.importer, folders), unit_of(one.imported, folders), one.kind, one.place) for one in imports
-    ]
-    return [one for one in named if one.importer != one.imported]
+def join_neighbours(imports: Iterable[Import], folders: list[str]) -> list[Import]:
+    """The imports between neighbours: packages, and subfolders and modules of the same folder.
+
+    What lies in a subfolder counts for the subfolder. Imports between a folder and what lies in it are left out.
+    """
+    joined = []
+    for statement in imports:
+        importer, imported = _neighbours(statement.importer, statement.imported, folders)
+        if importer != imported:
+            joined.append(replace(statement, importer=importer, imported=imported))
+    return joined
+
+
+def _neighbours(importer: str, imported: str, folders: list[str]) -> tuple[str, str]:
+    """The packages of two modules; within a package, the children of the deepest folder that holds both."""
+    units = unit_of(importer, folders), unit_of(imported, folders)
+    if units[0] != units[1]:
+        return units
+    paths = importer.split("."), imported.split(".")
+    shared = len(list(takewhile(lambda names: names[0] == names[1], zip(*paths, strict=False))))
+    if shared == min(map(len, paths)):
+        return units
+    first, second = (".".join(path[: shared + 1]) for path in paths)
+    return first, second
 
 
 def _statements(node: ast.AST, kind: Kind) -> Iterator[tuple[ast.Import | ast.ImportFrom, Kind]]:

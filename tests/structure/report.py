@@ -10,7 +10,7 @@ from typing import Any
 from tests.structure.annotations import count_code_lines, find_any, find_untyped_parameters, find_untyped_results
 from tests.structure.circles import ALL, RUN, TYPED, Circle, find_circles
 from tests.structure.classes import find_repeated_classes
-from tests.structure.imports import find_imports, join_units, unit_of
+from tests.structure.imports import find_imports, join_neighbours, unit_of
 from tests.structure.lengths import find_markers, format_modules, function_lengths, measure, module_lengths
 from tests.structure.names import find_participles
 from tests.structure.source import Module, find_functions, read_modules
@@ -27,7 +27,7 @@ def measure_tree(root: Path, folders: list[str]) -> dict[str, Any]:
     modules = read_modules(root, folders)
     formatted = format_modules(modules, folders)
     imports = find_imports(modules)
-    units = join_units(imports, folders)
+    neighbours = join_neighbours(imports, folders)
     lines = sum(map(count_code_lines, modules))
     anys = find_any(modules)
     markers = [one for module in modules for one in find_markers(module)]
@@ -38,7 +38,7 @@ def measure_tree(root: Path, folders: list[str]) -> dict[str, Any]:
         "code_lines": lines,
         "packages": len({unit_of(module.name, folders) for module in modules}),
         "loose_modules": _loose(modules, folders[0]),
-        "circles_of_packages": {name: _circles(find_circles(units, kinds)) for name, kinds in _KINDS.items()},
+        "circles_of_packages": {name: _circles(find_circles(neighbours, kinds)) for name, kinds in _KINDS.items()},
         "circles_of_files": {name: _circles(find_circles(imports, kinds)) for name, kinds in _KINDS.items()},
         "lengths": {
             "module lines": asdict(measure(module_lengths(modules))),

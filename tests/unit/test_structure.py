@@ -64,7 +64,8 @@ def members(circles: list[dict]) -> list[list[str]]:
 def test_circles_are_found_by_the_kind_of_import_that_closes_them(found):
     run, everything, typed = found["circles_of_packages"].values()
     assert members(run) == []
-    assert members(everything) == members(typed) == [["house.loose", "house.room"]]
+    assert members(everything) == [["house.loose", "house.room"]]
+    assert members(typed) == [["house.loose", "house.room"], ["house.room.door", "house.room.key"]]
     assert everything[0]["arrows"] == [
         {"from": "house.loose", "to": "house.room", "imports": ["house/loose.py:2"]},
         {"from": "house.room", "to": "house.loose", "imports": ["house/room/door.py:3"]},
