@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from tests.structure.limits import exceeded, read_limits, select_measures
 from tests.structure.report import measure_tree, write_table
 
+LIMITS = Path(__file__).resolve().parents[2] / "pyproject.toml"
 FOLDERS = ["lumos_queue", "db", "workers"]
 
 
@@ -19,6 +21,10 @@ def main(
     ] = None,
     root: Annotated[Path, typer.Option(help="The checkout.")] = Path("."),
     lists: Annotated[bool, typer.Option("--list", help="Print what was counted, too.")] = False,
+    limited: Annotated[
+        bool,
+        typer.Option("--limits", help="Print only what is above the limits of pyproject.toml; exit with 1 if any is."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
 ) -> None:
     """Measure circles of imports, lengths, types and names. The first package is measured subfolder by subfolder."""
@@ -26,6 +32,10 @@ def main(
         found = measure_tree(root, folders or FOLDERS)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+    if limited:
+        lines = exceeded(select_measures(found), read_limits(LIMITS))
+        print("\n".join(lines) or "No limit is exceeded.")
+        raise typer.Exit(bool(lines))
     print(json.dumps(found, indent=1) if as_json else write_table(found, lists))
 
 

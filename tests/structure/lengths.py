@@ -8,6 +8,7 @@ functions count in their own right and in the one around them. Formatted means: 
 from __future__ import annotations
 
 import io
+import os
 import re
 import subprocess
 import sys
@@ -53,6 +54,21 @@ def function_lengths(modules: list[Module]) -> list[tuple[int, str]]:
 def find_markers(module: Module) -> list[tuple[str, str]]:
     """`fmt:` comments: which one, and its place."""
     return [(found[1], f"{module.path}:{token.start[0]}") for token, found in _markers(module.text)]
+
+
+def find_skips(root: Path) -> list[str]:
+    """The places of `fmt: skip` in all Python files of a checkout, tests and scripts included."""
+    places = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in {"build", "__pycache__"}
+        )
+        for file in (Path(folder) / name for name in sorted(names) if name.endswith(".py")):
+            text = file.read_text(encoding="utf-8")
+            kinds = [(match[1], token) for token, match in _markers(text)] if MARKER.search(text) else []
+            path = file.relative_to(root).as_posix()
+            places += [f"{path}:{token.start[0]}" for kind, token in kinds if kind == "skip"]
+    return places
 
 
 def format_modules(modules: list[Module], folders: list[str]) -> list[Module]:

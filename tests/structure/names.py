@@ -1,9 +1,9 @@
-"""Public functions whose name is a bare participle (`tidied`, `left_out`): no verb, nor a noun for what they return.
+"""Public functions whose name is a bare participle (`tidied`, `left_out`), or begins with one (`converted_rows`).
 
-A heuristic, by spelling. Counted: functions and methods without a leading underscore, nested ones left out, whose whole
-name is a participle: alone, after an adverb (`partly_written`) or before particles (`held_out`). A word is a participle
-when it ends in -ed or -ing, or is irregular; participles.toml has the irregular ones and exceptions. Before a noun a
-participle is an adjective (`converted_rows`): not counted.
+A heuristic, by spelling. Counted: functions and methods without a leading underscore, nested ones left out. A name is
+a bare participle if it is one alone, after an adverb (`partly_written`) or before particles (`held_out`); it begins
+with a participle if its first word is one. A word is a participle when it ends in -ed or -ing, or is irregular;
+participles.toml has the irregular ones and exceptions.
 
 What asks a yes-no question may be a participle: properties, and functions that return bool.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.structure.source import FoundFunction, Module, decorator_names, find_functions
@@ -21,11 +22,19 @@ IRREGULAR, EXCEPTIONS, PARTICLES = (frozenset(_WORDS[key].split()) for key in ("
 
 
 def find_participles(modules: list[Module]) -> list[str]:
+    return _find_public(modules, is_bare_participle)
+
+
+def find_leading_participles(modules: list[Module]) -> list[str]:
+    return _find_public(modules, begins_with_participle)
+
+
+def _find_public(modules: list[Module], matches: Callable[[str], bool]) -> list[str]:
     return [
-        f"{one.place} {one.qualified}"
+        f"{function.place} {function.qualified}"
         for module in modules
-        for one in find_functions(module)
-        if is_public(one) and is_bare_participle(one.node.name) and not asks_yes_or_no(one)
+        for function in find_functions(module)
+        if is_public(function) and matches(function.node.name) and not asks_yes_or_no(function)
     ]
 
 
@@ -42,6 +51,10 @@ def is_bare_participle(name: str) -> bool:
     while len(words) > 1 and words[0].endswith("ly"):
         words.pop(0)
     return len(words) == 1 and _is_participle(words[0])
+
+
+def begins_with_participle(name: str) -> bool:
+    return _is_participle(name.partition("_")[0])
 
 
 def asks_yes_or_no(function: FoundFunction) -> bool:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.structure.annotations import count_code_lines, find_any, find_untyped_parameters, find_untyped_results
+from tests.structure.bindings import EMPTY, GENERAL, find_bindings, select_bindings
 from tests.structure.circles import ALL, RUN, TYPED, Circle, find_circles
 from tests.structure.classes import find_repeated_classes
 from tests.structure.imports import find_imports, join_neighbours, unit_of
-from tests.structure.lengths import find_markers, format_modules, function_lengths, measure, module_lengths
-from tests.structure.names import find_participles
+from tests.structure.lengths import find_markers, find_skips, format_modules, function_lengths, measure, module_lengths
+from tests.structure.names import find_leading_participles, find_participles
 from tests.structure.source import Module, find_functions, read_modules
 
 _KINDS = {
@@ -30,6 +31,8 @@ def measure_tree(root: Path, folders: list[str]) -> dict[str, Any]:
     neighbours = join_neighbours(imports, folders)
     lines = sum(map(count_code_lines, modules))
     anys = find_any(modules)
+    bindings = find_bindings(modules)
+    empty_names = select_bindings(bindings, EMPTY)
     markers = [one for module in modules for one in find_markers(module)]
     return {
         "folders": folders,
@@ -52,6 +55,12 @@ def measure_tree(root: Path, folders: list[str]) -> dict[str, Any]:
         "untyped_results": find_untyped_results(modules),
         "fmt_skip": [place for kind, place in markers if kind == "skip"],
         "fmt_off": [place for kind, place in markers if kind == "off"],
+        "fmt_skip_everywhere": find_skips(root),
+        "bindings": len(bindings),
+        "empty_names": empty_names,
+        "empty_names_per_1000_bindings": round(1000 * len(empty_names) / max(1, len(bindings)), 1),
+        "general_names": select_bindings(bindings, GENERAL),
+        "functions_that_begin_with_a_participle": find_leading_participles(modules),
         "participles": find_participles(modules),
         "repeated_classes": find_repeated_classes(modules, private=False),
         "repeated_classes_with_private": find_repeated_classes(modules, private=True),
@@ -86,10 +95,15 @@ def _rows(found: dict[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
         ("unannotated parameters", "untyped_parameters"),
         ("functions without return annotation", "untyped_results"),
         ("fmt: skip", "fmt_skip"),
+        ("fmt: skip in the whole checkout", "fmt_skip_everywhere"),
         ("fmt: off", "fmt_off"),
         ("public functions named by a bare participle", "participles"),
+        ("public functions that begin with a participle", "functions_that_begin_with_a_participle"),
+        ("variables named by a general word", "general_names"),
     ):
         yield name, str(len(found[key])), found[key]
+    rate = f"{found['empty_names_per_1000_bindings']}"
+    yield "pronouns and participles per 1,000 bound variables", rate, found["empty_names"]
     for name, key in (
         ("class names defined more than once", "repeated_classes"),
         ("    private ones included", "repeated_classes_with_private"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.structure.lengths import measure
-from tests.structure.names import is_bare_participle
+from tests.structure.names import begins_with_participle, is_bare_participle
 from tests.structure.report import measure_tree, write_table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,6 +96,7 @@ def test_types_that_are_missing_are_found(found):
 
 def test_participles_and_names_with_two_meanings_are_found(found):
     assert found["participles"] == ["house/room/door.py:8 Key.turned", "cellar/wine.py:10 given"]
+    assert found["functions_that_begin_with_a_participle"] == found["participles"]
     assert list(found["repeated_classes"]) == ["Key"]
     assert found["repeated_classes_with_private"] == {
         "Key": ["house/room/door.py:7", "house/room/key.py:6"],
@@ -111,6 +112,35 @@ def test_a_participle_that_stands_alone_is_bare(name):
 @pytest.mark.parametrize("name", ["read", "embed", "warning", "converted_rows", "read_rows", "is_given", "split_of"])
 def test_verbs_nouns_and_adjectives_are_no_bare_participles(name):
     assert not is_bare_participle(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("converted_rows", True), ("left_after_two", True), ("seen", True), ("read_rows", False), ("is_given", False)],
+)
+def test_a_function_begins_with_a_participle_if_its_first_word_is_one(name, expected):
+    assert begins_with_participle(name) is expected
+
+
+def test_names_that_are_bound_are_counted_and_parameters_are_not(tmp_path):
+    lines = ["one, row = 1, 2", "def f(found, value): other = value", "x = [one for one in y if (found := one)]"]
+    lines += ["for value in y: data.entry = value", "with a as obj: print(result, told)", "import told"]
+    (tmp_path / "house").mkdir()
+    (tmp_path / "house/a.py").write_text("\n".join(lines) + "\n")
+    report = measure_tree(tmp_path, ["house"])
+    assert report["bindings"] == 8  # one, row, other, x, one, found, value, obj
+    places = ["1 one", "2 other", "3 found", "3 one"]
+    assert sorted(report["empty_names"]) == [f"house/a.py:{place}" for place in places]
+    assert report["empty_names_per_1000_bindings"] == 500
+    assert sorted(report["general_names"]) == ["house/a.py:4 value", "house/a.py:5 obj"]
+
+
+def test_places_without_formatter_are_counted_in_the_whole_checkout(tree):
+    for folder in ("tests", ".venv", "build"):
+        (tree / folder).mkdir()
+        (tree / folder / "a.py").write_text("x = 1  # fmt: skip\ny = 2  # fmt: off\n")
+    places = measure_tree(tree, ["house"])["fmt_skip_everywhere"]
+    assert places == ["cellar/wine.py:4", "cellar/wine.py:10", "tests/a.py:1"]
 
 
 def test_lengths_are_taken_as_written_and_as_formatted_without_exceptions(found):
