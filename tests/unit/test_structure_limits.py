@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.structure.bindings import EMPTY
 from tests.structure.limits import exceeded, read_limits, select_measures
 from tests.structure.report import measure_tree
 
@@ -53,6 +54,13 @@ def test_a_limit_that_is_no_number_is_refused(tmp_path, text):
     (tmp_path / "pyproject.toml").write_text(f"[tool.structure.limits]\nnames = {text}\n")
     with pytest.raises(ValueError, match=r"\[tool.structure.limits\] names = .* is no number"):
         read_limits(tmp_path / "pyproject.toml")
+
+
+def test_contributing_says_what_to_write_instead_of_each_word_that_is_counted():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    words = set(re.findall(r"`(\w+)`", " ".join(cells)))
+    assert EMPTY - words == set()
 
 
 @pytest.mark.parametrize(
