@@ -38,7 +38,20 @@ _USES = {
     "webshop": (TEST, TEACH),
     "wordmath": (TEST, TEACH),
 }
-BENCHMARKS: Registry[Benchmark] = Registry(
+
+
+class BenchmarkRegistry(Registry[Benchmark]):
+    """Benchmarks that have a name. That of a file has none here, whatever modules may be imported."""
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) and not (isinstance(name, str) and is_file_benchmark(name))
+
+    def load(self, name: str) -> Benchmark:
+        _refuse_file_name(name)
+        return super().load(name)
+
+
+BENCHMARKS = BenchmarkRegistry(
     "benchmark",
     {name: f"lumos_queue.benchmarks.{name}.benchmark:benchmark" for name in _USES},
     "benchmarks",
@@ -131,7 +144,7 @@ class _Missing(Benchmark):
 
 def is_test(benchmark: str, split: str) -> bool:
     """Whether a split is for testing alone: as the benchmark says, and where it is called 'test'."""
-    return split == "test" or (_is_registered(benchmark) and split in BENCHMARKS.load(benchmark).test_splits)
+    return split == "test" or (benchmark in BENCHMARKS and split in BENCHMARKS.load(benchmark).test_splits)
 
 
 def is_test_task(task: Task, split: str) -> bool:
@@ -142,12 +155,7 @@ def is_test_task(task: Task, split: str) -> bool:
 
 def knows_test_rows(benchmark: str) -> bool:
     """Whether its rows say which tasks are for testing: then no text has to be compared with theirs."""
-    return _is_registered(benchmark) and BENCHMARKS.load(benchmark).test_rows is not None
-
-
-def _is_registered(name: str) -> bool:
-    """Whether a stored name is of a benchmark that this process may import: that of a file never is."""
-    return not is_file_benchmark(name) and name in BENCHMARKS
+    return benchmark in BENCHMARKS and BENCHMARKS.load(benchmark).test_rows is not None
 
 
 def open_source(name: str, definition: FileDefinition | None = None) -> Benchmark:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ import pytest
 import lumos_queue.benchmarks
 from lumos_queue.benchmarks.registry import BENCHMARKS, TEACHABLE, TESTABLE, open_benchmark, open_source
 from lumos_queue.errors import SpecError
+from lumos_queue.jobs.plugins import find_plugins
 from lumos_queue.records import LEVELS
+from lumos_queue.util import plugins
 
 ROOM = Path(lumos_queue.benchmarks.__file__).parent
 
@@ -51,3 +54,17 @@ def test_listing_the_names_imports_no_benchmark():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_name_of_a_files_benchmark_is_no_module_whatever_may_be_imported(tmp_path, monkeypatch):
+    (tmp_path / "file.py").write_text("raise AssertionError('imported')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(plugins, "TRUSTED", plugins.TrustedModules())
+    monkeypatch.setattr("lumos_queue.util.registry.TRUSTED", plugins.TRUSTED)
+    plugins.TRUSTED.add_listed("file")
+    request = {"benchmark": "file:capitals", "formulation": "cot"}  # a damaged one: its definition is missing
+    assert "file:capitals" not in BENCHMARKS and BENCHMARKS.find("file:capitals") is None
+    opened = [partial(one, "file:capitals") for one in (open_benchmark, open_source)]
+    for read in (partial(find_plugins, "evaluate", request), *opened):
+        with pytest.raises(SpecError, match="^'file:capitals' is the benchmark of a file, and only its jobs have"):
+            read()
