@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from lumos_queue.errors import BadRow
+from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.dataset_folder import read_arrow, read_dataset_folder
 from lumos_queue.readers.delimited import read_delimited
 from lumos_queue.readers.file_kind import FileKind, kind_of
@@ -31,11 +32,26 @@ def read_records(path: Path | None, what: str, fields: Sequence[str] = ()) -> It
     """
     source = Source(path, what)
     if path is None or not path.is_dir():
-        open_data(path, what, kinds=_KINDS).close()
+        with _named_problems(source):
+            open_data(path, what, kinds=_KINDS).close()
     return _read_records(path, source, fields)
 
 
+@contextmanager
+def _named_problems(source: Source) -> Iterator[None]:
+    """A disk that fails, or a file system on another machine that is gone, is a SpecError with the file's name."""
+    try:
+        yield
+    except OSError as error:
+        raise SpecError(f"Cannot read '{source.path}': {error.strerror or error}. Expected {source.what}.") from error
+
+
 def _read_records(path: Path | None, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
+    with _named_problems(source):
+        yield from _read_rows(path, source, fields)
+
+
+def _read_rows(path: Path | None, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
     if path is not None and path.is_dir():
         yield from read_dataset_folder(path, source, fields)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import gzip
 import io
@@ -392,3 +393,24 @@ def test_the_command_names_what_a_file_is(tmp_path, monkeypatch, capsys):
     assert main(["evaluate", "gsm8k", *arguments]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert line.endswith("it is a Git LFS pointer, not the file itself: fetch it with: git lfs pull.")
+
+
+@pytest.mark.parametrize("good_reads", [0, 1])
+def test_a_disk_that_fails_is_told_with_the_name_of_the_file(tmp_path, monkeypatch, good_reads):
+    class FailingFile(io.FileIO):
+        reads = 0
+
+        def readinto(self, buffer) -> int:
+            FailingFile.reads += 1
+            if FailingFile.reads > 2 * good_reads:  # the file is opened twice: to see what it is, and to read it
+                raise OSError(errno.EIO, "Input/output error")
+            return super().readinto(buffer)
+
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"question": "q", "answer": "1"}\n' * 10_000)
+    monkeypatch.setattr(
+        "lumos_queue.readers.opened_file.open_regular", lambda path, folder=None: io.BufferedReader(FailingFile(path))
+    )
+    with pytest.raises(SpecError) as raised:
+        list(read_records(path, "a file of rows"))
+    assert str(raised.value) == f"Cannot read '{path}': Input/output error. Expected a file of rows."
