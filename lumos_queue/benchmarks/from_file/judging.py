@@ -6,7 +6,7 @@ of a tie. A vote that cannot be read, or has no reply, is asked for once more. A
 read has no score. An episode without an answer has the grade 0: no judge is asked.
 
 A grade is read from the last line of a reply that ends with one (`Grade: 4`, `**4**`, `4/5`), or from the only grade
-that its lines state. Replies are hostile: reading takes time in proportion to the text, and never raises.
+that its lines state. A line behind a bar is quoted from the prompt, and states none. Replies are hostile: reading takes time in proportion to the text, and never raises.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def read_grade(text: str, grades: int) -> int | None:
     >>> read_grade("It names the right town.\\n**Grade: 4**", 5), read_grade("It is not correct.", 2)
     (4, None)
     """
-    lines = [line for line in plain_reply(text).text.split("\n") if line.strip(_AROUND)]
+    lines = [line for line in plain_reply(text).text.split("\n") if line.strip(_AROUND) and not _is_quoted(line)]
     if not lines:
         return None
     words = _WORDS if grades == 2 else {}
@@ -135,6 +135,12 @@ def score_votes(judge: JudgeDefinition, answer: str | None, votes: Sequence[Comp
 def _reply_of(vote: Completion) -> str:
     """The text of a reply behind its reasoning: '' where that did not end."""
     return vote.text[split_reasoning(vote.text).start :] if may_have_reasoning(vote.text) else vote.text
+
+
+def _is_quoted(line: str) -> bool:
+    """Whether a line has the bar of quotations in the prompt, and is no row of a table, which also ends with one."""
+    text = line.strip()
+    return text.startswith("|") and not text.endswith("|")
 
 
 def _value_of(line: str, words: Mapping[str, str], is_bare: bool = False) -> str:
