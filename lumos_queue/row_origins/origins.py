@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 
 from db.row_origins import StoredOrigin, load_row_origins
 from lumos_queue.downloads.catalogue import GENERATED, has_split
+from lumos_queue.formulations.stored_answer import NAME as STORED_ANSWER
 from lumos_queue.row_origins.digests import ROW_DIGESTS
 
 KINDS = ("evaluate", "infer", "convert")  #: of jobs whose rows were read
@@ -91,10 +92,11 @@ def origin_of(job: Any, stored: StoredOrigin | None) -> RowOrigin:
 
 
 def _state_of(job: Any, published: str, stated: bool) -> RowState:
-    if job.spec.get("infer", job.spec).get("definition"):
-        return RowState.OWN
-    if job.origin == "derived" or job.benchmark == _JUDGED:
+    request: Mapping[str, Any] = job.spec.get("infer", job.spec)
+    if job.origin == "derived" or job.benchmark == _JUDGED or request.get("formulation") == STORED_ANSWER:
         return RowState.DERIVED
+    if request.get("definition"):
+        return RowState.OWN
     if _is_of_plugin(job):
         return RowState.PLUGIN
     if published:
