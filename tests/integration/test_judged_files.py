@@ -222,7 +222,9 @@ def test_the_answers_of_a_stored_job_are_graded_in_a_job_of_their_own(lumos, tmp
     assert (report["benchmark"], report["formulation"]) == ("file:capitals-judged", "stored-answer")
     assert report["value"] == round((0 + 1 + 2 + 3 + 4 + 0) / 4 / 6, 6) and report["judge"]["read"] == 12
     assert again["value"] == report["value"] and again["benchmark"] == report["benchmark"]
-    assert report["row_origin"]["state"] == other.json["row_origin"]["state"] == "derived", "no file of a person has them"
+    assert report["row_origin"]["state"] == other.json["row_origin"]["state"] == "derived", (
+        "no file of a person has them"
+    )
     assert other.json["judge"]["graded"] == 2 and len(solver.calls) - solved <= 3, "the solver is not asked again"
     shown = lumos("episodes", "--where", f"job={report['job']}", "--json").json["episodes"][0]
     assert shown["gold"] == "Town 0" and shown["answer"] == "Town 0"

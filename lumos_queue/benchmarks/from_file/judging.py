@@ -6,7 +6,8 @@ of a tie. A vote that cannot be read, or has no reply, is asked for once more. A
 read has no score. An episode without an answer has the grade 0: no judge is asked.
 
 A grade is read from the last line of a reply that ends with one (`Grade: 4`, `**4**`, `4/5`), or from the only grade
-that its lines state. A line behind a bar is quoted from the prompt, and states none. Replies are hostile: reading takes time in proportion to the text, and never raises.
+that its lines state. A line behind a bar is quoted from the prompt, and states none. Replies are hostile: reading takes
+time in proportion to the text, and never raises.
 """
 
 from __future__ import annotations

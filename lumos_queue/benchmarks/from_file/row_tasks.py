@@ -94,7 +94,8 @@ class RowTasks:
             raise BadRow(row, name, "images are read below the folder of a file, and these rows come from no file")
         parts = tuple(part for part in paths[0].strip().split("/") if part != ".")
         if not all(parts) or ".." in parts or any(character in paths[0] for character in "\\\0"):
-            raise BadRow(row, name, f"expected a path below the file's folder, such as a/b.png, found {describe(paths[0])}")
+            expected = "expected a path below the file's folder, such as a/b.png"
+            raise BadRow(row, name, f"{expected}, found {describe(paths[0])}")
         inputs = self._pictures.of(row, identifier, [parts])
         if inputs["image"] is None:
             raise BadRow(row, name, f"no image {describe(paths[0])} below the file's folder")
