@@ -146,6 +146,8 @@ def resolve_roles(options: InferenceOptions, domain: str, tools: Mapping[str, st
     """
     wanted = FORMULATIONS.load(options.formulation).roles
     given = {name: url for name in ROLE_OPTIONS if (url := getattr(options, name))}
+    if options.definition and not (given or options.agent or options.roles):
+        raise SpecError("No model is named: give --solver URL for one that answers alone, or --planner and --grounder.")
     others = other_roles(options.roles, domain, tools, wanted)
     if options.agent:
         if given:

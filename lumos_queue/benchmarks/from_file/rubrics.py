@@ -51,8 +51,8 @@ _HEAD = (
 _TAILS = {
     2: "State your reason in at most three sentences. The last line of your reply has only the word Grade, a colon and "
     "the number 1 if the answer is right, or 0 if it is wrong.",
-    5: "State your reason in at most three sentences. The last line of your reply has only the word Grade, a colon and a "
-    "whole number from 1, the worst, to 5, the best.",
+    5: "State your reason in at most three sentences. The last line of your reply has only the word Grade, a colon and "
+    "a whole number from 1, the worst, to 5, the best.",
 }
 _REMINDERS = {
     2: "Reply with one line and nothing else: Grade: 1 or Grade: 0.",
