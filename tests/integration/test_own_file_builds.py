@@ -75,7 +75,9 @@ def test_right_runs_of_an_own_file_make_a_build_whose_card_states_the_file(lumos
     sha256 = hashlib.sha256((folder / "gsm8k.csv").read_bytes()).hexdigest()
     rows = 2 * (ROWS - len(WRONG))
     assert manifest["licences"] == {"unknown": {"file:gsm8k": rows}}
-    assert manifest["own_files"] == {"file:gsm8k": {"rows": rows, "sha256": [sha256]}}
+    ((name, own),) = manifest["own_files"].items()
+    assert (name, own["rows"]) == ("file:gsm8k", rows)
+    assert [(part["rows"], part["sha256"]) for part in own["datasets"]] == [(rows, sha256)]
     assert manifest["not_verified"] == []
     assert "file:gsm8k" not in manifest["contamination"] and manifest["contamination"]["gsm8k"] == "not checked"
     card = (Path(manifest["folder"]) / "README.md").read_text()
@@ -215,7 +217,7 @@ def test_rows_of_a_program_and_of_a_settings_file_are_converted(lumos, folder):
     assert job.episodes("level>=executed").count() == 1
     manifest = build(lumos, "both", "origin=converted")
     assert manifest["licences"] == {"MIT": {"file:mine": 2 * ROWS}, "unknown": {"file:theirs": 2}}
-    assert manifest["own_files"]["file:theirs"]["sha256"] == []
+    assert [part["sha256"] for part in manifest["own_files"]["file:theirs"]["datasets"]] == [""]
     with pytest.raises(lq.SpecError, match="--rationale"):
         lq.convert(rows=[{"question": "Why?", "answer": 1}])
 
