@@ -112,7 +112,8 @@ Grades = Annotated[
     typer.Option(
         metavar="2|5",
         rich_help_panel=PANEL,
-        help="Own file, with --scorer judge: 2 for right or wrong, 5 for grades 1 to 5. Default: 2.",
+        show_default="2",
+        help="Own file, with --scorer judge: 2 for right or wrong, 5 for grades 1 to 5.",
     ),
 ]
 Votes = Annotated[
@@ -121,6 +122,7 @@ Votes = Annotated[
         min=0,
         max=99,
         rich_help_panel=PANEL,
-        help="Own file, with --scorer judge: votes on each answer, whose median counts. Default: 1.",
+        show_default="1",
+        help="Own file, with --scorer judge: votes on each answer, whose median counts.",
     ),
 ]

@@ -34,10 +34,12 @@ def score(
         ),
     ] = None,
     grades: Annotated[
-        int, typer.Option(metavar="2|5", help="With --judge: 2 for right or wrong, 5 for grades 1 to 5. Default: 2.")
+        int,
+        typer.Option(metavar="2|5", show_default="2", help="With --judge: 2 for right or wrong, 5 for grades 1 to 5."),
     ] = 0,
     votes: Annotated[
-        int, typer.Option(min=0, max=99, help="With --judge: votes on each answer, whose median counts. Default: 1.")
+        int,
+        typer.Option(min=0, max=99, show_default="1", help="With --judge: votes on each answer, whose median counts."),
     ] = 0,
     seed: opt.Seed = 0,
     sampling: opt.Samplings = [],
