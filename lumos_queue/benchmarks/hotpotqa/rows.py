@@ -6,7 +6,7 @@ invented row:
 
 In the column form `supporting_facts` is `{"title": […], "sent_id": […]}`, `context` is `{"title": […], "sentences":
 [[…]]}`, and rows have no id: their number serves as one. The supporting facts serve conversions alone: a row without
-them (the simplified file) has no rationale, nor has a row of the fullwiki file that lacks a supporting page.
+them (the simplified file) has no rationale, and a row of the fullwiki file that lacks a supporting page has none.
 A row without context that has the fields of MuSiQue's is refused: its paragraphs would be lost.
 What an agent may search are all pages of the context (`inputs["paragraphs"]`).
 """
