@@ -67,6 +67,11 @@ def problem(result) -> str:
     return result.err.strip().splitlines()[-1]
 
 
+def test_without_a_model_the_option_of_a_solver_is_named(lumos, folder):
+    line = problem(lumos("evaluate", "sums.csv", "--scorer", "includes"))
+    assert "No model is named: give --solver URL" in line and "qa" not in line
+
+
 def test_a_csv_is_evaluated_with_a_solver_alone(lumos, folder, server):
     result = lumos("evaluate", "sums.csv", "--solver", server.tgi)
     assert result.code == 0

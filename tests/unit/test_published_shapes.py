@@ -321,7 +321,7 @@ def test_an_image_in_a_table_is_the_image_of_its_row(tmp_path):
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("question", "choices", "answer", "image"))
-        writer.writerow(("Which?", "['bat' 'owl']", 1, repr({"bytes": content, "path": "/root/cache/a.png"})))
+        writer.writerow(("Which?", "['bat' 'owl']", 1, repr({"bytes": content, "path": "/data/cache/a.png"})))
         writer.writerow(("Which?", "['bat' 'owl']", 1, repr({"bytes": content[:-30], "path": None})))
         writer.writerow(("Which?", "['bat' 'owl']", 1, repr({"bytes": None, "path": "../../etc/b.png"})))
         writer.writerow(("Which?", "['bat' 'owl']", 1, ""))
