@@ -60,8 +60,8 @@ class Batch:
 
     def items(self) -> list[int]:
         """The items the batch is about."""
-        found = {row[0] for rows in self.rows.values() for row in rows}
-        return sorted(found.union(one.item for one in (*self.finished, *self.given_back)))
+        items = {row[0] for rows in self.rows.values() for row in rows}
+        return sorted(items.union(part.item for part in (*self.finished, *self.given_back)))
 
     def part(self, items: Collection[int]) -> Batch:
         """What it says of these items, with what their rows refer to."""

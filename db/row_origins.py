@@ -26,9 +26,9 @@ def load_row_origins(connection: Connection, datasets: Iterable[str | None]) -> 
     """Return what is stored of these datasets, by digest."""
     digests = sorted({digest for digest in datasets if digest})
     columns = (Dataset.digest, Dataset.split, Dataset.published, Dataset.rows, Dataset.file_sha256)
-    found: dict[str, StoredOrigin] = {}
+    origins: dict[str, StoredOrigin] = {}
     for first in range(0, len(digests), _CHUNK):
         query = select(*columns).where(Dataset.digest.in_(digests[first : first + _CHUNK]))
         for row in connection.execute(query):
-            found[row.digest] = StoredOrigin(row.split, row.published, row.rows, row.file_sha256)
-    return found
+            origins[row.digest] = StoredOrigin(row.split, row.published, row.rows, row.file_sha256)
+    return origins

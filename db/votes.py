@@ -57,7 +57,7 @@ def votes_without_score(connection: Connection, job: str, metric: str, role: str
         .limit(limit)
     )
     episodes = list(connection.execute(unscored).scalars())
-    found: dict[int, list[Completion]] = {episode: [] for episode in episodes}
+    votes_of: dict[int, list[Completion]] = {episode: [] for episode in episodes}
     for start in range(0, len(episodes), 500):
         rows = connection.execute(
             select(
@@ -73,8 +73,8 @@ def votes_without_score(connection: Connection, job: str, metric: str, role: str
         )
         for episode, reply, reason, reasoning, tokens in rows:
             vote = Completion(reply, FinishReason(reason), reasoning=reasoning or "", reasoning_tokens=tokens or 0)
-            found[episode].append(vote)
-    return list(found.values())
+            votes_of[episode].append(vote)
+    return list(votes_of.values())
 
 
 def sum_calls(connection: Connection, job: str, role: str) -> RoleCalls:

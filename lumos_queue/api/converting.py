@@ -60,7 +60,7 @@ def convert(
         "title": title,
         **NO_JUDGE,
     }
-    file, given = name_rows("convert", named_rows, rows, deployment)
+    file, read_rows = name_rows("convert", named_rows, rows, deployment)
     asked = ConversionOptions(
         source=file.benchmark,
         data=file.data,
@@ -88,6 +88,6 @@ def convert(
     scheduling = Scheduling(priority, concurrency)
     named = read_name_and_tags(name, pairs("tags", tags))
     with note_call(deployment):
-        job, read = call_outside_loop(lambda: make_conversion_job(asked, deployment, log.warning, given))
+        job, read = call_outside_loop(lambda: make_conversion_job(asked, deployment, log.warning, read_rows))
         row, new = store_job(deployment, job, read, log.warning, named=named, scheduling=scheduling, again=again)
     return handle_of(deployment, row, new)

@@ -68,7 +68,7 @@ def name_rows(
     benchmark, data, split = given.pop("benchmark"), given.pop("data"), given.pop("split")
     others = {name: given.pop(name) for name in ("scorer", "domain", "licence", "title")}
     judge = read_judge_options("", given.pop("rubric"), given.pop("grades"), given.pop("votes"))
-    stated = read_file_options(given.pop("fields"), others, judge)
+    file_options = read_file_options(given.pop("fields"), others, judge)
     reader_options = pairs("options", given["options"])
     path = None if data is None else Path(data)
     if isinstance(benchmark, Path):
@@ -76,13 +76,14 @@ def name_rows(
     if benchmark == "":
         if rows is None:
             raise SpecError("Nothing to evaluate: name a benchmark or a file, or give rows.")
-        return resolve_rows(rows := list_rows(rows), path, split, stated, reader_options, log.warning, kind=kind), rows
+        rows = list_rows(rows)
+        return resolve_rows(rows, path, split, file_options, reader_options, log.warning, kind=kind), rows
     if isinstance(benchmark, str) and rows is None:
-        file = resolve_file(benchmark, path, split, stated, reader_options, log.warning, kind=kind)
+        file = resolve_file(benchmark, path, split, file_options, reader_options, log.warning, kind=kind)
         if file.definition:
             return file, None
-    elif stated.stated:
-        raise SpecError(f"{stated.stated[0]} is for rows of your own: leave it out, or leave out the benchmark.")
+    elif names := file_options.option_names:
+        raise SpecError(f"{names[0]} is for rows of your own: leave it out, or leave out the benchmark.")
     return FileRequest(name_benchmark(benchmark, deployment), path, split), rows
 
 

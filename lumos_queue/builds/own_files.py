@@ -9,8 +9,8 @@ from lumos_queue.benchmarks.from_file.definition import PREFIX, is_file_benchmar
 from lumos_queue.builds.staging import StagingDatabase
 
 _ROWS = (
-    "SELECT one.benchmark, one.dataset, count(*) FROM kept JOIN candidate one ON one.id = kept.candidate "
-    "JOIN line ON line.candidate = one.id GROUP BY 1, 2 ORDER BY 1, 2"
+    "SELECT source.benchmark, source.dataset, count(*) FROM kept JOIN candidate source ON source.id = kept.candidate "
+    "JOIN line ON line.candidate = source.id GROUP BY 1, 2 ORDER BY 1, 2"
 )
 
 

@@ -42,10 +42,12 @@ def _derived_from(
     """Return those of the `derived` datasets that have a task made of an episode on `unverified` rows."""
     dataset_of = {job.id: job.dataset for job in jobs}
     sources = {digest: _source_datasets(connection, digest, dataset_of) for digest in derived}
-    found, others = set[str](), set(unverified)
-    while more := {digest for digest, made_of in sources.items() if digest not in found and made_of & (others | found)}:
-        found |= more
-    return found
+    results, bases = set[str](), set(unverified)
+    while additions := {
+        digest for digest, made_of in sources.items() if digest not in results and made_of & (bases | results)
+    }:
+        results |= additions
+    return results
 
 
 def _source_datasets(connection: Connection, digest: str, dataset_of: dict[str, str]) -> set[str]:

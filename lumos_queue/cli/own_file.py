@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-PANEL = "Your own file"
-
 
 def _field(what: str) -> str:
     return f"Own file: the field {what}"
@@ -18,7 +16,6 @@ Question = Annotated[
     str,
     typer.Option(
         metavar="FIELD",
-        rich_help_panel=PANEL,
         help=_field("with the question. Default: the one called question, prompt, input or query."),
     ),
 ]
@@ -26,7 +23,6 @@ Answer = Annotated[
     list[str],
     typer.Option(
         metavar="FIELD",
-        rich_help_panel=PANEL,
         help=_field(
             "with the right answer, or a list of several. May be repeated. Default: the one called answer, target, "
             "output or label."
@@ -35,27 +31,23 @@ Answer = Annotated[
 ]
 Id = Annotated[
     str,
-    typer.Option("--id", metavar="FIELD", rich_help_panel=PANEL, help=_field("with a row's id. Default: row numbers.")),
+    typer.Option("--id", metavar="FIELD", help=_field("with a row's id. Default: row numbers.")),
 ]
 Choices = Annotated[
     str,
     typer.Option(
         metavar="FIELD",
-        rich_help_panel=PANEL,
         help=_field("with the choices, or several fields with commas. Default: the one called choices or options."),
     ),
 ]
 Images = Annotated[
     str,
-    typer.Option(
-        metavar="FIELD", rich_help_panel=PANEL, help=_field("with the path of an image, below the file's folder.")
-    ),
+    typer.Option(metavar="FIELD", help=_field("with the path of an image, below the file's folder.")),
 ]
 Rationale = Annotated[
     str,
     typer.Option(
         metavar="FIELD",
-        rich_help_panel=PANEL,
         help=_field(
             "that says how the answer is found. Default: the one called rationale; of lumos convert also solution or "
             "explanation."
@@ -66,7 +58,6 @@ Scorer = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        rich_help_panel=PANEL,
         help="Own file: how answers are judged: number, exact, includes, f1, choice, yes_no, regex:PATTERN or judge. "
         "Default: what fits the first 1,000 answers, if they are all numbers, yes or no, or choices.",
     ),
@@ -75,18 +66,14 @@ Domain = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        rich_help_panel=PANEL,
         help="Own file: whose wording and actions are used: maths, complex_qa or multimodal. Default: maths for "
         "numbers, multimodal with images, else complex_qa.",
     ),
 ]
-Licence = Annotated[
-    str, typer.Option(rich_help_panel=PANEL, help="Own file: the licence of its rows. Default: unknown.")
-]
+Licence = Annotated[str, typer.Option(help="Own file: the licence of its rows. Default: unknown.")]
 Title = Annotated[
     str,
     typer.Option(
-        rich_help_panel=PANEL,
         help="Own file: what its jobs call it; letters, digits, . _ and -. Default: the file's name.",
     ),
 ]
@@ -94,7 +81,6 @@ Judge = Annotated[
     str,
     typer.Option(
         metavar="URL",
-        rich_help_panel=PANEL,
         help="Own file, with --scorer judge: the endpoint of a model that grades answers; short for --role judge=URL.",
     ),
 ]
@@ -102,7 +88,6 @@ Rubric = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        rich_help_panel=PANEL,
         help="Own file, with --scorer judge: what the judge is asked: a text with {answer}, and {question} and {gold} "
         "where they matter. Default: whether the answer states what the right one states.",
     ),
@@ -111,7 +96,6 @@ Grades = Annotated[
     int,
     typer.Option(
         metavar="2|5",
-        rich_help_panel=PANEL,
         show_default="2",
         help="Own file, with --scorer judge: 2 for right or wrong, 5 for grades 1 to 5.",
     ),
@@ -121,7 +105,6 @@ Votes = Annotated[
     typer.Option(
         min=0,
         max=99,
-        rich_help_panel=PANEL,
         show_default="1",
         help="Own file, with --scorer judge: votes on each answer, whose median counts.",
     ),

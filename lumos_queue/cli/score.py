@@ -70,7 +70,7 @@ def score(
         judge_answers(job, options, seed, sampling, read_name_and_tags(name, tag), scheduling, again, follow)
         return
     if options:
-        raise SpecError(f"--{options.stated[0]} is for --judge URL: leave it out.")
+        raise SpecError(f"--{options.option_names[0]} is for --judge URL: leave it out.")
     _add_scores(job, scorer)
 
 

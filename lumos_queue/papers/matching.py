@@ -130,15 +130,15 @@ def other_judge(column: PaperColumn, models: Mapping[str, str]) -> list[str]:
     return [f"judge is {models.get(JUDGE) or 'unknown'}, not {column.judge}"]
 
 
-def on_published_rows(found: Iterable[StoredEvaluation]) -> list[StoredEvaluation]:
+def on_published_rows(evaluations: Iterable[StoredEvaluation]) -> list[StoredEvaluation]:
     """Return the evaluations on the published rows: only their figures may stand beside a paper's."""
-    return [one for one in found if one.rows.counts]
+    return [evaluation for evaluation in evaluations if evaluation.rows.counts]
 
 
-def remark_on_unverified(row: PaperRow, column: PaperColumn, found: Iterable[StoredEvaluation]) -> str:
+def remark_on_unverified(row: PaperRow, column: PaperColumn, evaluations: Iterable[StoredEvaluation]) -> str:
     """Return what is said of the evaluation that would be shown if its rows were the published ones; '' for none."""
-    others = [one for one in found if one.rows.state == RowState.UNVERIFIED]
-    best = _find_closest(row, column, others)
+    unverified = [evaluation for evaluation in evaluations if evaluation.rows.state == RowState.UNVERIFIED]
+    best = _find_closest(row, column, unverified)
     if best is None:
         return ""
     return f"the rows of job {best.job.id} are not verified (--published states that they are the published ones)"

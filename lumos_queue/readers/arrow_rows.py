@@ -59,7 +59,7 @@ class ArrowRows:
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError, OverflowError, ValueError) as error:
             if isinstance(error, (SpecError, BadRow)):
                 raise
-            raise damaged(self._source, error, self._count) from error
+            raise damage_error(self._source, error, self._count) from error
         if not self._count:
             raise self._source.refuse_empty()
 
@@ -72,7 +72,7 @@ class ArrowRows:
             yield (self._count, record) if bad is None else BadRow(self._count, shorten(bad), record[bad].problem)
 
 
-def damaged(source: Source, error: BaseException, rows: int = 0) -> SpecError:
+def damage_error(source: Source, error: BaseException, rows: int = 0) -> SpecError:
     """Return the error for a file that Arrow cannot read, or not to its end."""
     reason = shorten(str(error), 200).rstrip(".") or type(error).__name__
     behind = f" behind row {rows:,}" if rows else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.arrow_messages import is_compressed
-from lumos_queue.readers.arrow_rows import ArrowRows, damaged, import_arrow
+from lumos_queue.readers.arrow_rows import ArrowRows, damage_error, import_arrow
 from lumos_queue.readers.file_kind import FileKind
 from lumos_queue.readers.opened_file import open_data, seekable
 from lumos_queue.readers.source import MAX_LISTED, Row, Source
@@ -57,9 +57,9 @@ def _read_batches(streams: Iterable[io.BufferedReader], source: Source) -> Itera
     for stream in streams:
         with seekable(stream, source) as file:
             if file.seek(0, io.SEEK_END) < len(_STREAM_END) or file.seek(-len(_STREAM_END), io.SEEK_END) < 0:
-                raise damaged(source, EOFError("the end is missing"))
+                raise damage_error(source, EOFError("the end is missing"))
             if file.read() != _STREAM_END:
-                raise damaged(source, EOFError("the end is missing"))
+                raise damage_error(source, EOFError("the end is missing"))
             file.seek(0)
             try:
                 if is_compressed(file):
@@ -71,7 +71,7 @@ def _read_batches(streams: Iterable[io.BufferedReader], source: Source) -> Itera
             except (pyarrow.ArrowException, OSError, ValueError, IndexError, struct.error) as error:
                 if isinstance(error, SpecError):
                     raise
-                raise damaged(source, error) from error
+                raise damage_error(source, error) from error
 
 
 def _read_description(folder: Path, name: str, source: Source) -> Any:

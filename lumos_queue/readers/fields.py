@@ -129,12 +129,12 @@ class RowNode(Node):
         return isinstance(self.value, list) or _begins(self.value, "[")
 
     def _fields(self) -> Mapping[str, Any] | None:
-        found = self._read_written("{")
-        return found if isinstance(found, Mapping) else None
+        written = self._read_written("{")
+        return written if isinstance(written, Mapping) else None
 
     def _elements(self) -> Sequence[Any] | None:
-        found = self._read_written("[")
-        return found if isinstance(found, list) else None
+        written = self._read_written("[")
+        return written if isinstance(written, list) else None
 
     def _read_written(self, beginning: str) -> Any:
         if not _begins(self.value, beginning):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from lumos_queue.errors import BadRow
-from lumos_queue.readers.arrow_rows import ROWS_AT_ONCE, ArrowRows, damaged, import_arrow
+from lumos_queue.readers.arrow_rows import ROWS_AT_ONCE, ArrowRows, damage_error, import_arrow
 from lumos_queue.readers.opened_file import seekable
 from lumos_queue.readers.source import Row, Source
 from lumos_queue.readers.unpacked import MAX_RATIO, MAX_UNPACKED_BYTES, SLACK_BYTES
@@ -47,7 +47,7 @@ def read_parquet_rows(file: io.BufferedReader, source: Source, fields: Sequence[
             )
             schema = table.schema_arrow
         except (pyarrow.ArrowException, OSError, ValueError) as error:
-            raise damaged(source, error) from error
+            raise damage_error(source, error) from error
         rows = ArrowRows(schema, source, fields)
         yield from rows.read(table.iter_batches(ROWS_AT_ONCE, use_threads=False))
 

@@ -70,8 +70,8 @@ class _Parser:
         self._advance()
 
     def _problem(self) -> ValueError:
-        place = f"'{self._token[:20]}'" if self._token else "its end"
-        return ValueError(f"neither JSON nor a value as Python prints it, at {place}")
+        position = f"'{self._token[:20]}'" if self._token else "its end"
+        return ValueError(f"neither JSON nor a value as Python prints it, at {position}")
 
     def _value(self, depth: int) -> Any:
         if depth > MAX_DEPTH:
@@ -106,7 +106,7 @@ class _Parser:
                 self._advance()
         self._advance()
         if commas < len(values) - 1 and any(isinstance(value, float) for value in values):
-            raise _rounded()
+            raise _rounding_error()
         return values
 
     def _array(self, depth: int) -> list[Any]:
@@ -114,7 +114,7 @@ class _Parser:
         self._take("[")
         values = self._list(depth)
         if any(isinstance(value, float) for value in values):
-            raise _rounded()
+            raise _rounding_error()
         while self._is_at(","):
             self._advance()
             if self._kind != "word":
@@ -147,7 +147,7 @@ def _left_out() -> ValueError:
     return ValueError(f"the middle of a long list was left out when it was written: {WAY_OUT}")
 
 
-def _rounded() -> ValueError:
+def _rounding_error() -> ValueError:
     return ValueError(f"the numbers of a list were rounded when it was written: {WAY_OUT}")
 
 

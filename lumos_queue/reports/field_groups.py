@@ -79,18 +79,18 @@ def split_tasks(connection: Connection, job: Any, fields: Sequence[str]) -> Grou
     readers: dict[str, _Read] = {
         name: _read_own(own[name]) if name in own else _read_column(job, name, columns[name]) for name in fields
     }
-    known: set[str] = set()
+    columns_seen: set[str] = set()
     tasks: dict[int, Task] = {}
     values: dict[str, dict[int, _Value | None]] = {name: {} for name in fields}
     for key, task in stream_tasks(connection, job.id):
-        known.update(column for column in columns.values() if column in read_fields(task.gold))
+        columns_seen.update(column for column in columns.values() if column in read_fields(task.gold))
         for name, read in readers.items():
             values[name][key] = read(task)
         tasks[key] = _strip(task)
     for name, column in columns.items():
-        if column not in known:
+        if column not in columns_seen:
             raise unknown_field(name, known_fields(connection, job), f"Tasks of job {job.id}")
-    return {name: _group(found, tasks) for name, found in values.items()}
+    return {name: _group(read_values, tasks) for name, read_values in values.items()}
 
 
 def name_group(group: Mapping[str, Any], most: int = SHOWN_VALUE) -> str:
@@ -150,6 +150,6 @@ def _group(values: Mapping[int, _Value | None], tasks: Mapping[int, Task]) -> li
     for key, value in values.items():
         group = without if value is None else groups.get(value, other)
         group.tasks[key] = tasks[key]
-    found = [*groups.values(), *([without] if without.tasks else [])]
-    found.sort(key=lambda group: -len(group.tasks))
-    return [*found, other] if other.tasks else found
+    ordered = [*groups.values(), *([without] if without.tasks else [])]
+    ordered.sort(key=lambda group: -len(group.tasks))
+    return [*ordered, other] if other.tasks else ordered

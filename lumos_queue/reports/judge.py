@@ -34,7 +34,7 @@ def judge_figures(connection: Connection, job: Any, judge: JudgeDefinition) -> d
     graded = sum(episodes for counts, episodes in counted if counts.grades)
     calls, prices = sum_calls(connection, job.id, JUDGE), find_prices(job.spec)
     rates = prices.get("prompt_price", 0.0), prices.get("completion_price", 0.0)
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "grades": judge.grades,
         "votes": judge.votes,
         "answers": graded + len(unscored),
@@ -51,10 +51,10 @@ def judge_figures(connection: Connection, job: Any, judge: JudgeDefinition) -> d
         "tokens": {"prompt": calls.prompt_tokens, "completion": calls.completion_tokens},
     }
     if any(rates):
-        found["usd"] = round((calls.prompt_tokens * rates[0] + calls.completion_tokens * rates[1]) / 1e6, 6)
+        figures["usd"] = round((calls.prompt_tokens * rates[0] + calls.completion_tokens * rates[1]) / 1e6, 6)
     if agreement := measure_agreement(connection, job.id):
-        found["agreement"] = agreement
-    return {"judge": found}
+        figures["agreement"] = agreement
+    return {"judge": figures}
 
 
 def note_ungraded(report: Mapping[str, Any], state: str) -> dict[str, Any]:
@@ -95,28 +95,28 @@ def measure_agreement(connection: Connection, job: str) -> dict[str, Any] | None
 
 def list_judge_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield (name, text) of each figure of the judge in a report; none for jobs without one."""
-    if not (found := report.get("judge")):
+    if not (figures := report.get("judge")):
         return
-    of = found["graded"] + found["without_answer"]
-    yield "judged", f"{of:,} of {report['n']:,}"
+    judged = figures["graded"] + figures["without_answer"]
+    yield "judged", f"{judged:,} of {report['n']:,}"
     counts = (("unreadable", "unreadable"), ("missing", "missing"), ("asked again", "again"))
-    parts = [f"{found['read']:,} read", *(f"{found[name]:,} {what}" for what, name in counts if found[name])]
+    parts = [f"{figures['read']:,} read", *(f"{figures[name]:,} {what}" for what, name in counts if figures[name])]
     yield "votes of the judge", ", ".join(parts)
-    if found["retries"]:
-        yield "failed requests to the judge", f"{found['retries']:,}, sent again"
-    if found["votes"] > 1:
-        yield "ties of votes", f"{found['ties']:,} of {found['graded']:,}"
-    tokens = f"{found['tokens']['prompt']:,} / {found['tokens']['completion']:,}"
-    yield "tokens of the judge", tokens + (f", USD {found['usd']:.4f}" if "usd" in found else "")
-    if agreement := found.get("agreement"):
+    if figures["retries"]:
+        yield "failed requests to the judge", f"{figures['retries']:,}, sent again"
+    if figures["votes"] > 1:
+        yield "ties of votes", f"{figures['ties']:,} of {figures['graded']:,}"
+    tokens = f"{figures['tokens']['prompt']:,} / {figures['tokens']['completion']:,}"
+    yield "tokens of the judge", tokens + (f", USD {figures['usd']:.4f}" if "usd" in figures else "")
+    if agreement := figures.get("agreement"):
         low, high = agreement["ci95"]
         share = f"{100 * agreement['share']:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
         yield "judge agrees with labels", f"{agreement['agreed']:,} of {agreement['answers']:,}: {share}"
         yield "kappa of judge and labels [95 %]", _format_kappa(agreement)
 
 
-def _format_kappa(found: Mapping[str, Any]) -> str:
-    if found["kappa"] is None:
+def _format_kappa(figures: Mapping[str, Any]) -> str:
+    if figures["kappa"] is None:
         return "not defined: both gave one label to all"
-    low, high = found["kappa_ci95"]
-    return f"{found['kappa']:.3f} [{low:.3f}, {high:.3f}]"
+    low, high = figures["kappa_ci95"]
+    return f"{figures['kappa']:.3f} [{low:.3f}, {high:.3f}]"

@@ -8,19 +8,18 @@ from typing import Any
 
 from db.connection import Database
 from db.judged import JudgedItem, items_of
-from db.states import JobState
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.benchmark import FileBenchmark
 from lumos_queue.benchmarks.from_file.definition import PREFIX, FieldNames, FileDefinition, JudgeDefinition, make_title
 from lumos_queue.benchmarks.registry import benchmark_of
-from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.formulations.stored_answer import STORED
 from lumos_queue.records import Ending, Task
+from lumos_queue.rollouts.judgeable import check_judgeable
 from lumos_queue.scoring.limit import at_limit_of, judged_answer
+from lumos_queue.submission.judge_options import SCORER
 from lumos_queue.submission.store import Rows, read_rows
 
-SCORER = "judge"
 JUDGED = "-judged"  #: what the title of a benchmark of answers ends with
 NO_RESULT = ("", Ending.INFRA_ERROR, Ending.CANCELLED)  #: endings of episodes that say nothing about the agent
 
@@ -30,7 +29,7 @@ def graded_rows(database: Database, job: Any, judge: JudgeDefinition) -> tuple[R
 
     Raises SpecError for a job that has no answers, or may still get some.
     """
-    _check(job)
+    check_judgeable(job, "answers")
     title = make_title(f"{job.benchmark.removeprefix(PREFIX).removesuffix(JUDGED)}{JUDGED}")
     definition = FileDefinition(title, FieldNames("question"), SCORER, "complex_qa", job.licence, judge)
     benchmark, at_limit = benchmark_of(job), at_limit_of(job.spec)
@@ -62,18 +61,6 @@ def _gold_of(benchmark: Benchmark, task: Task) -> dict[str, Any] | None:
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # judged by something else than an answer
         return None
     return {"answer": answer} if answer else None
-
-
-def _check(job: Any) -> None:
-    if job.kind not in ("infer", "evaluate"):
-        raise SpecError(
-            f"Job {job.id} is of kind '{job.kind}' and has no answers to judge: name one of infer or evaluate."
-        )
-    if job.state not in (JobState.DONE, JobState.CANCELLED):
-        raise SpecError(
-            f"Job {job.id} is {job.state}, so its answers may still change: wait for it (lumos job {job.id}), or end "
-            f"it with lumos cancel {job.id}."
-        )
 
 
 class _Answers(FileBenchmark):

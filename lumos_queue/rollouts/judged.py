@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from db.connection import Database
 from db.judged import JudgedItem, items_of
-from db.states import JobState
 from lumos_queue.actions.tools.functions import functions_of
 from lumos_queue.benchmarks.tooleval.benchmark import ToolEval
 from lumos_queue.errors import SpecError
@@ -30,6 +29,7 @@ from lumos_queue.prompts.judged_run import (
 from lumos_queue.prompts.tooleval import describe_tool
 from lumos_queue.records import Ending, Task
 from lumos_queue.rollouts.final_path import Done, final_path
+from lumos_queue.rollouts.judgeable import check_judgeable
 from lumos_queue.submission.store import Rows, read_rows
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ def judged_rows(database: Database, job: Any, against: Any = None) -> JudgedRows
 
     Raises SpecError for a job that cannot be judged, or not be compared.
     """
-    _check(job)
+    check_judgeable(job, "runs")
     if against is not None:
-        _check(against)
+        check_judgeable(against, "runs")
         _check_pair(job, against)
     others: dict[tuple[str, int], tuple[str, JudgedRun]] = {}
     if against is not None:
@@ -110,19 +110,6 @@ def _describe_tools(item: JudgedItem) -> list[str]:
             "lumos judge is for runs of tool agents, such as those of 'toolbench'."
         )
     return [describe_tool(one.name, one.description) for one in functions_of(entries)[:MAX_TOOLS]]
-
-
-def _check(job: Any) -> None:
-    """Raises SpecError for a job without runs, or whose runs may still change."""
-    if job.kind not in ("infer", "evaluate"):
-        raise SpecError(
-            f"Job {job.id} is of kind '{job.kind}' and has no runs to judge: name one of infer or evaluate."
-        )
-    if job.state not in (JobState.DONE, JobState.CANCELLED):
-        raise SpecError(
-            f"Job {job.id} is {job.state}, so its runs may still change: wait for it (lumos job {job.id}), or end it "
-            f"with lumos cancel {job.id}."
-        )
 
 
 def _check_pair(job: Any, against: Any) -> None:

@@ -31,10 +31,10 @@ class FileOptions:
     judge: JudgeOptions = NO_JUDGE
 
     @property
-    def stated(self) -> list[str]:
+    def option_names(self) -> list[str]:
         """The names of the options that are not left out."""
-        names = [one.name for one in fields(self) if one.name != "judge" and getattr(self, one.name)]
-        return names + self.judge.stated
+        names = [field.name for field in fields(self) if field.name != "judge" and getattr(self, field.name)]
+        return names + self.judge.option_names
 
 
 def read_file_options(
@@ -48,7 +48,7 @@ def read_file_options(
         if name not in FIELDS:
             raise unknown("field of a row", str(name), FIELDS)
         if name == "answer" and not isinstance(value, str) and isinstance(value, Sequence):
-            values[name] = tuple(_check_text(name, one) for one in value)
+            values[name] = tuple(_check_text(name, answer) for answer in value)
         else:
             text = _check_text(name, value)
             values[name] = (text,) if name == "answer" and text else text

@@ -73,9 +73,9 @@ def resolve_file(
     options that have no effect on what is named, and as `define_file`.
     """
     if not is_own_file(name):
-        if options.stated:
+        if names := options.option_names:
             raise SpecError(
-                f"--{options.stated[0]} is for a file of your own, and '{name[:80]}' is a registered benchmark: leave "
+                f"--{names[0]} is for a file of your own, and '{name[:80]}' is a registered benchmark: leave "
                 "it out, or name a file."
             )
         return FileRequest(name, data, split)

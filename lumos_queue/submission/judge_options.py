@@ -33,7 +33,7 @@ class JudgeOptions:
         return bool(self.url or self.rubric is not None or self.grades or self.votes)
 
     @property
-    def stated(self) -> list[str]:
+    def option_names(self) -> list[str]:
         """The names of the options that are not left out."""
         values = {"judge": self.url, "rubric": self.rubric is not None, "grades": self.grades, "votes": self.votes}
         return [name for name, value in values.items() if value]
@@ -50,7 +50,7 @@ class JudgeOptions:
         """
         if self and (scorer != SCORER or kind != "evaluate"):
             needed = "lumos evaluate" if kind != "evaluate" else f"--scorer {SCORER}"
-            raise SpecError(f"--{self.stated[0]} is for {needed}: leave it out, or give that.")
+            raise SpecError(f"--{self.option_names[0]} is for {needed}: leave it out, or give that.")
         if scorer != SCORER:
             return None
         return make_judge(self.rubric, self.grades or 2, self.votes or 1)

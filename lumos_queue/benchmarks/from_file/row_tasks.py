@@ -111,9 +111,9 @@ def read_answers(record: Mapping[str, Any], names: Sequence[str]) -> list[tuple[
     for name in names:
         value = cell_of(record, name)
         many = read_list(value)
-        if not isinstance(many, list) or (isinstance(value, str) and not all(isinstance(one, str) for one in many)):
+        if not isinstance(many, list) or (isinstance(value, str) and not all(isinstance(text, str) for text in many)):
             many = [value]
-        answers += [(name, one) for one in many if one is not None and one != ""]
+        answers += [(name, answer) for answer in many if answer is not None and answer != ""]
     return answers
 
 

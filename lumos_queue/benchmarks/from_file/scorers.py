@@ -50,7 +50,7 @@ def right_answers(task: Task) -> Sequence[str]:
 def _best(task: Task, score: Callable[[str], Sequence[Score]], nothing: Sequence[Score]) -> Sequence[Score]:
     """Return the scores against the right answer that the main metric likes best; of equal ones the next metric."""
     judged = [score(answer) for answer in right_answers(task)]
-    return max(judged, key=lambda scores: [one.value for one in scores], default=nothing)
+    return max(judged, key=lambda scores: [score.value for score in scores], default=nothing)
 
 
 def score_number(task: Task, result: EpisodeResult) -> Sequence[Score]:

@@ -23,9 +23,9 @@ def scores_by_field(job: JobMaterial) -> Iterator[Figure]:
         metrics = list(job.report.get("metrics", {})) or [job.metric]
         rows = []
         for group in groups:
-            found = group["metrics"].get(job.metric)
-            bounds = (found["bounds"][0], found["bounds"][1]) if found and "bounds" in found else None
-            value, (low, high) = (found["value"], found["ci95"]) if found else (None, (None, None))
+            score = group["metrics"].get(job.metric)
+            bounds = (score["bounds"][0], score["bounds"][1]) if score and "bounds" in score else None
+            value, (low, high) = (score["value"], score["ci95"]) if score else (None, (None, None))
             rows.append(
                 Estimate(
                     name_group(group),
@@ -34,19 +34,23 @@ def scores_by_field(job: JobMaterial) -> Iterator[Figure]:
                     high,
                     "ours",
                     bounds,
-                    _tell_items(group["n"], tell_whole_metric(found)),
+                    _format_items(group["n"], tell_whole_metric(score)),
                 )
             )
         lines = [
-            [name_group(group), f"{group['n']:,}", *(tell_whole_metric(group["metrics"].get(one)) for one in metrics)]
+            [
+                name_group(group),
+                f"{group['n']:,}",
+                *(tell_whole_metric(group["metrics"].get(metric)) for metric in metrics),
+            ]
             for group in groups
         ]
         table = Table(title, [shorten(field), "items", *map(plain, metrics)], lines)
         yield Figure(draw_forest(f"by-{job.id}-{number}", title, rows), table)
 
 
-def _tell_items(items: int, told: str) -> str:
-    return f"n = {items:,}: {told}" if told else f"n = {items:,}"
+def _format_items(items: int, text: str) -> str:
+    return f"n = {items:,}: {text}" if text else f"n = {items:,}"
 
 
 def differences_by_field(key: str, comparison: Mapping[str, Any], metric: str) -> Iterator[Figure]:
@@ -70,7 +74,7 @@ def differences_by_field(key: str, comparison: Mapping[str, Any], metric: str) -
                     high,
                     "ours",
                     None,
-                    _tell_items(group["pairs"], f"{value} {interval}"),
+                    _format_items(group["pairs"], f"{value} {interval}"),
                 )
             )
             scores = [tell_share(group[side]["value"]) for side in ("value_a", "value_b")]

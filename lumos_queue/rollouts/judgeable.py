@@ -1,0 +1,21 @@
+"""Which jobs have results that a judge can be sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from db.states import JobState
+from lumos_queue.errors import SpecError
+
+
+def check_judgeable(job: Any, results: str) -> None:
+    """Raises SpecError for a job (its row) without `results` ('runs', 'answers'), or whose results may still change."""
+    if job.kind not in ("infer", "evaluate"):
+        raise SpecError(
+            f"Job {job.id} is of kind '{job.kind}' and has no {results} to judge: name one of infer or evaluate."
+        )
+    if job.state not in (JobState.DONE, JobState.CANCELLED):
+        raise SpecError(
+            f"Job {job.id} is {job.state}, so its {results} may still change: wait for it (lumos job {job.id}), or end "
+            f"it with lumos cancel {job.id}."
+        )
