@@ -13,7 +13,18 @@ from tests.structure.rename_only.comparison import compare_files
 from tests.structure.rename_only.mapping import Mapping
 from tests.structure.rename_only.program import Program, is_package, module_name
 
-IGNORED = {".git", ".venv", "__pycache__", "build", "node_modules", ".ruff_cache", ".pytest_cache", ".mypy_cache"}
+IGNORED = {
+    ".git",
+    ".hypothesis",
+    ".lumos",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".venv",
+    "__pycache__",
+    "build",
+    "node_modules",
+}
 
 
 @dataclass
