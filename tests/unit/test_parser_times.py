@@ -308,7 +308,7 @@ _CASES = {
             "nested items": "<ul><li>" * 100 + "<a>" * 1_000_000,
         },
     ),
-    "recorded page": Case(HtmlPage, MAX_HTML, texts={"elements": repeat("<p>", MAX_HTML)}),
+    "recorded page": Case(HtmlPage, 0, texts={"elements": repeat("<p>", MAX_HTML // 4)}),
     "wikitext": Case(
         lambda text: (paragraphs_of(text), facts_of("{{infobox\n|a=" + text)),
         2**21,
