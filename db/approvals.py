@@ -58,11 +58,19 @@ def find_waiting(connection: Connection, job: str = "", number: int | None = Non
         wanted = wanted.where(Item.ordinal == number)
     return [
         WaitingPlan(
-            f"{row.job}-{row.ordinal}", row.job, row.episode, row.attempt, row.position, row.branch, row.question,
-            row.shown, row.asked_at, row.tries,
+            f"{row.job}-{row.ordinal}",
+            row.job,
+            row.episode,
+            row.attempt,
+            row.position,
+            row.branch,
+            row.question,
+            row.shown,
+            row.asked_at,
+            row.tries,
         )
         for row in connection.execute(wanted)
-    ]  # fmt: skip
+    ]
 
 
 def answer(database: Database, plan: WaitingPlan, yes: bool, note: str, who: str) -> None:

@@ -135,18 +135,26 @@ class _Part:
 
 
 def insert_rows(
-    connection: Connection, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]],
-    compare: tuple[str, ...] = (), stamp: str = "",
-) -> None:  # fmt: skip
+    connection: Connection,
+    table: Table,
+    columns: tuple[str, ...],
+    rows: Sequence[tuple[Any, ...]],
+    compare: tuple[str, ...] = (),
+    stamp: str = "",
+) -> None:
     """Insert rows into one table, as `Writes.insert`."""
     with Writes(connection) as writes:
         writes.insert(table, columns, rows, compare, stamp)
 
 
 def update_rows(
-    connection: Connection, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], only: str,
+    connection: Connection,
+    table: Table,
+    columns: tuple[str, ...],
+    rows: Sequence[tuple[Any, ...]],
+    only: str,
     stamp: str = "",
-) -> None:  # fmt: skip
+) -> None:
     """Update rows of one table, as `Writes.update`."""
     with Writes(connection) as writes:
         writes.update(table, columns, rows, only, stamp)

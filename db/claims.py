@@ -31,8 +31,25 @@ from db.recorded import RecordedStep, load_steps
 from db.states import ItemState
 from lumos_queue.records import Task
 
-_EPISODE_COLUMNS = ("id", "job", "task", "sample", "formulation", "agent", "origin", "split", "licence", "attempt",
-                    "ending", "message", "calls", "prompt_tokens", "completion_tokens", "seconds", "level")  # fmt: skip
+_EPISODE_COLUMNS = (
+    "id",
+    "job",
+    "task",
+    "sample",
+    "formulation",
+    "agent",
+    "origin",
+    "split",
+    "licence",
+    "attempt",
+    "ending",
+    "message",
+    "calls",
+    "prompt_tokens",
+    "completion_tokens",
+    "seconds",
+    "level",
+)
 # Made once: putting a statement together costs more than sending it.
 _LARGEST_BATCH = select(func.max(Item.batch)).where(
     Item.job == bindparam("job"),

@@ -16,18 +16,50 @@ from db.task_fields import format_value, is_plain, read_fields
 from db.trajectories import IDS_AT_ONCE, reading, select_ids
 
 TEXTS = (
-    "episode", "job", "benchmark", "split", "formulation", "origin", "level", "licence", "task_row", "question", "gold",
-    "answer", "ending", "message",
-)  # fmt: skip
+    "episode",
+    "job",
+    "benchmark",
+    "split",
+    "formulation",
+    "origin",
+    "level",
+    "licence",
+    "task_row",
+    "question",
+    "gold",
+    "answer",
+    "ending",
+    "message",
+)
 WHOLE = ("episode_id", "sample", "subgoals", "calls", "prompt_tokens", "completion_tokens")
 NUMBERS = ("score", "seconds", "finished_at")
 #: In their order: of the view v_episodes (docs/queries.md). A column `metric:NAME` follows for each metric, one
 #: `meta.NAME` for each field of the tasks.
 COLUMNS = (
-    "episode_id", "episode", "job", "benchmark", "split", "task_row", "question", "gold", "sample", "formulation",
-    "origin", "level", "licence", "ending", "answer", "message", "score", "subgoals", "calls", "prompt_tokens",
-    "completion_tokens", "seconds", "finished_at",
-)  # fmt: skip
+    "episode_id",
+    "episode",
+    "job",
+    "benchmark",
+    "split",
+    "task_row",
+    "question",
+    "gold",
+    "sample",
+    "formulation",
+    "origin",
+    "level",
+    "licence",
+    "ending",
+    "answer",
+    "message",
+    "score",
+    "subgoals",
+    "calls",
+    "prompt_tokens",
+    "completion_tokens",
+    "seconds",
+    "finished_at",
+)
 METRIC, FIELD = "metric:", "meta."
 Columns = dict[str, list]
 MOST = 10**300  #: a column that has a larger number is one of texts: it may be no float

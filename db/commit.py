@@ -30,8 +30,18 @@ HELD = (ItemState.CLAIMED, ItemState.DONE)  #: an item that is done may get the 
 _HELD_ITEMS = select(Item.id, Item.claim, Item.state).where(Item.id.op("IN")(numbers(bindparam("items"))))
 _SCORE_COLUMNS = ("episode", "metric", "version", "value", "detail", "trials")
 _VERDICT_COLUMNS = ("episode", "module", "name", "rejects", "detail")
-_EPISODE_COLUMNS = ("id", "attempt", "ending", "answer", "message", "calls", "prompt_tokens", "completion_tokens",
-                    "seconds", "level")  # fmt: skip
+_EPISODE_COLUMNS = (
+    "id",
+    "attempt",
+    "ending",
+    "answer",
+    "message",
+    "calls",
+    "prompt_tokens",
+    "completion_tokens",
+    "seconds",
+    "level",
+)
 
 
 def commit(database: Database, holder: LeaseHolder, batch: Batch, request: ClaimRequest = NO_CLAIM) -> list[Claimed]:
@@ -97,14 +107,11 @@ def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, 
             _give_back(connection, GivenBack(item, problem))
             stop_job(connection, holder.job.id, JobStop(JobState.FAILED, problem))
             return
-        stored = (
-            select(
-                func.count().filter(CompletionRow.finish_reason != FinishReason.GIVEN.value),
-                func.coalesce(func.sum(CompletionRow.prompt_tokens), 0),
-                func.coalesce(func.sum(CompletionRow.completion_tokens), 0),
-            )
-            .where(CompletionRow.episode == item, CompletionRow.attempt == attempt)
-        )  # fmt: skip
+        stored = select(
+            func.count().filter(CompletionRow.finish_reason != FinishReason.GIVEN.value),
+            func.coalesce(func.sum(CompletionRow.prompt_tokens), 0),
+            func.coalesce(func.sum(CompletionRow.completion_tokens), 0),
+        ).where(CompletionRow.episode == item, CompletionRow.attempt == attempt)
         calls, asked, written = connection.execute(stored).one()
         outcome = Outcome(None, Ending.INFRA_ERROR, problem)
         done = Finished(item, outcome, (), attempt, calls, int(asked), int(written))
@@ -128,16 +135,27 @@ def _write_steps(connection: Connection, writes: Writes, batch: Batch, held: Col
 
 def _finish(
     connection: Connection, writes: Writes, holder: LeaseHolder, finished: list[Finished], held: Mapping[int, str]
-) -> None:  # fmt: skip
+) -> None:
     """`held`: the state that each item had before this transaction; one that is done already is in the sums."""
     if not finished:
         return
     job = holder.job.id
     episodes = [
-        (done.item, done.attempt, str(done.outcome.ending), done.outcome.answer, done.outcome.message, done.calls,
-         done.prompt_tokens, done.completion_tokens, done.seconds, str(done.level))
-        for done in finished if done.outcome
-    ]  # fmt: skip
+        (
+            done.item,
+            done.attempt,
+            str(done.outcome.ending),
+            done.outcome.answer,
+            done.outcome.message,
+            done.calls,
+            done.prompt_tokens,
+            done.completion_tokens,
+            done.seconds,
+            str(done.level),
+        )
+        for done in finished
+        if done.outcome
+    ]
     # An empty ending is the only one that may be replaced: one accepted result.
     writes.update(EpisodeRow.__table__, _EPISODE_COLUMNS, episodes, "s.ending = ''", stamp="finished_at")
     scores = [

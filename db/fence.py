@@ -53,11 +53,17 @@ def start_session(database: Database, code_version: str, pools: Sequence[str] = 
         session = connection.execute(
             insert(WorkerSessionRow)
             .values(
-                host=socket.gethostname(), pid=os.getpid(), code_version=code_version, started_at=now(), ended_by="",
-                pools=write_pools(pools), gpus=gpus and gpus.number, gpu_mib=gpus and gpus.mib,
+                host=socket.gethostname(),
+                pid=os.getpid(),
+                code_version=code_version,
+                started_at=now(),
+                ended_by="",
+                pools=write_pools(pools),
+                gpus=gpus and gpus.number,
+                gpu_mib=gpus and gpus.mib,
             )
             .returning(WorkerSessionRow.id)
-        ).scalar_one()  # fmt: skip
+        ).scalar_one()
         connection.execute(insert(Heartbeat).values(session=session, at=now()))
         return session
 

@@ -120,8 +120,11 @@ def _has_label(kind: Sequence[str], fits: Condition) -> Condition:
     """By any person: the newest label of this kind of each for the whole episode counts."""
     later = aliased(Label)
     replaced = exists().where(
-        later.episode == Label.episode, later.labeller == Label.labeller, later.position.is_(None), later.id > Label.id,
+        later.episode == Label.episode,
+        later.labeller == Label.labeller,
+        later.position.is_(None),
+        later.id > Label.id,
         later.value.in_(kind),
-    )  # fmt: skip
+    )
     mine = (Label.episode == EpisodeRow.id, Label.position.is_(None), Label.value.in_(kind))
     return exists().where(*mine, fits, not_(replaced))

@@ -23,32 +23,52 @@ ORDER = ("=", "!=", "<", "<=", ">", ">=")
 Fields = Mapping[str, tuple[str, ...]]  #: field to the operators that make sense for it
 #: Of a job, and of the episodes of one. `tag` is written with its key: `tag.team=maths`.
 _OF_BOTH: Fields = {
-    "job": NAMES, "name": NAMES, "tag": NAMES, "kind": EQUALITY, "benchmark": NAMES, "split": NAMES,
-    "formulation": NAMES, "model": NAMES, "project": NAMES, "origin": NAMES, "licence": NAMES,
-    "since": ("=",), "until": ("=",),
-}  # fmt: skip
+    "job": NAMES,
+    "name": NAMES,
+    "tag": NAMES,
+    "kind": EQUALITY,
+    "benchmark": NAMES,
+    "split": NAMES,
+    "formulation": NAMES,
+    "model": NAMES,
+    "project": NAMES,
+    "origin": NAMES,
+    "licence": NAMES,
+    "since": ("=",),
+    "until": ("=",),
+}
 #: What selects jobs.
 JOB_FIELDS: Fields = {**_OF_BOTH, "state": EQUALITY}
 #: What selects episodes. `metric` is written with its name: `metric:strict>=0.5`; `meta` with a field of the data:
 #: `meta.year>1990`.
 FIELDS: Fields = {
     **_OF_BOTH,
-    "ending": NAMES, "level": ORDER,
-    "score": ORDER, "metric": ORDER, "subgoals": ORDER, "calls": ORDER, "sample": ORDER,
-    "action": NAMES, "error": NAMES, "verdict": NAMES,  # of any of its actions, of any filter's finding
+    "ending": NAMES,
+    "level": ORDER,
+    "score": ORDER,
+    "metric": ORDER,
+    "subgoals": ORDER,
+    "calls": ORDER,
+    "sample": ORDER,
+    "action": NAMES,
+    "error": NAMES,
+    "verdict": NAMES,  # of any of its actions, of any filter's finding
     "failure": EQUALITY,  # of infrastructure, that ended it
-    "label": EQUALITY, "rating": ORDER,  # by any person
+    "label": EQUALITY,
+    "rating": ORDER,  # by any person
     "text": ("~",),
     "meta": ("=", "!=", "~", "<", "<=", ">", ">="),  # of its task: a field of the data file
-}  # fmt: skip
+}
 NUMBERS = frozenset(("score", "metric", "subgoals", "calls", "sample", "rating"))
 TIMES = frozenset(("since", "until"))
 #: What a value of these fields can be. A level is `none` for what is not an accepted annotation: below all others.
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "ending": tuple(Ending), "level": ("none", *LEVELS), "label": ("right", "wrong", "unsure"),
+    "ending": tuple(Ending),
+    "level": ("none", *LEVELS),
+    "label": ("right", "wrong", "unsure"),
     "kind": ("evaluate", "infer", "convert", "train", "import"),
     "failure": tuple(one for one in FailureClass if one != FailureClass.DIED),  # quarantined items have not ended
-}  # fmt: skip
+}
 
 _TERM = re.compile(
     r"""\s*(?P<field>[A-Za-z_]+)

@@ -32,9 +32,27 @@ from lumos_queue.records import Outcome, Score, Task, Verdict
 
 CHUNK = 500  #: episodes of one transaction
 _DATASET = ("digest", "benchmark", "split", "licence", "rows")
-_EPISODE = ("id", "job", "task", "sample", "formulation", "agent", "origin", "split", "licence", "parent", "level",
-            "attempt", "ending", "answer", "message", "calls", "prompt_tokens", "completion_tokens",
-            "seconds")  # fmt: skip
+_EPISODE = (
+    "id",
+    "job",
+    "task",
+    "sample",
+    "formulation",
+    "agent",
+    "origin",
+    "split",
+    "licence",
+    "parent",
+    "level",
+    "attempt",
+    "ending",
+    "answer",
+    "message",
+    "calls",
+    "prompt_tokens",
+    "completion_tokens",
+    "seconds",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +192,27 @@ def _store_chunk(
         for step in episode.steps:
             journal.record(step)
         buffer.add(Attempt, (item, 1, new.code_version))
-        rows.append((
-            item, job, key, episode.sample, new.formulation, new.agent, origin, new.split, new.licence, episode.parent,
-            str(episode.level), 1, "", outcome.answer, outcome.message, *_counts(journal), 0.0,
-        ))  # fmt: skip
+        rows.append(
+            (
+                item,
+                job,
+                key,
+                episode.sample,
+                new.formulation,
+                new.agent,
+                origin,
+                new.split,
+                new.licence,
+                episode.parent,
+                str(episode.level),
+                1,
+                "",
+                outcome.answer,
+                outcome.message,
+                *_counts(journal),
+                0.0,
+            )
+        )
         scores += [(item, one.metric, one.version, one.value, one.detail, one.of) for one in episode.scores]
         verdicts += [(item, one.module, one.name, one.rejects, one.detail) for one in episode.verdicts]
     steps, contents = buffer.take()

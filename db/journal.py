@@ -29,24 +29,71 @@ _PLACE = ("episode", "attempt", "position", "branch", "command")
 COLUMNS: dict[type, tuple[str, ...]] = {
     SubgoalRow: (*_PLACE, "number", "text"),
     EpisodeArtifact: ("episode", "digest"),
-    CompletionRow: (*_PLACE, "role", "prompt_digest", "base", "prefix", "delta", "delta_block", "question_at", "reply",
-                    "finish_reason", "prompt_tokens", "completion_tokens", "retries", "replaced", "seconds", "waited",
-                    "lost", "queued", "note", "parent", "candidates",
-                    "reasoning", "reasoning_tokens", "message"),
-    ExecutionRow: (*_PLACE, "variables", "name", "arguments", "raw", "status", "result", "result_block", "outputs",
-                   "outputs_block", "message", "seconds", "parent"),
-    ToolCallRow: (*_PLACE, "tool", "arguments", "status", "result", "result_block", "outputs", "outputs_block",
-                  "message", "seconds", "provenance"),
+    CompletionRow: (
+        *_PLACE,
+        "role",
+        "prompt_digest",
+        "base",
+        "prefix",
+        "delta",
+        "delta_block",
+        "question_at",
+        "reply",
+        "finish_reason",
+        "prompt_tokens",
+        "completion_tokens",
+        "retries",
+        "replaced",
+        "seconds",
+        "waited",
+        "lost",
+        "queued",
+        "note",
+        "parent",
+        "candidates",
+        "reasoning",
+        "reasoning_tokens",
+        "message",
+    ),
+    ExecutionRow: (
+        *_PLACE,
+        "variables",
+        "name",
+        "arguments",
+        "raw",
+        "status",
+        "result",
+        "result_block",
+        "outputs",
+        "outputs_block",
+        "message",
+        "seconds",
+        "parent",
+    ),
+    ToolCallRow: (
+        *_PLACE,
+        "tool",
+        "arguments",
+        "status",
+        "result",
+        "result_block",
+        "outputs",
+        "outputs_block",
+        "message",
+        "seconds",
+        "provenance",
+    ),
     Approval: (*_PLACE, "shown", "answer", "note", "who"),
     Attempt: ("episode", "number", "code_version"),
-}  # fmt: skip
+}
 #: What must not change when a row arrives a second time.
 COMPARED: dict[type, tuple[str, ...]] = {
-    SubgoalRow: ("command",), CompletionRow: ("command", "reply"),
+    SubgoalRow: ("command",),
+    CompletionRow: ("command", "reply"),
     ExecutionRow: ("command", "status", "result", "result_block"),
     ToolCallRow: ("command", "status", "result", "result_block"),
     Approval: ("command",),  # a person may have answered meanwhile
-}  # fmt: skip
+}
 
 
 @dataclass(slots=True)
@@ -253,10 +300,19 @@ class EpisodeJournal:
             action = command.action
             self._bases.add_other(step.position, command.parent)
             self.figures.action_seconds += done.seconds
-            self._buffer.add(ExecutionRow, (
-                *place, as_json(action.variables), action.name, action.arguments, action.raw, *self._outcome_of(done),
-                command.parent,
-            ), len(action.raw) + len(done.result) + len(done.message))  # fmt: skip
+            self._buffer.add(
+                ExecutionRow,
+                (
+                    *place,
+                    as_json(action.variables),
+                    action.name,
+                    action.arguments,
+                    action.raw,
+                    *self._outcome_of(done),
+                    command.parent,
+                ),
+                len(action.raw) + len(done.result) + len(done.message),
+            )
         elif isinstance(command, Call):
             assert isinstance(done, Execution)
             row = (*place, command.tool, as_json(command.arguments), *self._outcome_of(done), done.provenance)
@@ -280,12 +336,36 @@ class EpisodeJournal:
             question_at, delta = at, delta[:at] + delta[at + len(self._question) :]
         delta, delta_block = self._pack(delta)
         candidates = as_json([[one.text, one.logprob] for one in done.candidates]) if done.candidates else None
-        self._buffer.add(CompletionRow, (
-            *place, ask.role, stored_digest(text_digest(prompt)), base, prefix, delta, delta_block,
-            question_at, done.text, str(done.finish_reason), done.prompt_tokens, done.completion_tokens, done.retries,
-            done.replaced, done.seconds, done.waited, done.lost, done.queued, done.note, ask.parent, candidates,
-            done.reasoning or None, done.reasoning_tokens or None, done.message or None,
-        ), len(delta) + len(done.text) + len(done.reasoning) + len(done.message))  # fmt: skip
+        self._buffer.add(
+            CompletionRow,
+            (
+                *place,
+                ask.role,
+                stored_digest(text_digest(prompt)),
+                base,
+                prefix,
+                delta,
+                delta_block,
+                question_at,
+                done.text,
+                str(done.finish_reason),
+                done.prompt_tokens,
+                done.completion_tokens,
+                done.retries,
+                done.replaced,
+                done.seconds,
+                done.waited,
+                done.lost,
+                done.queued,
+                done.note,
+                ask.parent,
+                candidates,
+                done.reasoning or None,
+                done.reasoning_tokens or None,
+                done.message or None,
+            ),
+            len(delta) + len(done.text) + len(done.reasoning) + len(done.message),
+        )
         self.figures.add_reply(ask.role, done, prefix)
         self._bases.add(ask.role, prompt, step.position, step.branch, ask.parent)
 

@@ -87,11 +87,25 @@ class Pairs:
         item_a, item_b = aliased(Item), aliased(Item)
         differs = b.value > a.value if better else b.value < a.value
         wanted = (
-            self._joined(a.id, b.id, item_a.ordinal, item_b.ordinal, a.task, a.sample, a.value, b.value,
-                         func.substr(TaskRow.question, 1, shown), few=True)
-            .join(item_a, item_a.id == a.id).join(item_b, item_b.id == b.id).join(TaskRow, TaskRow.id == a.task)
-            .where(differs, a.id > after).order_by(a.id).limit(limit)
-        )  # fmt: skip
+            self._joined(
+                a.id,
+                b.id,
+                item_a.ordinal,
+                item_b.ordinal,
+                a.task,
+                a.sample,
+                a.value,
+                b.value,
+                func.substr(TaskRow.question, 1, shown),
+                few=True,
+            )
+            .join(item_a, item_a.id == a.id)
+            .join(item_b, item_b.id == b.id)
+            .join(TaskRow, TaskRow.id == a.task)
+            .where(differs, a.id > after)
+            .order_by(a.id)
+            .limit(limit)
+        )
         return [Pair(*row) for row in self._connection.execute(wanted)]
 
     def _joined(self, *columns: Any, few: bool = False) -> Any:
@@ -101,9 +115,11 @@ class Pairs:
             return select(*columns).select_from(one.join(other, and_(b.task == a.task, b.sample == a.sample)))
         task_a, task_b = aliased(TaskRow), aliased(TaskRow)
         same = and_(
-            task_b.dataset == self._jobs[1].dataset, task_b.row == task_a.row, task_b.question == task_a.question,
+            task_b.dataset == self._jobs[1].dataset,
+            task_b.row == task_a.row,
+            task_b.question == task_a.question,
             func.coalesce(cast(task_b.gold, Text), "") == func.coalesce(cast(task_a.gold, Text), ""),
-        )  # fmt: skip
+        )
         source = one.join(task_a, task_a.id == a.task).join(task_b, same)
         return select(*columns).select_from(source.join(other, and_(b.task == task_b.id, b.sample == a.sample)))
 

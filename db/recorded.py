@@ -83,11 +83,22 @@ def _completions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
         if row.branch == 0:  # the one that later prompts may continue
             prompts[row.episode, row.position] = prompt
         done = Completion(
-            row.reply, FinishReason(row.finish_reason), row.prompt_tokens, row.completion_tokens, row.seconds,
-            row.retries, row.replaced, row.waited, row.lost, row.queued, row.note,
+            row.reply,
+            FinishReason(row.finish_reason),
+            row.prompt_tokens,
+            row.completion_tokens,
+            row.seconds,
+            row.retries,
+            row.replaced,
+            row.waited,
+            row.lost,
+            row.queued,
+            row.note,
             tuple(Candidate(text, logprob) for text, logprob in row.candidates or ()),
-            row.reasoning or "", row.reasoning_tokens or 0, row.message or "",
-        )  # fmt: skip
+            row.reasoning or "",
+            row.reasoning_tokens or 0,
+            row.message or "",
+        )
         step = RecordedStep(
             row.position, row.branch, row.command.hex(), done, None, row.role, prompt, row.parent, row.prefix
         )
@@ -105,10 +116,16 @@ def _load_questions(connection: Connection, episodes: Collection[int]) -> dict[i
 
 def _executions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
     return [
-        RecordedStep(row.position, row.branch, row.command.hex(), done,
-                     Action(tuple(row.variables), row.name, row.arguments, row.raw), parent=row.parent)
+        RecordedStep(
+            row.position,
+            row.branch,
+            row.command.hex(),
+            done,
+            Action(tuple(row.variables), row.name, row.arguments, row.raw),
+            parent=row.parent,
+        )
         for row, done in zip(rows, load_executions(connection, rows), strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _tool_calls(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
@@ -120,10 +137,15 @@ def _tool_calls(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
 
 def _approvals(_connection: Connection, rows: list[Any]) -> list[RecordedStep]:
     return [
-        RecordedStep(row.position, row.branch, row.command.hex(),
-                     write_answer(row.answer == YES, row.note, row.who) if row.answer else None, Approve(row.shown))
+        RecordedStep(
+            row.position,
+            row.branch,
+            row.command.hex(),
+            write_answer(row.answer == YES, row.note, row.who) if row.answer else None,
+            Approve(row.shown),
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def load_executions(connection: Connection, rows: Sequence[Any]) -> list[Execution]:
@@ -140,6 +162,9 @@ def load_executions(connection: Connection, rows: Sequence[Any]) -> list[Executi
 
 
 _STEPS = {
-    SubgoalRow: _subgoals, CompletionRow: _completions, ExecutionRow: _executions, ToolCallRow: _tool_calls,
+    SubgoalRow: _subgoals,
+    CompletionRow: _completions,
+    ExecutionRow: _executions,
+    ToolCallRow: _tool_calls,
     Approval: _approvals,
-}  # fmt: skip
+}

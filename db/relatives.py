@@ -49,8 +49,15 @@ def find_relatives(connection: Connection, episode: Any, most: int = MAX_RELATIV
     )
     return [
         Relative(
-            f"{row.job}-{row.ordinal}", row.job, row.name, row.formulation, row.sample, row.origin, row.ending,
-            row.score, row.parent == episode.id,
+            f"{row.job}-{row.ordinal}",
+            row.job,
+            row.name,
+            row.formulation,
+            row.sample,
+            row.origin,
+            row.ending,
+            row.score,
+            row.parent == episode.id,
         )
         for row in rows
-    ]  # fmt: skip
+    ]

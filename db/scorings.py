@@ -98,7 +98,7 @@ def find_unscored(connection: Connection, job: str, scorer: ScorerCode, after: i
 
 def store_scores(
     database: Database, job: str, scores: Mapping[int, tuple[int, Sequence[Score]]], main_metric: str
-) -> int:  # fmt: skip
+) -> int:
     """Add scores: episode to the attempt that was judged, and its scores. Returns how many episodes got some.
 
     An episode that was taken back meanwhile, or is judged already, is left as it is. A job without a main metric gets

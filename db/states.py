@@ -40,5 +40,10 @@ UNFINISHED = (ItemState.OWED, ItemState.CLAIMED, ItemState.AWAITING)
 HIDDEN = (JobState.SUBMITTING, JobState.REMOVING)
 #: Jobs that a slice which works on them has to leave.
 STOPPED = (
-    JobState.PAUSED, JobState.FAILED, JobState.CANCELLING, JobState.CANCELLED, JobState.REMOVING, JobState.REMOVED,
-)  # fmt: skip
+    JobState.PAUSED,
+    JobState.FAILED,
+    JobState.CANCELLING,
+    JobState.CANCELLED,
+    JobState.REMOVING,
+    JobState.REMOVED,
+)

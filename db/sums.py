@@ -55,9 +55,14 @@ def add_sums(writes: Writes, job: str, session: int, finished: Sequence[Finished
             add(ItemSum, (_DONE, "", 0, 0), 1, 0, 0, 0, 0.0)
             continue
         add(
-            ItemSum, (_DONE, str(done.outcome.ending), figures.subgoals, figures.replies),
-            1, done.calls, done.prompt_tokens, done.completion_tokens, figures.action_seconds,
-        )  # fmt: skip
+            ItemSum,
+            (_DONE, str(done.outcome.ending), figures.subgoals, figures.replies),
+            1,
+            done.calls,
+            done.prompt_tokens,
+            done.completion_tokens,
+            figures.action_seconds,
+        )
         for role, values in figures.roles.items():
             add(CallSum, (role,), *values)
         for version in (("", figures.code_version), *figures.prompts):
@@ -104,10 +109,13 @@ def add_counted(connection: Connection, session: int, which: ColumnElement[bool]
         # The sums come last in each table, after its key.
         keys = [column.name for column in table.__table__.primary_key.columns]
         columns = [
-            literal(session).label("session") if name == "session"
-            else named.c[name] if name in keys else sign * named.c[name]
+            literal(session).label("session")
+            if name == "session"
+            else named.c[name]
+            if name in keys
+            else sign * named.c[name]
             for name in _COLUMNS[table]
-        ]  # fmt: skip
+        ]
         statement = insert_into(connection, table).from_select(_COLUMNS[table], select(*columns).where(literal(1) == 1))
         sums = [name for name in _COLUMNS[table] if name not in keys]
         changes = {name: table.__table__.c[name] + statement.excluded[name] for name in sums}
@@ -147,7 +155,7 @@ def count_ended(which: ColumnElement[bool], dialect: str) -> dict[Any, Select]:
         .where(~is_replaced(dialect))
         .group_by(episode.job, *score_keys),
         VersionSum: select(versions.subquery()),
-    }  # fmt: skip
+    }
 
 
 def _count_items(item: Any, episode: Any, chosen: ColumnElement[bool]) -> Select:

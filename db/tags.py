@@ -38,9 +38,12 @@ def _as_text(value: object) -> str:
 
 
 def change_tags(
-    database: Database, job: str, name: str | None = None, tags: Mapping[str, str] | None = None,
+    database: Database,
+    job: str,
+    name: str | None = None,
+    tags: Mapping[str, str] | None = None,
     remove: Collection[str] = (),
-) -> NameAndTags:  # fmt: skip
+) -> NameAndTags:
     """Give the job another name (None: as before), set tags and remove others; returns what it is called afterwards.
 
     Raises SpecError for a tag to remove that the job does not have, and when the job was removed meanwhile.

@@ -66,13 +66,18 @@ def summarize_fits(connection: Connection, job: str) -> list[dict[str, Any]]:
     table = TrainingStepRow
     counted = (
         select(
-            table.fit, func.count(), func.min(table.step), func.max(table.step), func.sum(table.tokens),
-            func.max(table.memory), func.min(table.item),
+            table.fit,
+            func.count(),
+            func.min(table.step),
+            func.max(table.step),
+            func.sum(table.tokens),
+            func.max(table.memory),
+            func.min(table.item),
         )
         .where(table.job == job)
         .group_by(table.fit)
         .order_by(func.min(table.item), table.fit)
-    )  # fmt: skip
+    )
     return [
         {
             "fit": fit,

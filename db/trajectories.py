@@ -93,8 +93,23 @@ def find_episodes(
 
 def show_episodes(connection: Connection, page: Select[int], most: int | None = None) -> list[Any]:
     """Rows as `find_episodes` gives them, of the episodes whose ids the statement selects."""
-    names = ("id", "job", "sample", "formulation", "agent", "origin", "level", "split", "licence", "parent", "ending",
-             "calls", "prompt_tokens", "completion_tokens", "finished_at")  # fmt: skip
+    names = (
+        "id",
+        "job",
+        "sample",
+        "formulation",
+        "agent",
+        "origin",
+        "level",
+        "split",
+        "licence",
+        "parent",
+        "ending",
+        "calls",
+        "prompt_tokens",
+        "completion_tokens",
+        "finished_at",
+    )
     texts: list[Any] = [EpisodeRow.answer, EpisodeRow.message, TaskRow.question]
     if most is not None:
         texts = [func.substr(one, 1, most).label(one.key) for one in texts]

@@ -85,15 +85,19 @@ def compare(what: str, arms: dict[str, dict[str, Scores]]) -> None:
         by_task = [second[row] - control[row] for row in rows]
         by_seed.append(by_task)
         better, worse = sum(one > 0 for one in by_task), sum(one < 0 for one in by_task)
-        print(f"  seed {seed}: control {percent(control)}   round two {percent(second)}   "
-              f"difference {100 * fmean(by_task):+.1f} points ({better} tasks better, {worse} worse)")  # fmt: skip
+        print(
+            f"  seed {seed}: control {percent(control)}   round two {percent(second)}   "
+            f"difference {100 * fmean(by_task):+.1f} points ({better} tasks better, {worse} worse)"
+        )
     over_tasks = interval([fmean(task) for task in zip(*by_seed, strict=True)], Z_95)
     over_seeds = interval([fmean(seed) for seed in by_seed], T_95[min(len(by_seed), len(T_95)) - 1])
     low, high = min(over_tasks[0], over_seeds[0]), max(over_tasks[1], over_seeds[1])
     verdict = "better than" if low > 0 else "worse than" if high < 0 else "not shown to differ from"
     mean = fmean(map(fmean, by_seed))
-    print(f"  mean difference {100 * mean:+.1f} points, 95 % over tasks {points(over_tasks)}, over seeds "
-          f"{points(over_seeds)}: round two is {verdict} the control")  # fmt: skip
+    print(
+        f"  mean difference {100 * mean:+.1f} points, 95 % over tasks {points(over_tasks)}, over seeds "
+        f"{points(over_seeds)}: round two is {verdict} the control"
+    )
 
 
 def interval(values: list[float], quantile: float) -> tuple[float, float]:
@@ -122,8 +126,10 @@ def spurious(who: str, what: str, episodes: list[StoredEpisode]) -> None:
     rate = f"{100 * counts['spurious'] / told:.1f} % [{100 * low:.1f}, {100 * high:.1f}]" if told else "none to judge"
     solved = len({one.task.row for one in right})
     tasks = len({one.task.row for one in episodes})
-    print(f"  {who}: {what}: {len(right)} successes in {len(episodes)} tries, {solved} of {tasks} tasks solved; "
-          f"spurious {counts['spurious']} of {told} ({rate}), {counts['unknown']} cannot be judged")  # fmt: skip
+    print(
+        f"  {who}: {what}: {len(right)} successes in {len(episodes)} tries, {solved} of {tasks} tasks solved; "
+        f"spurious {counts['spurious']} of {told} ({rate}), {counts['unknown']} cannot be judged"
+    )
 
 
 async def checked(episodes: list[StoredEpisode]) -> dict[str, int]:

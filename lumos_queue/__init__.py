@@ -64,18 +64,32 @@ _NAMES = {
     "endpoints.schemes": ("EndpointScheme",),
     "endpoints.simple": ("SimpleEndpoint",),
     "errors": (
-        "ActionError", "BadRow", "EndpointDown", "InfrastructureError", "LumosError", "NeedsAttention", "SpecError",
+        "ActionError",
+        "BadRow",
+        "EndpointDown",
+        "InfrastructureError",
+        "LumosError",
+        "NeedsAttention",
+        "SpecError",
     ),
     "formulations.base": ("Formulation", "formulation"),
     "notation": ("read_actions",),
     "records": (
-        "Action", "AnnotatedSubgoal", "Annotation", "Completion", "Ending", "Execution", "Outcome", "Score", "Subgoal",
+        "Action",
+        "AnnotatedSubgoal",
+        "Annotation",
+        "Completion",
+        "Ending",
+        "Execution",
+        "Outcome",
+        "Score",
+        "Subgoal",
         "Task",
     ),
     "review.scorers.base": ("Scorer", "scorer"),
     "scoring.answer_kinds": ("AnswerKind",),
     "settings": ("Settings",),
-}  # fmt: skip
+}
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [

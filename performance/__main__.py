@@ -88,15 +88,26 @@ def in_words(found: Estimate, digits: int) -> str:
 
 def as_json(goals: list[Goal], found: Found, missing: str, most: float) -> dict:
     results = [
-        {**asdict(goal), "estimate": asdict(estimate) if estimate else None, "verdict": goal.verdict(estimate),
-         "reason": "" if estimate else reason(goal, found) or missing}
-        for goal in goals for estimate in [found.estimate(goal.key)]
-    ]  # fmt: skip
+        {
+            **asdict(goal),
+            "estimate": asdict(estimate) if estimate else None,
+            "verdict": goal.verdict(estimate),
+            "reason": "" if estimate else reason(goal, found) or missing,
+        }
+        for goal in goals
+        for estimate in [found.estimate(goal.key)]
+    ]
     machine = {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.system()}
     return {
-        "code_version": code_version(), "measured_at": time.time(), "machine": machine, "ceiling": most,
-        "goals": results, "values": found.values, "reasons": found.reasons, "rounds": found.rounds,
-    }  # fmt: skip
+        "code_version": code_version(),
+        "measured_at": time.time(),
+        "machine": machine,
+        "ceiling": most,
+        "goals": results,
+        "values": found.values,
+        "reasons": found.reasons,
+        "rounds": found.rounds,
+    }
 
 
 if __name__ == "__main__":

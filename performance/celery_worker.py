@@ -17,8 +17,21 @@ from lumos_queue.util.process import die_with_parent
 @contextmanager
 def running_worker(app: str, options: Sequence[str], log: Path, variables: Mapping[str, str]) -> Iterator[int]:
     """The process id of `celery -A app worker OPTIONS`, ready for work. Raises RuntimeError when it does not get so."""
-    command = [sys.executable, "-m", "celery", "-A", app, "worker", "-n", f"{os.getpid()}-{log.stem}@%h",
-               "--without-gossip", "--without-mingle", "--loglevel", "INFO", *options]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "celery",
+        "-A",
+        app,
+        "worker",
+        "-n",
+        f"{os.getpid()}-{log.stem}@%h",
+        "--without-gossip",
+        "--without-mingle",
+        "--loglevel",
+        "INFO",
+        *options,
+    ]
     with log.open("wb") as file:
         process = subprocess.Popen(
             command,

@@ -15,9 +15,12 @@ from performance.statistics import Estimate, estimate
 
 #: The parts beside the rounds: the goals that each serves begin with one of these words.
 PARTS: dict[str, tuple[str, ...]] = {
-    "flushes": ("flush",), "submits": ("submit",), "claims": ("claim", "churn"), "memory": ("memory",),
+    "flushes": ("flush",),
+    "submits": ("submit",),
+    "claims": ("claim", "churn"),
+    "memory": ("memory",),
     "latency": ("latency",),
-}  # fmt: skip
+}
 FSYNC = " / fsync"  #: after a goal's key: the same ratio to the loop that makes each episode durable
 AT_ONCE = Scenario("0", 0.0, 256, 1200)
 
@@ -102,6 +105,9 @@ def flushes(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[
 
 
 _PARTS = {
-    "flushes": flushes, "submits": submits.measure, "claims": claims.measure, "memory": memory.measure,
+    "flushes": flushes,
+    "submits": submits.measure,
+    "claims": claims.measure,
+    "memory": memory.measure,
     "latency": latency.measure,
-}  # fmt: skip
+}

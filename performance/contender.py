@@ -98,11 +98,17 @@ class Meter:
         stats, work = ask(self.spec.url, "/stats"), self.spec.work()
         calls = [question.calls for question in work]
         return Measured(
-            calls=int(stats["calls"]), needed=sum(calls), episodes=len(work), right=right, cpu=cpu - self.cpu,
-            server_cpu=server_cpu - self.server_cpu, seconds=ended - stats["first_call_at"],
-            before=stats["first_call_at"] - self.began, best=best_schedule(calls, self.spec.slots, self.spec.latency),
+            calls=int(stats["calls"]),
+            needed=sum(calls),
+            episodes=len(work),
+            right=right,
+            cpu=cpu - self.cpu,
+            server_cpu=server_cpu - self.server_cpu,
+            seconds=ended - stats["first_call_at"],
+            before=stats["first_call_at"] - self.began,
+            best=best_schedule(calls, self.spec.slots, self.spec.latency),
             extra={**extra, "most_running": stats["most_running"], "most_waiting": stats["most_waiting"]},
-        )  # fmt: skip
+        )
 
 
 def main(run: Callable[[Spec], Measured]) -> None:

@@ -74,8 +74,13 @@ def main(
                 seconds[one] = time.perf_counter() - began
             tokens = sum(reply.completion_tokens for reply in replies[ours].values())
             differ = {one: count_differing(replies[ours], replies[one]) for one in others}
-            row = {"in_flight": at_once, "calls": len(replies[ours]), "tokens": tokens, "differ": differ,
-                   "rates": {one: tokens / seconds[one] for one in contenders}}  # fmt: skip
+            row = {
+                "in_flight": at_once,
+                "calls": len(replies[ours]),
+                "tokens": tokens,
+                "differ": differ,
+                "rates": {one: tokens / seconds[one] for one in contenders},
+            }
             found.append(row)
             console.print(f"[dim]{row}", highlight=False)
     console.print(table(found, ours, others))

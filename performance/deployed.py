@@ -28,9 +28,11 @@ def settings_of(spec: Spec) -> Settings:
 def workers(spec: Spec, settings: Settings) -> Iterator[int]:
     """As many processes as the spec says; yields the id of their parent."""
     variables = {
-        "LUMOS_HOME": spec.folder, "LUMOS_DATABASE_URL": spec.database_url, "LUMOS_BROKER_URL": spec.broker_url,
+        "LUMOS_HOME": spec.folder,
+        "LUMOS_DATABASE_URL": spec.database_url,
+        "LUMOS_BROKER_URL": spec.broker_url,
         "LUMOS_CONCURRENCY": str(settings.concurrency),
-    }  # fmt: skip
+    }
     options = ["-Q", "llm", "-c", str(spec.processes)]
     with running_worker("workers.app", options, spec.path / "llm.log", variables) as pid:
         yield pid

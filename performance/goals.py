@@ -60,20 +60,57 @@ def _ratio(key: str, text: str, limit: float | None, *where: str, at_least: bool
 
 RATIOS = (
     *(_ratio(f"cpu-embedded-{s}", f"{s}: CPU per call, embedded / ref", 0.9, s, "embedded") for s in "BD"),
-    *(_ratio(f"cpu-workers-{s}", f"{s}: CPU per call, 2 processes with servers / ref", limit, s, "workers-2")
-      for s, limit in (("B", 1.7), ("D", 2.2))),
-    *(_ratio(f"cpu-client-{s}", f"{s}: CPU per call, 2 processes, client alone / ref", 1.75, s, "workers-2",
-             "client_cpu_per_1000") for s in "BD"),
-    _ratio("cpu-peer-B", "B: CPU per call, 2 processes with servers / best peer", 0.45, "B", "workers-2",
-           "cpu_per_1000", "threads"),
-    *(_ratio(f"fill-{s}", f"{s}: best schedule / actual, embedded / ref", 0.97, s, "embedded", "fill", at_least=True)
-      for s in "BC"),
-    *(_ratio(f"fill-worker-{s}", f"{s}: best schedule / actual, 1 Celery process / ref", 0.97, s, "workers-1", "fill",
-             at_least=True) for s in "BC"),
+    *(
+        _ratio(f"cpu-workers-{s}", f"{s}: CPU per call, 2 processes with servers / ref", limit, s, "workers-2")
+        for s, limit in (("B", 1.7), ("D", 2.2))
+    ),
+    *(
+        _ratio(
+            f"cpu-client-{s}",
+            f"{s}: CPU per call, 2 processes, client alone / ref",
+            1.75,
+            s,
+            "workers-2",
+            "client_cpu_per_1000",
+        )
+        for s in "BD"
+    ),
+    _ratio(
+        "cpu-peer-B",
+        "B: CPU per call, 2 processes with servers / best peer",
+        0.45,
+        "B",
+        "workers-2",
+        "cpu_per_1000",
+        "threads",
+    ),
+    *(
+        _ratio(f"fill-{s}", f"{s}: best schedule / actual, embedded / ref", 0.97, s, "embedded", "fill", at_least=True)
+        for s in "BC"
+    ),
+    *(
+        _ratio(
+            f"fill-worker-{s}",
+            f"{s}: best schedule / actual, 1 Celery process / ref",
+            0.97,
+            s,
+            "workers-1",
+            "fill",
+            at_least=True,
+        )
+        for s in "BC"
+    ),
     _ratio("rate-D", "D: calls/s, embedded / ref", 1.1, "D", "embedded", "rate", at_least=True),
     _ratio("rate-peer-D", "D: calls/s, embedded / best peer", 1.7, "D", "embedded", "rate", "threads", at_least=True),
-    _ratio("storage-D", "D: CPU per call, stored step by step / at the episode's end", 1.15, "D", "embedded",
-           "cpu_per_1000", "at-end"),
+    _ratio(
+        "storage-D",
+        "D: CPU per call, stored step by step / at the episode's end",
+        1.15,
+        "D",
+        "embedded",
+        "cpu_per_1000",
+        "at-end",
+    ),
     _ratio("calls-embedded", "B: calls made / needed, embedded", 1.0, "B", "embedded", "calls", "needed"),
     _ratio("calls-workers", "B: calls made / needed, 2 processes", 1.0, "B", "workers-2", "calls", "needed"),
     # For comparison.
@@ -84,7 +121,7 @@ RATIOS = (
     _ratio("cpu-prefork-B", "B: CPU per call, Celery task per episode, prefork / ref", None, "B", "prefork"),
     _ratio("cpu-inspect-B", "B: CPU per call, inspect-ai / ref", None, "B", "inspect"),
     _ratio("fill-inspect-B", "B: best schedule / actual, inspect-ai / ref", None, "B", "inspect", "fill"),
-)  # fmt: skip
+)
 
 OTHERS = (
     Goal("flush-p99", "flush at no latency: ms until a step is durable, p99", 100, digits=0),

@@ -41,13 +41,20 @@ def solve_all(spec: Spec, work: Sequence[Question]) -> int:
         return solve
 
     samples = [Sample(input=question.text, target=question.answer, id=question.number) for question in work]
-    model = get_model("openai-api/additions/additions", base_url=f"{spec.url}/v1", api_key="none",
-                      config=GenerateConfig(max_connections=spec.in_flight, max_tokens=512, temperature=0.0),
-                      memoize=False)  # fmt: skip
+    model = get_model(
+        "openai-api/additions/additions",
+        base_url=f"{spec.url}/v1",
+        api_key="none",
+        config=GenerateConfig(max_connections=spec.in_flight, max_tokens=512, temperature=0.0),
+        memoize=False,
+    )
     logs = eval(
         Task(dataset=MemoryDataset(samples), solver=plan_and_ground(), scorer=match(location="exact")),
-        model=model, max_samples=spec.in_flight, display="none", log_dir=str(spec.path / "logs"),
-    )  # fmt: skip
+        model=model,
+        max_samples=spec.in_flight,
+        display="none",
+        log_dir=str(spec.path / "logs"),
+    )
     if logs[0].status != "success" or logs[0].results is None:
         raise RuntimeError(f"inspect-ai ended as {logs[0].status}: {logs[0].error}")
     return round(logs[0].results.scores[0].metrics["accuracy"].value * len(work))

@@ -41,8 +41,9 @@ def right_answers(database: Database, job: str) -> int:
         select(func.coalesce(func.sum(ScoreRow.value), 0))
         .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
         .join(Item, Item.id == EpisodeRow.id)
-        .where(EpisodeRow.job == job, Item.state == "done", EpisodeRow.ending == "answered",
-               ScoreRow.metric == "accuracy")
-    )  # fmt: skip
+        .where(
+            EpisodeRow.job == job, Item.state == "done", EpisodeRow.ending == "answered", ScoreRow.metric == "accuracy"
+        )
+    )
     with database.engine.connect() as connection:
         return int(connection.execute(scored).scalar_one())

@@ -34,8 +34,9 @@ def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[
         return {}
     found: dict[str, list[float]] = {}
     with running_server(0.0, 64) as url, TemporaryDirectory(prefix="lumos-performance-") as folder:
-        spec = Spec(url, folder, 0.0, 64, 64, ITEMS, database_url=servers.postgres.fresh(),
-                    broker_url=servers.redis.fresh())  # fmt: skip
+        spec = Spec(
+            url, folder, 0.0, 64, 64, ITEMS, database_url=servers.postgres.fresh(), broker_url=servers.redis.fresh()
+        )
         settings = settings_of(spec)
         database = open_database(settings.database)
         with workers(spec, settings):

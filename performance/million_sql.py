@@ -8,8 +8,18 @@ from db.models import Base
 
 PEOPLE = ("Maria", "Ahmed", "Yuki", "Tomas", "Amara", "Ingrid", "Kofi")
 THINGS = (
-    "apples", "stickers", "pencils", "marbles", "books", "tickets", "eggs", "bottles", "shells", "candles", "nails",
-)  # fmt: skip
+    "apples",
+    "stickers",
+    "pencils",
+    "marbles",
+    "books",
+    "tickets",
+    "eggs",
+    "bottles",
+    "shells",
+    "candles",
+    "nails",
+)
 _WORK = ("adding", "multiplying", "dividing", "subtracting", "doubling")
 _THING, _PERSON = "e.task * 7 + s.i", "e.task"
 

@@ -36,9 +36,11 @@ def wait(store: Store, first: int, count: int, limit: float = 300.0) -> tuple[in
 
 def _run(spec: Spec) -> Measured:
     variables = {
-        "PEER_BROKER_URL": spec.broker_url, "PEER_URL": spec.url, "PEER_STORE": str(spec.path / "peer.db"),
+        "PEER_BROKER_URL": spec.broker_url,
+        "PEER_URL": spec.url,
+        "PEER_STORE": str(spec.path / "peer.db"),
         "PEER_IN_FLIGHT": str(spec.in_flight),
-    }  # fmt: skip
+    }
     os.environ.update(variables)
     store = Store(spec.path / "peer.db")
     threads = spec.option == "threads"

@@ -91,9 +91,23 @@ def main() -> None:
         spec = Spec(url, folder, scenario.latency, scenario.slots, scenario.slots, episodes)
         out = Path(folder) / "stacks.txt"
         py_spy = str(Path(sys.executable).parent / "py-spy")
-        command = [py_spy, "record", "--format", "raw", "--rate", "200", "--function", "--full-filenames",
-                   "--output", str(out), "--", sys.executable, "-m", "performance.embedded",
-                   json.dumps(asdict(spec))]  # fmt: skip
+        command = [
+            py_spy,
+            "record",
+            "--format",
+            "raw",
+            "--rate",
+            "200",
+            "--function",
+            "--full-filenames",
+            "--output",
+            str(out),
+            "--",
+            sys.executable,
+            "-m",
+            "performance.embedded",
+            json.dumps(asdict(spec)),
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode or not out.exists():
             sys.exit(f"py-spy: {(done.stderr or done.stdout).strip()[-1000:]}")

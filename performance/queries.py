@@ -87,9 +87,11 @@ def export(database: Database, most: int) -> None:
         if count == most:
             break
     seconds = time.perf_counter() - began
-    print(f"{database.engine.dialect.name:10} export of {count:,} episodes with {steps:,} steps: {seconds:.0f} s, "
-          f"{count / seconds:,.0f} episodes/s; MB after each twentieth: {' '.join(f'{size:.0f}' for size in sizes)}",
-          flush=True)  # fmt: skip
+    print(
+        f"{database.engine.dialect.name:10} export of {count:,} episodes with {steps:,} steps: {seconds:.0f} s, "
+        f"{count / seconds:,.0f} episodes/s; MB after each twentieth: {' '.join(f'{size:.0f}' for size in sizes)}",
+        flush=True,
+    )
 
 
 def read_frame(url: str) -> None:
@@ -97,8 +99,11 @@ def read_frame(url: str) -> None:
     found = episodes(deployment=Settings(database_url=url))
     seconds, rows = timed(lambda: len(found.to_pandas()))
     kind = url.partition(":")[0].partition("+")[0]
-    print(f"{kind:10} {rows:,} episodes into a pandas frame: {median(seconds):.1f} s "
-          f"[{min(seconds):.1f}, {max(seconds):.1f}]", flush=True)  # fmt: skip
+    print(
+        f"{kind:10} {rows:,} episodes into a pandas frame: {median(seconds):.1f} s "
+        f"[{min(seconds):.1f}, {max(seconds):.1f}]",
+        flush=True,
+    )
 
 
 def main() -> int:
@@ -118,8 +123,10 @@ def main() -> int:
             began = time.perf_counter()
             steps = make_store(database, per_job)
             load = psutil.getloadavg()[0] / (psutil.cpu_count() or 1)
-            print(f"{database.engine.dialect.name:10} {steps:,} steps made in {time.perf_counter() - began:.0f} s; "
-                  f"this machine has {load:.1f} busy processes for each core")  # fmt: skip
+            print(
+                f"{database.engine.dialect.name:10} {steps:,} steps made in {time.perf_counter() - began:.0f} s; "
+                f"this machine has {load:.1f} busy processes for each core"
+            )
             fine &= measure(database)
             export(database, exported)
             read_frame(url)

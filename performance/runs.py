@@ -58,8 +58,16 @@ def run(name: str, scenario: Scenario, servers: Servers | None, quick: bool = Fa
         running_server(scenario.latency, scenario.slots) as url,
         tempfile.TemporaryDirectory(prefix="lumos-performance-") as folder,
     ):
-        spec = Spec(url, folder, scenario.latency, scenario.slots, scenario.slots, episodes, contender.processes,
-                    option=contender.option)  # fmt: skip
+        spec = Spec(
+            url,
+            folder,
+            scenario.latency,
+            scenario.slots,
+            scenario.slots,
+            episodes,
+            contender.processes,
+            option=contender.option,
+        )
         values = asdict(spec)
         if servers and contender.broker:
             values["broker_url"] = servers.redis.fresh()
@@ -76,8 +84,9 @@ def last_line(module: str, spec: dict) -> dict:
     """What a contender measured. Raises RunFailed."""
     command = [sys.executable, "-m", f"performance.{module}", json.dumps(spec)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS,
-                              preexec_fn=die_with_parent)  # fmt: skip
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=LIMIT_SECONDS, preexec_fn=die_with_parent
+        )
     except subprocess.TimeoutExpired:
         raise RunFailed(f"not done after {LIMIT_SECONDS} s") from None
     if done.returncode:

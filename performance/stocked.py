@@ -78,14 +78,20 @@ class Stock:
             first = (
                 "(SELECT id FROM item WHERE job = :job AND state = 'done' AND ordinal >= 0 ORDER BY ordinal LIMIT 1)"
             )
-            connection.execute(text(
-                f"INSERT INTO item ({_names(items)}) {series} SELECT {', '.join(items.values())} "
-                f"FROM item t, g WHERE t.id = {first}"
-            ), values)  # fmt: skip
-            connection.execute(text(
-                f"INSERT INTO episode ({_names(episodes)}) SELECT {', '.join(episodes.values())} FROM item i, "
-                f"episode t WHERE t.id = {first} AND i.job = :job AND i.ordinal < -:finished"
-            ), values)  # fmt: skip
+            connection.execute(
+                text(
+                    f"INSERT INTO item ({_names(items)}) {series} SELECT {', '.join(items.values())} "
+                    f"FROM item t, g WHERE t.id = {first}"
+                ),
+                values,
+            )
+            connection.execute(
+                text(
+                    f"INSERT INTO episode ({_names(episodes)}) SELECT {', '.join(episodes.values())} FROM item i, "
+                    f"episode t WHERE t.id = {first} AND i.job = :job AND i.ordinal < -:finished"
+                ),
+                values,
+            )
             add_counted(connection, 0, and_(Item.job == self.holder.job.id, Item.ordinal < -self.finished))
         with self.database.writer.begin() as connection:
             connection.execute(text("ANALYZE"))

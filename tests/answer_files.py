@@ -26,10 +26,17 @@ UNKNOWN = '{"error": "No such function name: nosuch", "response": ""}'
 
 def node(kind: str, description: str, depth: int, expanded: int = 0, *children: Any, **more: Any) -> dict[str, Any]:
     found = {
-        "is_terminal": False, "pruned": False, "finished": False, "depth": depth, "node_type": kind,
-        "description": description, "Elo": 1000.0, "child_count": len(children), "expand_num": expanded,
+        "is_terminal": False,
+        "pruned": False,
+        "finished": False,
+        "depth": depth,
+        "node_type": kind,
+        "description": description,
+        "Elo": 1000.0,
+        "child_count": len(children),
+        "expand_num": expanded,
         "children": list(children),
-    }  # fmt: skip
+    }
     if kind == "Action Input":
         found["io_state"] = {}
     return {**found, **more}
@@ -47,38 +54,55 @@ def tree_file() -> dict[str, Any]:
     finish = node("Thought", "done", 5, 0, node("Action", "Finish", 6, 0, end, finished=True), finished=True)
     other = node("Action Input", "{}", 4, 4, finish, finished=True, **seen(UNKNOWN, 1))
     looked = node(
-        "Action Input", '{"thing": "pen"}', 2, 1, thought, node("Action", "nosuch", 3, 0, other, finished=True),
-        finished=True, **seen(SEEN, 0),
-    )  # fmt: skip
+        "Action Input",
+        '{"thing": "pen"}',
+        2,
+        1,
+        thought,
+        node("Action", "nosuch", 3, 0, other, finished=True),
+        finished=True,
+        **seen(SEEN, 0),
+    )
     root = node("Action Input", "", 0, 0, node("Action", "look_for_shop", 1, 0, looked))
     path = [root["children"][0], looked, looked["children"][1], other, finish, finish["children"][0], end]
     first = [
         {"role": "system", "content": "Call functions."},
         {"role": "user", "content": "Which pens?"},
-        {"role": "assistant", "content": None,
-         "function_call": {"name": "look_for_shop", "arguments": '{"thing": "pen"}'}},
-    ]  # fmt: skip
+        {
+            "role": "assistant",
+            "content": None,
+            "function_call": {"name": "look_for_shop", "arguments": '{"thing": "pen"}'},
+        },
+    ]
     sentinel = "invalid_hallucination_function_name"
     second = [
-        *first, {"role": "function", "name": "look_for_shop", "content": SEEN},
+        *first,
+        {"role": "function", "name": "look_for_shop", "content": SEEN},
         {"role": "user", "content": "You tried Finish.", "valid": False},
         {"role": "assistant", "content": None, "function_call": {"name": sentinel, "arguments": "{}"}},
-    ]  # fmt: skip
+    ]
     third = [
-        *second, {"role": "function", "name": sentinel, "content": UNKNOWN},
+        *second,
+        {"role": "function", "name": sentinel, "content": UNKNOWN},
         {"role": "assistant", "content": "done", "function_call": {"name": "Finish", "arguments": ANSWER}},
-    ]  # fmt: skip
+    ]
     return {
         "win": True,
         "tree": {"size": 11, "max_length": 8, "tree": root},
         "forward_args": {"single_chain_max_step": 12, "tree_beam_size": 2},
         "compare_candidates": [[{name: one[name] for name in one if name != "children"} for one in path]],
         "answer_generation": {
-            "valid_data": True, "query_count": 5, "total_tokens": 900, "final_answer": ANSWER,
+            "valid_data": True,
+            "query_count": 5,
+            "total_tokens": 900,
+            "final_answer": ANSWER,
             "function": json.loads(json.dumps(FUNCTIONS)),
-            "chain": [], "train_messages": [first, second, third], "query": "Which pens?", "finish_type": "give_answer",
+            "chain": [],
+            "train_messages": [first, second, third],
+            "query": "Which pens?",
+            "finish_type": "give_answer",
         },
-    }  # fmt: skip
+    }
 
 
 def chain_file() -> dict[str, Any]:
@@ -91,14 +115,19 @@ def chain_file() -> dict[str, Any]:
         return list(nodes)
 
     first = chain(
-        node("Action", "look_for_shop", 0), node("Action Input", '{"thing": "pen"}', 0, **seen(SEEN, 0)),
-        node("Thought", "hm", 0), node("Thought", "enough", 0), node("Action", "Finish", 0),
+        node("Action", "look_for_shop", 0),
+        node("Action Input", '{"thing": "pen"}', 0, **seen(SEEN, 0)),
+        node("Thought", "hm", 0),
+        node("Thought", "enough", 0),
+        node("Action", "Finish", 0),
         node("Action Input", GIVE_UP, 0, pruned=True, **seen("given up", 4)),
-    )  # fmt: skip
+    )
     second = chain(
-        node("Action", "nosuch", 0), node("Action Input", "{}", 0, **seen(UNKNOWN, 1)),
-        node("Action", "Finish", 0), node("Action Input", ANSWER, 0, **seen("given", 3)),
-    )  # fmt: skip
+        node("Action", "nosuch", 0),
+        node("Action Input", "{}", 0, **seen(UNKNOWN, 1)),
+        node("Action", "Finish", 0),
+        node("Action Input", ANSWER, 0, **seen("given", 3)),
+    )
     content = tree_file()
     told = content["answer_generation"]
     del content["tree"], told["finish_type"]
@@ -106,9 +135,10 @@ def chain_file() -> dict[str, Any]:
     sentinel = "invalid_hallucination_function_name"
     one = [*asked, {"role": "assistant", "content": None, "function_call": {"name": sentinel, "arguments": "{}"}}]
     two = [
-        *one, {"role": "function", "name": sentinel, "content": UNKNOWN},
+        *one,
+        {"role": "function", "name": sentinel, "content": UNKNOWN},
         {"role": "assistant", "content": None, "function_call": {"name": "Finish", "arguments": ANSWER}},
-    ]  # fmt: skip
+    ]
     return content | {
         "try_count": 2,
         "trys": [{"chain": first, "win": False}, {"chain": second, "win": True}],

@@ -83,7 +83,15 @@ def bad_messages(trace: Path) -> Iterator[Bad]:
 
 #: Elements of a Redis list that are no messages at all.
 BAD_ENVELOPES = (
-    b"", b"not JSON", b"\xff\xfe", b"[1]", b"7", b"null", b"[" * 100_000, b'{"body": 5}', b'{"properties": {}}',
+    b"",
+    b"not JSON",
+    b"\xff\xfe",
+    b"[1]",
+    b"7",
+    b"null",
+    b"[" * 100_000,
+    b'{"body": 5}',
+    b'{"properties": {}}',
     b'{"body": "", "properties": {"delivery_tag": {"a": 1}, "delivery_info": {"exchange": "", "routing_key": ""}}}',
     b'{"body": "", "properties": {"delivery_tag": "1", "delivery_info": {"exchange": "", "routing_key": 7}}}',
     b'{"body": "!", "headers": [1], "properties": {"delivery_tag": "1", "delivery_info": '
@@ -91,16 +99,20 @@ BAD_ENVELOPES = (
     b'{"body": "x", "properties": {"delivery_tag": "1", "body_encoding": "base64", "delivery_info": '
     b'{"exchange": "", "routing_key": "llm"}}}',
     b'{"__type__": "datetime", "__value__": "x"}',
-)  # fmt: skip
+)
 
 
 def publish(url: str, messages: list[Bad], queue: str) -> None:
     with Connection(url, transport_options={}) as connection, connection.Producer() as producer:
         for bad in messages:
             producer.publish(
-                bad.body, routing_key=queue, exchange="", headers=bad.headers,
-                content_type=bad.content_type, content_encoding=bad.content_encoding,
-            )  # fmt: skip
+                bad.body,
+                routing_key=queue,
+                exchange="",
+                headers=bad.headers,
+                content_type=bad.content_type,
+                content_encoding=bad.content_encoding,
+            )
 
 
 def counted(database: Database) -> dict[str, int]:

@@ -16,12 +16,23 @@ def new_job(database, tasks: int = 4, kind: str = "evaluate", digest: str = "ab"
     made = tuple(Task("wordmath", "data", str(number), f"question {number}", {"n": number}) for number in range(tasks))
     rows = options.pop("rows", made)
     new = NewJob(
-        kind=kind, pool=options.pop("pool", "llm"), digest=digest,
-        spec={}, benchmark="wordmath", formulation="iterative", agent="",
-        split="test", licence="MIT", seed=0, project="default", submitted_by="me", priority=0, code_version="1",
+        kind=kind,
+        pool=options.pop("pool", "llm"),
+        digest=digest,
+        spec={},
+        benchmark="wordmath",
+        formulation="iterative",
+        agent="",
+        split="test",
+        licence="MIT",
+        seed=0,
+        project="default",
+        submitted_by="me",
+        priority=0,
+        code_version="1",
         ordered=options.pop("ordered", False),
         main_metric=options.pop("main_metric", "accuracy" if kind == "evaluate" else ""),
-    )  # fmt: skip
+    )
     dataset = NewDataset(rows[0].dataset, "wordmath", "test", "MIT", rows) if rows else None
     return create_job(database, new, dataset, **options)[0]
 

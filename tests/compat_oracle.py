@@ -113,10 +113,17 @@ def rows(raws: list[dict], domain: str, module: str, formulation: str) -> list[s
             messages = _ground(head, parts, domain, known)
         if messages is not None:
             roles = ("user", "assistant") * len(messages)
-            found.append(json.dumps({
-                "dataset": domain, "id": f"{domain}_{len(found)}",
-                "messages": [{"role": role, "content": text} for role, text in zip(roles, messages, strict=False)],
-            }))  # fmt: skip
+            found.append(
+                json.dumps(
+                    {
+                        "dataset": domain,
+                        "id": f"{domain}_{len(found)}",
+                        "messages": [
+                            {"role": role, "content": text} for role, text in zip(roles, messages, strict=False)
+                        ],
+                    }
+                )
+            )
     return found
 
 

@@ -50,9 +50,15 @@ def make_task(spec: TaskSpec, samples: Sequence[int] = (0, 1), split: str = "tes
             values.append(_keep(artifacts, data) if one.slot.kind is Kind.IMAGE else data.decode())
         channels.append({"name": one.slot.name, "kind": str(one.slot.kind), "values": values})
         sources.append(
-            {"channel": one.slot.name, "source": source, "split": split, "samples": list(samples),
-             "augmentations": list(one.augmentations), "profile": "released"}
-        )  # fmt: skip
+            {
+                "channel": one.slot.name,
+                "source": source,
+                "split": split,
+                "samples": list(samples),
+                "augmentations": list(one.augmentations),
+                "profile": "released",
+            }
+        )
     inputs = {"channels": channels, "output": str(spec.wanted.output), "sources": sources}
     return Task("openagi", "d", str(spec.id), spec.description, inputs), artifacts
 

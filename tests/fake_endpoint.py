@@ -264,9 +264,14 @@ class FakeEndpoint:
                 return 200, {"count": self.count, "most_busy": self.most_busy, "calls": self.calls}
             case "/state":
                 return 200, {
-                    "mode": self.mode, "latency": self.latency, "limit": self.limit, "drag": self.drag,
-                    "count": self.count, "in_flight": self.in_flight, "most_busy": self.most_busy,
-                }  # fmt: skip
+                    "mode": self.mode,
+                    "latency": self.latency,
+                    "limit": self.limit,
+                    "drag": self.drag,
+                    "count": self.count,
+                    "in_flight": self.in_flight,
+                    "most_busy": self.most_busy,
+                }
         return 404, {"error": "not found"}
 
 

@@ -80,14 +80,23 @@ class FakeWeb:
         async def serve() -> None:
             self._loop, self._done = asyncio.get_running_loop(), asyncio.Event()
             app = web.Application(middlewares=[self._noted])
-            app.add_routes([
-                web.get("/w/api.php", self._answer), web.get("/redirect", self._redirect),
-                web.get("/bytes/{count}", self._bytes), web.get("/bomb", self._bomb), web.get("/drip", self._drip),
-                web.get("/encoded/{name}", self._encoded), web.get("/loop", self._around),
-                web.get("/type/{kind}/{sub}", self._typed), web.get("/status/{status}", self._status),
-                web.post("/virtual", self._virtual), web.post("/hang", self._hang),
-                web.post("/redirect", self._redirect), web.post("/status/{status}", self._status),
-            ])  # fmt: skip
+            app.add_routes(
+                [
+                    web.get("/w/api.php", self._answer),
+                    web.get("/redirect", self._redirect),
+                    web.get("/bytes/{count}", self._bytes),
+                    web.get("/bomb", self._bomb),
+                    web.get("/drip", self._drip),
+                    web.get("/encoded/{name}", self._encoded),
+                    web.get("/loop", self._around),
+                    web.get("/type/{kind}/{sub}", self._typed),
+                    web.get("/status/{status}", self._status),
+                    web.post("/virtual", self._virtual),
+                    web.post("/hang", self._hang),
+                    web.post("/redirect", self._redirect),
+                    web.post("/status/{status}", self._status),
+                ]
+            )
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
             await runner.setup()
             site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=self._context)

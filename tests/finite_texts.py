@@ -45,10 +45,20 @@ class FiniteTexts:
 
 
 #: Thirteen texts; some begin others.
-STEPS = FiniteTexts((
-    ("Image Denoising", ","), ("Image Denoising", ",", "Fill Mask", ","), ("Fill Mask", ","),
-    ("Fill Mask", ",", "Image Denoising", ","), ("(", "Fill Mask", ",)()", "left", ","), ("left", ","), ("right", ","),
-    ("left", ",", "right", ","), ("right", ",", "left", ","), ("(", "Image Denoising", ",)()", "right", ","),
-    ("left", ",", "right", ",", "Fill Mask", ","), ("(", "left", ",)(", "right", ",)", "left", ","),
-    ("left", ",", "Image Denoising", ",", "right", ",", "Fill Mask", ","),
-))  # fmt: skip
+STEPS = FiniteTexts(
+    (
+        ("Image Denoising", ","),
+        ("Image Denoising", ",", "Fill Mask", ","),
+        ("Fill Mask", ","),
+        ("Fill Mask", ",", "Image Denoising", ","),
+        ("(", "Fill Mask", ",)()", "left", ","),
+        ("left", ","),
+        ("right", ","),
+        ("left", ",", "right", ","),
+        ("right", ",", "left", ","),
+        ("(", "Image Denoising", ",)()", "right", ","),
+        ("left", ",", "right", ",", "Fill Mask", ","),
+        ("(", "left", ",)(", "right", ",)", "left", ","),
+        ("left", ",", "Image Denoising", ",", "right", ",", "Fill Mask", ","),
+    )
+)

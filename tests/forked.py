@@ -28,10 +28,15 @@ class Forked:
     """A process that calls a function of a module; what the function returns is its exit code."""
 
     def __init__(
-        self, function: Callable[..., int | None], *arguments: Any, environment: Mapping[str, str] | None = None,
-        path: Sequence[str | Path] = (), folder: Path = ROOT, terminal: str = "",
+        self,
+        function: Callable[..., int | None],
+        *arguments: Any,
+        environment: Mapping[str, str] | None = None,
+        path: Sequence[str | Path] = (),
+        folder: Path = ROOT,
+        terminal: str = "",
         log: Path | None = None,
-    ):  # fmt: skip
+    ):
         """`environment`: all variables. `path`: folders whose modules come first. `folder`: where it starts.
 
         `terminal`: the device that it reads from and prints to. `log`: a file to which it prints everything.
@@ -122,9 +127,13 @@ def _lumos(arguments: Sequence[str]) -> int:
 
 
 def _call(
-    function: Callable[..., int | None], arguments: Sequence[Any], variables: Mapping[str, str], path: Sequence[str],
-    folder: str, files: Sequence[str],
-) -> None:  # fmt: skip
+    function: Callable[..., int | None],
+    arguments: Sequence[Any],
+    variables: Mapping[str, str],
+    path: Sequence[str],
+    folder: str,
+    files: Sequence[str],
+) -> None:
     os.setsid()  # what it sends to its process group does not reach the tests
     for number, name in enumerate(files):
         os.dup2(os.open(name, os.O_RDWR | os.O_APPEND), number)

@@ -31,9 +31,13 @@ def window_shopper_says(annotation: Annotation) -> dict[str, list[str]]:
 
 
 async def played(
-    actions: ActionInterface, task: Task, said: Mapping[str, Sequence[str]], journal: MemoryJournal | None = None,
-    session: Session | None = None, max_subgoals: int = 5,
-) -> tuple[Outcome, Seen]:  # fmt: skip
+    actions: ActionInterface,
+    task: Task,
+    said: Mapping[str, Sequence[str]],
+    journal: MemoryJournal | None = None,
+    session: Session | None = None,
+    max_subgoals: int = 5,
+) -> tuple[Outcome, Seen]:
     """The episode of an agent that says this, through the formulation and the real shop."""
     replies = {role: iter(lines) for role, lines in said.items()}
     session, seen = session or actions.begin(task.without_gold()), []

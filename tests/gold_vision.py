@@ -69,9 +69,11 @@ def grounder(prompt: str) -> str:
 
 def roles(vqa: Scripted) -> dict[str, Scripted]:
     return {
-        "planner": Scripted(planner), "grounder": Scripted(grounder), "vqa": vqa,
+        "planner": Scripted(planner),
+        "grounder": Scripted(grounder),
+        "vqa": vqa,
         "qa": Scripted(lambda prompt: "nobody asks"),
-    }  # fmt: skip
+    }
 
 
 async def evaluated(

@@ -98,10 +98,7 @@ def scripted(tasks: Sequence[Task], choose: Callable[[Task, int], Choice]) -> di
         ] + ["Yes, I will stop planning."]
         lines[task.question] = [grounder_line(choose(task, at), at) for at in range(len(task.inputs["steps"]))]
     # The first grounder prompt holds one subgoal, the first planner prompt no report.
-    return {
-        "planner": Scripted(plans, "We have already"),
-        "grounder": Scripted(lines, "Subgoal to be grounded:", -1),
-    }  # fmt: skip
+    return {"planner": Scripted(plans, "We have already"), "grounder": Scripted(lines, "Subgoal to be grounded:", -1)}
 
 
 async def evaluate(
@@ -125,8 +122,10 @@ def totals(results: Sequence[ItemResult]) -> dict[str, tuple[float, int]]:
 def native(steps: Sequence[Mapping], **fields) -> str:
     """An invented Mind2Web file of one row."""
     row = {
-        "annotation_id": "1a", "website": "acme", "confirmed_task": "Buy a red hat",
+        "annotation_id": "1a",
+        "website": "acme",
+        "confirmed_task": "Buy a red hat",
         "action_reprs": ["[link]  Hats -> CLICK", "[searchbox]  Colour -> TYPE: red", "[combobox]  Size -> SELECT: M"],
         "actions": list(steps),
-    }  # fmt: skip
+    }
     return json.dumps([row | fields])

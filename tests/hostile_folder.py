@@ -7,9 +7,24 @@ from pathlib import Path
 
 #: Ours, the libraries', the standard library's, and the configurations that Celery and Flower run when they find them.
 NAMES = (
-    "workers", "random", "celery", "lumos_queue", "db", "json", "torch", "sitecustomize", "usercustomize", "flower",
-    "celeryconfig", "flowerconfig", "sympy", "secrets", "numpy", "bdb", "code",
-)  # fmt: skip
+    "workers",
+    "random",
+    "celery",
+    "lumos_queue",
+    "db",
+    "json",
+    "torch",
+    "sitecustomize",
+    "usercustomize",
+    "flower",
+    "celeryconfig",
+    "flowerconfig",
+    "sympy",
+    "secrets",
+    "numpy",
+    "bdb",
+    "code",
+)
 #: In the file `replies.json` of the folder, for jobs that name it relatively.
 REPLIES = [
     {"contains": "Should we stop planning?", "reply": "Yes, I will stop planning."},

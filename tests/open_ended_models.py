@@ -15,18 +15,30 @@ from tests.tool_scripts import call, finish
 
 LISTS = {
     "artwork": (
-        ("Paint the lighthouse with text_to_image_generation", "Write a poem of it with write_file",
-         "Tell what was made"),
-        ("Search for how to compose the picture with search",
-         "Paint the lighthouse with text_to_image_generation", "Write a poem of it with write_file",
-         "Compose music in its mood with compose_melody", "Tell what was made and why it belongs together"),
+        (
+            "Paint the lighthouse with text_to_image_generation",
+            "Write a poem of it with write_file",
+            "Tell what was made",
+        ),
+        (
+            "Search for how to compose the picture with search",
+            "Paint the lighthouse with text_to_image_generation",
+            "Write a poem of it with write_file",
+            "Compose music in its mood with compose_melody",
+            "Tell what was made and why it belongs together",
+        ),
     ),
     "report": (
         ("Find out about Ombry with search", "Write the report with write_file"),
-        ("Find out about Ombry with search", "Find a room with search", "Work out what it costs with calculator",
-         "Draw the town with text_to_image_generation", "Write the report with write_file"),
+        (
+            "Find out about Ombry with search",
+            "Find a room with search",
+            "Work out what it costs with calculator",
+            "Draw the town with text_to_image_generation",
+            "Write the report with write_file",
+        ),
     ),
-}  # fmt: skip
+}
 POEM = "Light that turns above the foam,\nstorm that cannot find a home."
 _LINE = re.compile(r"Now do line (\d+), and nothing else: (.*)")
 

@@ -60,8 +60,12 @@ def submit_tasks(
 ) -> str:
     """Submit a job of these tasks; returns its id."""
     formulation = FORMULATIONS.load("open-ended")
-    agent = Agent(dict.fromkeys(formulation.roles, server.tgi), "tools", limits=formulation.limits,
-                  samplings=formulation.samplings)  # fmt: skip
+    agent = Agent(
+        dict.fromkeys(formulation.roles, server.tgi),
+        "tools",
+        limits=formulation.limits,
+        samplings=formulation.samplings,
+    )
     rows = rows_of(open_benchmark("toolbench"), tasks, "I1-inst")
     job = Evaluate(Infer("toolbench", rows.digest, "I1-inst", "open-ended", agent, **more))
     return submit(database, settings, job, rows)[0]
@@ -90,13 +94,22 @@ def everything(database: Database, job: str) -> dict[Any, Any]:
     """All that lasts of a job's episodes but times and keys, the answers of people included."""
     found = {"episodes": stored_rows(database, job)}
     wanted = (
-        select(Item.ordinal, Approval.attempt, Approval.position, Approval.branch, Approval.command, Approval.shown,
-               Approval.answer, Approval.note, Approval.who)
+        select(
+            Item.ordinal,
+            Approval.attempt,
+            Approval.position,
+            Approval.branch,
+            Approval.command,
+            Approval.shown,
+            Approval.answer,
+            Approval.note,
+            Approval.who,
+        )
         .join(EpisodeRow, EpisodeRow.id == Approval.episode)
         .join(Item, Item.id == EpisodeRow.id)
         .where(EpisodeRow.job == job)
         .order_by(Item.ordinal, Approval.attempt, Approval.position)
-    )  # fmt: skip
+    )
     with database.engine.connect() as connection:
         return found | {"approvals": [tuple(row) for row in connection.execute(wanted)]}
 

@@ -79,17 +79,20 @@ def _gsm8k(number: int) -> dict:
     return {
         "question": f"Ida baked {baked} tarts in each of 4 hours and ate {ate} of them. How many tarts are left?",
         "answer": f"Ida baked {baked}*4 = <<{baked}*4={baked * 4}>>{baked * 4} tarts.\n"
-                  f"There are {baked * 4}-{ate} = <<{baked * 4}-{ate}={baked * 4 - ate}>>{baked * 4 - ate} left.\n"
-                  f"#### {baked * 4 - ate}",
-    }  # fmt: skip
+        f"There are {baked * 4}-{ate} = <<{baked * 4}-{ate}={baked * 4 - ate}>>{baked * 4 - ate} left.\n"
+        f"#### {baked * 4 - ate}",
+    }
 
 
 def _svamp(number: int) -> dict:
     return {
-        "ID": f"x-{number}", "Body": f"A kite costs {40 + number} dollars. It gets 13 dollars cheaper.",
-        "Question": "How much does it cost now?", "Equation": f"( {40 + number}.0 - 13.0 )", "Answer": 27.0 + number,
+        "ID": f"x-{number}",
+        "Body": f"A kite costs {40 + number} dollars. It gets 13 dollars cheaper.",
+        "Question": "How much does it cost now?",
+        "Equation": f"( {40 + number}.0 - 13.0 )",
+        "Answer": 27.0 + number,
         "Type": "Subtraction",
-    }  # fmt: skip
+    }
 
 
 def _mawps(count: int) -> str:
@@ -115,107 +118,152 @@ def _asdiv(count: int) -> str:
 
 def _strategyqa(number: int) -> dict:
     return {
-        "qid": f"s{number}", "term": f"Ann {number}", "question": f"Could Ann {number} have met Bob {number}?",
-        "answer": bool(number % 2), "facts": [f"Ann {number} died in 18{number}0.", f"Bob {number} was born in 1845."],
+        "qid": f"s{number}",
+        "term": f"Ann {number}",
+        "question": f"Could Ann {number} have met Bob {number}?",
+        "answer": bool(number % 2),
+        "facts": [f"Ann {number} died in 18{number}0.", f"Bob {number} was born in 1845."],
         "decomposition": [f"When did Ann {number} die?", f"When was Bob {number} born?", "Is #2 before #1?"],
         "evidence": [[[["Ann-3"]], [["Bob-1", "Bob-2"]], ["operation"]]],
-    }  # fmt: skip
+    }
 
 
 def _hotpotqa(number: int) -> dict:
     return {
-        "_id": f"h{number}", "question": f"What is sold by the firm that Ann Berg {number} led?", "answer": "ink",
+        "_id": f"h{number}",
+        "question": f"What is sold by the firm that Ann Berg {number} led?",
+        "answer": "ink",
         "supporting_facts": [[f"Acme {number}", 0], [f"Ann Berg {number}", 1], [f"Acme {number}", 2]],
-        "context": [["Other", ["No."]],
-                    [f"Acme {number}", [f"Acme {number} is in Oslo.", "It is old.", " It sells ink."]],
-                    [f"Ann Berg {number}", ["Ann is a poet.", f"She led Acme {number}."]]],
-    }  # fmt: skip
+        "context": [
+            ["Other", ["No."]],
+            [f"Acme {number}", [f"Acme {number} is in Oslo.", "It is old.", " It sells ink."]],
+            [f"Ann Berg {number}", ["Ann is a poet.", f"She led Acme {number}."]],
+        ],
+    }
 
 
 def _musique(number: int) -> dict:
     return {
-        "id": f"2hop__{number}_2", "question": f"Where was the founder of Acme {number} born?", "answer": "Oslo",
-        "answerable": True, "answer_aliases": ["Kristiania"],
+        "id": f"2hop__{number}_2",
+        "question": f"Where was the founder of Acme {number} born?",
+        "answer": "Oslo",
+        "answerable": True,
+        "answer_aliases": ["Kristiania"],
         "paragraphs": [
-            {"idx": 0, "title": f"Acme {number}", "paragraph_text": f"Acme {number} was founded by Ann Berg {number}.",
-             "is_supporting": True},
-            {"idx": 1, "title": f"Ann Berg {number}", "paragraph_text": f"Ann Berg {number} was born in Oslo.",
-             "is_supporting": True},
+            {
+                "idx": 0,
+                "title": f"Acme {number}",
+                "paragraph_text": f"Acme {number} was founded by Ann Berg {number}.",
+                "is_supporting": True,
+            },
+            {
+                "idx": 1,
+                "title": f"Ann Berg {number}",
+                "paragraph_text": f"Ann Berg {number} was born in Oslo.",
+                "is_supporting": True,
+            },
         ],
         "question_decomposition": [
             {"question": f"Acme {number} >> founded by", "answer": f"Ann Berg {number}", "paragraph_support_idx": 0},
             {"question": "The town in which #1 was born?", "answer": "Oslo", "paragraph_support_idx": 1},
         ],
-    }  # fmt: skip
+    }
 
 
 def _mind2web(number: int) -> dict:
     def page(node: int, op: str, value: str) -> dict:
-        elements = {one: {"tag": "a", "attributes": json.dumps({"backend_node_id": str(one)}),
-                          "backend_node_id": str(one)} for one in (3, 4, 5, 6)}  # fmt: skip
+        elements = {
+            one: {"tag": "a", "attributes": json.dumps({"backend_node_id": str(one)}), "backend_node_id": str(one)}
+            for one in (3, 4, 5, 6)
+        }
         return {
-            "cleaned_html": HTML, "operation": {"op": op, "value": value},
+            "cleaned_html": HTML,
+            "operation": {"op": op, "value": value},
             "pos_candidates": [elements[node] | {"rank": 0}],
             "neg_candidates": [one for other, one in elements.items() if other != node],
-        }  # fmt: skip
+        }
 
     return {
-        "annotation_id": f"w{number}", "website": "acme", "confirmed_task": f"Buy {number} red hats",
+        "annotation_id": f"w{number}",
+        "website": "acme",
+        "confirmed_task": f"Buy {number} red hats",
         "action_reprs": ["[link]  Hats -> CLICK", "[searchbox]  Colour -> TYPE: red", "[combobox]  Size -> SELECT: M"],
         "actions": [page(3, "CLICK", ""), page(5, "TYPE", "red"), page(6, "SELECT", "M")],
-    }  # fmt: skip
+    }
 
 
 def _aokvqa(number: int) -> dict:
     return {
-        "split": "val", "image_id": number, "question_id": f"q{number}", "question": f"What is on mat {number}?",
-        "correct_choice_idx": number % 4, "choices": FACES,
+        "split": "val",
+        "image_id": number,
+        "question_id": f"q{number}",
+        "question": f"What is on mat {number}?",
+        "correct_choice_idx": number % 4,
+        "choices": FACES,
         "rationales": [f"A {FACES[number % 4]} sits on mat {number}.", f"It is a {FACES[number % 4]}.", "It sleeps."],
-    }  # fmt: skip
+    }
 
 
 def _scienceqa(number: int) -> dict:
     return {
-        "question": f"Which animal in box {number} is a bird?", "choices": FACES, "answer": 2,
-        "hint": f"Birds have feathers; box {number} has four animals.", "image": "image.png", "split": "test",
+        "question": f"Which animal in box {number} is a bird?",
+        "choices": FACES,
+        "answer": 2,
+        "hint": f"Birds have feathers; box {number} has four animals.",
+        "image": "image.png",
+        "split": "test",
         "subject": "natural science",
-    }  # fmt: skip
+    }
 
 
 def _superni(count: int) -> dict:
     return {
-        "Definition": ["Say which animal is meant."], "Categories": ["Naming"],
-        "Instances": [{"id": f"x-{number}", "input": f"Animal {number} barks.", "output": ["A dog", "dog"]}
-                      for number in range(count)],
-    }  # fmt: skip
+        "Definition": ["Say which animal is meant."],
+        "Categories": ["Naming"],
+        "Instances": [
+            {"id": f"x-{number}", "input": f"Animal {number} barks.", "output": ["A dog", "dog"]}
+            for number in range(count)
+        ],
+    }
 
 
 def _intercode(number: int) -> dict:
     return {
-        "db": "shop", "gold": f"SELECT name FROM hat WHERE price > {number} ORDER BY price LIMIT 1",
-        "query": f"Which hat of more than {number} crowns is cheapest?", "hardness": "medium",
+        "db": "shop",
+        "gold": f"SELECT name FROM hat WHERE price > {number} ORDER BY price LIMIT 1",
+        "query": f"Which hat of more than {number} crowns is cheapest?",
+        "hardness": "medium",
         "db_tables": {"hat": ["name", "price"]},
-    }  # fmt: skip
+    }
 
 
 def _prm800k(number: int) -> dict:
     return {
-        "question": {"problem": f"What is ${number}+3$?", "ground_truth_answer": str(number + 3),
-                     "ground_truth_solution": f"Add:\n${number + 3}$"},
+        "question": {
+            "problem": f"What is ${number}+3$?",
+            "ground_truth_answer": str(number + 3),
+            "ground_truth_solution": f"Add:\n${number + 3}$",
+        },
         "label": {},
-    }  # fmt: skip
+    }
 
 
 def _spider(number: int) -> dict:
     return {
-        "db_id": "shop", "question": f"Which hats sold more than {number} times?",
+        "db_id": "shop",
+        "question": f"Which hats sold more than {number} times?",
         "query": "SELECT  T1.name ,  count(*) FROM hat AS T1 JOIN sale AS T2 ON T1.id = T2.hat_id "
-                 f"GROUP BY T1.name HAVING count(*) > {number}",
-    }  # fmt: skip
+        f"GROUP BY T1.name HAVING count(*) > {number}",
+    }
 
 
 def _tables() -> list[dict]:
-    return [{
-        "db_id": "shop", "table_names_original": ["hat", "sale"], "column_types": ["text", "number", "text", "number"],
-        "column_names": [], "column_names_original": [[-1, "*"], [0, "id"], [0, "name"], [1, "hat_id"]],
-    }]  # fmt: skip
+    return [
+        {
+            "db_id": "shop",
+            "table_names_original": ["hat", "sale"],
+            "column_types": ["text", "number", "text", "number"],
+            "column_names": [],
+            "column_names_original": [[-1, "*"], [0, "id"], [0, "name"], [1, "hat_id"]],
+        }
+    ]

@@ -35,8 +35,10 @@ def evaluation(
 
     Jobs of different numbers have different tasks, unless they have the same.
     """
-    tasks = [Task("wordmath", "data", f"{place} {text}", f"{text} {place}", {"n": place}, {"answer": text})
-             for place in range(len(course))]  # fmt: skip
+    tasks = [
+        Task("wordmath", "data", f"{place} {text}", f"{text} {place}", {"n": place}, {"answer": text})
+        for place in range(len(course))
+    ]
     digest = hashlib.sha256(f"{number} {text}".encode()).hexdigest()
     dataset = hashlib.sha256(text.encode()).hexdigest() if same_tasks else digest
     rows = tuple(Task(one.benchmark, dataset, one.row, one.question, one.inputs, one.gold) for one in tasks)
@@ -82,9 +84,13 @@ def _finish(database: Database, who, item, went: str, text: str) -> None:
         ending = {BROKEN: "infra_error", FAILED: "action_error"}.get(went, "answered")
         value = 1.0 if went == RIGHT else 0.0
         done = Finished(
-            item.id, Outcome(None if went in (BROKEN, FAILED) else text, ending, text if ending != "answered" else ""),
-            (Score("accuracy", value),) if went != BROKEN else (), calls=2, prompt_tokens=150, completion_tokens=15,
-        )  # fmt: skip
+            item.id,
+            Outcome(None if went in (BROKEN, FAILED) else text, ending, text if ending != "answered" else ""),
+            (Score("accuracy", value),) if went != BROKEN else (),
+            calls=2,
+            prompt_tokens=150,
+            completion_tokens=15,
+        )
         commit(database, who, Batch({item.id: item.claim}, rows, contents, finished=[done]))
     else:
         commit(database, who, batch)

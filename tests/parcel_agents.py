@@ -22,9 +22,14 @@ def write_queries(folder: Path) -> Path:
     folder.mkdir()
     for place, name in enumerate(FILES.values()):
         rows = [
-            {"query_id": 10 * place + number, "query": f"Where is parcel P{number}? (case {place})",
-             "api_list": [LATEST, OFFICES], "relevant APIs": [["Swift Post", "Latest"]]} for number in NUMBERS
-        ]  # fmt: skip
+            {
+                "query_id": 10 * place + number,
+                "query": f"Where is parcel P{number}? (case {place})",
+                "api_list": [LATEST, OFFICES],
+                "relevant APIs": [["Swift Post", "Latest"]],
+            }
+            for number in NUMBERS
+        ]
         (folder / name).write_text(json.dumps(rows), encoding="utf-8")
     return folder
 

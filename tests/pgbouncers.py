@@ -24,8 +24,14 @@ class PgBouncer:
         sockets = Path(str(make_url(postgres.uri).query["host"]))
         users, configuration = folder / "users.txt", folder / "pgbouncer.ini"
         users.write_text('"postgres" ""\n', encoding="utf-8")
-        chosen = {"listen_addr": "127.0.0.1", "listen_port": self.port, "unix_socket_dir": "", "auth_type": "trust",
-                  "auth_file": users, **settings}  # fmt: skip
+        chosen = {
+            "listen_addr": "127.0.0.1",
+            "listen_port": self.port,
+            "unix_socket_dir": "",
+            "auth_type": "trust",
+            "auth_file": users,
+            **settings,
+        }
         lines = ["[databases]", f"* = host={sockets}", "[pgbouncer]", *(f"{name} = {chosen[name]}" for name in chosen)]
         configuration.write_text("\n".join(lines) + "\n", encoding="utf-8")
         folder.chmod(0o755)
@@ -33,9 +39,11 @@ class PgBouncer:
         self.log = folder / "pgbouncer.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [binary, configuration], stdout=log, stderr=log,
+                [binary, configuration],
+                stdout=log,
+                stderr=log,
                 **({"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []} if os.getuid() == 0 else {}),
-            )  # fmt: skip
+            )
 
     def url(self, direct: str) -> str:
         """The URL of a database, given the one that goes to the server itself."""

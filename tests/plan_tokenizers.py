@@ -38,9 +38,13 @@ def llama_tokenizer(folder: Path) -> Any:
     """As LLaMA's: SentencePiece with pairs and bytes, a space put in front."""
     settings = {"tokenizer_class": "LlamaTokenizer", "add_bos_token": True, "add_eos_token": False, "legacy": False}
     options = {
-        "model_type": "bpe", "vocab_size": 600, "byte_fallback": True, "split_digits": True,
-        "normalization_rule_name": "identity", "remove_extra_whitespaces": False,
-    }  # fmt: skip
+        "model_type": "bpe",
+        "vocab_size": 600,
+        "byte_fallback": True,
+        "split_digits": True,
+        "normalization_rule_name": "identity",
+        "remove_extra_whitespaces": False,
+    }
     return _sentencepiece(folder, "tokenizer", settings, options)
 
 

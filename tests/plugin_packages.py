@@ -18,17 +18,34 @@ EXAMPLE = ROOT / "examples" / "plugin"
 def install_example(folder: Path) -> Path:
     """Install examples/plugin into a folder that is to be put on the path; returns the folder of its package."""
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation",
-         "--no-cache-dir", "--disable-pip-version-check", "--target", str(folder), str(EXAMPLE)],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-index",
+            "--no-build-isolation",
+            "--no-cache-dir",
+            "--disable-pip-version-check",
+            "--target",
+            str(folder),
+            str(EXAMPLE),
+        ],
+        check=True,
+        capture_output=True,
+    )
     return folder / "lumos_roman"
 
 
 def write_distribution(
-    folder: Path, name: str, files: Mapping[str, str], entry_points: Mapping[str, Mapping[str, str]],
+    folder: Path,
+    name: str,
+    files: Mapping[str, str],
+    entry_points: Mapping[str, Mapping[str, str]],
     version: str = "1.0",
-) -> None:  # fmt: skip
+) -> None:
     """What an installed distribution leaves in a folder: its files, and metadata with entry points by group."""
     write_files(folder, files)
     info = folder / f"{name.replace('-', '_')}-{version}.dist-info"

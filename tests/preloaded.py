@@ -3,12 +3,30 @@
 from importlib import import_module
 
 for name in (
-    "alembic.command", "celery.bin.celery", "celery.apps.worker", "celery.concurrency.prefork",
-    "celery.worker.consumer", "kombu.transport.redis", "psycopg", "pytest", "sqlalchemy.dialects.postgresql.psycopg",
-    "db.chunks", "db.migrate", "db.trajectories",
-    "lumos_queue.api", "lumos_queue.benchmarks.wordmath.benchmark", "lumos_queue.cli.conversions",
-    "lumos_queue.cli.doctor", "lumos_queue.cli.main", "lumos_queue.cli.report_tables", "lumos_queue.cli.run",
-    "lumos_queue.cli.submit", "lumos_queue.reports.report", "lumos_queue.review.scoring",
-    "workers.dispatcher", "workers.embedded", "workers.run",
-):  # fmt: skip
+    "alembic.command",
+    "celery.bin.celery",
+    "celery.apps.worker",
+    "celery.concurrency.prefork",
+    "celery.worker.consumer",
+    "kombu.transport.redis",
+    "psycopg",
+    "pytest",
+    "sqlalchemy.dialects.postgresql.psycopg",
+    "db.chunks",
+    "db.migrate",
+    "db.trajectories",
+    "lumos_queue.api",
+    "lumos_queue.benchmarks.wordmath.benchmark",
+    "lumos_queue.cli.conversions",
+    "lumos_queue.cli.doctor",
+    "lumos_queue.cli.main",
+    "lumos_queue.cli.report_tables",
+    "lumos_queue.cli.run",
+    "lumos_queue.cli.submit",
+    "lumos_queue.reports.report",
+    "lumos_queue.review.scoring",
+    "workers.dispatcher",
+    "workers.embedded",
+    "workers.run",
+):
     import_module(name)

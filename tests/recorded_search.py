@@ -72,7 +72,12 @@ class Script:
                 index = place[position] = place[command.parent]
                 old, value = found[index], self._decisions[index]
                 found[index] = RecordedDecision(
-                    old.before, value.thought, command.action.name, command.action.arguments, value.observation,
-                    value.code, value.pruned,
-                )  # fmt: skip
+                    old.before,
+                    value.thought,
+                    command.action.name,
+                    command.action.arguments,
+                    value.observation,
+                    value.code,
+                    value.pruned,
+                )
         return found

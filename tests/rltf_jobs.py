@@ -30,14 +30,30 @@ from workers.run import run_slice
 
 #: Two optimizer steps of three tasks, whose plans end in anything: some are feasible, others are not.
 OPENAGI: dict[str, Any] = {
-    "benchmark": "openagi", "split": "feedback", "formulation": "model-synthesis", "limit": 6,
-    "tools": ("experts=oracle:",), "options": ("samples=1",), "settings": ("goal=free",),
-}  # fmt: skip
+    "benchmark": "openagi",
+    "split": "feedback",
+    "formulation": "model-synthesis",
+    "limit": 6,
+    "tools": ("experts=oracle:",),
+    "options": ("samples=1",),
+    "settings": ("goal=free",),
+}
 SPEC = {"epochs": 1, "batch": 3, "rate": 0.01, "warm_up": 0.0}
 _NOTHING: dict[str, Any] = {
-    "data": None, "agent": "", "planner": "", "grounder": "", "solver": "", "samples": 1, "seed": 0,
-    "temperature": 0.0, "top_p": 1.0, "max_tokens": 64, "max_subgoals": 0, "framing": "train", "skip_bad_rows": False,
-}  # fmt: skip
+    "data": None,
+    "agent": "",
+    "planner": "",
+    "grounder": "",
+    "solver": "",
+    "samples": 1,
+    "seed": 0,
+    "temperature": 0.0,
+    "top_p": 1.0,
+    "max_tokens": 64,
+    "max_subgoals": 0,
+    "framing": "train",
+    "skip_bad_rows": False,
+}
 
 
 @dataclass(frozen=True)
@@ -91,9 +107,16 @@ class BegunFit:
 
 @contextmanager
 def begin_fit(
-    home: Path, start: Path, *, reward: str = "feasible", beams: int = 3, temperature: float | None = None,
-    epsilon: float | None = None, spec: Mapping[str, Any] = SPEC, **evaluation: Any,
-) -> Iterator[BegunFit]:  # fmt: skip
+    home: Path,
+    start: Path,
+    *,
+    reward: str = "feasible",
+    beams: int = 3,
+    temperature: float | None = None,
+    epsilon: float | None = None,
+    spec: Mapping[str, Any] = SPEC,
+    **evaluation: Any,
+) -> Iterator[BegunFit]:
     """Submit the job and do its first item here; the folder of the fit is `home / "fit"`."""
     from lumos_queue.training.rltf.work import run_item
 

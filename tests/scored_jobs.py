@@ -30,9 +30,18 @@ def tasks_of(count: int, dataset: str = "data", benchmark: str = "wordmath", **i
 
 
 def scored_job(
-    database: Database, values: Values, tasks: Sequence[Task] = (), kind: str = "evaluate", owed: int = 0,
-    formulation: str = "iterative", version: str = "1", metric: str = "accuracy", limit: int = 0, of: int = 1, **options
-) -> str:  # fmt: skip
+    database: Database,
+    values: Values,
+    tasks: Sequence[Task] = (),
+    kind: str = "evaluate",
+    owed: int = 0,
+    formulation: str = "iterative",
+    version: str = "1",
+    metric: str = "accuracy",
+    limit: int = 0,
+    of: int = 1,
+    **options,
+) -> str:
     """The id of a job on these tasks whose samples got these scores; the last `owed` items are left undone.
 
     A further argument is a field of NewJob, or `endpoint`: the address of its models.
@@ -42,10 +51,22 @@ def scored_job(
     agent = Agent({"planner": options.pop("endpoint", "tgi://one:1"), "grounder": "tgi://one:2"}, "maths")
     job = Evaluate(Infer(rows[0].benchmark, rows[0].dataset, "test", formulation, agent, limit=limit, samples=samples))
     new = NewJob(
-        kind=kind, pool="llm", digest="ab" * 32, spec=job.as_json(), benchmark=rows[0].benchmark,
-        formulation=formulation, agent="", split="test", licence="MIT", seed=0, project="default", submitted_by="me",
-        priority=0, code_version="1", main_metric=metric if kind == "evaluate" else "",
-    )  # fmt: skip
+        kind=kind,
+        pool="llm",
+        digest="ab" * 32,
+        spec=job.as_json(),
+        benchmark=rows[0].benchmark,
+        formulation=formulation,
+        agent="",
+        split="test",
+        licence="MIT",
+        seed=0,
+        project="default",
+        submitted_by="me",
+        priority=0,
+        code_version="1",
+        main_metric=metric if kind == "evaluate" else "",
+    )
     dataset = NewDataset(rows[0].dataset, rows[0].benchmark, "test", "MIT", rows)
     identifier, _ = create_job(database, replace(new, **options), dataset, limit=limit, samples=samples, again=True)
     who = holder(database, identifier)

@@ -105,9 +105,10 @@ def _qa(question: str, number: int) -> Sequence[str]:
     if number == 1:
         asked = f"What is {names[0]} known for?"
         return (
-            f"R1 = KnowledgeQuery({names[0]})", f"R2 = ParagraphRetrieve(R1, Query: {asked})",
+            f"R1 = KnowledgeQuery({names[0]})",
+            f"R2 = ParagraphRetrieve(R1, Query: {asked})",
             f"R3 = QA([R2], Question: {asked})",
-        )  # fmt: skip
+        )
     if number == 2:
         return ("R4 = QA([R3], Question: What follows from R3?)",)
     return ("R5 = QA([R3, R4], Question: Is R4 the answer?)", "R6 = Calculator(1 + 1)")
@@ -151,8 +152,13 @@ def _sql(question: str, number: int) -> Sequence[str]:
 
 #: A word in the list of actions to the domain that has it; the last has no such list.
 _GROUNDINGS = {
-    "SetEquation": _maths, "KnowledgeQuery": _qa, "CLICK": _web, "VQA(": _vision, "FeatureRetrieve": _shop, "": _sql,
-}  # fmt: skip
+    "SetEquation": _maths,
+    "KnowledgeQuery": _qa,
+    "CLICK": _web,
+    "VQA(": _vision,
+    "FeatureRetrieve": _shop,
+    "": _sql,
+}
 
 
 def _tool(prompt: str) -> str:

@@ -23,11 +23,21 @@ ROWS = 60
 #: What is planted: the verdict that must be found, and the modules it spoils; '' for a right annotation.
 BOTH, PLANNER, GROUNDER = ("planner", "grounder"), ("planner",), ("grounder",)
 PLANTED = {
-    "": (), "mismatched parenthesis": BOTH, "unknown action": BOTH, "undefined reference": BOTH,
-    "empty result": BOTH, "invalid result": BOTH, "result stated": PLANNER, "overlong": BOTH, "truncated": BOTH,
-    "refused": BOTH, "wrong final answer": BOTH, "result differs": BOTH, "unreadable": BOTH,
+    "": (),
+    "mismatched parenthesis": BOTH,
+    "unknown action": BOTH,
+    "undefined reference": BOTH,
+    "empty result": BOTH,
+    "invalid result": BOTH,
+    "result stated": PLANNER,
+    "overlong": BOTH,
+    "truncated": BOTH,
+    "refused": BOTH,
+    "wrong final answer": BOTH,
+    "result differs": BOTH,
+    "unreadable": BOTH,
     "differs when perturbed": GROUNDER,
-}  # fmt: skip
+}
 NOTED = ("differs when perturbed",)
 
 

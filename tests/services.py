@@ -129,25 +129,33 @@ class RabbitMQ:
         self.port = free_port()
         mapper_port = str(free_port())
         self.environment = {
-            "PATH": os.environ["PATH"], "LANG": "C.UTF-8",
+            "PATH": os.environ["PATH"],
+            "LANG": "C.UTF-8",
             VARIABLE: os.environ.get(VARIABLE, ""),  # the keeper of the run ends it if the run is killed
             "HOME": str(folder),  # where the Erlang cookie lies
-            "ERL_EPMD_ADDRESS": "127.0.0.1", "ERL_EPMD_PORT": mapper_port,
+            "ERL_EPMD_ADDRESS": "127.0.0.1",
+            "ERL_EPMD_PORT": mapper_port,
             "RABBITMQ_NODENAME": f"lumos-{self.port}@localhost",
-            "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1", "RABBITMQ_NODE_PORT": str(self.port),
+            "RABBITMQ_NODE_IP_ADDRESS": "127.0.0.1",
+            "RABBITMQ_NODE_PORT": str(self.port),
             "RABBITMQ_DIST_PORT": str(free_port()),
-            "RABBITMQ_MNESIA_BASE": str(folder / "data"), "RABBITMQ_GENERATED_CONFIG_DIR": str(folder / "config"),
-            "RABBITMQ_LOG_BASE": str(folder / "log"), "RABBITMQ_LOGS": "-",
+            "RABBITMQ_MNESIA_BASE": str(folder / "data"),
+            "RABBITMQ_GENERATED_CONFIG_DIR": str(folder / "config"),
+            "RABBITMQ_LOG_BASE": str(folder / "log"),
+            "RABBITMQ_LOGS": "-",
             # No such files: what the machine's own node is told is not for this one.
-            "RABBITMQ_CONFIG_FILE": str(folder / "none"), "RABBITMQ_CONF_ENV_FILE": str(folder / "none"),
+            "RABBITMQ_CONFIG_FILE": str(folder / "none"),
+            "RABBITMQ_CONF_ENV_FILE": str(folder / "none"),
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(folder / "none"),
             # One busy scheduler: the node leaves the processors to the tests.
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1} +S 1:1 +sbwt none",
-        }  # fmt: skip
+        }
         self.mapper = subprocess.Popen(
             ["epmd", "-port", mapper_port, "-address", "127.0.0.1"],
-            env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         self.log = folder / "node.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
@@ -293,8 +301,22 @@ class CeleryWorker:
 
         self.log = folder / "celery.log"
         name = f"{folder.name}-{os.getpid()}@%h"  # two workers of one name would answer for each other
-        arguments = ["-A", self.APPLICATION, "worker", "-n", name, "-Q", queues, "-c", "1", "--loglevel", "INFO",
-                     "--without-gossip", "--without-mingle", *options]  # fmt: skip
+        arguments = [
+            "-A",
+            self.APPLICATION,
+            "worker",
+            "-n",
+            name,
+            "-Q",
+            queues,
+            "-c",
+            "1",
+            "--loglevel",
+            "INFO",
+            "--without-gossip",
+            "--without-mingle",
+            *options,
+        ]
         variables = {f"LUMOS_{name.upper()}": value for name, value in {"home": str(folder), **settings}.items()}
         self.process = forked_celery(arguments, environment={**os.environ, **variables}, log=self.log)
 

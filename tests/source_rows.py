@@ -11,17 +11,22 @@ from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Task
 
 STRATEGY = {
-    "qid": "a1", "question": "Could Ann have met Bob?", "answer": False,
+    "qid": "a1",
+    "question": "Could Ann have met Bob?",
+    "answer": False,
     "facts": ["Bob was born in 1900.", "Ann died in 1880."],
     "decomposition": ["When did Ann die?", "When was Bob born?", "Is #2 before #1?"],
     "evidence": [
         [["no_evidence"], [["Bob-1"]], ["operation"]],
         [[["Ann (poet)-3", "Ann (poet)-4"]], [["Bob-1"]], ["operation"]],
     ],
-}  # fmt: skip
+}
 STEPS = STRATEGY["decomposition"]
 MUSIQUE = {
-    "id": "2hop__1_2", "question": "Where was the founder of Acme born?", "answer": "Oslo", "answerable": True,
+    "id": "2hop__1_2",
+    "question": "Where was the founder of Acme born?",
+    "answer": "Oslo",
+    "answerable": True,
     "answer_aliases": ["Kristiania"],
     "paragraphs": [
         {"idx": 0, "title": "Acme", "paragraph_text": "Acme was founded by Ann Berg.", "is_supporting": True},
@@ -31,42 +36,70 @@ MUSIQUE = {
         {"question": "Acme >> founded by", "answer": "Ann Berg", "paragraph_support_idx": 0},
         {"question": "The town in which #1 was born?", "answer": "Oslo", "paragraph_support_idx": 1},
     ],
-}  # fmt: skip
+}
 HOTPOT = {
-    "_id": "h1", "question": "What is sold by the firm that Ann Berg led?", "answer": "ink",
+    "_id": "h1",
+    "question": "What is sold by the firm that Ann Berg led?",
+    "answer": "ink",
     "supporting_facts": [["Acme (firm)", 0], ["Ann Berg", 1], ["Acme (firm)", 2]],
-    "context": [["Other", ["No."]], ["Acme (firm)", ["Acme is in Oslo.", "It is old.", " It sells ink."]],
-                ["Ann Berg", ["Ann is a poet.", "She led Acme."]]],
-}  # fmt: skip
+    "context": [
+        ["Other", ["No."]],
+        ["Acme (firm)", ["Acme is in Oslo.", "It is old.", " It sells ink."]],
+        ["Ann Berg", ["Ann is a poet.", "She led Acme."]],
+    ],
+}
 WEB = {
-    "annotation_id": "w1", "website": "acme", "confirmed_task": "Find a hat",
-    "action_reprs": ["[searchbox]  Search (all) -> TYPE: hat -> CLICK", "[a]   -> HOVER", "[link]  Hats (... -> CLICK",
-                     "[combobox]  Size -> SELECT: M", "[textbox]  Name -> ENTER"],
-}  # fmt: skip
-TABLES = [{
-    "db_id": "shop", "table_names_original": ["hat", "sale"], "column_types": ["text", "number", "text", "number"],
-    "column_names": [], "column_names_original": [[-1, "*"], [0, "id"], [0, "name"], [1, "hat_id"]],
-}]  # fmt: skip
+    "annotation_id": "w1",
+    "website": "acme",
+    "confirmed_task": "Find a hat",
+    "action_reprs": [
+        "[searchbox]  Search (all) -> TYPE: hat -> CLICK",
+        "[a]   -> HOVER",
+        "[link]  Hats (... -> CLICK",
+        "[combobox]  Size -> SELECT: M",
+        "[textbox]  Name -> ENTER",
+    ],
+}
+TABLES = [
+    {
+        "db_id": "shop",
+        "table_names_original": ["hat", "sale"],
+        "column_types": ["text", "number", "text", "number"],
+        "column_names": [],
+        "column_names_original": [[-1, "*"], [0, "id"], [0, "name"], [1, "hat_id"]],
+    }
+]
 SPIDER = {
-    "db_id": "shop", "question": "Which hats sold?",
+    "db_id": "shop",
+    "question": "Which hats sold?",
     "query": "SELECT  T1.name ,  count(*) FROM hat AS T1 JOIN sale AS T2 ON T1.id = T2.hat_id "
-             "WHERE T1.name != 'a  (where' GROUP BY T1.name;",
-}  # fmt: skip
+    "WHERE T1.name != 'a  (where' GROUP BY T1.name;",
+}
 AOK = {
-    "split": "val", "image_id": 1, "question_id": "q1", "question": "What is on the mat?", "correct_choice_idx": 2,
-    "choices": ["dog", "shoe", "cat", "cat"], "rationales": ["A cat.", "The cat lies there."],
-}  # fmt: skip
-PRM = {"question": {"problem": "What is $2+3$?", "ground_truth_answer": "5", "ground_truth_solution": "Add:\n$5$"},
-       "label": {}}  # fmt: skip
+    "split": "val",
+    "image_id": 1,
+    "question_id": "q1",
+    "question": "What is on the mat?",
+    "correct_choice_idx": 2,
+    "choices": ["dog", "shoe", "cat", "cat"],
+    "rationales": ["A cat.", "The cat lies there."],
+}
+PRM = {
+    "question": {"problem": "What is $2+3$?", "ground_truth_answer": "5", "ground_truth_solution": "Add:\n$5$"},
+    "label": {},
+}
 ROWS = {
-    "strategyqa": STRATEGY, "musique": MUSIQUE, "hotpotqa": HOTPOT, "mind2web": WEB, "spider": SPIDER, "aokvqa": AOK,
+    "strategyqa": STRATEGY,
+    "musique": MUSIQUE,
+    "hotpotqa": HOTPOT,
+    "mind2web": WEB,
+    "spider": SPIDER,
+    "aokvqa": AOK,
     "prm800k": PRM,
-}  # fmt: skip
+}
 
 
-IDS = {
-    "strategyqa": "qid", "musique": "id", "hotpotqa": "_id", "mind2web": "annotation_id", "aokvqa": "question_id",
-}  # fmt: skip
+IDS = {"strategyqa": "qid", "musique": "id", "hotpotqa": "_id", "mind2web": "annotation_id", "aokvqa": "question_id"}
 
 
 @pytest.fixture

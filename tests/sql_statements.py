@@ -34,8 +34,10 @@ COMPARED = (
     ("SELECT id FROM part AS p WHERE EXISTS (SELECT 1 FROM stock WHERE shelf = p.code) ORDER BY id", [[1], [2], [3]]),
     ("SELECT id FROM part AS p WHERE EXISTS (SELECT 1 FROM stock WHERE shelf = code) ORDER BY id", [[1], [2], [3]]),
     ("SELECT code FROM part GROUP BY code HAVING count(*) = '1' AND code = 9", [["9"]]),
-    ("SELECT code, count(*) AS n FROM part GROUP BY code HAVING n = '1' AND code > 10 ORDER BY code",
-     [["12", 1], ["12abc", 1]]),
+    (
+        "SELECT code, count(*) AS n FROM part GROUP BY code HAVING n = '1' AND code > 10 ORDER BY code",
+        [["12", 1], ["12abc", 1]],
+    ),
     ("SELECT id FROM part WHERE id = (SELECT code FROM part WHERE code = 9 AND amount > '9.1') - 8", [[1]]),
     ("SELECT id FROM part WHERE amount = (SELECT code FROM part WHERE id = '1st') ORDER BY id", [[1], [4]]),
     ("SELECT x FROM (SELECT code AS x, id FROM part) AS t WHERE x = 12 ORDER BY id", [["12abc"], ["12"]]),
@@ -45,14 +47,16 @@ COMPARED = (
     ("SELECT id FROM part WHERE length(code) = '1' ORDER BY id", [[3]]),
     ("SELECT id FROM part WHERE coalesce(code, '12') = 12 ORDER BY id", [[1], [2], [5]]),
     ("SELECT id FROM part WHERE CASE WHEN id > 2 THEN code ELSE 'x' END = 9", [[3]]),
-    ("SELECT CASE WHEN code = 12 THEN 'twelve' ELSE 'other' END FROM part ORDER BY id",
-     [["twelve"], ["twelve"], ["other"], ["other"], ["other"]]),
+    (
+        "SELECT CASE WHEN code = 12 THEN 'twelve' ELSE 'other' END FROM part ORDER BY id",
+        [["twelve"], ["twelve"], ["other"], ["other"], ["other"]],
+    ),
     ("SELECT id FROM part WHERE id + 1 = '3rd'", [[2]]),
     ("SELECT id FROM part WHERE CAST(id AS CHAR) = 2", [[2]]),
     ("SELECT id FROM part WHERE made = '2020-01-02'", [[1]]),
     ("SELECT id FROM part WHERE code = 'ABC'", [[4]]),
     ("SELECT (SELECT code, id FROM part WHERE id = 3) = (SELECT id, code FROM part WHERE id = 3)", [[0]]),
-)  # fmt: skip
+)
 
 #: On a database `shop` with the table `hat`, in which Fez is the first and Boater the second.
 COMMENTED = (
@@ -115,16 +119,29 @@ DATES = (
 )
 
 CATALOGUE = (
-    ("SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY table_name",
-     [["part"], ["stock"]]),
-    ("SELECT TABLE_NAME FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_TYPE = 'base table' ORDER BY 1",
-     [["part"], ["stock"]]),
-    ("SELECT COLUMN_NAME, DATA_TYPE, IS_NULLABLE, COLUMN_KEY FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_NAME = 'part' "
-     "ORDER BY ORDINAL_POSITION",
-     [["id", "int", "NO", "PRI"], ["code", "text", "YES", ""], ["amount", "double", "YES", ""],
-      ["made", "date", "YES", ""]]),
-    ("SELECT t.TABLE_NAME, count(*) FROM INFORMATION_SCHEMA.TABLES AS t JOIN INFORMATION_SCHEMA.COLUMNS AS c "
-     "ON c.TABLE_NAME = t.TABLE_NAME GROUP BY t.TABLE_NAME ORDER BY 1", [["part", 4], ["stock", 3]]),
+    (
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY table_name",
+        [["part"], ["stock"]],
+    ),
+    (
+        "SELECT TABLE_NAME FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_TYPE = 'base table' ORDER BY 1",
+        [["part"], ["stock"]],
+    ),
+    (
+        "SELECT COLUMN_NAME, DATA_TYPE, IS_NULLABLE, COLUMN_KEY FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_NAME = "
+        "'part' ORDER BY ORDINAL_POSITION",
+        [
+            ["id", "int", "NO", "PRI"],
+            ["code", "text", "YES", ""],
+            ["amount", "double", "YES", ""],
+            ["made", "date", "YES", ""],
+        ],
+    ),
+    (
+        "SELECT t.TABLE_NAME, count(*) FROM INFORMATION_SCHEMA.TABLES AS t JOIN INFORMATION_SCHEMA.COLUMNS AS c "
+        "ON c.TABLE_NAME = t.TABLE_NAME GROUP BY t.TABLE_NAME ORDER BY 1",
+        [["part", 4], ["stock", 3]],
+    ),
     ("SELECT count(*) FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA <> 'shop'", [[0]]),
     ("SELECT DATABASE()", [["shop"]]),
-)  # fmt: skip
+)

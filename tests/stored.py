@@ -37,8 +37,22 @@ def stored_rows(database: Database, job: str) -> dict:
 
 
 def _episode(connection: Connection, episode) -> dict:
-    names = ("question", "inputs", "gold", "ending", "answer", "message", "attempt", "calls", "prompt_tokens",
-             "completion_tokens", "formulation", "agent", "origin", "split")  # fmt: skip
+    names = (
+        "question",
+        "inputs",
+        "gold",
+        "ending",
+        "answer",
+        "message",
+        "attempt",
+        "calls",
+        "prompt_tokens",
+        "completion_tokens",
+        "formulation",
+        "agent",
+        "origin",
+        "split",
+    )
     found = {name: getattr(episode, name) for name in names}
     for table, columns in _COMPARED.items():
         rows = connection.execute(

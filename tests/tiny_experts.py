@@ -27,9 +27,13 @@ def save(folder: Path, model: Any, processor: dict[str, Any] | None = None) -> P
     )
     PreTrainedTokenizerFast(
         tokenizer_object=words,
-        pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]",
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
         model_max_length=64,
-    ).save_pretrained(folder)  # fmt: skip
+    ).save_pretrained(folder)
     if processor:
         (folder / "preprocessor_config.json").write_text(json.dumps(processor))
     return folder
@@ -96,10 +100,20 @@ def objects(folder: Path) -> Path:
 
     backbone = ResNetConfig(embedding_size=8, hidden_sizes=[8, 8, 8, 8], depths=[1, 1, 1, 1], out_features=["stage4"])
     config = DetrConfig(
-        use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, backbone_config=backbone, d_model=16,
-        encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2,
-        encoder_ffn_dim=16, decoder_ffn_dim=16, num_queries=3, id2label={0: "cat", 1: "dog"},
-    )  # fmt: skip
+        use_timm_backbone=False,
+        use_pretrained_backbone=False,
+        backbone=None,
+        backbone_config=backbone,
+        d_model=16,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        num_queries=3,
+        id2label={0: "cat", 1: "dog"},
+    )
     model = DetrForObjectDetection(config)
     with torch.no_grad():
         model.class_labels_classifier.bias.copy_(torch.tensor([30.0, 0.0, 0.0]))  # always sure of a cat
@@ -128,23 +142,37 @@ def draws(folder: Path, channels: int = 4, kind: str = "StableDiffusionPipeline"
     from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
 
     unet = UNet2DConditionModel(
-        sample_size=8, in_channels=channels, block_out_channels=(8, 8), layers_per_block=1, cross_attention_dim=16,
-        norm_num_groups=4, attention_head_dim=4, down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
+        sample_size=8,
+        in_channels=channels,
+        block_out_channels=(8, 8),
+        layers_per_block=1,
+        cross_attention_dim=16,
+        norm_num_groups=4,
+        attention_head_dim=4,
+        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
         up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
-    )  # fmt: skip
+    )
     vae = AutoencoderKL(
-        block_out_channels=(8, 8), norm_num_groups=4, down_block_types=("DownEncoderBlock2D",) * 2,
+        block_out_channels=(8, 8),
+        norm_num_groups=4,
+        down_block_types=("DownEncoderBlock2D",) * 2,
         up_block_types=("UpDecoderBlock2D",) * 2,
-    )  # fmt: skip
+    )
     text = CLIPTextModel(
         CLIPTextConfig(vocab_size=len(WORDS) + 2, max_position_embeddings=16, eos_token_id=1, **_SIZES)
     )
     vocabulary = {word: at for at, word in enumerate(["<|startoftext|>", "<|endoftext|>", *WORDS])}
     tokenizer = CLIPTokenizer(vocab=vocabulary, merges=[], model_max_length=16)
     pipeline = getattr(diffusers, kind)(
-        vae=vae, text_encoder=text, tokenizer=tokenizer, unet=unet, scheduler=DDIMScheduler(steps_offset=1),
-        safety_checker=None, feature_extractor=None, requires_safety_checker=False,
-    )  # fmt: skip
+        vae=vae,
+        text_encoder=text,
+        tokenizer=tokenizer,
+        unet=unet,
+        scheduler=DDIMScheduler(steps_offset=1),
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+    )
     pipeline.save_pretrained(folder)
     return folder
 

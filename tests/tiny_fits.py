@@ -20,8 +20,12 @@ PHRASES = ("<|user|>\n", "\n<|assistant|>\n")
 def conversation(number: int) -> Conversation:
     """Two exchanges about adding; of 40 conversations some are twice as long as others."""
     asked = f"Add {number} and {'one ' * (number % 7)}{number + 1}."
-    turns = (Turn("user", asked), Turn("assistant", f"It is {2 * number + 1}."), Turn("user", "Go on."),
-             Turn("assistant", "That is all."))  # fmt: skip
+    turns = (
+        Turn("user", asked),
+        Turn("assistant", f"It is {2 * number + 1}."),
+        Turn("user", "Go on."),
+        Turn("assistant", "That is all."),
+    )
     return Conversation(f"{'even' if number % 2 == 0 else 'odd'}/planner", str(number), turns)
 
 
@@ -45,10 +49,22 @@ def write_fit(folder: Path, tokenizer: PreTrainedTokenizerBase, rows: int = 40, 
 def small_spec(folder: Path, **values: Any) -> FitSpec:
     """Five steps an epoch, three epochs, from random weights."""
     common: dict[str, Any] = {
-        "data": str(folder), "tokenizer": str(folder / "tokenizer"), "shape": SHAPE, "epochs": 3, "batch": 8,
-        "micro_batch": 4, "optimizer": MUON, "rate": 0.02, "other_rate": 0.004, "weight_decay": 0.05, "warm_up": 0.1,
-        "decay": 0.6, "dropout": 0.1, "prompt_weight": 0.1, "precision": "fp32",
-    }  # fmt: skip
+        "data": str(folder),
+        "tokenizer": str(folder / "tokenizer"),
+        "shape": SHAPE,
+        "epochs": 3,
+        "batch": 8,
+        "micro_batch": 4,
+        "optimizer": MUON,
+        "rate": 0.02,
+        "other_rate": 0.004,
+        "weight_decay": 0.05,
+        "warm_up": 0.1,
+        "decay": 0.6,
+        "dropout": 0.1,
+        "prompt_weight": 0.1,
+        "precision": "fp32",
+    }
     return FitSpec(**{**common, **values})
 
 
@@ -58,10 +74,17 @@ def write_llama(folder: Path, tokenizer: PreTrainedTokenizerBase, *, tied: bool 
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
-        intermediate_size=48, max_position_embeddings=256, tie_word_embeddings=tied,
-        bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        intermediate_size=48,
+        max_position_embeddings=256,
+        tie_word_embeddings=tied,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
     torch.manual_seed(5)
     LlamaForCausalLM(config).save_pretrained(folder, max_shard_size=shards)
     tokenizer.save_pretrained(folder)

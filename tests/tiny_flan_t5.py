@@ -23,10 +23,19 @@ def make_tiny_flan_t5(folder: Path, texts: Iterable[str], dropout: float = 0.0, 
         tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
     ).save_pretrained(folder)
     config = T5Config(
-        vocab_size=tokenizer.get_vocab_size(), d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4,
-        feed_forward_proj="gated-gelu", dropout_rate=dropout, tie_word_embeddings=tied, pad_token_id=0,
-        eos_token_id=1, decoder_start_token_id=0,
-    )  # fmt: skip
+        vocab_size=tokenizer.get_vocab_size(),
+        d_model=32,
+        d_kv=8,
+        d_ff=48,
+        num_layers=2,
+        num_heads=4,
+        feed_forward_proj="gated-gelu",
+        dropout_rate=dropout,
+        tie_word_embeddings=tied,
+        pad_token_id=0,
+        eos_token_id=1,
+        decoder_start_token_id=0,
+    )
     torch.manual_seed(3)
     T5ForConditionalGeneration(config).save_pretrained(folder)
     return folder

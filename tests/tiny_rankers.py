@@ -7,9 +7,7 @@ from typing import Any
 
 SAMPLE = "Which river flows through the old town? The Aare flows through Bern. Oats are eaten as porridge. A text page"
 #: Small, with 512 tokens of context like the real ones.
-SHAPE: dict[str, Any] = {
-    "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
-}  # fmt: skip
+SHAPE: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
 
 
 def make_bert_dpr(folder: Path, seed: int = 0) -> None:
@@ -26,9 +24,16 @@ def make_deberta(folder: Path, seed: int = 0) -> None:
 
     words = _words(folder, ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"], "PreTrainedTokenizerFast")
     config = DebertaV2Config(
-        vocab_size=words, max_position_embeddings=512, relative_attention=True, position_buckets=32, num_labels=1,
-        pos_att_type=["p2c", "c2p"], position_biased_input=False, type_vocab_size=0, **SHAPE,
-    )  # fmt: skip
+        vocab_size=words,
+        max_position_embeddings=512,
+        relative_attention=True,
+        position_buckets=32,
+        num_labels=1,
+        pos_att_type=["p2c", "c2p"],
+        position_biased_input=False,
+        type_vocab_size=0,
+        **SHAPE,
+    )
     _save(folder, seed, lambda: DebertaV2ForSequenceClassification(config))
 
 
@@ -47,13 +52,25 @@ def make_roberta(folder: Path, seed: int = 0, labels: int = 1) -> None:
     )
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
     PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", cls_token="<s>", sep_token="</s>",
-        pad_token="<pad>", unk_token="<unk>", mask_token="<mask>",
-    ).save_pretrained(folder)  # fmt: skip
+        tokenizer_object=tokenizer,
+        bos_token="<s>",
+        eos_token="</s>",
+        cls_token="<s>",
+        sep_token="</s>",
+        pad_token="<pad>",
+        unk_token="<unk>",
+        mask_token="<mask>",
+    ).save_pretrained(folder)
     config = RobertaConfig(
-        vocab_size=len(tokenizer.get_vocab()), max_position_embeddings=514, type_vocab_size=1, num_labels=labels,
-        pad_token_id=1, bos_token_id=0, eos_token_id=2, **SHAPE,
-    )  # fmt: skip
+        vocab_size=len(tokenizer.get_vocab()),
+        max_position_embeddings=514,
+        type_vocab_size=1,
+        num_labels=labels,
+        pad_token_id=1,
+        bos_token_id=0,
+        eos_token_id=2,
+        **SHAPE,
+    )
     _save(folder, seed, lambda: RobertaForSequenceClassification(config))
 
 
@@ -72,9 +89,13 @@ def _words(folder: Path, special: list[str], kind: str) -> int:
     ends = [(name, tokenizer.token_to_id(name)) for name in ("[SEP]", "[CLS]")]
     tokenizer.post_processor = processors.BertProcessing(*ends)
     loaded = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]", unk_token="[UNK]",
+        tokenizer_object=tokenizer,
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        pad_token="[PAD]",
+        unk_token="[UNK]",
         mask_token="[MASK]",
-    )  # fmt: skip
+    )
     loaded.save_pretrained(folder)
     if kind == "DPRReaderTokenizer":
         vocabulary = sorted(tokenizer.get_vocab().items(), key=lambda entry: entry[1])

@@ -12,9 +12,10 @@ from tests.tiny_experts import WORDS, save
 TEXTS = ("the film is good .", "the film is dull . a story", "where was Anna born ?")
 _SMALL = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
 _IMAGES = {
-    "image_processor_type": "CLIPImageProcessor", "size": {"shortest_edge": 16},
+    "image_processor_type": "CLIPImageProcessor",
+    "size": {"shortest_edge": 16},
     "crop_size": {"height": 16, "width": 16},
-}  # fmt: skip
+}
 
 
 def pictures() -> list[bytes]:

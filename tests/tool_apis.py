@@ -36,11 +36,15 @@ def entry(api: str, required: Sequence[dict] = (), optional: Sequence[dict] = ()
 
 
 LATEST = entry(
-    "Latest", [parameter("parcelId")], [parameter("limit", "NUMBER"), parameter("full", "BOOLEAN")],
+    "Latest",
+    [parameter("parcelId")],
+    [parameter("limit", "NUMBER"), parameter("full", "BOOLEAN")],
     template_response={
-        "parcelId": "str", "weight": "float", "stops": [{"town": "str", "day": "int", "_list_length": 9}],
+        "parcelId": "str",
+        "weight": "float",
+        "stops": [{"town": "str", "day": "int", "_list_length": 9}],
     },
-)  # fmt: skip
+)
 OFFICES = entry("Offices", [], [parameter("town", default="Ombry")])
 TASK = Task("toolbench", "d", "1", "Where is parcel P1?", {"functions": [LATEST, OFFICES]})
 LATEST_NAME, OFFICES_NAME = "latest_for_swift_post", "offices_for_swift_post"

@@ -69,9 +69,14 @@ def _run_child(folder: Path) -> list[int]:
     """MiB of each GPU. Raises OSError, ValueError or SubprocessError when the child gives no such answer."""
     command = [sys.executable, "-P", "-c", _CODE]
     child = subprocess.run(
-        command, cwd=folder, env=child_environment(), stdin=subprocess.DEVNULL, capture_output=True, check=True,
+        command,
+        cwd=folder,
+        env=child_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=True,
         timeout=SECONDS,
-    )  # fmt: skip
+    )
     return [int(mib) for mib in json.loads(child.stdout)]
 
 

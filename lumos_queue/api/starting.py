@@ -34,10 +34,16 @@ _changing = threading.Lock()
 
 
 def store_job(
-    deployment: Settings, job: Job, rows: Rows | None, say: Callable[[str], None], *,
-    named: NameAndTags | None = None, windows: int = 0, scheduling: Scheduling = DEFAULT_SCHEDULING,
+    deployment: Settings,
+    job: Job,
+    rows: Rows | None,
+    say: Callable[[str], None],
+    *,
+    named: NameAndTags | None = None,
+    windows: int = 0,
+    scheduling: Scheduling = DEFAULT_SCHEDULING,
     again: bool = False,
-) -> tuple[Any, bool]:  # fmt: skip
+) -> tuple[Any, bool]:
     """Store a job; returns its row, and whether it is new. `say` gets each remark, a line for a person."""
     with database(deployment, create=True) as opened:
         if not again and (told := remark_on_extend(opened, deployment, job)):

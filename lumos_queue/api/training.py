@@ -25,9 +25,15 @@ from lumos_queue.util.plugins import TRUSTED
 
 @translate_failures()
 def train(
-    recipe: str | Recipe, *, name: str = "", tags: Values | None = None, again: bool = False, priority: int = 0,
-    deployment: Settings | None = None, **values: Any,
-) -> JobHandle:  # fmt: skip
+    recipe: str | Recipe,
+    *,
+    name: str = "",
+    tags: Values | None = None,
+    again: bool = False,
+    priority: int = 0,
+    deployment: Settings | None = None,
+    **values: Any,
+) -> JobHandle:
     """Train a model: `recipe` is `sft`, `experts`, one of a plug-in, or a recipe as an object.
 
     `values` of `sft`: data (a build, or several), folder, start, formulation, module, preset, window, and fields of a
@@ -74,9 +80,14 @@ def _make(name: str, values: dict[str, Any], deployment: Settings) -> Recipe:
 
 
 def _make_sft(
-    deployment: Settings, *, data: str | list[str], folder: str | Path, start: str = "starter",
-    formulation: str = "iterative", **values: Any,
-) -> Recipe:  # fmt: skip
+    deployment: Settings,
+    *,
+    data: str | list[str],
+    folder: str | Path,
+    start: str = "starter",
+    formulation: str = "iterative",
+    **values: Any,
+) -> Recipe:
     from lumos_queue.submission.fit_precision import choose_cpu_precision
     from lumos_queue.training.engine.spec import LoraShape
     from lumos_queue.training.recipes.sft import find_data, sft
@@ -94,9 +105,14 @@ def _make_sft(
 
 
 def _make_experts(
-    deployment: Settings, *, folder: str | Path, only: tuple[str, ...] = (), profile: str = "both", steps: int = 0,
+    deployment: Settings,
+    *,
+    folder: str | Path,
+    only: tuple[str, ...] = (),
+    profile: str = "both",
+    steps: int = 0,
     seed: int = 0,
-) -> Recipe:  # fmt: skip
+) -> Recipe:
     from lumos_queue.training.recipes.experts import experts
 
     return experts(Path(folder), only, profile, steps, seed)

@@ -15,10 +15,34 @@ from lumos_queue.scoring.letters import LETTERS, read_choice
 METRICS = ("accuracy", "unparsed")
 _WORD = re.compile(r"[^\W_]+")
 #: Words that say nothing about a choice.
-_SMALL_WORDS = frozenset((
-    "a", "an", "and", "are", "as", "at", "by", "for", "from", "in", "is", "it", "its", "of", "on", "or", "that", "the",
-    "their", "this", "to", "was", "were", "with",
-))  # fmt: skip
+_SMALL_WORDS = frozenset(
+    (
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "by",
+        "for",
+        "from",
+        "in",
+        "is",
+        "it",
+        "its",
+        "of",
+        "on",
+        "or",
+        "that",
+        "the",
+        "their",
+        "this",
+        "to",
+        "was",
+        "were",
+        "with",
+    )
+)
 
 
 def read_choices(node: RowNode, max_choices: int) -> list[str]:

@@ -70,17 +70,32 @@ class BuildCandidate:
         """Its row in the staging database; `content` is everything that its rows are made of."""
         one, told = self.episode, self.solution()
         return {
-            "episode": one.id, "name": one.name, "job": one.job, "benchmark": one.task.benchmark,
-            "dataset": one.task.dataset, "domain": self.domain, "row": source_row(one.task), "origin": one.origin,
+            "episode": one.id,
+            "name": one.name,
+            "job": one.job,
+            "benchmark": one.task.benchmark,
+            "dataset": one.task.dataset,
+            "domain": self.domain,
+            "row": source_row(one.task),
+            "origin": one.origin,
             "licence": one.licence,
-            "level": self.level, "checked": rank(self.level), "subgoals": len(self.annotation.steps),
+            "level": self.level,
+            "checked": rank(self.level),
+            "subgoals": len(self.annotation.steps),
             "score": sum(one.scores.values()) / len(one.scores) if one.scores else 0.0,
-            "finished_at": one.finished_at, "parent": one.parent, "good": good, "completeness": self.completeness,
-            "task": hash_of(normalise(one.task.question)), "source": hash_of(task_key(one.task.question)),
-            "solution": told, "text": hash_of(normalise(told)), "content": hash_of(content),
-            "strict": strictness(one.licence), "given": " ".join(self.prefilled_roles()),
+            "finished_at": one.finished_at,
+            "parent": one.parent,
+            "good": good,
+            "completeness": self.completeness,
+            "task": hash_of(normalise(one.task.question)),
+            "source": hash_of(task_key(one.task.question)),
+            "solution": told,
+            "text": hash_of(normalise(told)),
+            "content": hash_of(content),
+            "strict": strictness(one.licence),
+            "given": " ".join(self.prefilled_roles()),
             "gold": one.task.inputs.get("from", {}).get("gold", ""),
-        }  # fmt: skip
+        }
 
     def prefilled_roles(self) -> list[str]:
         """The roles some of whose replies were given instead of asked of a model: not a success of that model alone."""

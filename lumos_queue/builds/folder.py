@@ -21,9 +21,20 @@ from lumos_queue.util.untrusted_json import read_json
 MANIFEST, LINEAGE, CARD = "manifest.json", "lineage.jsonl", "README.md"
 #: The fields of every manifest, and their types.
 _MANIFEST_FIELDS = {
-    "name": str, "digest": str, "options": dict, "rows": int, "files": list, "episodes": dict, "verdicts": dict,
-    "levels": dict, "licences": dict, "warning": str, "contamination": dict, "code_version": str, "created_at": str,
-}  # fmt: skip
+    "name": str,
+    "digest": str,
+    "options": dict,
+    "rows": int,
+    "files": list,
+    "episodes": dict,
+    "verdicts": dict,
+    "levels": dict,
+    "licences": dict,
+    "warning": str,
+    "contamination": dict,
+    "code_version": str,
+    "created_at": str,
+}
 _FILE_FIELDS = {"file", "part", "rows", "average_turns", "sha256"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 

@@ -68,12 +68,20 @@ def _columns(conversation: Conversation, candidate: BuildCandidate) -> dict[str,
     one = candidate.episode
     _, formulation, module = conversation.dataset.rsplit("/", 2)
     return {
-        "id": conversation.id, "dataset": conversation.dataset, "benchmark": one.task.benchmark,
-        "domain": candidate.domain, "formulation": formulation, "module": module, "question": one.task.question,
-        "answer": candidate.annotation.answer, "gold": json.dumps(one.task.gold, ensure_ascii=False, sort_keys=True),
-        "origin": one.origin, "level": candidate.level, "licence": one.licence,
+        "id": conversation.id,
+        "dataset": conversation.dataset,
+        "benchmark": one.task.benchmark,
+        "domain": candidate.domain,
+        "formulation": formulation,
+        "module": module,
+        "question": one.task.question,
+        "answer": candidate.annotation.answer,
+        "gold": json.dumps(one.task.gold, ensure_ascii=False, sort_keys=True),
+        "origin": one.origin,
+        "level": candidate.level,
+        "licence": one.licence,
         "messages": [{"role": turn.role, "content": turn.content} for turn in conversation.turns],
-    }  # fmt: skip
+    }
 
 
 def suffix(format: str) -> str:

@@ -27,61 +27,91 @@ class Group:
     default: str = ""  #: the command that is meant where the first word names none
 
 
-DATA = Group("Get benchmark files; read and write others' files.", {
-    "get": Command("downloads:data_get", "data get gsm8k/test.jsonl"),
-    "list": Command("downloads:data_list", "data list"),
-    "captions": Command("captions:data_captions", "data captions k3f9a2cd --out captions.json"),
-    "import": Command("compat:import_files", "data import plan.jsonl ground.jsonl --licence MIT"),
-    "import-toolbench": Command("toolbench:import_toolbench", "data import-toolbench 57_DFS.json --licence Apache-2.0"),
-    "export-toolbench": Command("toolbench:export_toolbench", "data export-toolbench k3f9a2cd --out answers"),
-})  # fmt: skip
-DATASET = Group("Make training sets from stored episodes.", {
-    "build": Command("builds:dataset_build", "dataset build first --where 'benchmark=gsm8k level>=executed'"),
-    "list": Command("builds:dataset_list", "dataset list"),
-    "show": Command("builds:dataset_show", "dataset show first"),
-    "diff": Command("builds:dataset_diff", "dataset diff first second"),
-    "unify": Command("compat:unify", "dataset unify maths.jsonl qa.jsonl --out unified.jsonl"),
-    "export-compat": Command("compat:export_compat", "dataset export-compat raw.json --domain maths --out files"),
-})  # fmt: skip
-AUDIT = Group("Draw samples for people to label, and report on them.", {
-    "draw": Command("audits:draw", "audit draw first --where 'origin=converted' --size 50"),
-    "next": Command("audits:next_", "audit next first"),
-    "label": Command("audits:label", "audit label first 1 right --note 'as in the book'"),
-    "report": Command("audits:report", "audit report first"),
-    "export": Command("audits:export", "audit export first --format label-studio --out first.json"),
-})  # fmt: skip
-TRAIN = Group("Train a planner and a grounder, or experts.", {
-    "sft": Command("train:train_sft", "train sft --data first --from starter --folder fits/first"),
-    "starter": Command("train:train_starter", "train starter --folder fits/starter"),
-    "experts": Command("train:train_experts", "train experts --folder experts"),
-    "rltf": Command("train:train_rltf", "train rltf openagi --from fits/first/export --folder fits/rltf"),
-    "sweep": Command("sweep:train_sweep", "train sweep examples/sweeps/annotations.toml --folder fits/sweep"),
-})  # fmt: skip
-MODELS = Group("Get base models; list those that jobs wrote.", {
-    "list": Command("models:models_list", "models list"),
-    "show": Command("models:models_show", "models show k3f9a2cd/joint"),
-    "rm": Command("models:models_rm", "models rm k3f9a2cd/joint"),
-    "get": Command("model_files:models_get", "models get smollm2"),
-})  # fmt: skip
-SERVE = Group("Serve a model, recorded answers of tools, or experts.", {
-    "model": Command("model_files:serve_model", "serve model fits/first/export --port 8080"),
-    "tools": Command("serving:serve_tools", "serve tools --records answers.jsonl --answers nearest"),
-    "experts": Command("serving:serve_experts", "serve experts --tool experts=own --port 8090"),
-}, default="model")  # fmt: skip
-ROLLOUTS = Group("", {
-    "report": Command("rollouts:rollouts_report", "rollouts report k3f9a2cd --out labels.jsonl"),
-}, alone=Command("rollouts:rollouts", "rollouts --where 'job=k3f9a2cd' --agent starter"))  # fmt: skip
-BLAME = Group("", {
-    "report": Command("rollouts:blame_report", "blame report k3f9a2cd m7c2d1ef --pairs pairs.jsonl"),
-}, alone=Command("rollouts:blame", "blame --where 'job=k3f9a2cd score<1' --agent starter"))  # fmt: skip
-DB = Group("Upgrade the database, or copy it.", {
-    "upgrade": Command("maintenance:db_upgrade", "db upgrade"),
-    "backup": Command("maintenance:db_backup", "db backup copy.db"),
-})  # fmt: skip
+DATA = Group(
+    "Get benchmark files; read and write others' files.",
+    {
+        "get": Command("downloads:data_get", "data get gsm8k/test.jsonl"),
+        "list": Command("downloads:data_list", "data list"),
+        "captions": Command("captions:data_captions", "data captions k3f9a2cd --out captions.json"),
+        "import": Command("compat:import_files", "data import plan.jsonl ground.jsonl --licence MIT"),
+        "import-toolbench": Command(
+            "toolbench:import_toolbench", "data import-toolbench 57_DFS.json --licence Apache-2.0"
+        ),
+        "export-toolbench": Command("toolbench:export_toolbench", "data export-toolbench k3f9a2cd --out answers"),
+    },
+)
+DATASET = Group(
+    "Make training sets from stored episodes.",
+    {
+        "build": Command("builds:dataset_build", "dataset build first --where 'benchmark=gsm8k level>=executed'"),
+        "list": Command("builds:dataset_list", "dataset list"),
+        "show": Command("builds:dataset_show", "dataset show first"),
+        "diff": Command("builds:dataset_diff", "dataset diff first second"),
+        "unify": Command("compat:unify", "dataset unify maths.jsonl qa.jsonl --out unified.jsonl"),
+        "export-compat": Command("compat:export_compat", "dataset export-compat raw.json --domain maths --out files"),
+    },
+)
+AUDIT = Group(
+    "Draw samples for people to label, and report on them.",
+    {
+        "draw": Command("audits:draw", "audit draw first --where 'origin=converted' --size 50"),
+        "next": Command("audits:next_", "audit next first"),
+        "label": Command("audits:label", "audit label first 1 right --note 'as in the book'"),
+        "report": Command("audits:report", "audit report first"),
+        "export": Command("audits:export", "audit export first --format label-studio --out first.json"),
+    },
+)
+TRAIN = Group(
+    "Train a planner and a grounder, or experts.",
+    {
+        "sft": Command("train:train_sft", "train sft --data first --from starter --folder fits/first"),
+        "starter": Command("train:train_starter", "train starter --folder fits/starter"),
+        "experts": Command("train:train_experts", "train experts --folder experts"),
+        "rltf": Command("train:train_rltf", "train rltf openagi --from fits/first/export --folder fits/rltf"),
+        "sweep": Command("sweep:train_sweep", "train sweep examples/sweeps/annotations.toml --folder fits/sweep"),
+    },
+)
+MODELS = Group(
+    "Get base models; list those that jobs wrote.",
+    {
+        "list": Command("models:models_list", "models list"),
+        "show": Command("models:models_show", "models show k3f9a2cd/joint"),
+        "rm": Command("models:models_rm", "models rm k3f9a2cd/joint"),
+        "get": Command("model_files:models_get", "models get smollm2"),
+    },
+)
+SERVE = Group(
+    "Serve a model, recorded answers of tools, or experts.",
+    {
+        "model": Command("model_files:serve_model", "serve model fits/first/export --port 8080"),
+        "tools": Command("serving:serve_tools", "serve tools --records answers.jsonl --answers nearest"),
+        "experts": Command("serving:serve_experts", "serve experts --tool experts=own --port 8090"),
+    },
+    default="model",
+)
+ROLLOUTS = Group(
+    "",
+    {"report": Command("rollouts:rollouts_report", "rollouts report k3f9a2cd --out labels.jsonl")},
+    alone=Command("rollouts:rollouts", "rollouts --where 'job=k3f9a2cd' --agent starter"),
+)
+BLAME = Group(
+    "",
+    {"report": Command("rollouts:blame_report", "blame report k3f9a2cd m7c2d1ef --pairs pairs.jsonl")},
+    alone=Command("rollouts:blame", "blame --where 'job=k3f9a2cd score<1' --agent starter"),
+)
+DB = Group(
+    "Upgrade the database, or copy it.",
+    {
+        "upgrade": Command("maintenance:db_upgrade", "db upgrade"),
+        "backup": Command("maintenance:db_backup", "db backup copy.db"),
+    },
+)
 
-WEB = Group("Look at jobs, label and build in a browser.", {
-    "add-person": Command("web:add_person", "web add-person people.txt ann --role annotator"),
-}, alone=Command("web:web", "web --port 8642"))  # fmt: skip
+WEB = Group(
+    "Look at jobs, label and build in a browser.",
+    {"add-person": Command("web:add_person", "web add-person people.txt ann --role annotator")},
+    alone=Command("web:web", "web --port 8642"),
+)
 
 #: Heading to its commands, as `lumos --help` shows them.
 HEADINGS: Mapping[str, Mapping[str, Command | Group]] = {
@@ -152,13 +182,24 @@ RENAMED_COMMANDS = {
 #: Options by which `lumos jobs` and `lumos episodes` chose before, to the term of --where that says it now.
 OPTIONS_NOW_TERMS = {
     "jobs": {
-        "--tag": "tag.team=maths", "--name": "name~first", "--model": "model~smol", "--benchmark": "benchmark=gsm8k",
+        "--tag": "tag.team=maths",
+        "--name": "name~first",
+        "--model": "model~smol",
+        "--benchmark": "benchmark=gsm8k",
         "--state": "state=running",
     },
     "episodes": {
-        "--benchmark": "benchmark=gsm8k", "--formulation": "formulation=iterative", "--model": "model~smol",
-        "--ending": "ending=limit", "--wrong": "score<1", "--level": "level>=executed", "--origin": "origin=converted",
-        "--action": "action=SolveEquation", "--error": "error=too_large", "--verdict": "verdict=accepted",
-        "--text": "text~apples", "--since": "since=2026-11-21",
+        "--benchmark": "benchmark=gsm8k",
+        "--formulation": "formulation=iterative",
+        "--model": "model~smol",
+        "--ending": "ending=limit",
+        "--wrong": "score<1",
+        "--level": "level>=executed",
+        "--origin": "origin=converted",
+        "--action": "action=SolveEquation",
+        "--error": "error=too_large",
+        "--verdict": "verdict=accepted",
+        "--text": "text~apples",
+        "--since": "since=2026-11-21",
     },
-}  # fmt: skip
+}

@@ -50,8 +50,11 @@ def _print_table(console: Any, found: Found, jobs: Sequence[Found]) -> None:
     compared = [by_job.get(job["job"]) for job in jobs]
     table = Table(
         title=f"compare {escape(found['benchmark'])} ({escape(found['split'])}) by {found['metric']}",
-        title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False,
-    )  # fmt: skip
+        title_justify="left",
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
     table.add_column("", no_wrap=True)
     for job in jobs:
         heads = [escape(cut(line, _COLUMN, middle=True)) for line in describe_differences(job["differs"])[:_HEADS]]

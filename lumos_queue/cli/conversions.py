@@ -34,30 +34,58 @@ Split = Annotated[
 
 
 def convert(
-    source: Source, data: opt.Data = None, split: Split = "", limit: opt.Limit = 0,
+    source: Source,
+    data: opt.Data = None,
+    split: Split = "",
+    limit: opt.Limit = 0,
     deterministic: Annotated[bool, typer.Option("--deterministic", help="Convert by rule, without a model.")] = False,
-    teacher: Annotated[str, typer.Option(
-        help="Endpoint of the teacher: chat://HOST:PORT?model=NAME, chats:// (TLS), or any other.")] = "",
+    teacher: Annotated[
+        str, typer.Option(help="Endpoint of the teacher: chat://HOST:PORT?model=NAME, chats:// (TLS), or any other.")
+    ] = "",
     subgoals: Annotated[str, typer.Option(help="Level of the subgoals: high, or low (one action each).")] = "high",
     reasks: Annotated[int, typer.Option(min=0, max=10, help="Further calls of the teacher for a rejected row.")] = 1,
-    question: own.Question = "", answer: own.Answer = [], id: own.Id = "", choices: own.Choices = "",
-    images: own.Images = "", rationale: own.Rationale = "", scorer: own.Scorer = "", domain: own.Domain = "",
-    licence: own.Licence = "", title: own.Title = "",
-    vision: Annotated[str, typer.Option(
-        show_default="image", help="What the teacher sees of a row's image: image, caption or none.")] = "",
-    seed: opt.Seed = 0, temperature: opt.Temperature = 0.0,
+    question: own.Question = "",
+    answer: own.Answer = [],
+    id: own.Id = "",
+    choices: own.Choices = "",
+    images: own.Images = "",
+    rationale: own.Rationale = "",
+    scorer: own.Scorer = "",
+    domain: own.Domain = "",
+    licence: own.Licence = "",
+    title: own.Title = "",
+    vision: Annotated[
+        str, typer.Option(show_default="image", help="What the teacher sees of a row's image: image, caption or none.")
+    ] = "",
+    seed: opt.Seed = 0,
+    temperature: opt.Temperature = 0.0,
     max_tokens: Annotated[int, typer.Option(min=1, max=opt.MAX_INTEGER, help="Maximum tokens of one reply.")] = 800,
-    price_prompt: opt.PricePrompt = 0.0, price_completion: opt.PriceCompletion = 0.0, budget: opt.Budget = 0.0,
-    perturbations: Annotated[int, typer.Option(
-        min=0, max=20, help="How often a row is checked with changed numbers; 0: not checked.")] = 3,
-    longest: Annotated[int, typer.Option(
-        min=1, max=opt.MAX_INTEGER,
-        help="Maximum tokens of a training conversation; longer ones are rejected as 'overlong'.")] = 1024,
+    price_prompt: opt.PricePrompt = 0.0,
+    price_completion: opt.PriceCompletion = 0.0,
+    budget: opt.Budget = 0.0,
+    perturbations: Annotated[
+        int, typer.Option(min=0, max=20, help="How often a row is checked with changed numbers; 0: not checked.")
+    ] = 3,
+    longest: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=opt.MAX_INTEGER,
+            help="Maximum tokens of a training conversation; longer ones are rejected as 'overlong'.",
+        ),
+    ] = 1024,
     tokenizer: Annotated[Path | None, typer.Option(help="Folder of the tokenizer that counts these tokens.")] = None,
-    skip_bad_rows: opt.SkipBad = False, option: opt.RowOptions = [], published: opt.Published = False,
-    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
-) -> None:  # fmt: skip
+    skip_bad_rows: opt.SkipBad = False,
+    option: opt.RowOptions = [],
+    published: opt.Published = False,
+    name: opt.Name = "",
+    tag: opt.Tags = [],
+    again: opt.Again = False,
+    follow: opt.Follow = False,
+    priority: opt.Priority = 0,
+    concurrency: opt.Concurrency = 0,
+    json: opt.Json = False,
+) -> None:
     """Turn gold rationales into annotated episodes.
 
     Their actions are run, and each annotation is checked.

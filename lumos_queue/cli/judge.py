@@ -23,12 +23,23 @@ JudgeRole = Annotated[list[str], typer.Option("--role", metavar="NAME=URL", help
 
 
 def judge(
-    job: opt.JobId, against: Against = "", votes: Votes = 3, role: JudgeRole = [],
-    seed: opt.Seed = 0, temperature: opt.Temperature = 0.2, top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512,
+    job: opt.JobId,
+    against: Against = "",
+    votes: Votes = 3,
+    role: JudgeRole = [],
+    seed: opt.Seed = 0,
+    temperature: opt.Temperature = 0.2,
+    top_p: opt.TopP = 1.0,
+    max_tokens: opt.MaxTokens = 512,
     framing: opt.Framing = "train",
-    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
-) -> None:  # fmt: skip
+    name: opt.Name = "",
+    tag: opt.Tags = [],
+    again: opt.Again = False,
+    follow: opt.Follow = False,
+    priority: opt.Priority = 0,
+    concurrency: opt.Concurrency = 0,
+    json: opt.Json = False,
+) -> None:
     """Have a model judge the runs of tool agents.
 
     As ToolEval does. Submits an evaluation of the job's runs: its pass rate (strict, and by ToolEval's table), its

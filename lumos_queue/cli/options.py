@@ -49,9 +49,16 @@ Tags = Annotated[
 ]
 Follow = Annotated[bool, typer.Option("--follow/--detach", help="With a broker: wait until the job ends, or not.")]
 Priority = Annotated[int, typer.Option(min=-MAX_INTEGER, max=MAX_INTEGER, help="Jobs with a higher priority go first.")]
-Concurrency = Annotated[int, typer.Option(min=0, max=MAX_INTEGER, metavar="N",
-    help="At most N requests in flight at one endpoint, from one worker process; 0: LUMOS_CONCURRENCY. A cap over all "
-    "processes is set with: lumos endpoints URL --cap N")]  # fmt: skip
+Concurrency = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=MAX_INTEGER,
+        metavar="N",
+        help="At most N requests in flight at one endpoint, from one worker process; 0: LUMOS_CONCURRENCY. A cap over "
+        "all processes is set with: lumos endpoints URL --cap N",
+    ),
+]
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, or an unambiguous beginning of it.")]
 By = Annotated[
     list[str],

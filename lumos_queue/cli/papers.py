@@ -16,19 +16,34 @@ if TYPE_CHECKING:
 
 
 def papers(
-    what: Annotated[str, typer.Argument(
-        metavar="[TABLE[/ROW[/COLUMN]]]",
-        help="A table (1a to 8, p3, sum2act-pass, …) or a row, e.g. 1b/LUMOS-I/gsm8k; default: all.",
-    )] = "",
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="[TABLE[/ROW[/COLUMN]]]",
+            help="A table (1a to 8, p3, sum2act-pass, …) or a row, e.g. 1b/LUMOS-I/gsm8k; default: all.",
+        ),
+    ] = "",
     run: Annotated[bool, typer.Option("--run", help="Evaluate the row, with exactly its configuration.")] = False,
-    planner: opt.Planner = "", grounder: opt.Grounder = "", solver: opt.Solver = "", role: opt.Roles = [],
-    tool: opt.ToolOptions = [], option: opt.RowOptions = [], data: opt.Data = None,
+    planner: opt.Planner = "",
+    grounder: opt.Grounder = "",
+    solver: opt.Solver = "",
+    role: opt.Roles = [],
+    tool: opt.ToolOptions = [],
+    option: opt.RowOptions = [],
+    data: opt.Data = None,
     any_weights: Annotated[bool, typer.Option("--any-weights", help="Allow weights other than the row's.")] = False,
-    live: opt.Live = False, replay: opt.Replay = "", skip_bad_rows: opt.SkipBad = False,
+    live: opt.Live = False,
+    replay: opt.Replay = "",
+    skip_bad_rows: opt.SkipBad = False,
     published: opt.Published = False,
-    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
-) -> None:  # fmt: skip
+    name: opt.Name = "",
+    tag: opt.Tags = [],
+    again: opt.Again = False,
+    follow: opt.Follow = False,
+    priority: opt.Priority = 0,
+    concurrency: opt.Concurrency = 0,
+    json: opt.Json = False,
+) -> None:
     """Compare the papers' tables with stored jobs.
 
     Shows each published figure, that of a stored evaluation, and what is needed to run the row here.

@@ -13,8 +13,16 @@ from lumos_queue.reports.pictures import Picture
 
 SHOWN = 3  #: pictures of one value that a person is told of; all are in the JSON
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
-_SUFFIXES = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif",
-             "text/plain": "txt", "text/markdown": "md", "text/csv": "csv", "audio/wav": "wav"}  # fmt: skip
+_SUFFIXES = {
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/webp": "webp",
+    "image/gif": "gif",
+    "text/plain": "txt",
+    "text/markdown": "md",
+    "text/csv": "csv",
+    "audio/wav": "wav",
+}
 
 
 def describe_pictures(pictures: list[Picture]) -> Iterator[str]:

@@ -25,16 +25,31 @@ AllowTest = Annotated[bool, typer.Option("--allow-test", help="Also write rows o
 
 
 def rollouts(
-    context: typer.Context, where: Where = "",
+    context: typer.Context,
+    where: Where = "",
     at: Annotated[str, typer.Option(help="each: from every prefix; last: from all subgoals.")] = "each",
     unsettled: Annotated[bool, typer.Option("--unsettled", help="Only prefixes not yet right by gold.")] = False,
-    agent: opt.AgentName = "", planner: opt.Planner = "", grounder: opt.Grounder = "", samples: opt.Samples = 4,
-    seed: opt.Seed = 0, temperature: opt.Temperature = 0.7, top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512,
-    max_subgoals: opt.MaxSubgoals = 0, framing: opt.Framing = "train",
-    role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "",
-    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
-) -> None:  # fmt: skip
+    agent: opt.AgentName = "",
+    planner: opt.Planner = "",
+    grounder: opt.Grounder = "",
+    samples: opt.Samples = 4,
+    seed: opt.Seed = 0,
+    temperature: opt.Temperature = 0.7,
+    top_p: opt.TopP = 1.0,
+    max_tokens: opt.MaxTokens = 512,
+    max_subgoals: opt.MaxSubgoals = 0,
+    framing: opt.Framing = "train",
+    role: opt.Roles = [],
+    tool: opt.ToolOptions = [],
+    at_limit: opt.AtLimit = "",
+    name: opt.Name = "",
+    tag: opt.Tags = [],
+    again: opt.Again = False,
+    follow: opt.Follow = False,
+    priority: opt.Priority = 0,
+    concurrency: opt.Concurrency = 0,
+    json: opt.Json = False,
+) -> None:
     """Continue stored episodes from their first subgoals.
 
     Submits an evaluation in which these subgoals are given and the models go on from there.
@@ -58,10 +73,12 @@ def rollouts(
 
 
 def rollouts_report(
-    job: opt.JobId, threshold: Threshold = 0.5,
+    job: opt.JobId,
+    threshold: Threshold = 0.5,
     out: Annotated[Path | None, typer.Option(help="New file for stepwise labels (JSON lines, TRL's columns).")] = None,
-    allow_test: AllowTest = False, json: opt.Json = False,
-) -> None:  # fmt: skip
+    allow_test: AllowTest = False,
+    json: opt.Json = False,
+) -> None:
     """Show which subgoals were right.
 
     By the gold values, else by the results of the rollouts from there.
@@ -78,14 +95,29 @@ def rollouts_report(
 
 
 def blame(
-    context: typer.Context, where: Where = "", agent: opt.AgentName = "", planner: opt.Planner = "",
-    grounder: opt.Grounder = "", samples: opt.Samples = 1, seed: opt.Seed = 0, temperature: opt.Temperature = 0.0,
-    top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512, max_subgoals: opt.MaxSubgoals = 0,
+    context: typer.Context,
+    where: Where = "",
+    agent: opt.AgentName = "",
+    planner: opt.Planner = "",
+    grounder: opt.Grounder = "",
+    samples: opt.Samples = 1,
+    seed: opt.Seed = 0,
+    temperature: opt.Temperature = 0.0,
+    top_p: opt.TopP = 1.0,
+    max_tokens: opt.MaxTokens = 512,
+    max_subgoals: opt.MaxSubgoals = 0,
     framing: opt.Framing = "train",
-    role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "",
-    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
-) -> None:  # fmt: skip
+    role: opt.Roles = [],
+    tool: opt.ToolOptions = [],
+    at_limit: opt.AtLimit = "",
+    name: opt.Name = "",
+    tag: opt.Tags = [],
+    again: opt.Again = False,
+    follow: opt.Follow = False,
+    priority: opt.Priority = 0,
+    concurrency: opt.Concurrency = 0,
+    json: opt.Json = False,
+) -> None:
     """Find the module at fault in failed episodes.
 
     Submits two evaluations of these episodes: one with a gold planner, one with a gold grounder.
@@ -109,9 +141,12 @@ def blame(
 
 def blame_report(
     jobs: Annotated[list[str], typer.Argument(metavar="JOB JOB", help="The two jobs, in either order.")],
-    threshold: Threshold = 0.5, pairs: Pairs = None, labels: Labels = None, allow_test: AllowTest = False,
+    threshold: Threshold = 0.5,
+    pairs: Pairs = None,
+    labels: Labels = None,
+    allow_test: AllowTest = False,
     json: opt.Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Show which module is at fault in each episode.
 
     Planner, grounder, both or neither, for each failed episode of the two jobs.
@@ -128,13 +163,27 @@ def blame_report(
 
 
 def reground(
-    where: Where = "", agent: opt.AgentName = "", grounder: opt.Grounder = "", samples: opt.Samples = 1,
-    seed: opt.Seed = 0, temperature: opt.Temperature = 0.0, top_p: opt.TopP = 1.0, max_tokens: opt.MaxTokens = 512,
-    max_subgoals: opt.MaxSubgoals = 0, framing: opt.Framing = "train",
-    role: opt.Roles = [], tool: opt.ToolOptions = [], at_limit: opt.AtLimit = "",
-    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, concurrency: opt.Concurrency = 0, json: opt.Json = False,
-) -> None:  # fmt: skip
+    where: Where = "",
+    agent: opt.AgentName = "",
+    grounder: opt.Grounder = "",
+    samples: opt.Samples = 1,
+    seed: opt.Seed = 0,
+    temperature: opt.Temperature = 0.0,
+    top_p: opt.TopP = 1.0,
+    max_tokens: opt.MaxTokens = 512,
+    max_subgoals: opt.MaxSubgoals = 0,
+    framing: opt.Framing = "train",
+    role: opt.Roles = [],
+    tool: opt.ToolOptions = [],
+    at_limit: opt.AtLimit = "",
+    name: opt.Name = "",
+    tag: opt.Tags = [],
+    again: opt.Again = False,
+    follow: opt.Follow = False,
+    priority: opt.Priority = 0,
+    concurrency: opt.Concurrency = 0,
+    json: opt.Json = False,
+) -> None:
     """Ground the stored plans of episodes again.
 
     Submits an evaluation with the stored subgoals, new actions by the grounder, and their results.

@@ -31,9 +31,17 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def submit_and_run(
-    settings: Settings, job: Job, rows: Rows | None, *, named: NameAndTags | None = None,
-    windows: int = 0, scheduling: Scheduling = DEFAULT_SCHEDULING, again: bool, follow: bool, tell_known: bool = True,
-) -> tuple[str, int]:  # fmt: skip
+    settings: Settings,
+    job: Job,
+    rows: Rows | None,
+    *,
+    named: NameAndTags | None = None,
+    windows: int = 0,
+    scheduling: Scheduling = DEFAULT_SCHEDULING,
+    again: bool,
+    follow: bool,
+    tell_known: bool = True,
+) -> tuple[str, int]:
     """Store the job and run or follow it; returns its id and the exit code. Remarks go to standard error."""
     row, new = store_job(
         settings, job, rows, output.say, named=named, windows=windows, scheduling=scheduling, again=again

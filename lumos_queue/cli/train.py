@@ -25,34 +25,53 @@ FitSeed = Annotated[int, typer.Option(min=0, max=opt.MAX_INTEGER, help="Seed of 
 
 def train_sft(
     folder: Folder,
-    data: Annotated[list[str], typer.Option(
-        help="A build (its name or folder) or a JSON lines file; may be repeated, one given twice counts twice.")],
-    start: Annotated[str, typer.Option(
-        "--from", help="The model folder to start from, starter, or scratch.")] = "starter",
-    preset: Annotated[str, typer.Option(
-        help="paper (all weights, as LUMOS), lora (adapters), scratch (a small model), planner (a smaller one, of "
-             "plans of experts), tools (another, of tool agents), flan-t5-large, vicuna-7b or llama-2-13b (as "
-             "OpenAGI). Default: scratch from scratch or starter, else paper.")] = "",
+    data: Annotated[
+        list[str],
+        typer.Option(
+            help="A build (its name or folder) or a JSON lines file; may be repeated, one given twice counts twice."
+        ),
+    ],
+    start: Annotated[
+        str, typer.Option("--from", help="The model folder to start from, starter, or scratch.")
+    ] = "starter",
+    preset: Annotated[
+        str,
+        typer.Option(
+            help="paper (all weights, as LUMOS), lora (adapters), scratch (a small model), planner (a smaller one, of "
+            "plans of experts), tools (another, of tool agents), flan-t5-large, vicuna-7b or llama-2-13b (as "
+            "OpenAGI). Default: scratch from scratch or starter, else paper."
+        ),
+    ] = "",
     formulation: Annotated[str, typer.Option(help="Which of a build's formulations to train on.")] = "iterative",
-    module: Annotated[str, typer.Option(
-        help="Whose conversations: planner, grounder, or joint for both.")] = "joint",
+    module: Annotated[str, typer.Option(help="Whose conversations: planner, grounder, or joint for both.")] = "joint",
     epochs: Annotated[float, typer.Option(min=0.0, help="Passes over the data; 0: the preset's.")] = 0.0,
     steps: Annotated[int, typer.Option(min=0, help="Optimizer steps; 0: as the epochs say.")] = 0,
     batch: Annotated[int, typer.Option(min=0, help="Conversations of an optimizer step; 0: the preset's.")] = 0,
-    max_length: Annotated[int, typer.Option(
-        min=0, help="Tokens of a conversation, the rest is cut off; 0: the preset's.")] = 0,
+    max_length: Annotated[
+        int, typer.Option(min=0, help="Tokens of a conversation, the rest is cut off; 0: the preset's.")
+    ] = 0,
     rate: Annotated[float, typer.Option(min=0.0, max=1.0, help="Peak learning rate; 0: the preset's.")] = 0.0,
     lora: Annotated[int, typer.Option(min=0, help="Rank of adapters; 0: the preset's.")] = 0,
-    precision: Annotated[str, typer.Option(
-        show_default="the faster on a CPU, else the preset's", help="Of matrix products: bf16 or fp32.")] = "",
-    gradient_checkpointing: Annotated[bool, typer.Option(
-        "--gradient-checkpointing", help="Less memory, a third more time.")] = False,
-    device: Annotated[str, typer.Option(
-        help="cpu, cuda, or auto: cuda where a live worker (without a broker: this machine) has a GPU.")] = "auto",
-    window: Window = 0, seed: FitSeed = 0,
-    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, json: opt.Json = False,
-) -> None:  # fmt: skip
+    precision: Annotated[
+        str,
+        typer.Option(show_default="the faster on a CPU, else the preset's", help="Of matrix products: bf16 or fp32."),
+    ] = "",
+    gradient_checkpointing: Annotated[
+        bool, typer.Option("--gradient-checkpointing", help="Less memory, a third more time.")
+    ] = False,
+    device: Annotated[
+        str,
+        typer.Option(help="cpu, cuda, or auto: cuda where a live worker (without a broker: this machine) has a GPU."),
+    ] = "auto",
+    window: Window = 0,
+    seed: FitSeed = 0,
+    name: opt.Name = "",
+    tag: opt.Tags = [],
+    again: opt.Again = False,
+    follow: opt.Follow = False,
+    priority: opt.Priority = 0,
+    json: opt.Json = False,
+) -> None:
     """Train on builds."""
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.fit_device import choose_device
@@ -63,9 +82,15 @@ def train_sft(
 
     settings, named = read_settings(), read_name_and_tags(name, tag)
     chosen = {
-        "epochs": epochs, "steps": steps, "batch": batch, "max_length": max_length, "rate": rate, "seed": seed,
-        "gradient_checkpointing": gradient_checkpointing, "lora": LoraShape(rank=lora) if lora else None,
-    }  # fmt: skip
+        "epochs": epochs,
+        "steps": steps,
+        "batch": batch,
+        "max_length": max_length,
+        "rate": rate,
+        "seed": seed,
+        "gradient_checkpointing": gradient_checkpointing,
+        "lora": LoraShape(rank=lora) if lora else None,
+    }
     given = {key: value for key, value in chosen.items() if value}
     given["device"] = choose_device(settings, device)
     if precision:
@@ -79,19 +104,28 @@ def train_sft(
 
 def train_starter(
     folder: Folder,
-    data: Annotated[Path | None, typer.Option(
-        help="Folder with the original files of gsm8k, mawps, asdiv and svamp. Default: where `lumos data get` puts "
-             "them.")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder with the original files of gsm8k, mawps, asdiv and svamp. Default: where `lumos data get` "
+            "puts them."
+        ),
+    ] = None,
     start: Annotated[Path | None, typer.Option("--from", help="Model folder of the adapter's base.")] = None,
     only: Annotated[list[str], typer.Option(help="adapter, iterative or one-pass; repeatable. Default: all.")] = [],
     adapter_steps: Annotated[int, typer.Option(min=1, help="Optimizer steps of the adapter.")] = 800,
     steps: Annotated[int, typer.Option(min=1, help="Of the small model for iterative.")] = 6500,
     one_pass_steps: Annotated[int, typer.Option(min=1, help="Of the small model for one-pass.")] = 1500,
     generated: Annotated[int, typer.Option(min=1, help="wordmath problems to choose from.")] = 40_000,
-    window: Window = 0, seed: FitSeed = 7,
-    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, json: opt.Json = False,
-) -> None:  # fmt: skip
+    window: Window = 0,
+    seed: FitSeed = 7,
+    name: opt.Name = "",
+    tag: opt.Tags = [],
+    again: opt.Again = False,
+    follow: opt.Follow = False,
+    priority: opt.Priority = 0,
+    json: opt.Json = False,
+) -> None:
     """Train the models that come with the project."""
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.fit_precision import choose_cpu_precision
@@ -102,23 +136,36 @@ def train_starter(
     chosen = {"fits": tuple(_one_of("--only", one, tuple(FORMULATIONS)) for one in only)} if only else {}
     settings = read_settings()
     recipe = starter(
-        data or settings.home / "data", folder, start, window=window, seed=seed, adapter_steps=adapter_steps,
-        steps=steps, one_pass_steps=one_pass_steps, generated=generated,
-        precision=choose_cpu_precision(settings, Starter.device), **chosen,
-    )  # fmt: skip
+        data or settings.home / "data",
+        folder,
+        start,
+        window=window,
+        seed=seed,
+        adapter_steps=adapter_steps,
+        steps=steps,
+        one_pass_steps=one_pass_steps,
+        generated=generated,
+        precision=choose_cpu_precision(settings, Starter.device),
+        **chosen,
+    )
     _submit(settings, recipe, named=named, scheduling=Scheduling(priority), again=again, follow=follow)
 
 
 def train_experts(
     folder: Folder,
-    only: Annotated[list[str], typer.Option(
-        help="Which one, such as image-denoising; may be repeated. Default: all.")] = [],
+    only: Annotated[
+        list[str], typer.Option(help="Which one, such as image-denoising; may be repeated. Default: all.")
+    ] = [],
     profile: Annotated[str, typer.Option(help="How strongly pictures are changed: released, strong or both.")] = "both",
     steps: Annotated[int, typer.Option(min=0, help="Optimizer steps; 0: 200 to 1500.")] = 0,
     seed: FitSeed = 0,
-    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, json: opt.Json = False,
-) -> None:  # fmt: skip
+    name: opt.Name = "",
+    tag: opt.Tags = [],
+    again: opt.Again = False,
+    follow: opt.Follow = False,
+    priority: opt.Priority = 0,
+    json: opt.Json = False,
+) -> None:
     """Train small networks as experts.
 
     For --tool experts=own:FOLDER, one after the other.
@@ -138,35 +185,54 @@ def train_rltf(
     start: Annotated[Path, typer.Option("--from", help="The model folder to start from, such as what sft wrote.")],
     split: Annotated[str, typer.Option(help="Whose tasks are rolled out.")] = "train",
     formulation: Annotated[str, typer.Option(help="How tasks are tried; its first role learns.")] = "model-synthesis",
-    preset: Annotated[str, typer.Option(
-        help="planner (a small model), or as the paper: flan-t5-large, vicuna-7b, llama-2-13b.")] = "planner",
-    reward: Annotated[str, typer.Option(
-        help="The score that is the reward: a metric, or an overall score. Default: the benchmark's.")] = "",
+    preset: Annotated[
+        str, typer.Option(help="planner (a small model), or as the paper: flan-t5-large, vicuna-7b, llama-2-13b.")
+    ] = "planner",
+    reward: Annotated[
+        str, typer.Option(help="The score that is the reward: a metric, or an overall score. Default: the benchmark's.")
+    ] = "",
     epochs: Annotated[int, typer.Option(min=0, help="Passes over the tasks; 0: the preset's.")] = 0,
     batch: Annotated[int, typer.Option(min=0, help="Tasks of an optimizer step; 0: the preset's.")] = 0,
     samples: Annotated[int, typer.Option(min=1, max=1000, help="Rollouts of each task.")] = 1,
     rate: Annotated[float, typer.Option(min=0.0, max=1.0, help="Peak learning rate; 0: the preset's.")] = 0.0,
     beams: Annotated[int, typer.Option(min=0, max=1000, help="Plans to choose from; 0: the preset's.")] = 0,
-    epsilon: Annotated[float | None, typer.Option(
-        min=0.0, max=1.0, help="How often another than the best plan is tried at first. Default: 0.2.")] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="How often another than the best plan is tried at first. Default: 0.2."),
+    ] = None,
     epsilon_decay: Annotated[float, typer.Option(min=0.0, max=1.0, help="Its factor at each step.")] = 0.9,
-    temperature: Annotated[float | None, typer.Option(
-        min=0.0, help="Sample rollouts instead of choosing among beams.")] = None,
+    temperature: Annotated[
+        float | None, typer.Option(min=0.0, help="Sample rollouts instead of choosing among beams.")
+    ] = None,
     momentum: Annotated[float, typer.Option(min=0.0, max=1.0, help="Of the baseline, a moving average.")] = 0.9,
     no_baseline: Annotated[bool, typer.Option("--no-baseline", help="Subtract nothing from rewards.")] = False,
-    shuffle_rewards: Annotated[bool, typer.Option(
-        "--shuffle-rewards", help="Shuffle rewards within a step: a control that must not learn.")] = False,
+    shuffle_rewards: Annotated[
+        bool, typer.Option("--shuffle-rewards", help="Shuffle rewards within a step: a control that must not learn.")
+    ] = False,
     infeasible: Annotated[float, typer.Option(help="Reward of a plan that cannot run.")] = -1.0,
     lora: Annotated[int, typer.Option(min=0, help="Rank of adapters; 0: the preset's.")] = 0,
-    data: opt.Data = None, limit: opt.Limit = 0, option: opt.RowOptions = [], grounder: opt.Grounder = "",
-    role: opt.Roles = [], tool: opt.ToolOptions = [], setting: opt.SettingOptions = [],
-    max_tokens: opt.MaxTokens = 512, max_subgoals: opt.MaxSubgoals = 0, skip_bad_rows: opt.SkipBad = False,
-    device: Annotated[str, typer.Option(
-        help="cpu, cuda, or auto: cuda where a live worker (without a broker: this machine) has a GPU.")] = "cpu",
+    data: opt.Data = None,
+    limit: opt.Limit = 0,
+    option: opt.RowOptions = [],
+    grounder: opt.Grounder = "",
+    role: opt.Roles = [],
+    tool: opt.ToolOptions = [],
+    setting: opt.SettingOptions = [],
+    max_tokens: opt.MaxTokens = 512,
+    max_subgoals: opt.MaxSubgoals = 0,
+    skip_bad_rows: opt.SkipBad = False,
+    device: Annotated[
+        str,
+        typer.Option(help="cpu, cuda, or auto: cuda where a live worker (without a broker: this machine) has a GPU."),
+    ] = "cpu",
     seed: FitSeed = 0,
-    name: opt.Name = "", tag: opt.Tags = [], again: opt.Again = False, follow: opt.Follow = False,
-    priority: opt.Priority = 0, json: opt.Json = False,
-) -> None:  # fmt: skip
+    name: opt.Name = "",
+    tag: opt.Tags = [],
+    again: opt.Again = False,
+    follow: opt.Follow = False,
+    priority: opt.Priority = 0,
+    json: opt.Json = False,
+) -> None:
     """Learn from the rewards of tries.
 
     Each optimizer step evaluates the newest checkpoint on a batch of tasks: a job of its own, which `lumos jobs` lists.
@@ -181,17 +247,39 @@ def train_rltf(
 
     settings, named = read_settings(), read_name_and_tags(name, tag)
     evaluation = InferenceOptions(
-        benchmark=benchmark, data=data, split=split, formulation=formulation, agent="", planner="", grounder=grounder,
-        solver="", limit=limit, samples=1, seed=0, temperature=0.0, top_p=1.0, max_tokens=max_tokens,
-        max_subgoals=max_subgoals, framing="train", skip_bad_rows=skip_bad_rows, roles=role, tools=tool,
-        options=option, settings=setting,
-    )  # fmt: skip
+        benchmark=benchmark,
+        data=data,
+        split=split,
+        formulation=formulation,
+        agent="",
+        planner="",
+        grounder=grounder,
+        solver="",
+        limit=limit,
+        samples=1,
+        seed=0,
+        temperature=0.0,
+        top_p=1.0,
+        max_tokens=max_tokens,
+        max_subgoals=max_subgoals,
+        framing="train",
+        skip_bad_rows=skip_bad_rows,
+        roles=role,
+        tools=tool,
+        options=option,
+        settings=setting,
+    )
     values = {"epochs": epochs, "batch": batch, "rate": rate, "lora": LoraShape(rank=lora) if lora else None}
     given = {key: value for key, value in values.items() if value} | {
-        "samples": samples, "epsilon_decay": epsilon_decay, "momentum": momentum, "seed": seed,
-        "baseline": not no_baseline, "shuffle": shuffle_rewards, "infeasible": infeasible,
+        "samples": samples,
+        "epsilon_decay": epsilon_decay,
+        "momentum": momentum,
+        "seed": seed,
+        "baseline": not no_baseline,
+        "shuffle": shuffle_rewards,
+        "infeasible": infeasible,
         "device": choose_device(settings, device),
-    }  # fmt: skip
+    }
     options = RltfOptions(start, folder, preset, reward, beams, epsilon, temperature, given)
     job, rows = make_rltf_job(options, evaluation, settings, output.say)
     submit_and_finish(

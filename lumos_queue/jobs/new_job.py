@@ -17,9 +17,15 @@ from lumos_queue.util.version import code_version
 
 
 def make_new_job(
-    job: Job[Any], settings: Settings, *, split: str = "", licence: str = "",
-    scheduling: Scheduling = DEFAULT_SCHEDULING, origin: str = "run", named_by: str = "",
-) -> NewJob:  # fmt: skip
+    job: Job[Any],
+    settings: Settings,
+    *,
+    split: str = "",
+    licence: str = "",
+    scheduling: Scheduling = DEFAULT_SCHEDULING,
+    origin: str = "run",
+    named_by: str = "",
+) -> NewJob:
     """The row of a job. `split` and `licence` are its dataset's; `origin` is that of its episodes.
 
     `named_by`: the code version that its digest is made of; '' for that of this process.

@@ -120,9 +120,13 @@ class Rollouts:
         with database.writer.begin() as connection:
             copy_names(connection, recipe.evaluation["dataset"], infer.dataset)
         new = make_new_job(
-            evaluate, self._settings, split=infer.split, licence=benchmark.licence,
-            scheduling=Scheduling(mine.priority, mine.concurrency), named_by=mine.code_version,
-        )  # fmt: skip
+            evaluate,
+            self._settings,
+            split=infer.split,
+            licence=benchmark.licence,
+            scheduling=Scheduling(mine.priority, mine.concurrency),
+            named_by=mine.code_version,
+        )
         new = replace(new, project=mine.project, submitted_by=mine.submitted_by)  # and not the worker's
         return create_job(database, new, dataset, samples=infer.samples)[0]
 

@@ -72,9 +72,11 @@ def write_model(file: Path, folder: Path, made: dict[str, Any]) -> None:
         raise SpecError(f"'{file}' cannot be read as a language model: {reason}") from None
     del loaded
     model.generation_config = GenerationConfig(
-        do_sample=False, bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
+        do_sample=False,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
-    )  # fmt: skip
+    )
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     write_made_from(folder, made)

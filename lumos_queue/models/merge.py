@@ -17,11 +17,34 @@ from lumos_queue.util.new_folder import write_folder
 
 #: What peft is told of an adapter's configuration. Anything else must be as peft has it by default: some of it names
 #: modules to import, or other weights to read.
-_OPTIONS = ("r", "lora_alpha", "lora_dropout", "target_modules", "exclude_modules", "bias", "use_rslora", "use_dora",
-            "fan_in_fan_out", "modules_to_save", "rank_pattern", "alpha_pattern", "layers_to_transform",
-            "layers_pattern", "trainable_token_indices", "task_type", "ensure_weight_tying")  # fmt: skip
-_IGNORED = ("base_model_name_or_path", "inference_mode", "peft_type", "peft_version", "revision", "init_lora_weights",
-            "auto_mapping")  # fmt: skip
+_OPTIONS = (
+    "r",
+    "lora_alpha",
+    "lora_dropout",
+    "target_modules",
+    "exclude_modules",
+    "bias",
+    "use_rslora",
+    "use_dora",
+    "fan_in_fan_out",
+    "modules_to_save",
+    "rank_pattern",
+    "alpha_pattern",
+    "layers_to_transform",
+    "layers_pattern",
+    "trainable_token_indices",
+    "task_type",
+    "ensure_weight_tying",
+)
+_IGNORED = (
+    "base_model_name_or_path",
+    "inference_mode",
+    "peft_type",
+    "peft_version",
+    "revision",
+    "init_lora_weights",
+    "auto_mapping",
+)
 
 
 def merge_adapter(base: Path, adapter: Path, target: Path) -> Path:
@@ -89,10 +112,12 @@ def _write(base: Path, adapter: Adapter, target: Path, made: dict[str, Any]) -> 
         raise SpecError(f"'{adapter.folder}' cannot be merged into '{base}': {reason[:300]}") from None
     _untie_if_different(model)
     model.generation_config = GenerationConfig(
-        do_sample=False, bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
+        do_sample=False,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
         decoder_start_token_id=getattr(model.config, "decoder_start_token_id", None),
-    )  # fmt: skip
+    )
     for name in ("bos_token_id", "eos_token_id", "pad_token_id"):
         setattr(model.config, name, getattr(tokenizer, name))
     model.to(torch.bfloat16).save_pretrained(target)

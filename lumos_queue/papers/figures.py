@@ -27,9 +27,15 @@ TABLE_4 = (
 
 #: Sources that the papers name for extensions, with their rows.
 TABLE_5 = {
-    "WebLINX": 2_337, "TravelPlanner": 225, "SciQ": 11_679, "GrailQA": 44_337, "NL2Bash": 8_090, "AlfWorld": 3_553,
-    "VCR": 212_923, "LILA": 93_670,
-}  # fmt: skip
+    "WebLINX": 2_337,
+    "TravelPlanner": 225,
+    "SciQ": 11_679,
+    "GrailQA": 44_337,
+    "NL2Bash": 8_090,
+    "AlfWorld": 3_553,
+    "VCR": 212_923,
+    "LILA": 93_670,
+}
 
 #: (row, formulation, domain of the weights, benchmark) to seconds for 100 instances on 2 × A6000 in batches of 16.
 TABLE_6 = {
@@ -42,13 +48,20 @@ TABLE_6 = {
 #: Domain to the papers' actions and what carried them out.
 TABLE_8 = {
     "complex_qa": {
-        "KnowledgeQuery": "Wikipedia, Google Search", "ParagraphRetrieve": "dpr-reader-multiset-base",
-        "QA": "GPT, open LLM", "Calculator": "WolframAlpha",
+        "KnowledgeQuery": "Wikipedia, Google Search",
+        "ParagraphRetrieve": "dpr-reader-multiset-base",
+        "QA": "GPT, open LLM",
+        "Calculator": "WolframAlpha",
     },
     "web_agent": {"CLICK": "HTML simulator", "TYPE": "HTML simulator", "SELECT": "HTML simulator"},
     "maths": {
-        "Calculator": "WolframAlpha", "SetEquation": "WolframAlpha", "SolveEquation": "WolframAlpha",
-        "Define": "WolframAlpha", "SolveInequality": "WolframAlpha", "Code": "gpt-3.5-turbo", "Count": "Python",
+        "Calculator": "WolframAlpha",
+        "SetEquation": "WolframAlpha",
+        "SolveEquation": "WolframAlpha",
+        "Define": "WolframAlpha",
+        "SolveInequality": "WolframAlpha",
+        "Code": "gpt-3.5-turbo",
+        "Count": "Python",
     },
     "multimodal": {"QA": "Llama-2-13B-chat", "VQA": "LLaVA-1.5-7B"},
-}  # fmt: skip
+}

@@ -64,35 +64,78 @@ _HUNDRED = dict.fromkeys(SUBSETS, 100)
 _HALVES = "figures that end in .5 need 200 queries, or ties that count 1/2"
 _NOT_STATED = "how many queries were taken is not stated"
 
-SUM2ACT_PASS = ToolTable("sum2act-pass", "Pass rate, ChatGPT, oracle APIs", "[P]", "tooleval_pass", (
-    ToolRow("ReAct-CoT", "ReAct-CoT", REACT, "36.0 52.0 40.0 42.5 39.0 37.0 41.1"),
-    ToolRow("DFSDT", "DFSDT", DFSDT, "57.0 63.0 63.0 78.0 69.0 72.0 67.0"),
-    ToolRow("Sum2Act", "Sum2Act", SUM2ACT, "71.0 71.0 65.0 78.0 61.0 74.0 70.0"),
-    ToolRow("Sum2Act + task decomposition", "Sum2Act-decomposed", DECOMPOSED, "62.0 75.0 73.0 73.0 67.0 74.0 70.7"),
-), queries=_HUNDRED, note=_HALVES)  # fmt: skip
+SUM2ACT_PASS = ToolTable(
+    "sum2act-pass",
+    "Pass rate, ChatGPT, oracle APIs",
+    "[P]",
+    "tooleval_pass",
+    (
+        ToolRow("ReAct-CoT", "ReAct-CoT", REACT, "36.0 52.0 40.0 42.5 39.0 37.0 41.1"),
+        ToolRow("DFSDT", "DFSDT", DFSDT, "57.0 63.0 63.0 78.0 69.0 72.0 67.0"),
+        ToolRow("Sum2Act", "Sum2Act", SUM2ACT, "71.0 71.0 65.0 78.0 61.0 74.0 70.0"),
+        ToolRow("Sum2Act + task decomposition", "Sum2Act-decomposed", DECOMPOSED, "62.0 75.0 73.0 73.0 67.0 74.0 70.7"),
+    ),
+    queries=_HUNDRED,
+    note=_HALVES,
+)
 
-SUM2ACT_WIN = ToolTable("sum2act-win", "Win rate, ChatGPT, oracle APIs", "[P]", "win", (
-    ToolRow("DFSDT vs ReAct-CoT", "DFSDT-vs-ReAct-CoT", DFSDT, "63.5 54.5 65.0 70.0 69.0 72.5 65.8", REACT),
-    ToolRow("Sum2Act vs ReAct-CoT", "Sum2Act-vs-ReAct-CoT", SUM2ACT, "71.5 59.5 66.5 73.5 61.5 74.5 67.8", REACT),
-    ToolRow("Sum2Act vs DFSDT", "Sum2Act-vs-DFSDT", SUM2ACT, "60.0 58.5 56.0 55.0 48.0 50.0 54.6", DFSDT),
-    ToolRow("Sum2Act + task decomposition vs ReAct-CoT", "Sum2Act-decomposed-vs-ReAct-CoT", DECOMPOSED,
-            "64.0 61.0 74.5 70.5 68.5 74.0 68.8", REACT),
-), queries=_HUNDRED)  # fmt: skip
+SUM2ACT_WIN = ToolTable(
+    "sum2act-win",
+    "Win rate, ChatGPT, oracle APIs",
+    "[P]",
+    "win",
+    (
+        ToolRow("DFSDT vs ReAct-CoT", "DFSDT-vs-ReAct-CoT", DFSDT, "63.5 54.5 65.0 70.0 69.0 72.5 65.8", REACT),
+        ToolRow("Sum2Act vs ReAct-CoT", "Sum2Act-vs-ReAct-CoT", SUM2ACT, "71.5 59.5 66.5 73.5 61.5 74.5 67.8", REACT),
+        ToolRow("Sum2Act vs DFSDT", "Sum2Act-vs-DFSDT", SUM2ACT, "60.0 58.5 56.0 55.0 48.0 50.0 54.6", DFSDT),
+        ToolRow(
+            "Sum2Act + task decomposition vs ReAct-CoT",
+            "Sum2Act-decomposed-vs-ReAct-CoT",
+            DECOMPOSED,
+            "64.0 61.0 74.5 70.5 68.5 74.0 68.8",
+            REACT,
+        ),
+    ),
+    queries=_HUNDRED,
+)
 
-TOOLBENCH_PASS = ToolTable("toolbench-pass", "Pass rate, ChatGPT", "[T]", "tooleval_pass", (
-    ToolRow("ReACT", "ReACT", REACT, "41.5 44 44.5 42.5 46.5 22 40.2"),
-    ToolRow("DFSDT", "DFSDT", DFSDT, "54.5 65 60.5 75 71.5 62 64.8"),
-), note=_NOT_STATED)  # fmt: skip
+TOOLBENCH_PASS = ToolTable(
+    "toolbench-pass",
+    "Pass rate, ChatGPT",
+    "[T]",
+    "tooleval_pass",
+    (
+        ToolRow("ReACT", "ReACT", REACT, "41.5 44 44.5 42.5 46.5 22 40.2"),
+        ToolRow("DFSDT", "DFSDT", DFSDT, "54.5 65 60.5 75 71.5 62 64.8"),
+    ),
+    note=_NOT_STATED,
+)
 
-TOOLBENCH_WIN = ToolTable("toolbench-win", "Win rate, ChatGPT", "[T]", "win", (
-    ToolRow("DFSDT vs ReACT", "DFSDT-vs-ReACT", DFSDT, "60.5 62 57.3 72 64.8 69 64.3", REACT),
-), note=_NOT_STATED)  # fmt: skip
+TOOLBENCH_WIN = ToolTable(
+    "toolbench-win",
+    "Win rate, ChatGPT",
+    "[T]",
+    "win",
+    (ToolRow("DFSDT vs ReACT", "DFSDT-vs-ReACT", DFSDT, "60.5 62 57.3 72 64.8 69 64.3", REACT),),
+    note=_NOT_STATED,
+)
 
-STABLE_SOPR = ToolTable("stabletoolbench-sopr", "Solvable pass rate (SoPR)", "[S]", "sopr", (
-    ToolRow("GPT-3.5-0613 CoT", "CoT", REACT, "52.2 53.6 47.3 35.8 42.5 48.1 46.6"),
-    ToolRow("GPT-3.5-0613 DFS", "DFS", DFSDT, "60.3 67.1 66.2 51.3 59.1 73.8 63.0"),
-), models=("gpt-3.5-turbo-0613", "gpt-3.5-turbo-16k-0613"), judge="gpt-4-turbo", votes=3, queries=PUBLISHED,
-   data="solvable_queries/test_instruction", answers=("recorded", "live", "simulated"),
-   note="tool answers were cached ones, else simulated")  # fmt: skip
+STABLE_SOPR = ToolTable(
+    "stabletoolbench-sopr",
+    "Solvable pass rate (SoPR)",
+    "[S]",
+    "sopr",
+    (
+        ToolRow("GPT-3.5-0613 CoT", "CoT", REACT, "52.2 53.6 47.3 35.8 42.5 48.1 46.6"),
+        ToolRow("GPT-3.5-0613 DFS", "DFS", DFSDT, "60.3 67.1 66.2 51.3 59.1 73.8 63.0"),
+    ),
+    models=("gpt-3.5-turbo-0613", "gpt-3.5-turbo-16k-0613"),
+    judge="gpt-4-turbo",
+    votes=3,
+    queries=PUBLISHED,
+    data="solvable_queries/test_instruction",
+    answers=("recorded", "live", "simulated"),
+    note="tool answers were cached ones, else simulated",
+)
 
 TOOL_TABLES = {table.key: table for table in (SUM2ACT_PASS, SUM2ACT_WIN, TOOLBENCH_PASS, TOOLBENCH_WIN, STABLE_SOPR)}

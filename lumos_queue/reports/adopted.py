@@ -20,8 +20,12 @@ def apart_from_adopted(connection: Connection, job: Any, report: Mapping[str, An
     tokens = {"prompt": found.prompt_tokens, "completion": found.completion_tokens}
     return {
         "adopted": {
-            "episodes": found.episodes, "of": job.items, "from": job.parent, "calls": found.calls, "tokens": tokens,
+            "episodes": found.episodes,
+            "of": job.items,
+            "from": job.parent,
+            "calls": found.calls,
+            "tokens": tokens,
         },
         "calls": report["calls"] - found.calls,
         "tokens": {name: report["tokens"][name] - count for name, count in tokens.items()},
-    }  # fmt: skip
+    }

@@ -9,10 +9,21 @@ from db.filters import Filter, parse_where
 #: Fields that say nothing of what the models of a job did: what it was asked, and on which rows.
 _OF_REQUEST = frozenset(
     (
-        "job", "name", "tag", "kind", "benchmark", "project", "model", "split", "formulation", "origin", "licence",
-        "sample", "meta",
+        "job",
+        "name",
+        "tag",
+        "kind",
+        "benchmark",
+        "project",
+        "model",
+        "split",
+        "formulation",
+        "origin",
+        "licence",
+        "sample",
+        "meta",
     )
-)  # fmt: skip
+)
 
 
 def is_by_outcome(wanted: Filter) -> bool:

@@ -104,11 +104,15 @@ def _compare_pair(
     for name, better in (("fixed_pairs", True), ("broken_pairs", False)):
         found[name] = [
             {
-                "a": f"{first.id}-{one.number_a}", "b": f"{other.id}-{one.number_b}", "sample": one.sample,
-                "value_a": one.value_a, "value_b": one.value_b, "question": one.question,
+                "a": f"{first.id}-{one.number_a}",
+                "b": f"{other.id}-{one.number_b}",
+                "sample": one.sample,
+                "value_a": one.value_a,
+                "value_b": one.value_b,
+                "question": one.question,
             }
             for one in pairs.list_changed(better, options.shown)
-        ]  # fmt: skip
+        ]
     return found
 
 

@@ -12,9 +12,25 @@ from lumos_queue.reports.readers import describe_reader
 
 #: The most telling ones, in this order; what else a request says comes after them, by its name.
 _FIRST = (
-    "name", "kind", "benchmark", "split", "rows", "limit", "samples", "formulation", "model", "planner", "grounder",
-    "solver", "policy", "teacher", "start", "weights", "seed", "temperature",
-)  # fmt: skip
+    "name",
+    "kind",
+    "benchmark",
+    "split",
+    "rows",
+    "limit",
+    "samples",
+    "formulation",
+    "model",
+    "planner",
+    "grounder",
+    "solver",
+    "policy",
+    "teacher",
+    "start",
+    "weights",
+    "seed",
+    "temperature",
+)
 _LAST = ("folder", "code")
 _ROLES = ("planner", "grounder", "solver", "policy", "teacher", "start")
 #: At the top of a request: what the job's row says, too, or what follows from its dataset.
@@ -29,8 +45,7 @@ _PLAIN = frozenset(
     )
 )
 #: What is no news where these are equal as well: the weights of a model whose name differs.
-_FOLLOWS = {"weights": ("model", *_ROLES), "rows": ("benchmark", "split"),
-            "formulation_version": ("formulation",)}  # fmt: skip
+_FOLLOWS = {"weights": ("model", *_ROLES), "rows": ("benchmark", "split"), "formulation_version": ("formulation",)}
 _SHORT = 12  #: characters of a digest
 
 #: Job to the model that the server at each of its addresses says it serves (model_names.models_told).

@@ -22,9 +22,19 @@ from lumos_queue.scoring.moments import Moments
 
 _PAGE = 200  #: jobs looked at together where not all are shown
 _COLUMNS = (
-    "kind", "benchmark", "split", "formulation", "state", "waiting", "items", "created_at", "submitted_by", "name",
-    "parent", "chosen",
-)  # fmt: skip
+    "kind",
+    "benchmark",
+    "split",
+    "formulation",
+    "state",
+    "waiting",
+    "items",
+    "created_at",
+    "submitted_by",
+    "name",
+    "parent",
+    "chosen",
+)
 DERIVED_FORMULATIONS = ("tooleval", "stored-answer")  #: whose tasks are episodes of other jobs
 
 

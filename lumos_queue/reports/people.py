@@ -28,9 +28,7 @@ def people_figures(connection: Connection, job: Any) -> dict[str, Any]:
     formulation = FORMULATIONS.find(job.formulation)
     if formulation is not None and formulation.approved:
         counts = count_answers(connection, job.id)
-        found["plans"] = {
-            "approved": counts.get(YES, 0), "refused": counts.get(NO, 0), "unanswered": counts.get("", 0),
-        }  # fmt: skip
+        found["plans"] = {"approved": counts.get(YES, 0), "refused": counts.get(NO, 0), "unanswered": counts.get("", 0)}
     if ratings := _ratings(connection, job):
         found["ratings"] = ratings
     return found
@@ -49,9 +47,12 @@ def _ratings(connection: Connection, job: Any) -> dict[str, Any]:
     shares = [(tasks[episode], (mean - _LEAST) / (_MOST - _LEAST), 1.0) for episode, mean in means.items()]
     share, low, high = weighted_interval(shares) or (0.0, 0.0, 1.0)
     return {
-        "mean": _rating(share), "ci95": [_rating(low), _rating(high)], "rated": len(means), "of": job.items,
+        "mean": _rating(share),
+        "ci95": [_rating(low), _rating(high)],
+        "rated": len(means),
+        "of": job.items,
         "people": len(people),
-    }  # fmt: skip
+    }
 
 
 def _rating(share: float) -> float:

@@ -48,9 +48,14 @@ def read_graph(trajectory: Any, pictures: Sequence[Picture]) -> list[list[GraphN
         level = 1 + max((levels.get(one, 0) for one in given), default=0)
         levels[name] = level
         node = GraphNode(
-            name, action.name, given, str(step.position), done.result if done.ok else f"{done.status}: {done.message}",
-            done.ok, shown.get(f"{step.position}-{name}", ()),
-        )  # fmt: skip
+            name,
+            action.name,
+            given,
+            str(step.position),
+            done.result if done.ok else f"{done.status}: {done.message}",
+            done.ok,
+            shown.get(f"{step.position}-{name}", ()),
+        )
         found.setdefault(level, []).append(node)
     return [found[level] for level in sorted(found)]
 

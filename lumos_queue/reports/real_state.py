@@ -79,9 +79,7 @@ def real_states(
     }
 
 
-def real_state(
-    job: Any, presence: Presence, unfinished: set[str], lacking: int = 0, failures: str = ""
-) -> Standing:  # fmt: skip
+def real_state(job: Any, presence: Presence, unfinished: set[str], lacking: int = 0, failures: str = "") -> Standing:
     """What happens to a job (its row). `unfinished`: of the jobs that others wait for, those that have not ended.
 
     `failures`: why items of it fail and are tried again.

@@ -63,9 +63,12 @@ def measure_samples(kinds: Sequence[SampleKind], metric: str, samples: int, item
     low, high = wilson(flipped, of)
     found: dict[str, Any] = {"metric": metric, "n": samples, "tasks": tasks}
     found["flips"] = {
-        "rate": round(flipped / of, 6) if of else None, "ci95": [round(low, 6), round(high, 6)], "flipped": flipped,
-        "of": of, "too_few": tasks - of,
-    }  # fmt: skip
+        "rate": round(flipped / of, 6) if of else None,
+        "ci95": [round(low, 6), round(high, 6)],
+        "flipped": flipped,
+        "of": of,
+        "too_few": tasks - of,
+    }
     if not any(one.graded for one in kinds):
         found["pass_at"] = [_measure_pass(kinds, k, tasks) for k in budgets(samples)]
     return found

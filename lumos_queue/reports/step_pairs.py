@@ -21,8 +21,10 @@ def pair_episodes(connection: Connection, names: Sequence[str]) -> dict[str, Any
     """
     first, other = (finished_trajectory(connection, name) for name in names)
     if (first.task.benchmark, first.task.row, first.task.question) != (
-        other.task.benchmark, other.task.row, other.task.question,
-    ):  # fmt: skip
+        other.task.benchmark,
+        other.task.row,
+        other.task.question,
+    ):
         raise SpecError(
             f"Episodes {names[0]} and {names[1]} are of different tasks: rows {first.task.row} and {other.task.row}. "
             "See which episodes are of one task with: lumos compare JOB JOB"

@@ -71,11 +71,38 @@ _WRAPPER = re.compile(
 _BOXES = frozenset(("boxed", "fbox", "framebox"))
 _FRACTIONS = frozenset(("frac", "dfrac", "tfrac", "cfrac"))
 _SYMBOLS = {
-    "times": "*", "cdot": "*", "ast": "*", "div": "/", "approx": "≈", "simeq": "≈", "sim": "~", "pm": "±", "circ": "°",
-    "degree": "°", "percent": "%", "equals": "=", "rightarrow": "→", "to": "→", "implies": "→", "Rightarrow": "→",
-    "Longrightarrow": "→", "longrightarrow": "→", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "neq": "≠", "ne": "≠",
-    "ldots": "…", "dots": "…", "cdots": "…", "pounds": "£", "euro": "€", "textdollar": "$", "dollar": "$",
-}  # fmt: skip
+    "times": "*",
+    "cdot": "*",
+    "ast": "*",
+    "div": "/",
+    "approx": "≈",
+    "simeq": "≈",
+    "sim": "~",
+    "pm": "±",
+    "circ": "°",
+    "degree": "°",
+    "percent": "%",
+    "equals": "=",
+    "rightarrow": "→",
+    "to": "→",
+    "implies": "→",
+    "Rightarrow": "→",
+    "Longrightarrow": "→",
+    "longrightarrow": "→",
+    "le": "≤",
+    "leq": "≤",
+    "ge": "≥",
+    "geq": "≥",
+    "neq": "≠",
+    "ne": "≠",
+    "ldots": "…",
+    "dots": "…",
+    "cdots": "…",
+    "pounds": "£",
+    "euro": "€",
+    "textdollar": "$",
+    "dollar": "$",
+}
 _EMPTY = re.compile(
     rf"left|right|[bB]igg?|displaystyle|textstyle|q?quad|therefore|because|hfill|{_STYLES}|[Ll]arge|[hH]uge|centering"
 )

@@ -35,7 +35,7 @@ _ALONE = re.compile(r"(?<![\w&-])(?<!\w['’])(?<![A-Za-z]\.)([A-H])(?![\w&]|['�
 #: `A` before a word is the article, unless the word is one of these or a letter.
 _ARTICLE = re.compile(
     r"\s++(?!(?i:is|are|was|were|seems|looks|would|because|since|as|and|or|nor|but|with)\b|[A-H]\b(?!['’-]))[^\W_]"
-)  # fmt: skip
+)
 _AND = r"\s*+(?:[,/&]|(?:,\s*+)?\b(?i:and|or|nor)\b)"
 _LETTER_FOLLOWS = re.compile(rf"{_CLOSE}(?:{_AND}{_OPEN}[A-Ha-h](?![\w'’])|[.:;]*+{_OPEN}[A-H](?=[.,:;)\]]|\s*$))")
 _SMALL_NAMED = re.compile(

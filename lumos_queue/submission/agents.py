@@ -79,9 +79,14 @@ def check_reader(name: str, formulation: Formulation) -> None:
 
 
 def make_agent(
-    roles: Mapping[str, str], domain: str, sampling: Sampling, max_subgoals: int, framing: str, settings: Settings,
+    roles: Mapping[str, str],
+    domain: str,
+    sampling: Sampling,
+    max_subgoals: int,
+    framing: str,
+    settings: Settings,
     remark: Callable[[str], None],
-) -> Agent:  # fmt: skip
+) -> Agent:
     """The agent with the endpoint of each role. Without a broker, the endpoints are asked for their identity.
 
     In a deployment the workers ask them; weights in local files are identified by content in both cases. `remark` gets

@@ -21,10 +21,18 @@ from lumos_queue.submission.store import Rows, read_rows
 
 
 def read_asked_rows(
-    benchmark: Benchmark, data: Path | None, split: str, skip_bad_rows: bool, options: Mapping[str, str],
-    sample: Callable[[Sequence[Task]], Sequence[Task]] | None, settings: Settings, remark: Callable[[str], None],
-    given: GivenRows | None, *, teaching: bool = False,
-) -> Rows:  # fmt: skip
+    benchmark: Benchmark,
+    data: Path | None,
+    split: str,
+    skip_bad_rows: bool,
+    options: Mapping[str, str],
+    sample: Callable[[Sequence[Task]], Sequence[Task]] | None,
+    settings: Settings,
+    remark: Callable[[str], None],
+    given: GivenRows | None,
+    *,
+    teaching: bool = False,
+) -> Rows:
     """All rows, or those that `sample` draws.
 
     Raises SpecError as `find_data`, `open_given`, `watch_file` and `read_rows` do.

@@ -33,9 +33,14 @@ _UNCHANGING = ("local:", "scripted:")  #: addresses whose content is part of the
 
 
 def make_extension(
-    database: Database, settings: Settings, job: Any, limit: int | None, samples: int | None, scheduling: Scheduling,
+    database: Database,
+    settings: Settings,
+    job: Any,
+    limit: int | None,
+    samples: int | None,
+    scheduling: Scheduling,
     remark: Remark,
-) -> Repeat:  # fmt: skip
+) -> Repeat:
     """The job that extends `job` (its row); None: as many rows, or samples, as it has. `limit` 0: all rows.
 
     If anything is left to run, its agent is checked as a new one. Raises SpecError when nothing can be adopted.

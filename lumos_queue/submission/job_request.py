@@ -147,9 +147,13 @@ def check_options(kind: str, options: InferenceOptions, remark: Callable[[str], 
 
 
 def make_job_on(
-    kind: str, options: InferenceOptions, checked: CheckedOptions, dataset: str, settings: Settings,
+    kind: str,
+    options: InferenceOptions,
+    checked: CheckedOptions,
+    dataset: str,
+    settings: Settings,
     remark: Callable[[str], None],
-) -> Job:  # fmt: skip
+) -> Job:
     """The job on the rows with that digest. Without a broker, its endpoints are asked who they are."""
     benchmark, formulation, tools = checked.benchmark, checked.formulation, checked.tools
     if options.agent == STARTER and (note := remark_on_starter(options.formulation)):

@@ -99,11 +99,27 @@ def _annotation(source: AnnotationSource, data: Path, settings: Settings, say: C
     path = data / source.data if source.data else None
     if source.convert:
         options = ConversionOptions(
-            source=source.convert, data=path, split=source.split, limit=source.limit, deterministic=True, teacher="",
-            subgoals=source.subgoals, reasks=1, seed=0, temperature=0.0, max_tokens=800, price_prompt=0.0,
-            price_completion=0.0, budget=0.0, perturbations=0, longest=1024, tokenizer=None, skip_bad_rows=False,
-            options=[], vision="",
-        )  # fmt: skip
+            source=source.convert,
+            data=path,
+            split=source.split,
+            limit=source.limit,
+            deterministic=True,
+            teacher="",
+            subgoals=source.subgoals,
+            reasks=1,
+            seed=0,
+            temperature=0.0,
+            max_tokens=800,
+            price_prompt=0.0,
+            price_completion=0.0,
+            budget=0.0,
+            perturbations=0,
+            longest=1024,
+            tokenizer=None,
+            skip_bad_rows=False,
+            options=[],
+            vision="",
+        )
         return Submission(*make_conversion_job(options, settings, say))
     wanted = _inference(source.evaluate, source.split, path, source.limit, "iterative", 128)
     return Submission(*make_inference_job("evaluate", wanted(agent=source.agent), settings, say))
@@ -130,9 +146,15 @@ def _train(
     for fit, module in parts:
         name = "-".join((fit.arm.annotation, fit.arm.formulation, module, str(fit.seed)))
         recipe = sft(
-            [builds[fit.arm.annotation]], plan.fit.start, folder / "fits" / name, fit.arm.formulation, module=module,
-            preset=plan.fit.preset, seed=fit.seed, **values,
-        )  # fmt: skip
+            [builds[fit.arm.annotation]],
+            plan.fit.start,
+            folder / "fits" / name,
+            fit.arm.formulation,
+            module=module,
+            preset=plan.fit.preset,
+            seed=fit.seed,
+            **values,
+        )
         job = Train(recipe)
         wanted.append(Submission(job, windows=len(job.windows())))
     for (fit, module), (job, state) in zip(parts, work(wanted), strict=True):
@@ -184,9 +206,23 @@ def _inference(
 ) -> Callable[..., InferenceOptions]:
     def options(agent: str = "", planner: str = "", grounder: str = "", solver: str = "") -> InferenceOptions:
         return InferenceOptions(
-            benchmark=benchmark, data=data, split=split, formulation=formulation, agent=agent, planner=planner,
-            grounder=grounder, solver=solver, limit=limit, samples=1, seed=0, temperature=0.0, top_p=1.0,
-            max_tokens=max_tokens, max_subgoals=0, framing="train", skip_bad_rows=False,
-        )  # fmt: skip
+            benchmark=benchmark,
+            data=data,
+            split=split,
+            formulation=formulation,
+            agent=agent,
+            planner=planner,
+            grounder=grounder,
+            solver=solver,
+            limit=limit,
+            samples=1,
+            seed=0,
+            temperature=0.0,
+            top_p=1.0,
+            max_tokens=max_tokens,
+            max_subgoals=0,
+            framing="train",
+            skip_bad_rows=False,
+        )
 
     return options

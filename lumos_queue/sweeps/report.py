@@ -31,22 +31,35 @@ def report_sweep(
         mine = [fit for fit in fits if fit.arm == arm]
         trained = [job for fit in mine for job in fit.trained.values()]
         tokens = [one["tokens"] or 0 for job in trained for one in summarize_fits(connection, job)]
-        rows.append({
-            "label": plan.label(arm), **arm.model_dump(), "rows": sizes[arm.annotation],
-            "fits": [{"seed": fit.seed, "trained": fit.trained, "evaluated": fit.evaluated, "failed": fit.failed}
-                     for fit in mine],
-            "tokens": max(tokens, default=None),
-            "scores": {
-                one.label: score for one in plan.benchmarks
-                if (score := _score(connection, {fit.seed: fit.evaluated[one.label] for fit in mine
-                                                 if one.label in fit.evaluated}))
-            },
-        })  # fmt: skip
+        rows.append(
+            {
+                "label": plan.label(arm),
+                **arm.model_dump(),
+                "rows": sizes[arm.annotation],
+                "fits": [
+                    {"seed": fit.seed, "trained": fit.trained, "evaluated": fit.evaluated, "failed": fit.failed}
+                    for fit in mine
+                ],
+                "tokens": max(tokens, default=None),
+                "scores": {
+                    one.label: score
+                    for one in plan.benchmarks
+                    if (
+                        score := _score(
+                            connection,
+                            {fit.seed: fit.evaluated[one.label] for fit in mine if one.label in fit.evaluated},
+                        )
+                    )
+                },
+            }
+        )
     whole = all(
-        one.label in row["scores"] and row["scores"][one.label]["complete"]
+        one.label in row["scores"]
+        and row["scores"][one.label]["complete"]
         and len(row["scores"][one.label]["by_seed"]) == len(plan.seeds)
-        for row in rows for one in plan.benchmarks
-    )  # fmt: skip
+        for row in rows
+        for one in plan.benchmarks
+    )
     remarks = [f"{name}: {size} episodes to train on" for name, size in sizes.items()]
     for fit in fits:
         for module, state in fit.failed.items():
@@ -56,8 +69,14 @@ def report_sweep(
             )
     benchmarks = {one.label: {"rule": _best_rule(connection, fits, one.label)} for one in plan.benchmarks}
     remarks += [line for one in plan.benchmarks for line in _order(plan, rows, one.label)]
-    return {"title": plan.title, "seeds": plan.seeds, "benchmarks": benchmarks, "rows": rows, "remarks": remarks,
-            "complete": whole}  # fmt: skip
+    return {
+        "title": plan.title,
+        "seeds": plan.seeds,
+        "benchmarks": benchmarks,
+        "rows": rows,
+        "remarks": remarks,
+        "complete": whole,
+    }
 
 
 def _score(connection: Connection, jobs: dict[int, str]) -> dict[str, Any] | None:
@@ -74,8 +93,14 @@ def _score(connection: Connection, jobs: dict[int, str]) -> dict[str, Any] | Non
     if found is None:
         return None
     value, low, high = (round(one, 6) for one in found)
-    return {"value": value, "ci95": [low, high], "by_seed": by_seed, "judged": judged, "of": items,
-            "complete": judged == items}  # fmt: skip
+    return {
+        "value": value,
+        "ci95": [low, high],
+        "by_seed": by_seed,
+        "judged": judged,
+        "of": items,
+        "complete": judged == items,
+    }
 
 
 def _best_rule(connection: Connection, fits: Sequence[SweepFit], label: str) -> dict[str, Any] | None:

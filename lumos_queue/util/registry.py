@@ -19,9 +19,13 @@ class Registry(Generic[T]):
     """
 
     def __init__(
-        self, noun: str, places: Mapping[str, str], group: str = "", kind: type | None = None,
+        self,
+        noun: str,
+        places: Mapping[str, str],
+        group: str = "",
+        kind: type | None = None,
         check: Callable[[str, T], None] | None = None,
-    ):  # fmt: skip
+    ):
         """`group`: of util/plugins.py, in which others may name objects; '': none.
 
         `kind`: what these have to be. `check`: gets the name and the object, and raises SpecError for a wrong one.

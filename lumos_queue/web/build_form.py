@@ -95,17 +95,29 @@ def read_form(
     texts = {
         key: storable(value.strip())[0]
         for key, value in {
-            "name": name, "where": where, "format": format, "select": select, "per_task": per_task, "level": level,
-            "mix": mix, "rows": rows, "near": near, "dev_share": dev_share, "seed": seed,
+            "name": name,
+            "where": where,
+            "format": format,
+            "select": select,
+            "per_task": per_task,
+            "level": level,
+            "mix": mix,
+            "rows": rows,
+            "near": near,
+            "dev_share": dev_share,
+            "seed": seed,
         }.items()
-    }  # fmt: skip
+    }
     splits = [*(fetched or ()), *against.splitlines()]
     return BuildForm(
         **texts,
         formulations=[storable(one)[0] for one in formulations or ()],
         against=tuple(dict.fromkeys(storable(one.strip())[0] for one in splits if one.strip())),
-        allow_test=allow_test, allow_contaminated=allow_contaminated, reexecute=reexecute, perturbed=perturbed,
-    )  # fmt: skip
+        allow_test=allow_test,
+        allow_contaminated=allow_contaminated,
+        reexecute=reexecute,
+        perturbed=perturbed,
+    )
 
 
 def form_like(options: Mapping[str, Any]) -> BuildForm:

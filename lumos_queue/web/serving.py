@@ -57,9 +57,14 @@ def serve(settings: Settings, wanted: Serving, say: Callable[[str], None]) -> No
         secure = wanted.certificate is not None
         origin = str(Origin("https" if secure else "http", address, port))
         site = Site(
-            settings, opened, door, LiveJobs(opened, settings), cookie=f"lumos-{port}", secure=secure,
+            settings,
+            opened,
+            door,
+            LiveJobs(opened, settings),
+            cookie=f"lumos-{port}",
+            secure=secure,
             flower=wanted.flower,
-        )  # fmt: skip
+        )
         app = make_app(site, _origins(wanted, address, port, secure))
         say(f"the explorer is at {origin}{_entrance(door, settings)} until Ctrl-C")
         if warning := _reach_warning(address, secure):

@@ -87,8 +87,10 @@ def downgrade() -> None:
         values = {"digest": digest, "text": zlib.decompress(data).decode()}
         connection.execute(sa.text("UPDATE text_block SET text = :text WHERE digest = :digest"), values)
     for table, column, stored in (
-        ("completion", "delta", "{0}"), ("execution", "result", "{0}"), ("execution", "outputs", "CAST({0} AS JSON)"),
-    ):  # fmt: skip
+        ("completion", "delta", "{0}"),
+        ("execution", "result", "{0}"),
+        ("execution", "outputs", "CAST({0} AS JSON)"),
+    ):
         text = stored.format(f"(SELECT b.text FROM text_block b WHERE b.digest = {table}.{column}_block)")
         if connection.dialect.name == "sqlite":
             text = text.replace("CAST(", "(").replace(" AS JSON)", ")")

@@ -15,9 +15,19 @@ depends_on = None
 
 #: Until now a metric of any job was a main one if it was one of these; of several the first by name.
 MAIN = (
-    "accepted", "accuracy", "answered", "exact_match", "executed", "feasible", "lines_done", "pass", "reward",
-    "rouge_l", "step_success", "success",
-)  # fmt: skip
+    "accepted",
+    "accuracy",
+    "answered",
+    "exact_match",
+    "executed",
+    "feasible",
+    "lines_done",
+    "pass",
+    "reward",
+    "rouge_l",
+    "step_success",
+    "success",
+)
 #: Benchmarks whose main metric is not accuracy.
 OTHERS = {
     "hotpotqa": "exact_match",

@@ -90,9 +90,17 @@ def _show(rows: list[Row], profile: str) -> None:
         backend = row.note if row.url.startswith("own:") else row.url
         gain = f"{row.gain:+.3f} ± {row.half:.3f}"
         table.add_row(
-            row.expert, backend, row.measure, f"{row.nothing:.3f}", f"{row.mean:.3f}", gain,
-            str(row.problems), str(row.n), f"{row.milliseconds:.0f}", row.licence,
-        )  # fmt: skip
+            row.expert,
+            backend,
+            row.measure,
+            f"{row.nothing:.3f}",
+            f"{row.mean:.3f}",
+            gain,
+            str(row.problems),
+            str(row.n),
+            f"{row.milliseconds:.0f}",
+            row.licence,
+        )
     console.print(table)
 
 

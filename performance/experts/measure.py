@@ -49,9 +49,19 @@ async def measure_expert(host: ExpertHost, facts: BackendFacts, profile: str, n:
     gain, half = mean_and_half([one - floor for one, floor in zip(made, base, strict=True)])
     problems = sum(isinstance(one, Problem) for one in results)
     return Row(
-        facts.expert, facts.url, trial.measure, sum(base) / n, sum(made) / n, gain, half, problems, n,
-        1000 * seconds / n, facts.licence, facts.note,
-    )  # fmt: skip
+        facts.expert,
+        facts.url,
+        trial.measure,
+        sum(base) / n,
+        sum(made) / n,
+        gain,
+        half,
+        problems,
+        n,
+        1000 * seconds / n,
+        facts.licence,
+        facts.note,
+    )
 
 
 def mean_and_half(values: Sequence[float]) -> tuple[float, float]:

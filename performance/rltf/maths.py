@@ -40,8 +40,7 @@ def run(folder: Path, seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     common = ("--formulation", "one-pass", "--grounder", f"local:{start}", "--max-tokens", "128")
-    sampled = (*common, "--split", "train", "--limit", str(TASKS), *SAMPLED, "--seed",
-               str(seed))  # fmt: skip
+    sampled = (*common, "--split", "train", "--limit", str(TASKS), *SAMPLED, "--seed", str(seed))
     learnt, chosen = folder / "rltf", folder / "chosen"
     fit = ("--epochs", "1", "--batch", str(BATCH), "--rate", RATE)
     lumos(folder, "train", "rltf", "wordmath", "--from", start, "--folder", str(learnt), *sampled, *fit)
@@ -50,8 +49,22 @@ def run(folder: Path, seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
         where = f"job={rollouts['job']} score=1"
         lumos(folder, "dataset", "build", "chosen", "--where", where, "--formulations", "one-pass")
     sft = ("--from", start, "--preset", "scratch", "--formulation", "one-pass", "--module", "planner")
-    lumos(folder, "train", "sft", "--data", "chosen", *sft, "--folder", str(chosen), "--epochs", "2", "--batch", "32",
-          "--seed", str(seed))  # fmt: skip
+    lumos(
+        folder,
+        "train",
+        "sft",
+        "--data",
+        "chosen",
+        *sft,
+        "--folder",
+        str(chosen),
+        "--epochs",
+        "2",
+        "--batch",
+        "32",
+        "--seed",
+        str(seed),
+    )
     for compared, (split, decoding) in HELD_OUT.items():
         asked = ("--split", split, "--limit", str(LIMIT), *common, *decoding)
         models = ((START, start), (MAIN, learnt / "export"), (CHOSEN, chosen / "export"))

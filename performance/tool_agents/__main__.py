@@ -35,9 +35,14 @@ def main(
     console.print(f"{time.monotonic() - began:.0f} s")
     out.parent.mkdir(parents=True, exist_ok=True)
     found = {
-        "code_version": code_version(), "measured_at": time.time(), "questions": questions, "seed": seed,
-        "noise": noise, "rows": [asdict(row) for row in rows], "verdicts": [asdict(one) for one in parted],
-    }  # fmt: skip
+        "code_version": code_version(),
+        "measured_at": time.time(),
+        "questions": questions,
+        "seed": seed,
+        "noise": noise,
+        "rows": [asdict(row) for row in rows],
+        "verdicts": [asdict(one) for one in parted],
+    }
     out.write_text(json.dumps(found, indent=1))
     console.print(f"everything that was measured: {out}")
 

@@ -49,11 +49,20 @@ def summary(setting: str, limits: str, method: str, results: Sequence[Result]) -
     right, n = sum(one.right for one in results), len(results)
     low, high = wilson(right, n)
     return Row(
-        setting, limits, method, n, right / n, low, high, mean(one.calls for one in results),
-        mean(one.actions for one in results), mean(one.characters for one in results),
-        max(one.calls for one in results), max(one.grown for one in results),
+        setting,
+        limits,
+        method,
+        n,
+        right / n,
+        low,
+        high,
+        mean(one.calls for one in results),
+        mean(one.actions for one in results),
+        mean(one.characters for one in results),
+        max(one.calls for one in results),
+        max(one.grown for one in results),
         dict(Counter(one.ending for one in results)),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)

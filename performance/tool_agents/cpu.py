@@ -37,8 +37,9 @@ LIMIT = 1.3  #: of the ratio
 def server(replies: Path) -> Iterator[str]:
     """The address, HOST:PORT, of a model server that has these replies."""
     command = [sys.executable, "-m", "tests.fake_endpoint", "--latency", str(LATENCY), "--slots", str(IN_FLIGHT)]
-    process = subprocess.Popen([*command, "--replies", str(replies)], stdout=subprocess.PIPE, text=True,
-                               preexec_fn=die_with_parent)  # fmt: skip
+    process = subprocess.Popen(
+        [*command, "--replies", str(replies)], stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent
+    )
     try:
         assert process.stdout
         yield f"127.0.0.1:{process.stdout.readline().split()[-1]}"

@@ -111,8 +111,13 @@ class Embedded:
         formulation = FORMULATIONS.load(name)
         tools = prepare_tools({"records": str(folder / "answers.jsonl")})
         self._name = name
-        self._agent = Agent(dict.fromkeys(formulation.roles, url), "tools", tools=tools, limits=formulation.limits,
-                            samplings=formulation.samplings)  # fmt: skip
+        self._agent = Agent(
+            dict.fromkeys(formulation.roles, url),
+            "tools",
+            tools=tools,
+            limits=formulation.limits,
+            samplings=formulation.samplings,
+        )
 
     def solve(self, rows: Rows) -> int:
         """Submit a job of these rows and work until it has ended; returns how many model calls it made."""

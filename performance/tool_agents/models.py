@@ -85,8 +85,11 @@ class Models:
         if wish is not None:
             arguments = json.dumps({wish.function.parameter: wish.argument})
             return f"{thought}Action: {wish.function.name}\nAction Input: {arguments}"
-        said = {"return_type": "give_answer", "final_answer": f"{answer}."} if whole else {
-            "return_type": "give_up_and_restart"}  # fmt: skip
+        said = (
+            {"return_type": "give_answer", "final_answer": f"{answer}."}
+            if whole
+            else {"return_type": "give_up_and_restart"}
+        )
         return f"{thought}Action: Finish\nAction Input: {json.dumps(said)}"
 
     def _plan(self, prompt: str, draw: random.Random) -> str:

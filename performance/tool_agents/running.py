@@ -76,9 +76,15 @@ def play(
     written = sum(len(ask.prompt) + len(done.text) for ask, done in asked if isinstance(done, Completion))
     right = run.outcome.ending == Ending.ANSWERED and question.is_right(run.outcome.answer, contest.world)
     return Result(
-        right, str(run.outcome.ending), len(asked), len(run.actions), written, max(deciding),
-        max(deciding) - deciding[0], tuple(verdicts(journal)),
-    )  # fmt: skip
+        right,
+        str(run.outcome.ending),
+        len(asked),
+        len(run.actions),
+        written,
+        max(deciding),
+        max(deciding) - deciding[0],
+        tuple(verdicts(journal)),
+    )
 
 
 def journal_of(contest: Contest, question: Question, name: str) -> MemoryJournal:

@@ -43,18 +43,36 @@ def print_results(plan: ToolWorldSweep, jobs: Mapping[str, str], folder: Path, p
     scores: dict[str, dict[str, Any]] = {name: {} for name in names}
     database = open_database(Settings(home=folder / "home").database)
     try:
-        shown = Table("cell", "played", "verified pass [95 %]", "by seed", "refusals", "calls", "repeated", "tokens",
-                      "characters of the 1st, 2nd, … deciding prompt", title=plan.title)  # fmt: skip
-        pooled = Table("cell", "from", "to", "difference of verified pass [95 %]", "tasks", "p, Holm",
-                       title="All seeds, on the same tasks: a task is a cluster")  # fmt: skip
+        shown = Table(
+            "cell",
+            "played",
+            "verified pass [95 %]",
+            "by seed",
+            "refusals",
+            "calls",
+            "repeated",
+            "tokens",
+            "characters of the 1st, 2nd, … deciding prompt",
+            title=plan.title,
+        )
+        pooled = Table(
+            "cell",
+            "from",
+            "to",
+            "difference of verified pass [95 %]",
+            "tasks",
+            "p, Holm",
+            title="All seeds, on the same tasks: a task is a cluster",
+        )
         for cell in plan.cells:
             shown.add_section()
             played: dict[str, BySeed] = {}
             for name in names:
                 mine = {seed: found[cell, name, seed] for seed in plan.seeds if (cell, name, seed) in found}
                 if mine:
-                    played[name] = {seed: list(stream_episodes(database, parse_where(f"job={job}")))
-                                    for seed, job in mine.items()}  # fmt: skip
+                    played[name] = {
+                        seed: list(stream_episodes(database, parse_where(f"job={job}"))) for seed, job in mine.items()
+                    }
                     shown.add_row(cell, name, *summary_row(played[name]))
                     if score := score_of(played[name]):
                         scores[name][cell] = score
@@ -76,8 +94,10 @@ def score_of(episodes: BySeed) -> dict[str, Any] | None:
 
     The seeds' tries at a task are a cluster of the interval. An episode that was not judged is left out.
     """
-    values = {seed: [(one.ordinal, one.scores[SOLVABLE], 1.0) for one in several if SOLVABLE in one.scores]
-              for seed, several in episodes.items()}  # fmt: skip
+    values = {
+        seed: [(one.ordinal, one.scores[SOLVABLE], 1.0) for one in several if SOLVABLE in one.scores]
+        for seed, several in episodes.items()
+    }
     interval = weighted_interval([one for several in values.values() for one in several])
     if interval is None:
         return None

@@ -77,13 +77,34 @@ class SweepRun:
 
     def _train(self, fit: Fit) -> str:
         chosen = self._plan.fit
-        return self._job(fit.name, [
-            "train", "sft", "--data", str(self._rows(fit.model)), "--formulation", fit.model, "--from", "scratch",
-            "--preset", chosen.preset, "--steps", str(chosen.steps), "--batch", str(chosen.batch),
-            "--max-length", str(chosen.max_length), "--seed", str(fit.seed), "--device", self._device,
-            "--folder", str(self._folder / "fits" / fit.name),
-            *(("--precision", chosen.precision) if chosen.precision else ()),
-        ])  # fmt: skip
+        return self._job(
+            fit.name,
+            [
+                "train",
+                "sft",
+                "--data",
+                str(self._rows(fit.model)),
+                "--formulation",
+                fit.model,
+                "--from",
+                "scratch",
+                "--preset",
+                chosen.preset,
+                "--steps",
+                str(chosen.steps),
+                "--batch",
+                str(chosen.batch),
+                "--max-length",
+                str(chosen.max_length),
+                "--seed",
+                str(fit.seed),
+                "--device",
+                self._device,
+                "--folder",
+                str(self._folder / "fits" / fit.name),
+                *(("--precision", chosen.precision) if chosen.precision else ()),
+            ],
+        )
 
     def _evaluate(self, one: Evaluation, trained: str) -> None:
         limit = ("--split", self._plan.split, "--limit", str(self._plan.tasks))

@@ -31,9 +31,12 @@ ROOT = Path(__file__).resolve().parents[2]
 COMPARISONS = (
     (Goal("former", "this engine with Muon / the loop it replaced", 0.9, at_least=True), "muon", "former"),
     (Goal("trainer", "this engine with AdamW / Trainer at its defaults", 1.0, at_least=True), "adamw", "trainer"),
-    (Goal("sft-trainer", "this engine with AdamW / SFTTrainer at its defaults", 1.0, at_least=True), "adamw",
-     "sft-trainer"),
-)  # fmt: skip
+    (
+        Goal("sft-trainer", "this engine with AdamW / SFTTrainer at its defaults", 1.0, at_least=True),
+        "adamw",
+        "sft-trainer",
+    ),
+)
 console = Console(width=120)
 
 

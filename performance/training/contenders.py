@@ -31,9 +31,18 @@ def run_adamw(folder: Path, steps: int) -> float:
 def run_muon(folder: Path, steps: int) -> float:
     """This engine with the optimizer, dropout and prompt weight that the former loop had for the starter."""
     return _run_engine(
-        folder, steps, optimizer="muon", rate=0.02, other_rate=4e-3, weight_decay=0.05, dropout=0.05,
-        prompt_weight=0.1, decay=0.6, batch=MUON_ROWS, micro_batch=MUON_ROWS,
-    )  # fmt: skip
+        folder,
+        steps,
+        optimizer="muon",
+        rate=0.02,
+        other_rate=4e-3,
+        weight_decay=0.05,
+        dropout=0.05,
+        prompt_weight=0.1,
+        decay=0.6,
+        batch=MUON_ROWS,
+        micro_batch=MUON_ROWS,
+    )
 
 
 def _run_engine(folder: Path, steps: int, **values: Any) -> float:
@@ -78,9 +87,15 @@ def run_former(folder: Path, steps: int) -> float:
     rates: list[float] = []
     fit.save_checkpoint = lambda *given: (rates.append(clock.rate()), save(*given))[1]
     spec = fit.FitSpec(
-        data=(str(folder / "conversations.jsonl"),), tokenizer=str(folder / "tokenizer"), steps=steps, window=steps,
-        tokens=TOKENS, dropout=0.05, prompt_weight=0.1, warm_up=10,
-    )  # fmt: skip
+        data=(str(folder / "conversations.jsonl"),),
+        tokenizer=str(folder / "tokenizer"),
+        steps=steps,
+        window=steps,
+        tokens=TOKENS,
+        dropout=0.05,
+        prompt_weight=0.1,
+        warm_up=10,
+    )
     fit.fit_window(spec, 0, steps, None, folder / "out")
     return rates[0]
 
@@ -91,9 +106,14 @@ def run_trainer(folder: Path, steps: int) -> float:
 
     tokenizer, model = _model(folder)
     arguments = TrainingArguments(
-        output_dir=str(folder / "out"), max_steps=steps, bf16=True, use_cpu=True, report_to=[], save_strategy="no",
+        output_dir=str(folder / "out"),
+        max_steps=steps,
+        bf16=True,
+        use_cpu=True,
+        report_to=[],
+        save_strategy="no",
         disable_tqdm=True,
-    )  # fmt: skip
+    )
     collate = DataCollatorForSeq2Seq(tokenizer)
     rows = _rows(folder)
     return _run_other(Trainer, model, arguments, _Listed(rows), collate)
@@ -107,9 +127,14 @@ def run_sft_trainer(folder: Path, steps: int) -> float:
 
     tokenizer, model = _model(folder)
     arguments = SFTConfig(
-        output_dir=str(folder / "out"), max_steps=steps, bf16=True, use_cpu=True, report_to=[], save_strategy="no",
+        output_dir=str(folder / "out"),
+        max_steps=steps,
+        bf16=True,
+        use_cpu=True,
+        report_to=[],
+        save_strategy="no",
         disable_tqdm=True,
-    )  # fmt: skip
+    )
     rows = [
         {"input_ids": row["input_ids"], "completion_mask": [int(label >= 0) for label in row["labels"]]}
         for row in _rows(folder)
@@ -127,9 +152,13 @@ def _run_other(kind: Any, model: Any, arguments: Any, rows: Any, collate: Any, *
             clock.start_step()
 
     trainer = kind(
-        model=model, args=arguments, train_dataset=rows, callbacks=[Stamps()], **options,
+        model=model,
+        args=arguments,
+        train_dataset=rows,
+        callbacks=[Stamps()],
+        **options,
         **({"data_collator": collate} if collate else {}),
-    )  # fmt: skip
+    )
     compute = trainer.compute_loss
 
     def counted(model: Any, inputs: dict[str, Any], *given: Any, **named: Any) -> Any:

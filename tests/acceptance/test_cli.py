@@ -22,8 +22,11 @@ def environment(tmp_path):
 @pytest.fixture
 def slow_agent(tmp_path):
     """Options for an agent that takes a tenth of a second for each of its three replies."""
-    replies = {"Should we stop planning?": "Yes, I will stop planning.", "to be grounded:": "R1 = Calculator(2 + 3)",
-               "": "Subgoal 1: Add."}  # fmt: skip
+    replies = {
+        "Should we stop planning?": "Yes, I will stop planning.",
+        "to be grounded:": "R1 = Calculator(2 + 3)",
+        "": "Subgoal 1: Add.",
+    }
     rules = [{"contains": part, "reply": reply, "delay": 0.1} for part, reply in replies.items()]
     (tmp_path / "rules.json").write_text(json.dumps(rules))
     return ["--planner", f"scripted:{tmp_path / 'rules.json'}", "--grounder", f"scripted:{tmp_path / 'rules.json'}"]

@@ -115,11 +115,37 @@ def test_ten_kills_change_neither_the_weights_nor_what_they_were_learnt_from(tmp
 
     def train(home: Path):
         return lumos(
-            home, "train", "rltf", "openagi", "--from", str(tmp_path / "start"), "--folder", str(home / "fit"),
-            "--split", "feedback", "--limit", "8", "--epochs", "6", "--batch", "4", "--samples", "2", "--beams", "5",
-            "--rate", "0.01", "--tool", "experts=oracle:", "--option", "samples=1", "--reward", "plan_set",
-            "--epsilon", "0.8",
-        )  # fmt: skip
+            home,
+            "train",
+            "rltf",
+            "openagi",
+            "--from",
+            str(tmp_path / "start"),
+            "--folder",
+            str(home / "fit"),
+            "--split",
+            "feedback",
+            "--limit",
+            "8",
+            "--epochs",
+            "6",
+            "--batch",
+            "4",
+            "--samples",
+            "2",
+            "--beams",
+            "5",
+            "--rate",
+            "0.01",
+            "--tool",
+            "experts=oracle:",
+            "--option",
+            "samples=1",
+            "--reward",
+            "plan_set",
+            "--epsilon",
+            "0.8",
+        )
 
     began = time.monotonic()
     left_alone = tmp_path / "left_alone"

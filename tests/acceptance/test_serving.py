@@ -23,10 +23,11 @@ from tests.tool_apis import LATEST, LATEST_NAME, OFFICES, call, played, record
 
 COMMAND = [sys.executable, "-m", "lumos_queue.cli.main", "serve", "tools"]
 RECORDS = [
-    record(response={"town": "Ombry"}), record(response="a second answer to the same request"),
+    record(response={"town": "Ombry"}),
+    record(response="a second answer to the same request"),
     record(arguments={"parcelid": "P1", "limit": 2}, response=["sent", "there"]),
     record(arguments={"parcelid": "P9"}, response="", error="no such parcel", code=11),
-]  # fmt: skip
+]
 
 
 class Served:
@@ -112,8 +113,9 @@ def test_requests_are_answered_as_a_session_answers_them_and_counted(serve):
         assert answer(served, ask({"parcelid": "P1"}, **written)) == town
         assert answer(served, ask({"parcelid": "P1"}, "latest_for_swift_post")) == town
         assert answer(served, ask({"parcelid": "P2"})) == {
-            "error": "no answer to this request is available", "response": "",
-        }  # fmt: skip
+            "error": "no answer to this request is available",
+            "response": "",
+        }
         assert "needs the argument 'parcelid'" in answer(served, ask(""))["error"]
         assert "there is no API Parcels_Mail / swift_post / weather" in answer(served, ask({}, "weather"))["error"]
         counts = {"requests": 9, "recorded": 6, "misses": 1, "unknown": 1, "invalid": 1}
@@ -148,15 +150,25 @@ def test_concurrent_requests_get_identical_bodies(serve):
 
 
 HOSTILE = [
-    (b"x" * 10_000_000, 413), (b'{"a": "' + b"y" * 2**20 + b'"}', 413), (b"[" * 500_000, 400),
-    (b'{"tool_input": ' + b'{"a":' * 200 + b"1" + b"}" * 201, 400), (b"", 400), (b"no JSON", 400), (b"[]", 400),
-    (b"\xff\xfe\x00", 400), (b'{"n": ' + b"9" * 6_000 + b"}", 400), (b"null", 400),
-    (json.dumps(ask(7)).encode(), 400), (json.dumps(ask([])).encode(), 400), (json.dumps(ask({}, 5)).encode(), 400),
-    (json.dumps({"category": None}).encode(), 400), (json.dumps(ask("{" * 10_000)).encode(), 200),
+    (b"x" * 10_000_000, 413),
+    (b'{"a": "' + b"y" * 2**20 + b'"}', 413),
+    (b"[" * 500_000, 400),
+    (b'{"tool_input": ' + b'{"a":' * 200 + b"1" + b"}" * 201, 400),
+    (b"", 400),
+    (b"no JSON", 400),
+    (b"[]", 400),
+    (b"\xff\xfe\x00", 400),
+    (b'{"n": ' + b"9" * 6_000 + b"}", 400),
+    (b"null", 400),
+    (json.dumps(ask(7)).encode(), 400),
+    (json.dumps(ask([])).encode(), 400),
+    (json.dumps(ask({}, 5)).encode(), 400),
+    (json.dumps({"category": None}).encode(), 400),
+    (json.dumps(ask("{" * 10_000)).encode(), 200),
     (json.dumps(ask({"parcelid": "\x00\ud800\x1b[2J"})).encode(), 200),
     (json.dumps(ask({"\x00": {"\ud800": float("nan")}})).encode(), 200),
     (json.dumps(ask({}, "\x00\ud800\x1b[2J" * 1000)).encode(), 200),
-]  # fmt: skip
+]
 
 
 def test_hostile_bodies_are_answered_or_refused_in_one_line_and_the_server_lives_on(serve):

@@ -127,9 +127,21 @@ def test_a_key_is_asked_for_and_sent(serve, tmp_path, monkeypatch):
 
 
 def arguments(folder: Path, url: str) -> list[str]:
-    return ["evaluate", "openagi", "--split", "labelled", "--formulation", "model-synthesis", "--planner",
-            write_rules(folder, "prompt-2"), "--tool", f"experts={url}", "--option", "samples=2",
-            "--json"]  # fmt: skip
+    return [
+        "evaluate",
+        "openagi",
+        "--split",
+        "labelled",
+        "--formulation",
+        "model-synthesis",
+        "--planner",
+        write_rules(folder, "prompt-2"),
+        "--tool",
+        f"experts={url}",
+        "--option",
+        "samples=2",
+        "--json",
+    ]
 
 
 def evaluate(folder: Path, url: str) -> str:

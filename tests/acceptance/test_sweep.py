@@ -47,8 +47,11 @@ def begin(folder: Path, **settings: str) -> subprocess.Popen:
     return subprocess.Popen(
         [*command, "--folder", str(folder / "out"), "--json"],
         env={**os.environ, **TIMES, "LUMOS_HOME": str(folder / "home"), **settings},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def wait(process: subprocess.Popen) -> dict:

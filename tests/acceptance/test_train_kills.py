@@ -57,10 +57,24 @@ def test_ten_kills_change_neither_the_weights_nor_the_curve(case, tmp_path):
     def train(home: Path) -> subprocess.Popen:
         # Three optimizer steps an epoch, of two forward passes each; 24 steps in windows of four.
         return lumos(
-            home, "train", "sft", "--data", str(tmp_path / "build"), "--from", str(tmp_path / "base"), "--folder",
-            str(home / "fit"), "--batch", "16", "--epochs", "8", "--window", "4", "--gradient-checkpointing",
+            home,
+            "train",
+            "sft",
+            "--data",
+            str(tmp_path / "build"),
+            "--from",
+            str(tmp_path / "base"),
+            "--folder",
+            str(home / "fit"),
+            "--batch",
+            "16",
+            "--epochs",
+            "8",
+            "--window",
+            "4",
+            "--gradient-checkpointing",
             *CASES[case],
-        )  # fmt: skip
+        )
 
     whole = last_line(train(tmp_path / "whole"))
     assert whole["state"] == "done" and len(whole["training_steps"]) == 24

@@ -23,10 +23,29 @@ def test_the_folder_is_as_small_as_a_starter():
 def test_the_model_earns_more_than_buying_the_first_result(tmp_path):
     model = f"local:{MODELS / 'iterative'}"
     done = subprocess.run(
-        [sys.executable, "-m", "lumos_queue.cli.main", "evaluate", "webshop", "--split", "test", "--planner", model,
-         "--grounder", model, "--shots", "0", "--limit", str(LIMIT), "--json"],
-        env={**os.environ, "LUMOS_HOME": str(tmp_path)}, capture_output=True, text=True, timeout=240,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "lumos_queue.cli.main",
+            "evaluate",
+            "webshop",
+            "--split",
+            "test",
+            "--planner",
+            model,
+            "--grounder",
+            model,
+            "--shots",
+            "0",
+            "--limit",
+            str(LIMIT),
+            "--json",
+        ],
+        env={**os.environ, "LUMOS_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout.splitlines()[-1])
     assert report["finished"] == report["n"] == LIMIT

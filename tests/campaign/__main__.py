@@ -114,8 +114,11 @@ def _bring_about(site: Site, faults: list[Fault], minutes: float) -> tuple[list[
 def _strike_and_tell(site: Site, fault: Fault, event: Event) -> None:
     strike(site, fault, event)
     hit = "work in flight" if event.hit else "no work"
-    print(f"{fault.at:7.1f} s  {fault.kind:<20} {event.victim}  {event.ended - event.began:.1f} s, {hit}  "
-          f"{event.note} {event.problem}".rstrip(), flush=True)  # fmt: skip
+    print(
+        f"{fault.at:7.1f} s  {fault.kind:<20} {event.victim}  {event.ended - event.began:.1f} s, {hit}  "
+        f"{event.note} {event.problem}".rstrip(),
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -84,10 +84,12 @@ def wasted_bound(site: Site, events: Sequence[Event]) -> tuple[int, str]:
         ends = connection.execute(text("SELECT ended_at FROM worker_session WHERE ended_at IS NOT NULL")).scalars()
         troubled, calm = split_ends(ends, events)
     on_the_way = sum(
-        lost_on_the_way((call["time"] for call in endpoint.calls if "status" not in call),
-                        [event for event in events if endpoint.port in event.endpoints])
+        lost_on_the_way(
+            (call["time"] for call in endpoint.calls if "status" not in call),
+            [event for event in events if endpoint.port in event.endpoints],
+        )
         for endpoint in site.endpoint.endpoints
-    )  # fmt: skip
+    )
     downs = sum(log.read_text(errors="replace").count(" waits: ") for log in (site.folder / "home/logs").glob("*.log"))
     while_unwritable = CONCURRENCY * (2 + ceil(FENCE / LATENCY))
     bound = calm * 2 * CONCURRENCY + troubled * while_unwritable + on_the_way + downs * CONCURRENCY
@@ -107,8 +109,11 @@ def split_ends(ends: Iterable[float], events: Iterable[Event]) -> tuple[int, int
 
 def lost_on_the_way(times: Iterable[float], events: Iterable[Event]) -> int:
     """Calls that were under way while the link to their server lost what it carried."""
-    broken = [(event.began - 2 * LATENCY, event.ended + 1.0) for event in events
-              if event.kind in ("endpoint drop", "endpoint cut", "endpoint black_hole")]  # fmt: skip
+    broken = [
+        (event.began - 2 * LATENCY, event.ended + 1.0)
+        for event in events
+        if event.kind in ("endpoint drop", "endpoint cut", "endpoint black_hole")
+    ]
     return sum(any(began <= time <= ended for began, ended in broken) for time in times)
 
 

@@ -25,8 +25,9 @@ def end(site: Site, events: Sequence[Event]) -> tuple[list[float], list[str]]:
     problems = [
         f"TERM: {event.victim} took {seconds} s at {event.planned:.0f} s, at most {allowed:g} are allowed"
         + f"; meanwhile: {_meanwhile(event, events)}"
-        for event, seconds in zip(terms, took, strict=True) if seconds > allowed
-    ]  # fmt: skip
+        for event, seconds in zip(terms, took, strict=True)
+        if seconds > allowed
+    ]
     family, began = [process for _, process in site.up.processes()], time.monotonic()
     site.up.process.terminate()
     while time.monotonic() < began + 60 and (site.up.alive or not all(map(is_gone, family))):
@@ -42,6 +43,9 @@ def end(site: Site, events: Sequence[Event]) -> tuple[list[float], list[str]]:
 
 def _meanwhile(event: Event, events: Sequence[Event]) -> str:
     """Faults that went on at the same time, or had ended just before."""
-    others = [f"{other.kind} ({other.victim})" for other in events
-              if other is not event and other.began < event.ended and other.ended > event.began - 5]  # fmt: skip
+    others = [
+        f"{other.kind} ({other.victim})"
+        for other in events
+        if other is not event and other.began < event.ended and other.ended > event.began - 5
+    ]
     return ", ".join(others) or "nothing"

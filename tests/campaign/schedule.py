@@ -15,16 +15,45 @@ MODES = ("drop", "delay", "cut", "black_hole")  #: tests/tcp_proxy.py
 
 #: kind: how long it lasts, in seconds. A kill is over at once; how long a TERM takes is measured.
 SECONDS: dict[str, tuple[float, float]] = {
-    "kill": (0.0, 0.0), "freeze": (1.0, 3.0),  # leases, not seconds
-    "term": (0.0, 0.0), "status": (0.5, 5.0), "lie": (1.0, 10.0),
-    "read_only": (1.0, 8.0), "full": (1.0, 8.0),
+    "kill": (0.0, 0.0),
+    "freeze": (1.0, 3.0),  # leases, not seconds
+    "term": (0.0, 0.0),
+    "status": (0.5, 5.0),
+    "lie": (1.0, 10.0),
+    "read_only": (1.0, 8.0),
+    "full": (1.0, 8.0),
     **{f"{link} {mode}": (0.5, 6.0) for link in LINKS for mode in MODES},
-}  # fmt: skip
+}
 KINDS = tuple(SECONDS)
 MORE = {"status": 3}  #: times as many of these: there are 300 statuses
 LONG_STATUS = 20.0  #: seconds that every tenth status may last
-USUAL_STATUSES = (301, 302, 307, 400, 401, 403, 404, 405, 408, 409, 410, 413, 418, 422, 425, 429, 451,
-                  500, 501, 502, 503, 504, 520, 529, 530)  # fmt: skip
+USUAL_STATUSES = (
+    301,
+    302,
+    307,
+    400,
+    401,
+    403,
+    404,
+    405,
+    408,
+    409,
+    410,
+    413,
+    418,
+    422,
+    425,
+    429,
+    451,
+    500,
+    501,
+    502,
+    503,
+    504,
+    520,
+    529,
+    530,
+)
 
 
 @dataclass(frozen=True)

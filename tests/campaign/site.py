@@ -78,11 +78,18 @@ class Site:
 
     def _values(self, broker_url: str, database_url: str) -> dict[str, Any]:
         return {
-            "home": self.folder / "home", "database_url": database_url, "broker_url": broker_url,
-            "concurrency": CONCURRENCY, "poll_seconds": 0.5, "heartbeat_seconds": HEARTBEAT, "fence_seconds": FENCE,
-            "lease_seconds": LEASE, "request_seconds": REQUEST_SECONDS, "silence_seconds": REQUEST_SECONDS,
+            "home": self.folder / "home",
+            "database_url": database_url,
+            "broker_url": broker_url,
+            "concurrency": CONCURRENCY,
+            "poll_seconds": 0.5,
+            "heartbeat_seconds": HEARTBEAT,
+            "fence_seconds": FENCE,
+            "lease_seconds": LEASE,
+            "request_seconds": REQUEST_SECONDS,
+            "silence_seconds": REQUEST_SECONDS,
             "slice_seconds": 8.0,
-        }  # fmt: skip
+        }
 
     def _environment(self) -> dict[str, str]:
         """Of `lumos up`: all that it reaches is behind a proxy."""
@@ -137,7 +144,9 @@ def _listen(server: Postgres) -> int:
     pgexec(
         "pg_ctl",
         ("-w", "-D", str(postgres.pgdata), "-m", "fast", "-l", str(postgres.log), "-o", options, "restart"),
-        bin_path=postgres.bin_path, user=postgres.system_user, timeout=60,
-    )  # fmt: skip
+        bin_path=postgres.bin_path,
+        user=postgres.system_user,
+        timeout=60,
+    )
     postgres.ensure_postgres_running()  # it learns the new process, which is to be stopped at the end
     return port

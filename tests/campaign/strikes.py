@@ -90,8 +90,9 @@ def _held(site: Site, pids: list[int]) -> int:
     """Items that these processes hold."""
     return site.ask(
         "SELECT count(*) FROM item i JOIN worker_session w ON w.id = i.session "
-        "WHERE i.state = 'claimed' AND w.ended_at IS NULL AND w.pid = ANY(:pids)", pids=pids,
-    )  # fmt: skip
+        "WHERE i.state = 'claimed' AND w.ended_at IS NULL AND w.pid = ANY(:pids)",
+        pids=pids,
+    )
 
 
 def _family(process: psutil.Process) -> list[int]:
@@ -214,8 +215,9 @@ def _some_replicas(site: Site, pick: Random) -> list[Replica]:
 
 
 def _named(site: Site, replicas: list[Replica]) -> str:
-    names = {id(replica): f"{stream.kind.name}-{at}"
-             for stream in site.streams for at, replica in enumerate(stream.replicas)}  # fmt: skip
+    names = {
+        id(replica): f"{stream.kind.name}-{at}" for stream in site.streams for at, replica in enumerate(stream.replicas)
+    }
     return " ".join(names[id(replica)] for replica in replicas)
 
 
@@ -264,8 +266,9 @@ def _writable_again(site: Site) -> None:
         try:
             return site.server(
                 "SET default_transaction_read_only = off",
-                "ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()",
-            )  # fmt: skip
+                "ALTER SYSTEM RESET default_transaction_read_only",
+                "SELECT pg_reload_conf()",
+            )
         except ServerError:
             if time.monotonic() > until:
                 raise

@@ -36,9 +36,18 @@ def _site(database, calls, tmp_path):
     refused, answered = ([call for call in calls if ("status" in call) == wanted] for wanted in (True, False))
     endpoint = SimpleNamespace(calls=answered, refused=refused, endpoints=[SimpleNamespace(port=1, calls=calls)])
     return SimpleNamespace(
-        database=database, endpoint=endpoint, folder=tmp_path, faults=[], expected="done", quarantined=0, failing=0,
-        began=0.0, broker_url="", settings=SimpleNamespace(lease_seconds=6.0), ask=lambda query: _ask(database, query),
-    )  # fmt: skip
+        database=database,
+        endpoint=endpoint,
+        folder=tmp_path,
+        faults=[],
+        expected="done",
+        quarantined=0,
+        failing=0,
+        began=0.0,
+        broker_url="",
+        settings=SimpleNamespace(lease_seconds=6.0),
+        ask=lambda query: _ask(database, query),
+    )
 
 
 def _ask(database, query):
@@ -86,7 +95,7 @@ def test_a_job_done_well_is_accounted_for(finished, tmp_path):
         ("UPDATE job SET state = 'running'", "1 jobs are not done"),
         ("INSERT INTO fault_stale VALUES ('score', 1, 1, '7')", "1 rows under a stale fence"),
     ],
-)  # fmt: skip
+)
 def test_what_is_forged_is_found(finished, tmp_path, forgery, found):
     if "infra_error" in forgery:
         change(finished, "UPDATE score SET value = 0 WHERE episode = 2")

@@ -40,9 +40,13 @@ class Up:
         began = self._size()
         with self.output.open("ab") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "lumos_queue.cli.main", "up"], stdout=output, stderr=output, cwd=ROOT,
-                env=self._environment, preexec_fn=die_with_parent,
-            )  # fmt: skip
+                [sys.executable, "-m", "lumos_queue.cli.main", "up"],
+                stdout=output,
+                stderr=output,
+                cwd=ROOT,
+                env=self._environment,
+                preexec_fn=die_with_parent,
+            )
         wait_until(lambda: "lumos is up" in self._said(began) or not self.alive, "lumos is up", 90)
         assert self.alive, self._said(began)
 
@@ -74,8 +78,11 @@ class Up:
 
     def holders(self) -> list[tuple[str, psutil.Process]]:
         """Processes that may hold items of the campaign's jobs, but for those that stand still."""
-        return [(role, process) for role, process in self.processes()
-                if role in ("worker_llm child", "dispatcher") and process.pid not in self.frozen]  # fmt: skip
+        return [
+            (role, process)
+            for role, process in self.processes()
+            if role in ("worker_llm child", "dispatcher") and process.pid not in self.frozen
+        ]
 
     def children(self) -> list[tuple[str, psutil.Process]]:
         """Its own children that may die once more now, except those of which a process is stopped."""

@@ -44,13 +44,26 @@ def _inject(lab: Lab, database: str, how: str, faults: int) -> Result:
     )
     with deployment:
         deployment.submit()
-        command = [sys.executable, "-m", "tests.faults.fault_injector", "--how", how, "--faults", str(faults),
-                   "--seed", str(lab.seed)]  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "tests.faults.fault_injector",
+            "--how",
+            how,
+            "--faults",
+            str(faults),
+            "--seed",
+            str(lab.seed),
+        ]
         with (deployment.folder / "fault_injector.log").open("wb") as log:
             told = subprocess.run(
-                command, env={**deployment.environment, "PYTHONPATH": f"{ROOT}{os.pathsep}{PLUGIN}"}, cwd=ROOT,
-                stdout=subprocess.PIPE, stderr=log, timeout=600,
-            )  # fmt: skip
+                command,
+                env={**deployment.environment, "PYTHONPATH": f"{ROOT}{os.pathsep}{PLUGIN}"},
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                timeout=600,
+            )
         assert told.returncode == 0, (deployment.folder / "fault_injector.log").read_text()[-2000:]
         places = json.loads(told.stdout.splitlines()[-1])
         deployment.environment["LUMOS_CONCURRENCY"] = "64"

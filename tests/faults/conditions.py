@@ -13,8 +13,16 @@ from tests.faults.lab import Lab, case
 from tests.faults.result import Result
 
 SHIFT = 600.0  #: seconds
-TIMES = ("item.not_before_at", "episode.started_at", "episode.finished_at", "job.started_at", "job.finished_at",
-         "heartbeat.at", "worker_session.started_at", "attempt.started_at")  # fmt: skip
+TIMES = (
+    "item.not_before_at",
+    "episode.started_at",
+    "episode.finished_at",
+    "job.started_at",
+    "job.finished_at",
+    "heartbeat.at",
+    "worker_session.started_at",
+    "attempt.started_at",
+)
 
 
 @case("clocks ten minutes off, PostgreSQL and Redis")
@@ -34,8 +42,9 @@ def clocks_off(lab: Lab, episodes: int = 200, database: str = "postgresql", brok
             table, _, name = column.partition(".")
             off = deployment.ask(
                 f"SELECT count(*) FROM {table} WHERE {name} > 0 AND ({name} < :low OR {name} > :high)",
-                low=began - 60, high=time.time() + 60,
-            )  # fmt: skip
+                low=began - 60,
+                high=time.time() + 60,
+            )
             if off:
                 result.problems.append(f"{off} rows have a time of the workers' clocks in {column}")
         return result

@@ -40,9 +40,20 @@ CONCURRENCY = 16
 class Deployment:
     """Use as a context manager: at its end nothing of it runs any more."""
 
-    def __init__(self, folder: Path, database_url: str, broker_url: str = "", *, seed: int = 0, episodes: int = 200,
-                 formulation: str = "iterative", split: str = "test", latency: float = 0.15,
-                 endpoint: str = "tests.fake_endpoint", **settings: Any):  # fmt: skip
+    def __init__(
+        self,
+        folder: Path,
+        database_url: str,
+        broker_url: str = "",
+        *,
+        seed: int = 0,
+        episodes: int = 200,
+        formulation: str = "iterative",
+        split: str = "test",
+        latency: float = 0.15,
+        endpoint: str = "tests.fake_endpoint",
+        **settings: Any,
+    ):
         """The endpoint knows the replies to the first `episodes` tasks. `settings` become LUMOS_* of the workers."""
         self.folder, self.broker_url, self.began = folder, broker_url, time.monotonic()
         self.pick = random.Random(seed)
@@ -56,9 +67,15 @@ class Deployment:
         self._others: list[tuple[int, str, str]] = []
         self._endpoint_options = (latency, endpoint)
         values = {
-            "home": folder, "database_url": database_url, "broker_url": broker_url, "concurrency": CONCURRENCY,
-            "poll_seconds": 0.3, "heartbeat_seconds": HEARTBEAT, "fence_seconds": FENCE, "lease_seconds": LEASE,
-        } | settings  # fmt: skip
+            "home": folder,
+            "database_url": database_url,
+            "broker_url": broker_url,
+            "concurrency": CONCURRENCY,
+            "poll_seconds": 0.3,
+            "heartbeat_seconds": HEARTBEAT,
+            "fence_seconds": FENCE,
+            "lease_seconds": LEASE,
+        } | settings
         self.settings = Settings(**values)
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("LUMOS_")},

@@ -26,8 +26,19 @@ class Endpoint:
         self._read, self._calls = 0, []
         written = folder / "replies.json"
         written.write_text(json.dumps(dict(replies)), encoding="utf-8")
-        self._command = [sys.executable, "-m", module, "--replies", str(written), "--log", str(self.log),
-                         "--latency", str(latency), "--slots", "1000"]  # fmt: skip
+        self._command = [
+            sys.executable,
+            "-m",
+            module,
+            "--replies",
+            str(written),
+            "--log",
+            str(self.log),
+            "--latency",
+            str(latency),
+            "--slots",
+            "1000",
+        ]
         self.port = 0
         self.start()
 

@@ -16,9 +16,23 @@ ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = Path(__file__).resolve().parent / "plugin"
 COMMANDS = {
     "dispatcher": (sys.executable, "-m", "lumos_queue.cli.main", "worker", "--pools", "llm"),
-    "celery": (sys.executable, "-m", "celery", "-A", "workers.app", "worker", "-Q", "llm", "-c", "1", "-l", "INFO",
-               "--without-gossip", "--without-mingle"),
-}  # fmt: skip
+    "celery": (
+        sys.executable,
+        "-m",
+        "celery",
+        "-A",
+        "workers.app",
+        "worker",
+        "-Q",
+        "llm",
+        "-c",
+        "1",
+        "-l",
+        "INFO",
+        "--without-gossip",
+        "--without-mingle",
+    ),
+}
 
 
 class Group:

@@ -74,8 +74,10 @@ INVARIANTS = {
     **{
         f"I2 the text block behind {table}.{column} is stored": _missing_block(table, column)
         for table, column in (
-            ("completion", "prefix"), ("completion", "delta_block"),
-            ("execution", "result_block"), ("execution", "outputs_block"),
+            ("completion", "prefix"),
+            ("completion", "delta_block"),
+            ("execution", "result_block"),
+            ("execution", "outputs_block"),
         )
     },
     "I3 nothing was written under a stale fence": "SELECT place, item, session, writer FROM fault_stale",
@@ -103,7 +105,7 @@ INVARIANTS = {
         "SELECT j.id FROM job j JOIN item i ON i.job = j.id "
         "WHERE j.state IN ('done', 'cancelled') AND i.state IN ('owed', 'claimed')"
     ),
-}  # fmt: skip
+}
 
 
 def broken(connection: Connection, lease_seconds: float, witnessed: bool = True) -> dict[str, list]:

@@ -25,9 +25,18 @@ print(new_job(open_database(sys.argv[1]), tasks=int(sys.argv[2])))
 def _submit(deployment, tasks: int) -> subprocess.Popen:
     """A large job of which no worker here hears, submitted by a separate process that has begun."""
     process = subprocess.Popen(
-        [sys.executable, "-c", _SUBMIT.replace("tasks=", "pool='gpu', tasks="), deployment.settings.database,
-         str(tasks)], env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=ROOT, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            _SUBMIT.replace("tasks=", "pool='gpu', tasks="),
+            deployment.settings.database,
+            str(tasks),
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout and process.stdout.readline() == "ready\n"
     return process
 

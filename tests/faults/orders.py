@@ -31,8 +31,13 @@ def cancelled_on_sqlite(lab: Lab) -> Result:
 
 
 @case("paused and resumed, PostgreSQL and Redis")
-def paused(lab: Lab, episodes: int = 300, database: str = "postgresql", broker: str = "redis",
-           seconds: float = 2 * OBEYED_WITHIN) -> Result:  # fmt: skip
+def paused(
+    lab: Lab,
+    episodes: int = 300,
+    database: str = "postgresql",
+    broker: str = "redis",
+    seconds: float = 2 * OBEYED_WITHIN,
+) -> Result:
     with lab.deployment(database, broker, episodes=episodes, latency=0.3) as deployment:
         deployment.start("celery" if broker else "dispatcher", "dispatcher")
         job = deployment.submit()

@@ -18,8 +18,14 @@ CHARGED = "SELECT (SELECT sum(failures) FROM item) + (SELECT count(*) FROM episo
 
 
 @case("endpoint: 5 rows of 200 always fail, PostgreSQL and Redis")
-def rows_fail(lab: Lab, episodes: int = 200, failing: int = 5, database: str = "postgresql", broker: str = "redis",
-              seconds: float = 240.0) -> Result:  # fmt: skip
+def rows_fail(
+    lab: Lab,
+    episodes: int = 200,
+    failing: int = 5,
+    database: str = "postgresql",
+    broker: str = "redis",
+    seconds: float = 240.0,
+) -> Result:
     """The first rows, so that they are claimed before all others. They alone end as infra_error."""
     with_failing = lab.deployment(database, broker, episodes=episodes)
     rows = with_failing.rows("test")

@@ -27,9 +27,10 @@ def reckon(deployment: Deployment, bound: int | None, repeats: int) -> Result:
         def count(query: str, **values: object) -> int:
             return connection.execute(text(query), values).scalar_one()
 
-        items, quarantined = count("SELECT count(*) FROM item"), count(
-            "SELECT count(*) FROM item WHERE state = 'quarantined'"
-        )  # fmt: skip
+        items, quarantined = (
+            count("SELECT count(*) FROM item"),
+            count("SELECT count(*) FROM item WHERE state = 'quarantined'"),
+        )
         finished = count("SELECT count(*) FROM item WHERE state = 'done'")
         right = count("SELECT count(*) FROM score WHERE metric = 'accuracy' AND value = 1")
         reached = items - count(

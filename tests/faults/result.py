@@ -5,8 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-COLUMNS = ("case", "database", "broker", "items", "lost", "duplicated", "stale", "broken", "needed", "at endpoint",
-           "wasted", "bound", "recovery s", "seconds", "verdict")  # fmt: skip
+COLUMNS = (
+    "case",
+    "database",
+    "broker",
+    "items",
+    "lost",
+    "duplicated",
+    "stale",
+    "broken",
+    "needed",
+    "at endpoint",
+    "wasted",
+    "bound",
+    "recovery s",
+    "seconds",
+    "verdict",
+)
 
 TEXTS = (0, 1, 2, 14)  #: columns that are not numbers
 
@@ -58,11 +73,22 @@ class Result:
 
     def cells(self) -> list[str]:
         return [
-            self.case, self.database, self.broker or "-", str(self.items), str(self.lost), str(self.duplicated),
-            str(self.stale), str(len(self.broken)), str(self.needed), str(self.at_endpoint), str(self.wasted),
-            "-" if self.bound is None else str(self.bound), "-" if self.recovery is None else f"{self.recovery:.1f}",
-            f"{self.seconds:.0f}", self.verdict,
-        ]  # fmt: skip
+            self.case,
+            self.database,
+            self.broker or "-",
+            str(self.items),
+            str(self.lost),
+            str(self.duplicated),
+            str(self.stale),
+            str(len(self.broken)),
+            str(self.needed),
+            str(self.at_endpoint),
+            str(self.wasted),
+            "-" if self.bound is None else str(self.bound),
+            "-" if self.recovery is None else f"{self.recovery:.1f}",
+            f"{self.seconds:.0f}",
+            self.verdict,
+        ]
 
     def as_json(self) -> dict:
         return {**vars(self), "wasted": self.wasted, "verdict": self.verdict}
@@ -75,8 +101,10 @@ def table(results: Iterable[Result]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
-        cells = [cell.ljust(width) if at in TEXTS else cell.rjust(width)
-                 for at, (cell, width) in enumerate(zip(row, widths, strict=True))]  # fmt: skip
+        cells = [
+            cell.ljust(width) if at in TEXTS else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
         lines.append("  ".join(cells).rstrip())
     lines.insert(1, "  ".join("-" * width for width in widths))
     for result in results:

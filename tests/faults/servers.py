@@ -12,8 +12,15 @@ from tests.faults.result import Result
 RECOVERED_WITHIN = 45.0  #: seconds: a job that waits for its endpoint looks again after 5, 10, 20, 40
 
 
-def endpoint_fails(lab: Lab, mode: str, *, seconds: float = 6.0, episodes: int = 200, database: str = "postgresql",
-                   broker: str = "redis") -> Result:  # fmt: skip
+def endpoint_fails(
+    lab: Lab,
+    mode: str,
+    *,
+    seconds: float = 6.0,
+    episodes: int = 200,
+    database: str = "postgresql",
+    broker: str = "redis",
+) -> Result:
     """`mode`: as in tests/fake_endpoint.py. Nothing may come of it but a delay."""
     deployment = lab.deployment(database, broker, episodes=episodes, request_seconds=2.0, silence_seconds=2.0)
     with deployment:

@@ -16,8 +16,15 @@ _CHARGED = (
 )
 
 
-def refuses(lab: Lab, status: int, *, episodes: int = 200, database: str = "postgresql", broker: str = "redis",
-            seconds: float = 1.0) -> Result:  # fmt: skip
+def refuses(
+    lab: Lab,
+    status: int,
+    *,
+    episodes: int = 200,
+    database: str = "postgresql",
+    broker: str = "redis",
+    seconds: float = 1.0,
+) -> Result:
     """No item may pay for it, and each process may ask once for each of its places and no more."""
     with lab.deployment(database, broker, episodes=episodes) as deployment:
         deployment.start("celery" if broker else "dispatcher", "dispatcher")

@@ -87,19 +87,24 @@ def _stop_while_it_waits(deployment: Deployment, groups: list[Group]) -> bool:
     """Hold a claimed item's row until its process wants it, stop the process, let go. False: it came to nothing."""
     by_pid = {group.process.pid: group for group in groups}
     with deployment.database.writer.begin() as connection:
-        found = connection.execute(text(
-            "SELECT w.pid FROM item i JOIN worker_session w ON w.id = i.session WHERE i.state = 'claimed' "
-            "AND w.ended_at IS NULL ORDER BY i.id DESC LIMIT 1 FOR UPDATE OF i SKIP LOCKED"
-        )).scalar()  # fmt: skip
+        found = connection.execute(
+            text(
+                "SELECT w.pid FROM item i JOIN worker_session w ON w.id = i.session WHERE i.state = 'claimed' "
+                "AND w.ended_at IS NULL ORDER BY i.id DESC LIMIT 1 FOR UPDATE OF i SKIP LOCKED"
+            )
+        ).scalar()
         if found not in by_pid:
             return False
         until = time.monotonic() + 8
         while time.monotonic() < until:
             with deployment.database.engine.connect() as other:
-                if other.execute(text(
-                    "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = :pid "
-                    "AND query LIKE '%UPDATE \"item\"%'"
-                ), {"pid": str(found)}).scalar():  # fmt: skip
+                if other.execute(
+                    text(
+                        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                        "application_name = :pid AND query LIKE '%UPDATE \"item\"%'"
+                    ),
+                    {"pid": str(found)},
+                ).scalar():
                     by_pid[found].signal(signal.SIGSTOP)
                     deployment.deaths += 1
                     return True
@@ -126,5 +131,6 @@ def _holds_lock(path: str, pid: int) -> bool:
         rows = [line.split() for line in locks]
     return any(
         row[3] == "WRITE" and int(row[4]) == pid and row[5].endswith(inode) and row[6] == "120"
-        for row in rows if row[1] in ("POSIX", "OFDLCK")
-    )  # fmt: skip
+        for row in rows
+        if row[1] in ("POSIX", "OFDLCK")
+    )

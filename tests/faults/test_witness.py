@@ -18,8 +18,10 @@ from tests.faults import witness
 from tests.faults.invariants import broken
 from tests.faults.reckoning import repeated
 
-WRITE = text("INSERT INTO subgoal (episode, attempt, position, branch, command, number, text) "
-             "VALUES (:episode, 1, :position, 0, '', 1, '')")  # fmt: skip
+WRITE = text(
+    "INSERT INTO subgoal (episode, attempt, position, branch, command, number, text) "
+    "VALUES (:episode, 1, :position, 0, '', 1, '')"
+)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -106,8 +108,12 @@ def test_each_invariant_that_is_broken_is_named(database):
     _write_unseen(database, "DELETE FROM score WHERE episode = :item", items[0])
     _write_unseen(database, "UPDATE episode SET calls = 3, prompt_tokens = 1 WHERE id = :item", items[1])
     _write_unseen(database, "UPDATE item SET state = 'owed', session = 7 WHERE id = :item", items[2])
-    _write_unseen(database, "INSERT INTO subgoal (episode, attempt, position, branch, command, number, text) "
-                  "VALUES (:item, 1, 1, 1, '', 1, '')", items[3])  # fmt: skip
+    _write_unseen(
+        database,
+        "INSERT INTO subgoal (episode, attempt, position, branch, command, number, text) "
+        "VALUES (:item, 1, 1, 1, '', 1, '')",
+        items[3],
+    )
     _write_unseen(database, "UPDATE job SET items = 7, state = 'done' WHERE :item > 0", items[0])
     _write_unseen(database, "UPDATE worker_session SET ended_at = 1 WHERE :item > 0", items[0])
     assert {name[:2] for name in _broken(database)} == {"I1", "I2", "I3", "I4", "I5", "I6"}

@@ -12,8 +12,14 @@ from sqlalchemy import text
 from db.connection import Database
 
 #: table: its column with the item's key
-WRITTEN = {"attempt": "episode", "subgoal": "episode", "completion": "episode", "execution": "episode",
-           "score": "episode", "episode": "id"}  # fmt: skip
+WRITTEN = {
+    "attempt": "episode",
+    "subgoal": "episode",
+    "completion": "episode",
+    "execution": "episode",
+    "score": "episode",
+    "episode": "id",
+}
 
 _TABLES = (
     "CREATE TABLE fault_recorded (prompt_digest TEXT NOT NULL, at DOUBLE PRECISION NOT NULL)",
@@ -71,11 +77,15 @@ def install(database: Database) -> None:
         record = (_SQLITE_RECORD if sqlite else _POSTGRESQL_RECORD) if table == "completion" else ""
         statements += [
             form.format(
-                table=table, key=key, event="UPDATE" if table == "episode" else "INSERT", unheld=_UNHELD,
-                owner=_OWNER.format(item=f"a.{key}"), more=record,
+                table=table,
+                key=key,
+                event="UPDATE" if table == "episode" else "INSERT",
+                unheld=_UNHELD,
+                owner=_OWNER.format(item=f"a.{key}"),
+                more=record,
             )
             for form in ([_SQLITE] if sqlite else [_POSTGRESQL_FUNCTION, _POSTGRESQL_TRIGGER])
-        ]  # fmt: skip
+        ]
     with database.writer.begin() as connection:
         for statement in statements:
             connection.exec_driver_sql(statement)

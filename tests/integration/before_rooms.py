@@ -30,9 +30,17 @@ ADDED = {("completion", "parent"): None, ("execution", "parent"): None, ("tool_c
 ADDED_ROWS = ("approval", "episode_artifact", "job_tag", "model", "training_step")
 #: Tables of `lumos papers` that were added since; they come after those of before.
 ADDED_TABLES = (
-    "sum2act-pass", "sum2act-win", "toolbench-pass", "toolbench-win", "stabletoolbench-sopr", "sum2act-visual",
-    "openagi-1", "openagi-2", "openagi-3", "openagi-4",
-)  # fmt: skip
+    "sum2act-pass",
+    "sum2act-win",
+    "toolbench-pass",
+    "toolbench-win",
+    "stabletoolbench-sopr",
+    "sum2act-visual",
+    "openagi-1",
+    "openagi-2",
+    "openagi-3",
+    "openagi-4",
+)
 _ADDED_TABLES = re.compile(rf"^Table {ADDED_TABLES[0]}:.*?(?=^\* trained)", re.MULTILINE | re.DOTALL)
 #: Columns that say how long something took, who did it and by which code. So do those that end with `_at`: when.
 OF_ONE_RUN = {"seconds", "waited", "lost", "queued", "session", "code_version", "tokens_per_second"}
@@ -52,9 +60,14 @@ _FIGURE = re.compile(r"-?\d[\d,.]*")
 def environment(home: Path, database_url: str = "") -> dict[str, str]:
     """The settings of the command line for the database in this folder, or at this address."""
     return {
-        "LUMOS_HOME": str(home), "LUMOS_DATABASE_URL": database_url, "LUMOS_USER": "somebody", "COLUMNS": WIDTH,
-        "LUMOS_CONCURRENCY": "4", "LUMOS_POLL_SECONDS": "0.2", "LUMOS_LEASE_SECONDS": "60",
-    }  # fmt: skip
+        "LUMOS_HOME": str(home),
+        "LUMOS_DATABASE_URL": database_url,
+        "LUMOS_USER": "somebody",
+        "COLUMNS": WIDTH,
+        "LUMOS_CONCURRENCY": "4",
+        "LUMOS_POLL_SECONDS": "0.2",
+        "LUMOS_LEASE_SECONDS": "60",
+    }
 
 
 def places(home: Path, one: FakeEndpoint, other: FakeEndpoint) -> dict[str, str]:
@@ -189,12 +202,14 @@ def comparable(name: str, found: Any, running: Collection[str] = ()) -> Any:
 def _with_kept_digests(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
     """Rows by table, with as much of the digests of commands and prompts as is stored since."""
     return {
-        table: _in_order([
-            {name: value[:32] if name in ("command", "prompt_digest") else value for name, value in row.items()}
-            for row in found
-        ])
+        table: _in_order(
+            [
+                {name: value[:32] if name in ("command", "prompt_digest") else value for name, value in row.items()}
+                for row in found
+            ]
+        )
         for table, found in rows.items()
-    }  # fmt: skip
+    }
 
 
 def _without_added_tables(found: Any) -> Any:

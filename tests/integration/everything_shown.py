@@ -22,17 +22,49 @@ from performance.queries import documented
 
 #: Pages of `lumos episodes`, the fields of a filter among them.
 FILTERS = (
-    "", "score=1", "score<1", "ending!=answered", "origin=converted", "origin=derived", "origin=imported",
-    "origin=corrected", "level>=executed", "verdict=accepted", "action=Calculator", "error=division_by_zero",
-    "benchmark~qa", "formulation=one-pass", "subgoals<=2", "text~Berg", "label=wrong", "calls>4 score=1",
-)  # fmt: skip
+    "",
+    "score=1",
+    "score<1",
+    "ending!=answered",
+    "origin=converted",
+    "origin=derived",
+    "origin=imported",
+    "origin=corrected",
+    "level>=executed",
+    "verdict=accepted",
+    "action=Calculator",
+    "error=division_by_zero",
+    "benchmark~qa",
+    "formulation=one-pass",
+    "subgoals<=2",
+    "text~Berg",
+    "label=wrong",
+    "calls>4 score=1",
+)
 #: Name of a build to what is asked for it.
 BUILDS = {
     "all": ("--where", "origin=run", "--formulations", "iterative,one-pass,integrated", "--allow-test"),
-    "converted": ("--where", "origin=converted level>=executed", "--dev-share", "0.3", "--allow-test",
-                  "--formulations", "iterative,one-pass,cot,direct"),
-    "chosen": ("--where", "score=1 origin!=derived", "--select", "shortest", "--per-task", "1", "--format", "trl-sft",
-               "--allow-test", "--perturbed"),
+    "converted": (
+        "--where",
+        "origin=converted level>=executed",
+        "--dev-share",
+        "0.3",
+        "--allow-test",
+        "--formulations",
+        "iterative,one-pass,cot,direct",
+    ),
+    "chosen": (
+        "--where",
+        "score=1 origin!=derived",
+        "--select",
+        "shortest",
+        "--per-task",
+        "1",
+        "--format",
+        "trl-sft",
+        "--allow-test",
+        "--perturbed",
+    ),
     "dissimilar": ("--where", "score=1 origin!=derived", "--near-duplicates", "0.3", "--allow-test"),
     "mixed": ("--where", "score=1 origin!=derived", "--mix", "strategyqa=0.5,gsm8k=0.5", "--allow-test"),
     "preferred": ("--where", "benchmark=wordmath", "--format", "trl-preference", "--allow-test"),
@@ -40,7 +72,7 @@ BUILDS = {
     "corrected": ("--where", "origin=corrected"),
     "imported-unchecked": ("--where", "origin=imported"),
     "corrected-allowed": ("--where", "origin=corrected", "--allow-test", "--format", "trl-sft"),
-}  # fmt: skip
+}
 #: Commands that were called otherwise when the files of before were made.
 CALLED_BEFORE = {"papers": "tables"}
 WIDTH = "110"  #: columns of the terminal, for those who set COLUMNS
@@ -110,9 +142,9 @@ def everything(database: Database, home: Path, jobs: Mapping[str, str]) -> dict[
     # Made once, as there are hundreds of commands; `main` makes it anew for each.
     asked = partial(typer.main.get_command(app), prog_name="lumos", standalone_mode=False)
     with database.engine.connect() as connection:
-        numbers = connection.execute(text(
-            "SELECT i.job, i.ordinal FROM episode e JOIN item i ON i.id = e.id ORDER BY i.job, i.ordinal"
-        )).all()  # fmt: skip
+        numbers = connection.execute(
+            text("SELECT i.job, i.ordinal FROM episode e JOIN item i ON i.id = e.id ORDER BY i.job, i.ordinal")
+        ).all()
     for arguments in commands(jobs, [f"{job}-{ordinal}" for job, ordinal in numbers if not ordinal]):
         command = main if arguments[0] == "dataset" else asked  # a build may be refused, and `main` says why
         name = " ".join([CALLED_BEFORE.get(arguments[0], arguments[0]), *arguments[1:]])

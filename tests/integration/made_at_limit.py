@@ -112,9 +112,15 @@ def _answer(question: str) -> str:
 
 def settings_of(folder: Path, url: str = "") -> Settings:
     return Settings(
-        home=folder, database_url=url, concurrency=4, user="somebody", lease_seconds=2, fence_seconds=1.5,
-        heartbeat_seconds=0.5, poll_seconds=0.2,
-    )  # fmt: skip
+        home=folder,
+        database_url=url,
+        concurrency=4,
+        user="somebody",
+        lease_seconds=2,
+        fence_seconds=1.5,
+        heartbeat_seconds=0.5,
+        poll_seconds=0.2,
+    )
 
 
 def go_on(settings: Settings, job: str) -> None:
@@ -127,8 +133,10 @@ def go_on(settings: Settings, job: str) -> None:
 
 def work_and_die(settings: Settings, database: Database, job: str) -> None:
     """Until some episodes are done and some are in their midst, with actions that have run."""
-    midst = text("SELECT count(DISTINCT e.id) FROM episode e JOIN execution x ON x.episode = e.id "
-                 "WHERE e.job = :job AND e.ending = ''")  # fmt: skip
+    midst = text(
+        "SELECT count(DISTINCT e.id) FROM episode e JOIN execution x ON x.episode = e.id "
+        "WHERE e.job = :job AND e.ending = ''"
+    )
     pid = os.fork()
     if not pid:
         go_on(settings, job)

@@ -83,8 +83,10 @@ def done(database: Database, job: str) -> int:
 
 def half_recorded(database: Database, job: str) -> int:
     """Episodes without a result of which calls are stored."""
-    query = text("SELECT count(DISTINCT e.id) FROM episode e JOIN completion c ON c.episode = e.id "
-                 "WHERE e.job = :job AND e.ending = ''")  # fmt: skip
+    query = text(
+        "SELECT count(DISTINCT e.id) FROM episode e JOIN completion c ON c.episode = e.id "
+        "WHERE e.job = :job AND e.ending = ''"
+    )
     with database.engine.connect() as connection:
         return connection.execute(query, {"job": job}).scalar_one()
 
@@ -138,8 +140,10 @@ def dump(database: Database, port: int) -> bytes:
         tables.reflect(connection)
         for table in tables.sorted_tables:
             if table.name != "alembic_version":
-                lines += [json.dumps([table.name, {name: plain(value) for name, value in row.items()}])
-                          for row in connection.execute(select(table)).mappings()]  # fmt: skip
+                lines += [
+                    json.dumps([table.name, {name: plain(value) for name, value in row.items()}])
+                    for row in connection.execute(select(table)).mappings()
+                ]
     return "\n".join(lines).replace(f"127.0.0.1:{port}", "127.0.0.1:PORT").encode()
 
 
@@ -150,9 +154,10 @@ def plain(value: Any) -> Any:
 def main() -> None:
     benchmark = open_benchmark("wordmath")
     tasks = list(benchmark.read(None, "dev"))[:ITEMS]
-    with tempfile.TemporaryDirectory() as folder, FakeEndpoint(
-        from_mapping(gold_replies(benchmark, tasks, "iterative")), latency=0.1
-    ) as server:  # fmt: skip
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        FakeEndpoint(from_mapping(gold_replies(benchmark, tasks, "iterative")), latency=0.1) as server,
+    ):
         settings = Settings(home=Path(folder), concurrency=4, user="somebody", heartbeat_seconds=0.1)
         database = make(settings, server, ["404", "ok", "ok", "403"])
         with gzip.GzipFile(sys.argv[1], "wb", mtime=0) as file:

@@ -87,20 +87,53 @@ def make(home: Path, one: FakeEndpoint, other: FakeEndpoint) -> Database:
     for formulation in ("integrated", "cot", "direct"):
         solver = ["--formulation", formulation, "--solver", one.tgi]
         do(f"wordmath, {formulation}", "evaluate", "wordmath", *drawn, *solver)
-    do("wordmath, sets", "evaluate", "wordmath", "--draw", "4", "--sets", "2", "--samples", "2", "--temperature", "0.5",
-       *both)  # fmt: skip
+    do(
+        "wordmath, sets",
+        "evaluate",
+        "wordmath",
+        "--draw",
+        "4",
+        "--sets",
+        "2",
+        "--samples",
+        "2",
+        "--temperature",
+        "0.5",
+        *both,
+    )
     do("gsm8k", "evaluate", "gsm8k", *files["gsm8k"], "--at-limit", "wrong", "--max-subgoals", "2", *both)
     qa, judge = ["--role", f"qa={one.tgi}"], ["--role", f"judge={one.tgi}"]
     do("strategyqa", "evaluate", "strategyqa", *files["strategyqa"], "--split", "dev", *both, *qa)
     do("hotpotqa", "evaluate", "hotpotqa", *files["hotpotqa"], "--split", "dev", *whole, *qa, *judge)
-    do("mind2web", "evaluate", "mind2web", *files["mind2web"], "--split", "train", "--formulation", "teacher-forced",
-       *both)  # fmt: skip
+    do(
+        "mind2web",
+        "evaluate",
+        "mind2web",
+        *files["mind2web"],
+        "--split",
+        "train",
+        "--formulation",
+        "teacher-forced",
+        *both,
+    )
     do("aokvqa", "infer", "aokvqa", *files["aokvqa"], "--split", "val", *both, *qa, "--role", f"vqa={one.chat}")
     do("webshop", "evaluate", "webshop", "--draw", "3", "--sets", "1", *both)
     do("intercode_sql", "evaluate", "intercode_sql", *files["intercode_sql"], "--split", "dev", *both)
     converted = do("converted", "convert", "gsm8k", *files["gsm8k"], "--deterministic")["job"]
-    do("taught", "convert", "musique", *files["musique"], "--split", "train", "--teacher", one.chat,
-       "--price-prompt", "0.5", "--price-completion", "1.5")  # fmt: skip
+    do(
+        "taught",
+        "convert",
+        "musique",
+        *files["musique"],
+        "--split",
+        "train",
+        "--teacher",
+        one.chat,
+        "--price-prompt",
+        "0.5",
+        "--price-completion",
+        "1.5",
+    )
     import_released(home)
     do("rollouts", "rollouts", "--where", f"job={first} score<1", "--samples", "2", *both)
     blame(first, both)
@@ -113,10 +146,13 @@ def make(home: Path, one: FakeEndpoint, other: FakeEndpoint) -> Database:
 
 def import_released(home: Path) -> None:
     rows = [
-        {"task": f"Half of {n} and one?", "natural_language_plan": "plan",
-         "subgoal_plan": PLAN.format(n=n, m=n + 1, h=(n + 1) / 2)}
+        {
+            "task": f"Half of {n} and one?",
+            "natural_language_plan": "plan",
+            "subgoal_plan": PLAN.format(n=n, m=n + 1, h=(n + 1) / 2),
+        }
         for n in range(1, 12, 2)
-    ]  # fmt: skip
+    ]
     (home / "raw.json").write_text("\n".join(map(json.dumps, rows)))
     do("", "dataset", "export-compat", str(home / "raw.json"), "--domain", "maths", "--out", str(home / "released"))
     made = sorted((home / "released").glob("*iterative*"))
@@ -152,8 +188,20 @@ def row_of_training(asked: str, said: str) -> str:
 
 
 def fit(home: Path, name: str) -> list[str]:
-    return ["train", "sft", "--data", str(home / "sums.jsonl"), "--from", str(home / "tiny"), "--folder",
-            str(home / name), "--steps", "6", "--window", "2"]  # fmt: skip
+    return [
+        "train",
+        "sft",
+        "--data",
+        str(home / "sums.jsonl"),
+        "--from",
+        str(home / "tiny"),
+        "--folder",
+        str(home / name),
+        "--steps",
+        "6",
+        "--window",
+        "2",
+    ]
 
 
 def train(home: Path) -> None:
@@ -170,8 +218,23 @@ def kill_in_mid_work(home: Path, one: FakeEndpoint, other: FakeEndpoint, files: 
     both = ["--planner", one.tgi, "--grounder", one.tgi]
     whole = ["--formulation", "one-pass", "--planner", other.tgi, "--grounder", other.tgi]
     kill("infer, half done", "infer", "gsm8k", *files["gsm8k"], "--seed", "7", *both)
-    kill("evaluate, half done", "evaluate", "hotpotqa", *files["hotpotqa"], "--split", "dev", "--seed", "7",
-         "--samples", "2", *whole, "--role", f"qa={one.tgi}", "--role", f"judge={one.tgi}")  # fmt: skip
+    kill(
+        "evaluate, half done",
+        "evaluate",
+        "hotpotqa",
+        *files["hotpotqa"],
+        "--split",
+        "dev",
+        "--seed",
+        "7",
+        "--samples",
+        "2",
+        *whole,
+        "--role",
+        f"qa={one.tgi}",
+        "--role",
+        f"judge={one.tgi}",
+    )
     kill("convert, half done", "convert", "svamp", *files["svamp"], "--split", "train", "--teacher", one.chat)
     kill("train, half done", *fit(home, "half"))
 
@@ -220,8 +283,11 @@ def file_lines(home: Path) -> list[str]:
 
 
 def make_rows(target: Path) -> None:
-    with tempfile.TemporaryDirectory() as folder, FakeEndpoint(step_by_step, latency=0.03, slots=3) as one, \
-            FakeEndpoint(all_at_once, latency=0.03, slots=3) as other:  # fmt: skip
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        FakeEndpoint(step_by_step, latency=0.03, slots=3) as one,
+        FakeEndpoint(all_at_once, latency=0.03, slots=3) as other,
+    ):
         home = Path(folder).resolve()
         os.environ.update(environment(home))
         database = make(home, one, other)

@@ -128,8 +128,18 @@ def test_a_database_file_that_was_removed_is_said_in_one_line(home):
     for one in home.glob("lumos.db*"):
         one.unlink()
     found = job.episodes()
-    calls = (job.wait, lambda: job.state, job.report, job.cancel, found.count, found.to_pandas, lambda: list(found),
-             lq.list_jobs, lambda: job.compare(job), lambda: job.score("same_words"))  # fmt: skip
+    calls = (
+        job.wait,
+        lambda: job.state,
+        job.report,
+        job.cancel,
+        found.count,
+        found.to_pandas,
+        lambda: list(found),
+        lq.list_jobs,
+        lambda: job.compare(job),
+        lambda: job.score("same_words"),
+    )
     for call in calls:
         with pytest.raises(lq.SpecError, match=r"There is no database at .* yet") as error:
             call()

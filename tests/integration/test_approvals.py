@@ -119,8 +119,9 @@ def test_a_plan_is_shown_refused_once_approved_and_its_lines_are_done(database, 
     [episode] = found["episodes"].values()
     assert (episode["ending"], episode["answer"]) == ("answered", "P1 is in Ombry, says the last line.")
     assert [(row[5], row[6], row[7], row[8]) for row in found["approvals"]] == [
-        (SHOWN, "no", NOTE, "ann"), (SECOND, "yes", "", "ben"),
-    ]  # fmt: skip
+        (SHOWN, "no", NOTE, "ann"),
+        (SECOND, "yes", "", "ben"),
+    ]
     assert max(asked(server).values()) == 1 and server.count == episode["calls"] == 2 + 2 + 1 + 1
     names = [row[4] for row in episode["execution"]]
     assert names == [LATEST_NAME, "Finish", "Finish", "Finish"], "and only the lines of the approved list"

@@ -41,15 +41,30 @@ def test_what_a_limit_is_worth_is_the_same_to_report_rollouts_blame_and_builds(
         database, identifier = run_embedded(tmp_path, job, rows)
         with database.engine.connect() as connection:
             report = make_report(connection, get_job(connection, identifier))
-        asked = ("--where", f"job={identifier}", "--planner", plans.tgi, "--grounder", grounds.tgi, "--max-subgoals",
-                 str(MOST), "--at-limit", at_limit, "--samples", "1", "--temperature", "0")  # fmt: skip
+        asked = (
+            "--where",
+            f"job={identifier}",
+            "--planner",
+            plans.tgi,
+            "--grounder",
+            grounds.tgi,
+            "--max-subgoals",
+            str(MOST),
+            "--at-limit",
+            at_limit,
+            "--samples",
+            "1",
+            "--temperature",
+            "0",
+        )
         _, rolled = command(app, capsys, "rollouts", *asked, "--at", "last")
         _, blamed = command(app, capsys, "blame", *asked)
     assert report["endings"] == {"limit": len(rows.tasks)} and report["correct"] == right
     assert report["metrics"]["strict"]["value"] == 0
     assert report["scoring"] == {
-        "at_limit": at_limit, "versions": {"accuracy": {"3": len(rows.tasks)}, "strict": {"1": len(rows.tasks)}}
-    }  # fmt: skip
+        "at_limit": at_limit,
+        "versions": {"accuracy": {"3": len(rows.tasks)}, "strict": {"1": len(rows.tasks)}},
+    }
     stored = episodes(database, f"job={identifier}")
     assert {one.at_limit for one in stored} == {at_limit}
     assert sum(not failure_reason(one) for one in stored) == right

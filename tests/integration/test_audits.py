@@ -116,11 +116,17 @@ def test_the_newest_label_of_each_person_counts_and_others_labels_do_not(stored)
     drawn = draw_audit(database, "first", parse_where(""), 12, 0)
     draw_audit(database, "second", parse_where(""), 60, 0)
     first, second = drawn[0].episode, drawn[1].episode
-    add_labels(database, [
-        NewLabel(first, "wrong", "ann", audit="first"), NewLabel(first, "right", "bob", audit="first"),
-        NewLabel(second, "wrong", "ann", audit="second"), NewLabel(second, "wrong", "ann"),
-        NewLabel(first, "right", "ann", audit="first"), NewLabel(first, "wrong", "bob", "", 0, 0, "first"),
-    ])  # fmt: skip
+    add_labels(
+        database,
+        [
+            NewLabel(first, "wrong", "ann", audit="first"),
+            NewLabel(first, "right", "bob", audit="first"),
+            NewLabel(second, "wrong", "ann", audit="second"),
+            NewLabel(second, "wrong", "ann"),
+            NewLabel(first, "right", "ann", audit="first"),
+            NewLabel(first, "wrong", "bob", "", 0, 0, "first"),
+        ],
+    )
     with database.engine.connect() as connection:
         samples = samples_of(connection, "first")
     assert [one.labels for one in samples[:2]] == [{"ann": "right", "bob": "right"}, {}]
@@ -187,8 +193,10 @@ def test_what_is_rejected_for_one_module_is_not_accepted(stored):
     database, job = stored
     with database.writer.begin() as connection:
         episodes = connection.execute(select(EpisodeRow.id).order_by(EpisodeRow.id)).scalars().all()
-        rows = [{"episode": episode, "module": "planner", "name": "result stated", "rejects": rejects, "detail": ""}
-                for episode, rejects in zip(episodes[:10], [True] * 4 + [False] * 6, strict=True)]  # fmt: skip
+        rows = [
+            {"episode": episode, "module": "planner", "name": "result stated", "rejects": rejects, "detail": ""}
+            for episode, rejects in zip(episodes[:10], [True] * 4 + [False] * 6, strict=True)
+        ]
         connection.execute(insert(VerdictRow), rows)
     drawn = draw_audit(database, "first", parse_where(f"job={job}"), 60, 0)
     assert len(drawn) == 56
@@ -206,8 +214,9 @@ def test_an_episode_shows_its_labels_but_not_to_who_is_to_judge_it(stored, lumos
     lumos("label", f"{name}:1-1", "unsure", "--as", "bob")
     labels = lumos("show", name)["labels"]
     assert [(one["labeller"], one["label"], one["step"], one["note"]) for one in labels] == [
-        ("ann", "right", None, "after all"), ("bob", "unsure", "1-1", ""),
-    ]  # fmt: skip
+        ("ann", "right", None, "after all"),
+        ("bob", "unsure", "1-1", ""),
+    ]
     told = lumos("show", name, "--text")
     assert "ann says: right: after all" in told
     assert "bob says: step 1-1 is unsure" in told
@@ -256,8 +265,10 @@ def test_the_commands_draw_show_label_and_report(lumos, stored, tmp_path):
     file = tmp_path / "labels.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
     assert lumos("audit", "label", "first", "--from", str(file)) == {
-        "audit": "first", "labelled": 69, "left": {"ann": 0, "bob": 50},
-    }  # fmt: skip
+        "audit": "first",
+        "labelled": 69,
+        "left": {"ann": 0, "bob": 50},
+    }
     assert "ann has labelled all 60" in lumos("audit", "next", "first", "--text")
     alone = lumos("audit", "report", "first", "--as", "ann")
     assert alone["precision"]["share"] == pytest.approx(57 / 60)
@@ -342,8 +353,12 @@ def test_the_commands_correct_and_label_an_episode(lumos, stored, tmp_path):
     told = lumos("correct", made["episode"], "--subgoal", "1: Multiply 3 by 25.", "--text")
     assert f"corrects {made['episode']}: " in told
     assert lumos("label", f"{made['episode']}:1-1", "wrong", "--note", "should be 3 * 25") == {
-        "episode": made["episode"], "position": 1, "branch": 0, "label": "wrong", "labeller": "ann",
-    }  # fmt: skip
+        "episode": made["episode"],
+        "position": 1,
+        "branch": 0,
+        "label": "wrong",
+        "labeller": "ann",
+    }
     assert lumos("label", made["episode"], "right", "--as", "bob")["position"] is None
 
 
@@ -366,8 +381,10 @@ def test_the_commands_draw_runs_hide_what_the_metric_says_and_export(lumos, stor
         file = tmp_path / f"{form}.json"
         assert lumos("audit", "export", "runs", "--format", form, "--out", str(file))["places"] == 4
         assert lumos("audit", "label", "runs", "--from", str(file)) == {
-            "audit": "runs", "labelled": 0, "left": {"ann": 0},
-        }  # fmt: skip
+            "audit": "runs",
+            "labelled": 0,
+            "left": {"ann": 0},
+        }
         with pytest.raises(SpecError, match="exists already"):
             lumos("audit", "export", "runs", "--format", form, "--out", str(file))
     assert count(database, Label) == 4

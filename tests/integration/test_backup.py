@@ -38,9 +38,13 @@ def made(folder: Path):
 def done(file: Path) -> int:
     with closing(sqlite3.connect(file)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        items, episodes = (connection.execute(query).fetchone()[0] for query in (
-            "SELECT count(*) FROM item WHERE state = 'done'", "SELECT count(*) FROM episode WHERE ending = 'answered'",
-        ))  # fmt: skip
+        items, episodes = (
+            connection.execute(query).fetchone()[0]
+            for query in (
+                "SELECT count(*) FROM item WHERE state = 'done'",
+                "SELECT count(*) FROM episode WHERE ending = 'answered'",
+            )
+        )
         assert items == episodes
         return items
 
@@ -177,8 +181,13 @@ def as_somebody_else(home: Path, *commands: list[str]) -> list[tuple[int, str, s
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "LUMOS_HOME": str(home)}
     done = subprocess.run(
         [sys.executable, "-P", "-c", COMMANDS, json.dumps(commands)],
-        cwd="/", env=environment, capture_output=True, text=True, timeout=60, preexec_fn=lambda: _libc.prctl(24, 1),
-    )  # fmt: skip  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE: root keeps its name and loses its way around modes
+        cwd="/",
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=lambda: _libc.prctl(24, 1),
+    )  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE: root keeps its name and loses its way around modes
     assert done.returncode == 0, done.stderr
     return [tuple(json.loads(line)) for line in done.stdout.splitlines()]
 

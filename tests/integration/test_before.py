@@ -45,8 +45,16 @@ def database(request, tmp_path, server) -> Iterator[Database]:
 
 
 def go_on(database: Database, job: str) -> None:
-    process = WorkerContext(Settings(database_url=database.url, concurrency=4, lease_seconds=2, fence_seconds=1.5,
-                               heartbeat_seconds=0.5, poll_seconds=0.2))  # fmt: skip
+    process = WorkerContext(
+        Settings(
+            database_url=database.url,
+            concurrency=4,
+            lease_seconds=2,
+            fence_seconds=1.5,
+            heartbeat_seconds=0.5,
+            poll_seconds=0.2,
+        )
+    )
     try:
         Dispatcher(process, ["llm"], only=job).run(lambda: False)
     finally:
@@ -94,8 +102,10 @@ def test_a_job_whose_worker_was_killed_goes_on_from_what_it_had_recorded(databas
     assert sorted([*recorded, *(call["sha256"] for call in server.calls)]) == asked(database, job)
     assert not set(recorded) & {call["sha256"] for call in server.calls}
     with database.engine.connect() as connection:
-        versions = text("SELECT count(DISTINCT code_version), max(number) FROM attempt a JOIN episode e "
-                        "ON e.id = a.episode WHERE e.job = :job")  # fmt: skip
+        versions = text(
+            "SELECT count(DISTINCT code_version), max(number) FROM attempt a JOIN episode e "
+            "ON e.id = a.episode WHERE e.job = :job"
+        )
         assert connection.execute(versions, {"job": job}).one()[1] == 1
         assert broken(connection, lease_seconds=15.0, witnessed=False) == {}
 

@@ -85,8 +85,9 @@ def test_jobs_that_were_cut_off_go_on_as_they_began(database, server, tmp_path):
         assert one == later[project], project  # its figures, and every prompt that was asked
     scoring = found["maths, half done"]["report"]["scoring"]
     assert scoring["at_limit"] == "wrong" and set(scoring["versions"]["accuracy"]) == {"1", "3"}
-    concluded = text("SELECT count(*) FROM execution x JOIN episode e ON e.id = x.episode "
-                     "WHERE e.job = :job AND x.name = 'Conclude'")  # fmt: skip
+    concluded = text(
+        "SELECT count(*) FROM execution x JOIN episode e ON e.id = x.episode WHERE e.job = :job AND x.name = 'Conclude'"
+    )
     with database.engine.connect() as connection:
         for project in ("hotpotqa, half done", "strategyqa, half done"):
             assert connection.execute(concluded, {"job": jobs(database)[project]}).scalar() == ITEMS

@@ -98,15 +98,28 @@ def test_TERM_ends_an_embedded_run_whose_database_is_silent(postgres_url, behind
         identifier, _ = submit(database, settings, job, rows)
 
         def start(address: str) -> subprocess.Popen:
-            times = {"LUMOS_DRAIN_SECONDS": str(DRAIN), "LUMOS_LEASE_SECONDS": "3", "LUMOS_FENCE_SECONDS": "2",
-                     "LUMOS_HEARTBEAT_SECONDS": "0.5", "LUMOS_CONCURRENCY": "8"}  # fmt: skip
+            times = {
+                "LUMOS_DRAIN_SECONDS": str(DRAIN),
+                "LUMOS_LEASE_SECONDS": "3",
+                "LUMOS_FENCE_SECONDS": "2",
+                "LUMOS_HEARTBEAT_SECONDS": "0.5",
+                "LUMOS_CONCURRENCY": "8",
+            }
             command = [sys.executable, "-m", "lumos_queue.cli.main", "resume", identifier]
             with (tmp_path / "log").open("ab") as log:
                 return subprocess.Popen(
-                    command, cwd=ROOT, env={**os.environ, **times, "LUMOS_HOME": str(tmp_path),
-                                            "LUMOS_DATABASE_URL": address, "PYTHONPATH": str(ROOT)},
-                    stdout=log, stderr=log,
-                )  # fmt: skip
+                    command,
+                    cwd=ROOT,
+                    env={
+                        **os.environ,
+                        **times,
+                        "LUMOS_HOME": str(tmp_path),
+                        "LUMOS_DATABASE_URL": address,
+                        "PYTHONPATH": str(ROOT),
+                    },
+                    stdout=log,
+                    stderr=log,
+                )
 
         run = start(url)
         try:

@@ -218,5 +218,9 @@ def test_jobs_that_are_no_pair_are_refused(rows, tmp_path, monkeypatch, capsys):
 
 def test_whose_fault_it_is_by_what_each_replacement_came_to():
     assert [fault(*one) for one in ((True, False), (False, True), (False, False), (True, True), (None, True))] == [
-        "planner", "grounder", "both", "neither", "not finished",
-    ]  # fmt: skip
+        "planner",
+        "grounder",
+        "both",
+        "neither",
+        "not finished",
+    ]

@@ -122,8 +122,12 @@ def test_the_same_rows_are_the_same_build_on_either_database(database, tmp_path,
     assert make(database, tmp_path / "third", **options | {"seed": 1})["digest"] != one["digest"]
     apart = compare_builds(tmp_path / "one", tmp_path / "other")
     assert (apart["same"], apart["changed"], apart["only_a"], apart["only_b"], apart["options"]) == (
-        one["rows"], [], [], [], {}
-    )  # fmt: skip
+        one["rows"],
+        [],
+        [],
+        [],
+        {},
+    )
 
 
 def test_only_successful_runs_are_taken_and_every_episode_is_accounted_for(database, tmp_path):
@@ -216,10 +220,12 @@ def test_a_build_can_be_imported_again(database, tmp_path, name):
     make(other, tmp_path / "two", where="origin=imported", formulations=(name,))
     for file in (plan.name, ground.name):
         turns = {
-            folder: sorted(tuple(turn.content.strip() for turn in one.turns)
-                           for one in read_conversations(tmp_path / folder / file))
+            folder: sorted(
+                tuple(turn.content.strip() for turn in one.turns)
+                for one in read_conversations(tmp_path / folder / file)
+            )
             for folder in ("one", "two")
-        }  # fmt: skip
+        }
         assert turns["one"] == turns["two"]
     other.close()
 
@@ -317,8 +323,9 @@ def test_what_cannot_be_built_is_one_line_and_leaves_nothing(home, monkeypatch, 
     code, told, said = lumos(monkeypatch, capsys, home, "dataset", "build", "wrong", *arguments)
     assert code == 2 and named in told["error"] and len(said.strip().splitlines()) == 1
     assert sorted(path.name for path in home.rglob("*") if not path.name.startswith("lumos.db")) in (
-        before, sorted([*before, "builds"])
-    )  # fmt: skip
+        before,
+        sorted([*before, "builds"]),
+    )
 
 
 def test_a_disk_that_takes_no_more_is_one_line_and_leaves_nothing(home, monkeypatch, capsys, tmp_path):

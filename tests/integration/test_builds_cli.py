@@ -53,9 +53,26 @@ def line(text: str, begins: str) -> str:
 
 
 def test_a_build_shows_what_it_was_made_from(lumos, tmp_path):
-    made = build(lumos, tmp_path / "one", "--where", "benchmark=wordmath", "--formulations", "iterative,one-pass",
-                 "--select", "shortest", "--per-task", 2, "--dev-share", 0.2, "--against", "wordmath",
-                 "--level", "executed", "--seed", 7)  # fmt: skip
+    made = build(
+        lumos,
+        tmp_path / "one",
+        "--where",
+        "benchmark=wordmath",
+        "--formulations",
+        "iterative,one-pass",
+        "--select",
+        "shortest",
+        "--per-task",
+        2,
+        "--dev-share",
+        0.2,
+        "--against",
+        "wordmath",
+        "--level",
+        "executed",
+        "--seed",
+        7,
+    )
     code, shown, _ = lumos("show", tmp_path / "one")
     assert code == 0
     assert line(shown, "episodes where") == "benchmark=wordmath origin!=derived"  # what was added is seen, too

@@ -58,18 +58,24 @@ def test_people_decide_by_labels_and_corrections(tmp_path):
     stored = list(stream_episodes(database, parse_where("")))
     first, second, third, fourth, _ = (one.id for one in stored)
     place = stored[1].steps[0]
-    add_labels(database, [
-        NewLabel(first, "wrong", "ann"), NewLabel(first, "right", "bob"),
-        NewLabel(second, "wrong", "ann", position=place.position, branch=place.branch),
-        NewLabel(second, "right", "ann"),
-        NewLabel(third, "wrong", "ann"), NewLabel(third, "right", "ann"),
-    ])  # fmt: skip
+    add_labels(
+        database,
+        [
+            NewLabel(first, "wrong", "ann"),
+            NewLabel(first, "right", "bob"),
+            NewLabel(second, "wrong", "ann", position=place.position, branch=place.branch),
+            NewLabel(second, "right", "ann"),
+            NewLabel(third, "wrong", "ann"),
+            NewLabel(third, "right", "ann"),
+        ],
+    )
     correction = correct(database, Settings(home=tmp_path), stored[3].name, Changes(subgoals={1: "Add them up."}))
     assert correction.level and read_database_facts(database).corrected == {fourth}
     found = make(database, tmp_path / "one", where="origin=converted")
     assert found["episodes"]["left_out"] == {
-        "labelled wrong by a person": 2, "corrected by a person, and the correction is not among those that fit": 1,
-    }  # fmt: skip
+        "labelled wrong by a person": 2,
+        "corrected by a person, and the correction is not among those that fit": 1,
+    }
     names = {row["episode"] for row in rows_in(tmp_path / "one" / "lineage.jsonl")}
     assert names == {stored[2].name, stored[4].name}
     found = make(database, tmp_path / "two", where="sample=0")

@@ -48,9 +48,11 @@ def made(tmp_path_factory) -> Path:
             job = Evaluate(Infer("wordmath", rows.digest, "train", "iterative", agent, limit=2, seed=number))
             database, _ = run_embedded(folder, job, rows)
     for format, where in (
-        ("lumos", "origin=converted"), ("parquet", "origin=converted"), ("trl-sft", "origin=converted"),
+        ("lumos", "origin=converted"),
+        ("parquet", "origin=converted"),
+        ("trl-sft", "origin=converted"),
         ("trl-preference", "origin=run"),
-    ):  # fmt: skip
+    ):
         options = BuildOptions(where, format, dev_share=0.0 if format == "trl-preference" else 0.3)
         build(stream_episodes(database, parse_where(where)), format, folder / format, options, KnownBenchmarks())
     database.close()
@@ -69,8 +71,9 @@ def test_datasets_reads_the_parquet_folder_by_its_card(made, tmp_path):
 
     folder = str(made / "parquet")
     assert datasets.get_dataset_config_names(folder, cache_dir=str(tmp_path)) == [
-        "grounder_iterative", "planner_iterative"
-    ]  # fmt: skip
+        "grounder_iterative",
+        "planner_iterative",
+    ]
     loaded = datasets.load_dataset(folder, "planner_iterative", cache_dir=str(tmp_path))
     assert {name: part.num_rows for name, part in loaded.items()} == {
         split: _rows(made / "parquet", file)
@@ -105,8 +108,9 @@ def test_trl_learns_each_reply_once_in_the_text_of_inference(made, model, tmp_pa
     import trl
     from transformers import AutoTokenizer
 
-    rows = datasets.load_dataset("json", data_files=str(made / "trl-sft" / "planner_iterative.jsonl"),
-                                 split="train", cache_dir=str(tmp_path))  # fmt: skip
+    rows = datasets.load_dataset(
+        "json", data_files=str(made / "trl-sft" / "planner_iterative.jsonl"), split="train", cache_dir=str(tmp_path)
+    )
     conversations = list(read_conversations(made / "lumos" / "planner_iterative.jsonl"))
     wanted = [
         (render(one.turns[:place], "train"), one.turns[place].content)
@@ -114,8 +118,16 @@ def test_trl_learns_each_reply_once_in_the_text_of_inference(made, model, tmp_pa
         for place in range(1, len(one.turns), 2)
     ]
     assert [(row["prompt"], row["completion"]) for row in rows] == wanted
-    arguments = trl.SFTConfig(str(tmp_path / "sft"), max_steps=1, per_device_train_batch_size=2, use_cpu=True,
-                              report_to=[], max_length=4096, bf16=False, save_strategy="no")  # fmt: skip
+    arguments = trl.SFTConfig(
+        str(tmp_path / "sft"),
+        max_steps=1,
+        per_device_train_batch_size=2,
+        use_cpu=True,
+        report_to=[],
+        max_length=4096,
+        bf16=False,
+        save_strategy="no",
+    )
     trainer = trl.SFTTrainer(model, arguments, train_dataset=rows)
     tokenizer = AutoTokenizer.from_pretrained(model)
     batch = trainer.data_collator([trainer.train_dataset[0]])
@@ -131,12 +143,24 @@ def test_trl_prefers_the_chosen_reply(made, model, tmp_path):
     import datasets
     import trl
 
-    rows = datasets.load_dataset("json", data_files=str(made / "trl-preference" / "grounder_preference.jsonl"),
-                                 split="train", cache_dir=str(tmp_path))  # fmt: skip
+    rows = datasets.load_dataset(
+        "json",
+        data_files=str(made / "trl-preference" / "grounder_preference.jsonl"),
+        split="train",
+        cache_dir=str(tmp_path),
+    )
     assert rows.num_rows == 2 and all(
         row["chosen"].endswith("+ 0)") and row["rejected"].endswith("+ 1)") for row in rows
     )
-    arguments = trl.DPOConfig(str(tmp_path / "dpo"), max_steps=1, per_device_train_batch_size=2, use_cpu=True,
-                              report_to=[], max_length=4096, bf16=False, save_strategy="no")  # fmt: skip
+    arguments = trl.DPOConfig(
+        str(tmp_path / "dpo"),
+        max_steps=1,
+        per_device_train_batch_size=2,
+        use_cpu=True,
+        report_to=[],
+        max_length=4096,
+        bf16=False,
+        save_strategy="no",
+    )
     trainer = trl.DPOTrainer(model, args=arguments, train_dataset=rows)
     assert trainer.train().training_loss == pytest.approx(0.693, abs=0.01)  # model and reference are still the same

@@ -49,9 +49,8 @@ def deployed(redis_server, postgres_server, tmp_path_factory):
     database = open_database(settings.database)
     folder = tmp_path_factory.mktemp("celery")
     with CeleryWorker(
-        folder, "cpu,llm", broker_url=broker_url, database_url=database_url, concurrency="16",
-        heartbeat_seconds="0.3",
-    ) as worker:  # fmt: skip
+        folder, "cpu,llm", broker_url=broker_url, database_url=database_url, concurrency="16", heartbeat_seconds="0.3"
+    ) as worker:
         yield SimpleNamespace(settings=settings, database=database, worker=worker)
     database.close()
 
@@ -205,9 +204,10 @@ def test_a_slice_tells_in_words_what_it_did_and_one_at_a_dead_endpoint_fails_in_
     jobs = []
     with FakeEndpoint(from_mapping(replies)) as server:
         event = event_of(
-            deployed.settings.broker_url, "items finished",
+            deployed.settings.broker_url,
+            "items finished",
             lambda: jobs.append(send(deployed, evaluation(server, wordmath, "iterative", 10), wordmath)),
-        )  # fmt: skip
+        )
         told = f"'wordmath iterative, planner/grounder {server.tgi}: 10 items finished; stopped: the job is done'"
         assert (event["type"], event["result"]) == ("task-succeeded", told)
     with FakeEndpoint(from_mapping(replies)) as server:
@@ -241,9 +241,10 @@ def test_a_slice_fails_with_the_reason_when_its_job_has_failed_or_each_of_its_it
     assert "SliceFailed(\"train starter: failed: job: item 0: No file '" in failed["exception"]
     assert state(deployed.database, jobs[0]) == "failed"
     again = event_of(
-        deployed.settings.broker_url, "nothing was done",
+        deployed.settings.broker_url,
+        "nothing was done",
         lambda: notify_workers(deployed.settings, missing.kind, jobs[0], 1, missing.pool),
-    )  # fmt: skip
+    )
     assert again["type"] == "task-failed" and "failed: job: item 0: No file '" in again["exception"]
 
     replies = {"1 + 1": " 2"}  # of the control: the server is not down
@@ -256,9 +257,10 @@ def test_a_slice_fails_with_the_reason_when_its_job_has_failed_or_each_of_its_it
         with deployed.database.engine.connect() as connection:
             assert get_job(connection, jobs[1]).waits == 0
         idle = event_of(
-            deployed.settings.broker_url, "are tried again",
+            deployed.settings.broker_url,
+            "are tried again",
             lambda: notify_workers(deployed.settings, job.kind, jobs[1], 1, job.pool),
-        )  # fmt: skip
+        )
         assert idle["type"] == "task-succeeded"
         assert f"nothing was due: 2 items failed and are tried again: {reason}" in idle["result"]
         assert cancel(deployed.database, jobs[1]) in ("cancelling", "cancelled")

@@ -140,10 +140,22 @@ def test_a_server_that_refuses_a_field_is_asked_without_it_also_by_controls(lumo
         threading.Thread(target=server.serve_forever, daemon=True).start()
         solver = f"chat://127.0.0.1:{server.server_port}?model=m"
         rows = [lq.Task("gsm8k", "", "1", "Refuse", gold={"answer": "7"})]
-        job = lq.evaluate("gsm8k", rows=rows, formulation="direct", solver=solver,
-                          request={"max_tokens": None, "max_completion_tokens": 512}).wait()  # fmt: skip
-        found = evaluate(lumos, solver, "--request", "max_tokens=null", "--request", "max_completion_tokens=512",
-                         formulation="direct")  # fmt: skip
+        job = lq.evaluate(
+            "gsm8k",
+            rows=rows,
+            formulation="direct",
+            solver=solver,
+            request={"max_tokens": None, "max_completion_tokens": 512},
+        ).wait()
+        found = evaluate(
+            lumos,
+            solver,
+            "--request",
+            "max_tokens=null",
+            "--request",
+            "max_completion_tokens=512",
+            formulation="direct",
+        )
         server.shutdown()
     assert [episode.ending for episode in job.episodes()] == ["infra_error"] and job.state == "done"
     assert found["endings"] == {"answered": 1}
@@ -171,8 +183,21 @@ def test_what_cannot_be_sent_is_refused_before_a_job_is_stored(lumos, options, m
 
 def test_a_tool_agent_gets_what_is_given_for_all(lumos):
     with FakeEndpoint(lambda prompt: "I do not know.", keep_bodies=True) as server:
-        common = ("evaluate", "toolworld", "--split", "I1-inst", "--limit", "1", "--formulation", "react", "--setting",
-                  "calls=2", "--role", f"policy={server.chat}", "--json")  # fmt: skip
+        common = (
+            "evaluate",
+            "toolworld",
+            "--split",
+            "I1-inst",
+            "--limit",
+            "1",
+            "--formulation",
+            "react",
+            "--setting",
+            "calls=2",
+            "--role",
+            f"policy={server.chat}",
+            "--json",
+        )
         lumos(*common)
         assert {(body["temperature"], body["max_tokens"]) for body in server.bodies} == {(0.0, 1024)}
         assert all(body["stop"] == ["\nObservation:"] for body in server.bodies)

@@ -94,8 +94,14 @@ def test_wrong_options_are_one_line_and_exit_code_two(stored, capsys, more, prob
 
 def test_refusals_are_one_line(stored, capsys):
     first = scored_job(stored, once(1, 0))
-    for arguments in ([first], [first, first], [first, "nothing-1"], [first, "zzz"], [f"{first}-0", f"{first}-9"],
-                      [f"{first}-0", f"{first}-1"]):  # fmt: skip
+    for arguments in (
+        [first],
+        [first, first],
+        [first, "nothing-1"],
+        [first, "zzz"],
+        [f"{first}-0", f"{first}-9"],
+        [f"{first}-0", f"{first}-1"],
+    ):
         assert main(["compare", *arguments]) == 2, arguments
         told = capsys.readouterr()
         assert told.out == "" and len(told.err.splitlines()) == 1 and told.err.startswith("lumos: "), told.err
@@ -131,8 +137,10 @@ def test_reports_of_several_samples_tell_flips_and_pass_at_k(stored, capsys):
 
 
 def shown(ending: str, answer: str | None, *steps: tuple[str, str, str]) -> dict:
-    made = [{"at": str(place), "who": who, "what": what, "result": result} for place, (who, what, result) in
-            enumerate(steps)]  # fmt: skip
+    made = [
+        {"at": str(place), "who": who, "what": what, "result": result}
+        for place, (who, what, result) in enumerate(steps)
+    ]
     return {"episode": "a-1", "formulation": "iterative", "steps": made, "ending": ending, "answer": answer}
 
 

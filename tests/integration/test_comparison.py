@@ -29,16 +29,15 @@ def test_each_pair_is_counted_once_and_listed_by_its_two_episodes(database):
     found = compare(database, first, other)
     (pair,) = found["comparisons"]
     counts = {name: pair[name] for name in ("pairs", "both", "fixed", "broken", "neither", "tasks", "of", "binary")}
-    assert counts == {
-        "pairs": 6, "both": 2, "fixed": 2, "broken": 1, "neither": 1, "tasks": 6, "of": 6, "binary": True,
-    }  # fmt: skip
+    assert counts == {"pairs": 6, "both": 2, "fixed": 2, "broken": 1, "neither": 1, "tasks": 6, "of": 6, "binary": True}
     assert pair["difference"] == pytest.approx(1 / 6, abs=1e-6)
     assert pair["ci95"] == pytest.approx(tango_interval(2, 1, 6), abs=1e-6)
     assert (pair["p"], pair["p_holm"]) == (mcnemar_p(2, 1), mcnemar_p(2, 1))
     assert (pair["value_a"]["value"], pair["value_b"]["value"]) == (0.5, 0.666667)
     assert [(one["a"], one["b"], one["question"]) for one in pair["fixed_pairs"]] == [
-        (f"{first}-2", f"{other}-2", "question 2"), (f"{first}-5", f"{other}-5", "question 5"),
-    ]  # fmt: skip
+        (f"{first}-2", f"{other}-2", "question 2"),
+        (f"{first}-5", f"{other}-5", "question 5"),
+    ]
     assert [(one["a"], one["value_a"], one["value_b"]) for one in pair["broken_pairs"]] == [(f"{first}-1", 1, 0)]
     heads = [job["differs"] for job in found["jobs"]]
     assert heads[1]["name"] == "tried again" and heads[0]["planner"] != heads[1]["planner"]
@@ -151,8 +150,10 @@ def test_unlike_jobs_are_refused_in_one_line_or_compared_on_what_both_have(datab
     (pair,) = compare(database, first, job, common=True)["comparisons"]
     pairs, of = {"other rows": (3, None), "other samples": (4, 4), "other tasks": (2, 2)}.get(reason, (2, 4))
     assert (pair["pairs"], pair.get("of")) == (pairs, of)
-    assert pair["items"] == {first: 4, job: 8 if reason == "other samples" else 3 if reason == "other rows" else
-                             2 if reason == "other tasks" else 4}  # fmt: skip
+    assert pair["items"] == {
+        first: 4,
+        job: 8 if reason == "other samples" else 3 if reason == "other rows" else 2 if reason == "other tasks" else 4,
+    }
 
 
 def test_other_tasks_of_the_same_number_are_not_taken_for_the_same(database):
@@ -200,10 +201,11 @@ def test_a_job_chosen_by_how_its_tasks_ended_says_that_its_accuracy_is_none(data
 
 def test_tasks_derived_from_one_row_are_one_cluster_and_sets_weigh(database):
     rows = [
-        task.__class__(task.benchmark, task.dataset, task.row, task.question,
-                       {"from": {"row": str(int(task.row) // 2)}}, task.gold)
+        task.__class__(
+            task.benchmark, task.dataset, task.row, task.question, {"from": {"row": str(int(task.row) // 2)}}, task.gold
+        )
         for task in tasks_of(6, "derived")
-    ]  # fmt: skip
+    ]
     first, other = (
         scored_job(database, once(0, 0, 1, 1, 0, 1), rows),
         scored_job(database, once(1, 1, 1, 1, 0, 0), rows),
@@ -212,10 +214,11 @@ def test_tasks_derived_from_one_row_are_one_cluster_and_sets_weigh(database):
     assert (pair["tasks"], pair["pairs"], pair["clustered"]) == (3, 6, True)
     assert pair["p"] == 1.0  # differences of the rows 2 0 -1: of four sums 3 1 -1 -3 all are as far from 0 as 1
     drawn = [
-        task.__class__(task.benchmark, task.dataset, task.row, task.question, {"sets": [[0, 1], [0], [1]][number]},
-                       task.gold)
+        task.__class__(
+            task.benchmark, task.dataset, task.row, task.question, {"sets": [[0, 1], [0], [1]][number]}, task.gold
+        )
         for number, task in enumerate(tasks_of(3, "drawn"))
-    ]  # fmt: skip
+    ]
     first, other = scored_job(database, once(0, 0, 1), drawn), scored_job(database, once(1, 0, 1), drawn)
     (pair,) = compare(database, first, other)["comparisons"]
     assert (pair["value_a"]["value"], pair["value_b"]["value"], pair["difference"]) == (0.25, 0.75, 0.5)

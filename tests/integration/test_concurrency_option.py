@@ -59,11 +59,25 @@ def test_a_number_out_of_range_is_one_line(lumos):
 def test_the_list_of_jobs_shows_what_is_in_flight(lumos):
     with FakeEndpoint(lambda prompt: "7", latency=3.0) as server:
         started = subprocess.Popen(
-            [sys.executable, "-m", "lumos_queue.cli.main", "evaluate", "wordmath", "--formulation", "direct",
-             "--solver", server.tgi, "--limit", "8", "--concurrency", "2"],
+            [
+                sys.executable,
+                "-m",
+                "lumos_queue.cli.main",
+                "evaluate",
+                "wordmath",
+                "--formulation",
+                "direct",
+                "--solver",
+                server.tgi,
+                "--limit",
+                "8",
+                "--concurrency",
+                "2",
+            ],
             env={**os.environ, "LUMOS_HOME": str(lumos.home), "LUMOS_HEARTBEAT_SECONDS": "0.3"},
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
             line = re.compile(rf"{server.tgi}: 2 in flight, the oldest for \d s, window 2, \d+ replies a minute")
             wait_until(lambda: line.search(lumos("jobs").err), "the list shows the requests in flight")

@@ -67,8 +67,10 @@ def test_a_corrected_subgoal_is_a_new_episode_that_is_checked_like_a_conversion(
     parent, _ = episode(database, f"{job}-0")
     assert made.parent == f"{job}-0"
     assert (found.episode.parent, found.episode.origin, found.episode.task) == (
-        parent.episode.id, "corrected", parent.episode.task,
-    )  # fmt: skip
+        parent.episode.id,
+        "corrected",
+        parent.episode.task,
+    )
     assert (found.job.submitted_by, found.job.origin, found.job.benchmark) == ("ann@here", "corrected", "wordmath")
     assert (found.episode.level, found.episode.answer) == (parent.episode.level, "11")
     assert found.episode.level in ("executed", "perturbed")
@@ -190,8 +192,10 @@ def test_actions_that_cannot_run_here_keep_their_stated_results(database):
     steps, position = [], 0
     for number, (action, result) in enumerate(zip(actions, ("Jane Austen", "1813"), strict=True), start=1):
         done = Execution("ok", result, ({"text": result},))
-        steps += [Step(position, 0, Note(Subgoal(number, f"Subgoal {number}: Ask.")), None),
-                  Step(position + 1, 0, Do(action), done)]  # fmt: skip
+        steps += [
+            Step(position, 0, Note(Subgoal(number, f"Subgoal {number}: Ask.")), None),
+            Step(position + 1, 0, Do(action), done),
+        ]
         position += 2
     task = Task("released", "d" * 64, "row-1", "Who wrote it, and when?", {"domain": "complex_qa"}, None)
     new = NewJob("import", "cpu", "a" * 64, {}, "released", "iterative", "", "train", "MIT", 0, "p", "me", 0, "v")
@@ -219,8 +223,10 @@ def test_labels_are_added_and_never_overwritten(stored):
     with database.engine.connect() as connection:
         rows = connection.execute(select(Label.__table__).order_by(Label.id)).all()
     assert [(row.value, row.position, row.branch, row.note) for row in rows] == [
-        ("right", None, None, ""), ("wrong", 3, 0, "R1 \N{REPLACEMENT CHARACTER}"), ("wrong", None, None, ""),
-    ]  # fmt: skip
+        ("right", None, None, ""),
+        ("wrong", 3, 0, "R1 \N{REPLACEMENT CHARACTER}"),
+        ("wrong", None, None, ""),
+    ]
     assert all(row.labelled_at > 0 for row in rows)
 
 

@@ -222,9 +222,11 @@ def test_random_kills_quarantine_nobody(database):
     kills, running, who = 0, [], holder(database, job)
     while True:
         taken = commit(
-            database, who, done(running[:8]),
+            database,
+            who,
+            done(running[:8]),
             ClaimRequest(16 - len(running[8:]), len(running[8:]), any(item.batch for item in running[8:])),
-        )  # fmt: skip
+        )
         running = running[8:] + taken
         if not running and not runnable_jobs(database, ["llm"]):
             break

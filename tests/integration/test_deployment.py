@@ -91,8 +91,11 @@ class Up:
 
     def commands_of(self, word: str) -> list[list[str]]:
         """The command lines of its parts that have this word."""
-        return [process.info["cmdline"] for process in psutil.process_iter(["cmdline", "ppid"])
-                if process.info["ppid"] == self.process.pid and word in (process.info["cmdline"] or [])]  # fmt: skip
+        return [
+            process.info["cmdline"]
+            for process in psutil.process_iter(["cmdline", "ppid"])
+            if process.info["ppid"] == self.process.pid and word in (process.info["cmdline"] or [])
+        ]
 
 
 @contextmanager

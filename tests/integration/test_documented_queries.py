@@ -51,16 +51,27 @@ def errors(episodes: Episodes) -> list[tuple]:
     for e, step in steps(episodes):
         if isinstance(step.result, Execution) and step.result.status != "ok":
             found[step.detail.name, step.result.status].append((e.id, step.detail.arguments))
-    rows = [(*key, len(seen), len({one for one, _ in seen}), min(said for _, said in seen))
-            for key, seen in found.items()]  # fmt: skip
+    rows = [
+        (*key, len(seen), len({one for one, _ in seen}), min(said for _, said in seen)) for key, seen in found.items()
+    ]
     return sorted(rows, key=lambda row: (-row[2], row[0], row[1]))
 
 
 def longest(episodes: Episodes) -> list[tuple]:
     first = sorted(episodes, key=lambda e: (-e.calls, -(e.prompt_tokens + e.completion_tokens), e.id))
     # How long an episode took is no part of a stream; the store has 0.8 seconds for each call.
-    return [(e.name, e.task.benchmark, e.formulation, e.calls, e.prompt_tokens + e.completion_tokens, 0.8 * e.calls,
-             e.ending) for e in first]  # fmt: skip
+    return [
+        (
+            e.name,
+            e.task.benchmark,
+            e.formulation,
+            e.calls,
+            e.prompt_tokens + e.completion_tokens,
+            0.8 * e.calls,
+            e.ending,
+        )
+        for e in first
+    ]
 
 
 def uneven(episodes: Episodes) -> list[tuple]:
@@ -69,13 +80,19 @@ def uneven(episodes: Episodes) -> list[tuple]:
     for e in episodes:
         if "accuracy" in e.scores:
             found[e.job, int(e.task.row)].append(e.scores["accuracy"])
-    return [(job, str(row), len(values), sum(values)) for (job, row), values in sorted(found.items())
-            if min(values) < 1 and max(values) == 1]  # fmt: skip
+    return [
+        (job, str(row), len(values), sum(values))
+        for (job, row), values in sorted(found.items())
+        if min(values) < 1 and max(values) == 1
+    ]
 
 
 def doubling(episodes: Episodes) -> list[tuple]:
-    return [(e.name, score(e), step.detail.number, step.detail.text) for e, step in steps(episodes)
-            if isinstance(step.detail, Subgoal) and "by doubling" in step.detail.text]  # fmt: skip
+    return [
+        (e.name, score(e), step.detail.number, step.detail.text)
+        for e, step in steps(episodes)
+        if isinstance(step.detail, Subgoal) and "by doubling" in step.detail.text
+    ]
 
 
 def score(episode: StoredEpisode) -> float | None:
@@ -87,8 +104,10 @@ def verdicts(episodes: Episodes) -> list[tuple]:
     converted = [e for e in episodes if e.origin == "converted"]
     for benchmark in sorted({e.task.benchmark for e in converted}):
         mine = [e for e in converted if e.task.benchmark == benchmark]
-        rejected = {module: sum(any(v.rejects and v.module == module for v in e.verdicts) for e in mine)
-                    for module in ("planner", "grounder")}  # fmt: skip
+        rejected = {
+            module: sum(any(v.rejects and v.module == module for v in e.verdicts) for e in mine)
+            for module in ("planner", "grounder")
+        }
         accepted = sum(not any(v.rejects for v in e.verdicts) for e in mine)
         noted = sum(any(not v.rejects for v in e.verdicts) for e in mine)
         found.append((benchmark, len(mine), accepted, rejected["planner"], rejected["grounder"], noted))
@@ -104,8 +123,10 @@ def shortest(episodes: Episodes) -> list[tuple]:
     for e in sorted(episodes, key=lambda e: (subgoals(e), e.calls, e.id)):
         if e.ending == "answered" and any(e.scores.get(metric) == 1 for metric in JUDGED):
             best.setdefault((e.task.dataset, e.task.row), e)
-    return [(e.name, e.task.benchmark, e.task.row, subgoals(e), e.origin, e.level)
-            for e in sorted(best.values(), key=lambda e: e.id)]  # fmt: skip
+    return [
+        (e.name, e.task.benchmark, e.task.row, subgoals(e), e.origin, e.level)
+        for e in sorted(best.values(), key=lambda e: e.id)
+    ]
 
 
 #: The beginning of a query's title, the same in Python, and which of the columns are compared.
@@ -161,10 +182,9 @@ def test_the_documented_cost_is_that_of_all_calls_ever_made(database):
     with reading(database) as connection:
         counted = {row[0]: [float(value) for value in row[1:]] for row in connection.execute(made)}
     expected = [
-        (f"lumos-{role}-7b", role, *counted[role],
-         round((0.5 * counted[role][1] + 1.5 * counted[role][2]) / 1e6, 6))
+        (f"lumos-{role}-7b", role, *counted[role], round((0.5 * counted[role][1] + 1.5 * counted[role][2]) / 1e6, 6))
         for role in ("planner", "grounder")
-    ]  # fmt: skip
+    ]
     assert asked(database, "Tokens and cost") == expected
 
 

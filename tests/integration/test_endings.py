@@ -23,9 +23,11 @@ def end(item, ending: str = "infra_error", message: str = "http://host answered 
     """The item's result, refused by an endpoint; judged all the same, so that something must move."""
     answered = ending == "answered"
     return Finished(
-        item.id, Outcome("7" if answered else None, ending, "" if answered else message),
-        (Score("accuracy", float(answered)),), verdicts=(Verdict("planner", "refused", "by the endpoint"),),
-    )  # fmt: skip
+        item.id,
+        Outcome("7" if answered else None, ending, "" if answered else message),
+        (Score("accuracy", float(answered)),),
+        verdicts=(Verdict("planner", "refused", "by the endpoint"),),
+    )
 
 
 @pytest.fixture
@@ -121,8 +123,19 @@ def test_a_hundred_thousand_episodes_are_owed_again_in_seconds(database):
     with database.writer.begin() as connection:
         connection.execute(Item.__table__.update().values(state="done", claim=1))
         text = {name: "" for name in ("formulation", "agent", "split", "licence", "level", "message")}
-        same = {"job": job, "task": 1, "sample": 0, "origin": "run", "attempt": 1, "ending": "infra_error", "calls": 0,
-                "prompt_tokens": 0, "completion_tokens": 0, "seconds": 0.0, "finished_at": 0.0} | text  # fmt: skip
+        same = {
+            "job": job,
+            "task": 1,
+            "sample": 0,
+            "origin": "run",
+            "attempt": 1,
+            "ending": "infra_error",
+            "calls": 0,
+            "prompt_tokens": 0,
+            "completion_tokens": 0,
+            "seconds": 0.0,
+            "finished_at": 0.0,
+        } | text
         _fill(connection, EpisodeRow, {"id": Item.id} | same)
         _fill(connection, Attempt, {"episode": Item.id, "number": 1, "code_version": "1", "started_at": 0.0})
         score = {"episode": Item.id, "metric": "accuracy", "version": "1", "value": 0.0, "trials": 1, "detail": ""}

@@ -33,13 +33,20 @@ LATENCY = 0.15  #: seconds of a call: long enough that steps are durable before 
 def start(home: Path, arguments: list[str]) -> subprocess.Popen:
     """The command in a process that can be killed."""
     environment = os.environ | {
-        "LUMOS_HOME": str(home), "LUMOS_FLUSH_SECONDS": "0.02", "LUMOS_HEARTBEAT_SECONDS": "0.5",
-        "LUMOS_FENCE_SECONDS": "2", "LUMOS_LEASE_SECONDS": "3",
-    }  # fmt: skip
+        "LUMOS_HOME": str(home),
+        "LUMOS_FLUSH_SECONDS": "0.02",
+        "LUMOS_HEARTBEAT_SECONDS": "0.5",
+        "LUMOS_FENCE_SECONDS": "2",
+        "LUMOS_LEASE_SECONDS": "3",
+    }
     return subprocess.Popen(
-        [sys.executable, "-m", "lumos_queue.cli.main", *arguments], env=environment, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "lumos_queue.cli.main", *arguments],
+        env=environment,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
 
 
 def evaluate(server: FakeEndpoint, *arguments: str) -> list[str]:
@@ -54,10 +61,15 @@ def actions(home: Path) -> list[tuple[str, str, str, Any]]:
             (identifier,) = connection.exec_driver_sql("SELECT id FROM episode").scalars()
             (episode,) = load_episodes(connection, [identifier])
             return [
-                (f"{step.detail.name}({step.detail.arguments})", step.result.status, step.result.result,
-                 step.result.values)
-                for step in episode.steps if isinstance(step.detail, Action) and step.branch < WITHIN
-            ]  # fmt: skip
+                (
+                    f"{step.detail.name}({step.detail.arguments})",
+                    step.result.status,
+                    step.result.result,
+                    step.result.values,
+                )
+                for step in episode.steps
+                if isinstance(step.detail, Action) and step.branch < WITHIN
+            ]
     finally:
         database.close()
 
@@ -136,9 +148,24 @@ def test_a_changed_database_is_rebuilt_after_kill_9(lumos, tmp_path, after):
     data = tmp_path / "rows.json"
     data.write_text(json.dumps([{"db": "hats", "gold": "SELECT 3", "query": "How many hats are in the north?"}]))
     kill_and_resume(
-        lumos, tmp_path, scripted_writer, after, "intercode_sql", "--split", "dev", "--data", str(data),
-        "--max-subgoals", "4", "--tool", f"databases={file.parent.parent}", "--tool", "writes=yes", "--tool", "turns=2",
-    )  # fmt: skip
+        lumos,
+        tmp_path,
+        scripted_writer,
+        after,
+        "intercode_sql",
+        "--split",
+        "dev",
+        "--data",
+        str(data),
+        "--max-subgoals",
+        "4",
+        "--tool",
+        f"databases={file.parent.parent}",
+        "--tool",
+        "writes=yes",
+        "--tool",
+        "turns=2",
+    )
     done = [(call, result) for call, _, result, _ in actions(tmp_path / "killed")]
     assert "bowler" in done[2][1] and "cap" not in done[2][1]
     assert "3" in done[3][1]

@@ -48,7 +48,9 @@ FIRST = "(SELECT min(rowid) FROM tool_call WHERE provenance = 'oracle')"
 def test_runs_are_counted_by_where_their_results_are_from(stored):
     told = figures(stored)
     assert sum(told["expert_runs"]["runs"].values()) == RUNS and set(told["expert_runs"]["runs"]) == {
-        "oracle", "recorded"}  # fmt: skip
+        "oracle",
+        "recorded",
+    }
     assert told["expert_runs"]["samples"] == {"n": 2 * RUNS, "without_value": {}}
     assert told["expert_runs"]["failed"] == {} and told["plan_steps"] == {"n": RUNS, "unresolved": 0}
 
@@ -93,8 +95,10 @@ def test_what_an_abandoned_attempt_did_is_not_counted(stored, table):
 
 
 def test_neither_unfinished_episodes_nor_other_jobs_nor_other_tools_count(stored):
-    nothing = {"expert_runs": {"runs": {}, "failed": {}, "samples": {"n": 0, "without_value": {}}},
-               "plan_steps": {"n": 0, "unresolved": 0}}  # fmt: skip
+    nothing = {
+        "expert_runs": {"runs": {}, "failed": {}, "samples": {"n": 0, "without_value": {}}},
+        "plan_steps": {"n": 0, "unresolved": 0},
+    }
     assert figures(stored, "UPDATE episode SET ending = ''") == nothing
     told = figures(stored, "UPDATE tool_call SET tool = 'page'")
     assert told["expert_runs"] == nothing["expert_runs"] and told["plan_steps"]["n"] == RUNS

@@ -80,8 +80,10 @@ def test_an_extended_job_has_the_rows_of_one_run_and_asks_only_for_what_is_new(
     adopted = limit * samples - asked
     assert (report["n"], report["finished"]) == (limit * samples, limit * samples)
     assert (report["parent"], report["adopted"]["episodes"], report["adopted"]["of"]) == (
-        first["job"], adopted, limit * samples,
-    )  # fmt: skip
+        first["job"],
+        adopted,
+        limit * samples,
+    )
     assert report["calls"] == spared == (0 if not asked else spared) and (spared > 0) == (asked > 0)
     if limit >= 3:
         assert report["adopted"]["calls"] == first["calls"]
@@ -259,9 +261,12 @@ def test_a_kill_during_the_copy_leaves_nothing_and_the_next_extend_is_whole(home
     rows = {table: count(home, table) for table in (EpisodeRow, Attempt, *STEPS.values(), ScoreRow)}
     process = subprocess.Popen(
         [sys.executable, "-c", EXTEND, "extend", first["job"], "--limit", "24"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
     assert process.stdout
     for _ in range(chunks):
         assert process.stdout.readline() == "chunk\n"

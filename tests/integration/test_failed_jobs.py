@@ -98,8 +98,11 @@ def test_an_accepted_item_may_pause_its_job(database):
     job = train_job(database)
 
     async def do(work: Work, journal) -> ItemResult:
-        return ItemResult(output={}, training_steps=steps(work.ordinal + 1, work.ordinal + 1),
-                          pause="the development loss rose" if work.ordinal == 1 else "")  # fmt: skip
+        return ItemResult(
+            output={},
+            training_steps=steps(work.ordinal + 1, work.ordinal + 1),
+            pause="the development loss rose" if work.ordinal == 1 else "",
+        )
 
     doing = Doing(do, concurrency=1)
     run(database, job, doing)

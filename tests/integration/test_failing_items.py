@@ -144,8 +144,9 @@ def test_watch_gives_the_reason_and_not_that_workers_are_idle(database):
     (line,) = waits(database, job)
     assert re.fullmatch(
         r"3 items failed and are tried again: http://gpu-1:8080 answered 500: out of memory "
-        r"\(next try in \d+ s\); 1 more failed for other reasons", line,
-    )  # fmt: skip
+        r"\(next try in \d+ s\); 1 more failed for other reasons",
+        line,
+    )
     end_session(database, who.session)
     nobody, line = waits(database, job)
     assert nobody.startswith("nobody works on it: no worker is alive") and line.startswith("3 items failed")

@@ -72,8 +72,10 @@ def test_rows_that_always_fail_end_after_the_others_and_cost_them_nothing(tmp_pa
         with run.going_on():
             run.wait_for_end()
             assert endings(run) == [("answered", 20), ("infra_error", 4)]
-            ended = run.ask("SELECT i.ordinal, i.failures, e.message FROM item i JOIN episode e ON e.id = i.id "
-                            "WHERE e.ending = 'infra_error' ORDER BY i.ordinal")  # fmt: skip
+            ended = run.ask(
+                "SELECT i.ordinal, i.failures, e.message FROM item i JOIN episode e ON e.id = i.id "
+                "WHERE e.ending = 'infra_error' ORDER BY i.ordinal"
+            )
             assert [row[0] for row in ended] == list(bad)
             assert all(row[1] == 4 for row in ended), "four rounds were given back, the fifth ended the row"
             words = "answered 500" if failure == 500 else "answered 424" if failure == 424 else "sent no valid reply"
@@ -167,8 +169,10 @@ def test_items_that_have_failed_are_claimed_when_no_other_is_due(database):
     batch = Batch({item.id: item.claim for item in failed})
     batch.given_back = [GivenBack(item.id, "answered 500", failed=item.ordinal == 0) for item in failed]
     assert [(item.ordinal, item.failures) for item in commit(database, first, batch, ClaimRequest(10))] == [
-        (1, 0), (2, 0), (3, 0),
-    ]  # fmt: skip
+        (1, 0),
+        (2, 0),
+        (3, 0),
+    ]
     other = holder(database, job)
     assert [(item.ordinal, item.failures) for item in claim(database, other)] == [(0, 1)]
 

@@ -27,9 +27,12 @@ def lumos(lumos, monkeypatch):
     """The command, which waits a tenth as long for evidence about what was refused, and before it tries again."""
     lumos.set(LUMOS_CONCURRENCY=2, COLUMNS=80)
     for name, seconds in (
-        ("lumos_queue.endpoints.judging.QUIET_SECONDS", 0.15), ("workers.slice.UNDECIDED_SECONDS", 0.3),
-        ("workers.slice.REFUSED_SECONDS", 0.8), ("workers.slice.IDLE_SECONDS", 0.05), ("workers.run.WAIT_SECONDS", 0.5),
-    ):  # fmt: skip
+        ("lumos_queue.endpoints.judging.QUIET_SECONDS", 0.15),
+        ("workers.slice.UNDECIDED_SECONDS", 0.3),
+        ("workers.slice.REFUSED_SECONDS", 0.8),
+        ("workers.slice.IDLE_SECONDS", 0.05),
+        ("workers.run.WAIT_SECONDS", 0.5),
+    ):
         monkeypatch.setattr(name, seconds)
     return lumos
 
@@ -56,8 +59,18 @@ class Model:
 def test_a_job_that_ended_incomplete_says_so_and_is_completed_by_a_resume(lumos):
     model = Model()
     with FakeEndpoint(model) as server:
-        wanted = ["evaluate", "wordmath", "--limit", str(ITEMS), "--formulation", "one-pass",
-                  "--planner", server.tgi, "--grounder", server.tgi]  # fmt: skip
+        wanted = [
+            "evaluate",
+            "wordmath",
+            "--limit",
+            str(ITEMS),
+            "--formulation",
+            "one-pass",
+            "--planner",
+            server.tgi,
+            "--grounder",
+            server.tgi,
+        ]
         ran = lumos(*wanted, "--json")
         report = result(ran)
         job, go_on = report["job"], f"lumos resume {report['job']}"
@@ -115,8 +128,18 @@ def test_a_job_of_which_an_item_is_in_quarantine_ends_incomplete(lumos, monkeypa
     model = Model()
     model.refused = []
     with FakeEndpoint(model) as server:
-        wanted = ["evaluate", "wordmath", "--limit", str(ITEMS), "--formulation", "one-pass",
-                  "--planner", server.tgi, "--grounder", server.tgi]  # fmt: skip
+        wanted = [
+            "evaluate",
+            "wordmath",
+            "--limit",
+            str(ITEMS),
+            "--formulation",
+            "one-pass",
+            "--planner",
+            server.tgi,
+            "--grounder",
+            server.tgi,
+        ]
         monkeypatch.setenv("LUMOS_BROKER_URL", "redis://127.0.0.1:9/0")
         job = lumos(*wanted).out.strip()
         monkeypatch.delenv("LUMOS_BROKER_URL")
@@ -164,8 +187,18 @@ def test_what_only_a_person_can_change_is_told_and_given_up_and_the_items_are_gi
         return model(prompt)
 
     with FakeEndpoint(answer) as server:
-        wanted = ["evaluate", "wordmath", "--limit", "20", "--formulation", "one-pass",
-                  "--planner", server.tgi, "--grounder", server.tgi]  # fmt: skip
+        wanted = [
+            "evaluate",
+            "wordmath",
+            "--limit",
+            "20",
+            "--formulation",
+            "one-pass",
+            "--planner",
+            server.tgi,
+            "--grounder",
+            server.tgi,
+        ]
         ran = lumos(*wanted, "--json")
         report = result(ran)
         assert ran.code == 3

@@ -112,9 +112,7 @@ def _task_of(connection, item: int) -> int:
 def test_calls_are_counted_of_the_accepted_attempt_and_latency_of_calls_that_were_made(database, half_done):
     job, *_ = half_done
     # Of the accepted attempt; what the second attempt recorded was given up, and one episode is still at work.
-    assert read(database, calls_by_ending, job) == [
-        ("answered", 1, 2, 1), ("infra_error", 0, 0, 1), ("limit", 0, 0, 1)
-    ]  # fmt: skip
+    assert read(database, calls_by_ending, job) == [("answered", 1, 2, 1), ("infra_error", 0, 0, 1), ("limit", 0, 0, 1)]
     ((role, calls, means),) = read(database, latency_by_role, job)
     assert (role, calls, means["seconds"]) == ("planner", 1, 1.0), "what was given is no call"
 
@@ -162,8 +160,9 @@ def test_a_job_that_has_ended_is_not_paused_for_its_budget(database):
     other = new_job(database, digest="cd" * 32)
     pause_for(database, other, "the budget is spent")
     assert (read(database, get_job, other).state, read(database, get_job, other).waiting) == (
-        "paused", "the budget is spent"
-    )  # fmt: skip
+        "paused",
+        "the budget is spent",
+    )
 
 
 def test_outputs_are_those_of_finished_items_in_their_order(database):
@@ -194,8 +193,9 @@ def test_an_episode_owed_again_begins_with_nothing_of_its_ending(database):
     for number in (1, 2):
         (item,) = claim(database, who)
         verdicts = (Verdict("planner", "refused"), Verdict("grounder", "refused"), Verdict("planner", "overlong"))
-        end = Finished(item.id, Outcome(None, "infra_error", "404"), (Score("accuracy", 0.0),), verdicts=verdicts,
-                       level="format")  # fmt: skip
+        end = Finished(
+            item.id, Outcome(None, "infra_error", "404"), (Score("accuracy", 0.0),), verdicts=verdicts, level="format"
+        )
         commit(database, who, Batch({item.id: item.claim}, finished=[end]))
         with database.writer.begin() as connection:
             connection.execute(update(Item).values(deaths=2, problem="503", not_before_at=now() + 100))

@@ -148,8 +148,9 @@ def test_filters_of_model_and_state_look_through_all_jobs(database, monkeypatch)
     assert [one["job"] for one in listed(database, where="state=paused")[0]] == [jobs[0]]
     assert [one["job"] for one in listed(database, where="state!=paused model~model-0")[0]] == [jobs[4], jobs[2]]
     assert [one["job"] for one in listed(database, where="since=1970-01-01T00:00:01 until=1970-01-01T00:00:03")[0]] == [
-        jobs[2], jobs[1]
-    ]  # fmt: skip
+        jobs[2],
+        jobs[1],
+    ]
     assert listed(database)[0][0]["models"] == {"planner": "Model-0"}
 
 

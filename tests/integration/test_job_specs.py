@@ -23,11 +23,28 @@ from tests.original_files import words
 
 #: As jobs of earlier versions are stored.
 FORMER = {
-    "sft": {"recipe": "sft", "data": ["HOME/sums.jsonl"], "start": "", "folder": "HOME/fit", "formulation": "one-pass",
-            "steps": 70, "window": 20, "content": "0d2abf77", "rate": 0.01, "seed": 4},
-    "starter": {"recipe": "starter", "data": "HOME/four", "folder": "HOME/fit", "steps": 8, "one_pass_steps": 4,
-                "window": 4, "generated": 9},
-}  # fmt: skip
+    "sft": {
+        "recipe": "sft",
+        "data": ["HOME/sums.jsonl"],
+        "start": "",
+        "folder": "HOME/fit",
+        "formulation": "one-pass",
+        "steps": 70,
+        "window": 20,
+        "content": "0d2abf77",
+        "rate": 0.01,
+        "seed": 4,
+    },
+    "starter": {
+        "recipe": "starter",
+        "data": "HOME/four",
+        "folder": "HOME/fit",
+        "steps": 8,
+        "one_pass_steps": 4,
+        "window": 4,
+        "generated": 9,
+    },
+}
 STORED = Path(__file__).with_name("job_specs.json")
 NOBODY = "redis://127.0.0.1:9/0"
 TWO = "--planner tgi://a:1 --grounder tgi://b:2,c:3"
@@ -50,7 +67,8 @@ CASES = {
     "--role judge=chat://j:5?model=m",
     "evaluate, live": f"evaluate hotpotqa FILES --split dev --live --tool knowledge=live {TWO} --role qa=tgi://q:4",
     "evaluate, forced": f"evaluate mind2web FILES --split train --formulation teacher-forced {TWO}",
-    "evaluate, shop": f"evaluate webshop --limit 3 {TWO}", "evaluate, one shot": f"evaluate webshop --shots 1 {TWO}",
+    "evaluate, shop": f"evaluate webshop --limit 3 {TWO}",
+    "evaluate, one shot": f"evaluate webshop --shots 1 {TWO}",
     "evaluate, images": f"evaluate aokvqa FILES --split val {TWO} --role qa=tgi://q:4 --role vqa=chat://v:6?model=m",
     "evaluate, blind": f"evaluate aokvqa FILES --split val --tool vision=none {TWO} --role qa=tgi://q:4 "
     "--role vqa=tgi://v:6",
@@ -78,7 +96,7 @@ CASES = {
     "train, starter": "train starter --data HOME/four --folder HOME/fit",
     "train, a small starter": "train starter --data HOME/four --folder HOME/fit --steps 8 --one-pass-steps 4 "
     "--window 2 --generated 9",
-}  # fmt: skip
+}
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -87,8 +105,16 @@ def environment(folder: Path) -> dict[str, str]:
 
 def stored_job(command: str, folder: Path) -> dict[str, Any]:
     """What the database keeps of the job that the command asks for; the folder is written as HOME."""
-    (folder / "sums.jsonl").write_text(json.dumps({"id": "1", "dataset": "sums", "messages": [
-        {"role": "user", "content": "Add 1 and 2."}, {"role": "assistant", "content": "3"}]}) + "\n")  # fmt: skip
+    (folder / "sums.jsonl").write_text(
+        json.dumps(
+            {
+                "id": "1",
+                "dataset": "sums",
+                "messages": [{"role": "user", "content": "Add 1 and 2."}, {"role": "assistant", "content": "3"}],
+            }
+        )
+        + "\n"
+    )
     (folder / "template.txt").write_text("Q: {question}\nA:\n")
     for name in ("gsm8k", "mawps", "asdiv", "svamp"):
         (folder / "four" / name).mkdir(parents=True, exist_ok=True)

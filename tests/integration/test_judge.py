@@ -41,10 +41,16 @@ GIVES_UP, NEVER, REFUSED = 3, 4, 5
 
 def rows(many: int = 5) -> Rows:
     tasks = [
-        Task("toolbench", "", str(number), f"Where is parcel P{number}?", {"functions": [LATEST, OFFICES]},
-             {"relevant": []})
+        Task(
+            "toolbench",
+            "",
+            str(number),
+            f"Where is parcel P{number}?",
+            {"functions": [LATEST, OFFICES]},
+            {"relevant": []},
+        )
         for number in range(1, many + 1)
-    ]  # fmt: skip
+    ]
     return rows_of(open_benchmark("toolbench"), tasks, "I1-inst")
 
 
@@ -77,8 +83,9 @@ def judge(prompt: str) -> str | None:
     return label({AGAIN: "Solved", TASK: "Unsolvable" if "P3?" in prompt else "Solvable"}[kind])
 
 
-def tried(folder: Path, said: dict[int, str], url: str = "", formulation: str = "react", made: Rows | None = None,
-          **options) -> tuple[Database, str]:  # fmt: skip
+def tried(
+    folder: Path, said: dict[int, str], url: str = "", formulation: str = "react", made: Rows | None = None, **options
+) -> tuple[Database, str]:
     made = made or rows()
     with FakeEndpoint(policy(said)) as server:
         agent = Agent({"policy": server.tgi}, "tools", tools={"answers": "synthetic"}, limits=Limits(depth=4))
@@ -154,8 +161,11 @@ def test_the_same_request_is_the_same_job_and_a_run_less_raises_nothing(home, ca
     assert code == 0 and again["job"] == same["job"] and values(again) == values(same) == values(report)
     for number in (1, 2):
         _, fewer = tried(home, {key: value for key, value in SAID.items() if key != number})
-        assert all(less <= values(report)[name] for name, less in values(judged_job(capsys, fewer)[1]).items()
-                   if name != "tooleval_pass")  # fmt: skip
+        assert all(
+            less <= values(report)[name]
+            for name, less in values(judged_job(capsys, fewer)[1]).items()
+            if name != "tooleval_pass"
+        )
     database.close()
 
 
@@ -259,7 +269,7 @@ def stored(tmp_path_factory) -> tuple[Path, str]:
         (["JOB", "--temperature", "inf"], "must be finite numbers"),
         (["JOB", "--framing", "odd"], "No framing called 'odd'"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_judged_is_said_in_one_line(options, problem, stored, monkeypatch, capsys):
     folder, job = stored
     monkeypatch.setenv("LUMOS_HOME", str(folder))

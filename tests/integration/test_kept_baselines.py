@@ -20,10 +20,16 @@ from tests.claims import new_job
 
 GSM8K = open_benchmark("gsm8k")
 TASKS = tuple(
-    Task("gsm8k", "data", str(number), f"Ida sold {number} tarts and 3 pies. How many?", {},
-         {"answer": str(number + 3 * (number % 2)), "solution": ""})
+    Task(
+        "gsm8k",
+        "data",
+        str(number),
+        f"Ida sold {number} tarts and 3 pies. How many?",
+        {},
+        {"answer": str(number + 3 * (number % 2)), "solution": ""},
+    )
     for number in range(20)
-)  # fmt: skip
+)
 
 
 class Reader:

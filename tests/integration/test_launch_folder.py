@@ -30,8 +30,14 @@ def environment(**variables: str) -> dict[str, str]:
 
 
 def lumos(folder: Path, *arguments: str, **variables: str) -> dict:
-    done = subprocess.run([*COMMAND, *arguments, "--json"], cwd=folder, env=environment(**variables),
-                          capture_output=True, text=True, timeout=600)  # fmt: skip
+    done = subprocess.run(
+        [*COMMAND, *arguments, "--json"],
+        cwd=folder,
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -54,15 +60,36 @@ def test_a_worker_started_by_another_runner_of_the_procfile_runs_nothing_of_its_
 
 
 def test_evaluating_and_training_run_nothing_of_the_folder_they_are_started_in(hostile, redis_url):
-    asked = ("evaluate", "wordmath", "--split", "dev", "--planner", "scripted:replies.json",
-             "--grounder", "scripted:replies.json")  # fmt: skip
+    asked = (
+        "evaluate",
+        "wordmath",
+        "--split",
+        "dev",
+        "--planner",
+        "scripted:replies.json",
+        "--grounder",
+        "scripted:replies.json",
+    )
     assert lumos(hostile, *asked, "--limit", "2")["finished"] == 2
     assert lumos(hostile, *asked, "--limit", "1", LUMOS_BROKER_URL=redis_url)["job"]
     assert were_run(hostile) == []
     (hostile / "build").mkdir()
     turns = [{"role": "user", "content": "Add 2 and 3."}, {"role": "assistant", "content": "R1 = Calculator(2 + 3)"}]
     (hostile / "build" / "grounder_iterative.jsonl").write_text(json.dumps({"id": "1", "messages": turns}) + "\n")
-    trained = lumos(hostile, "train", "sft", "--data", "build", "--from", "starter", "--folder", "fit", "--steps", "1",
-                    "--window", "1")  # fmt: skip
+    trained = lumos(
+        hostile,
+        "train",
+        "sft",
+        "--data",
+        "build",
+        "--from",
+        "starter",
+        "--folder",
+        "fit",
+        "--steps",
+        "1",
+        "--window",
+        "1",
+    )
     assert trained["state"] == "done" and (hostile / "fit" / "export").is_dir()
     assert were_run(hostile) == []

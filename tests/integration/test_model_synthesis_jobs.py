@@ -47,9 +47,25 @@ def write_rules(folder: Path, schema: str, change=lambda steps: steps) -> str:
 
 def run_job(folder: Path, url: str, planner: str, schema: str = "prompt-2", seed: int = 0) -> tuple[Database, str]:
     """`lumos evaluate` without a server; returns the database, which the caller closes, and the job."""
-    command = ["evaluate", "openagi", "--split", "labelled", "--formulation", "model-synthesis", "--planner", planner,
-               "--tool", "experts=oracle", "--option", "samples=2", "--setting", f"schema={schema}",
-               "--seed", str(seed), "--json"]  # fmt: skip
+    command = [
+        "evaluate",
+        "openagi",
+        "--split",
+        "labelled",
+        "--formulation",
+        "model-synthesis",
+        "--planner",
+        planner,
+        "--tool",
+        "experts=oracle",
+        "--option",
+        "samples=2",
+        "--setting",
+        f"schema={schema}",
+        "--seed",
+        str(seed),
+        "--json",
+    ]
     done = CliRunner().invoke(app, command, env={"LUMOS_HOME": str(folder), "LUMOS_DATABASE_URL": url})
     assert done.exit_code == 0, done.output
     settings = Settings(home=folder, database_url=url)
@@ -148,11 +164,35 @@ def test_a_job_of_constrained_plans_is_stored_and_shown_with_its_candidates(tmp_
     make_tiny_model(tmp_path / "model", context=1024)
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path))
     monkeypatch.setenv("LUMOS_DATABASE_URL", url)
-    command = ["evaluate", "openagi", "--split", "labelled", "--limit", "6", "--formulation", "model-synthesis",
-               "--planner", f"local:{tmp_path / 'model'}", "--tool", "experts=oracle", "--option", "samples=1",
-               "--setting", "schema=fine-tuning", "--setting", "decoding=constrained", "--setting", "search=apart",
-               "--setting", "candidates=3", "--sampling", "planner.beams=4", "--sampling", "planner.epsilon=0.5",
-               "--json"]  # fmt: skip
+    command = [
+        "evaluate",
+        "openagi",
+        "--split",
+        "labelled",
+        "--limit",
+        "6",
+        "--formulation",
+        "model-synthesis",
+        "--planner",
+        f"local:{tmp_path / 'model'}",
+        "--tool",
+        "experts=oracle",
+        "--option",
+        "samples=1",
+        "--setting",
+        "schema=fine-tuning",
+        "--setting",
+        "decoding=constrained",
+        "--setting",
+        "search=apart",
+        "--setting",
+        "candidates=3",
+        "--sampling",
+        "planner.beams=4",
+        "--sampling",
+        "planner.epsilon=0.5",
+        "--json",
+    ]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
     job = json.loads(done.stdout.splitlines()[-1])["job"]

@@ -43,14 +43,16 @@ def test_the_list_and_one_model_with_its_lineage(lumos, stored):  # noqa: F811
     jobs, folders, digests = stored
     listed = result(lumos("models", "list", "--json"))["models"]
     assert [(one["name"], one["job"], one["digest"]) for one in listed] == [
-        ("lora", jobs[1], digests[1]), ("base", jobs[0], digests[0])
-    ]  # fmt: skip
+        ("lora", jobs[1], digests[1]),
+        ("base", jobs[0], digests[0]),
+    ]
     assert all(name in lumos("models", "list").out for name in ("lora", "base", *jobs))
     for text in ("lora", f"{jobs[1]}/lora", digests[1][:6]):
         shown = result(lumos("models", "show", text, "--json"))
         assert shown["lineage"] == [
-            {"digest": digests[0], "name": "base", "job": jobs[0], "builds": ["b1", "b2"]}, {"digest": "f" * 64}
-        ]  # fmt: skip
+            {"digest": digests[0], "name": "base", "job": jobs[0], "builds": ["b1", "b2"]},
+            {"digest": "f" * 64},
+        ]
         assert (shown["files"], shown["path"], shown["builds"]) == ("present", str(folders[1]), ["b1", "b2"])
         assert (shown["fits"][0]["first_loss"], shown["fits"][0]["last_loss"]) == (3.0, 0.01)
     said = " ".join(lumos("models", "show", "lora").out.split())

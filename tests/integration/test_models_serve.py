@@ -39,8 +39,11 @@ def start(home: Path, *arguments: str) -> tuple[subprocess.Popen, dict]:
     """The command, and what it said once it served."""
     process = subprocess.Popen(
         [sys.executable, "-m", "lumos_queue.cli.main", "serve", *arguments, "--port", "0", "--json"],
-        cwd=home, env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=home,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout
     line = process.stdout.readline()
     assert line, f"it ended with {process.wait()}"

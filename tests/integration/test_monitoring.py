@@ -65,8 +65,11 @@ def test_the_metrics_are_those_of_what_is_stored(database, deployment):
     found = exported(database.url)
     assert found["lumos_database_up"] == {(): 1.0}
     assert found["lumos_items"] == {
-        ("answered", "done"): 2.0, ("", "owed"): 4.0, ("", "claimed"): 2.0, ("", "awaiting"): 0.0,
-    }  # fmt: skip
+        ("answered", "done"): 2.0,
+        ("", "owed"): 4.0,
+        ("", "claimed"): 2.0,
+        ("", "awaiting"): 0.0,
+    }
     assert found["lumos_job_items"] == {(job, "done"): 2.0, (job, "claimed"): 2.0, (other, "owed"): 4.0}
     assert found["lumos_jobs_unattended"] == {(): 1.0}
     assert 100 <= found["lumos_queue_age_seconds"][()] < 200

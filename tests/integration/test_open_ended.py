@@ -25,9 +25,12 @@ NOTE = "Add music, and look up how to compose the picture."
 @pytest.fixture
 def environment(tmp_path, monkeypatch) -> dict[str, str]:
     values = {
-        "LUMOS_HOME": str(tmp_path), "LUMOS_USER": "ann", "COLUMNS": "80", "LUMOS_POLL_SECONDS": "0.05",
+        "LUMOS_HOME": str(tmp_path),
+        "LUMOS_USER": "ann",
+        "COLUMNS": "80",
+        "LUMOS_POLL_SECONDS": "0.05",
         "LUMOS_HEARTBEAT_SECONDS": "0.2",
-    }  # fmt: skip
+    }
     for name, value in values.items():
         monkeypatch.setenv(name, value)
     return values
@@ -98,8 +101,10 @@ def test_without_a_terminal_each_step_is_a_command(lumos, server, database, tmp_
         assert words in told, words
     saved = lumos("show", f"{job}-0", "--save", str(tmp_path / "made"), "--json").json["saved"]
     assert [one.partition("-")[2] for one in saved] == [
-        "text-to-image-generation-000.png", "poem_txt-000.txt", "melody_wav-000.wav",
-    ]  # fmt: skip
+        "text-to-image-generation-000.png",
+        "poem_txt-000.txt",
+        "melody_wav-000.wav",
+    ]
     assert (tmp_path / "made" / saved[1]).read_text() == POEM
     found = everything(database, job)
     assert next(row[6:] for row in found["approvals"] if row[0] == 0) == ("no", NOTE, "ann")

@@ -50,9 +50,21 @@ def test_an_evaluation_says_what_the_system_does_not_allow_and_ends_well(tmp_pat
     large = {"latency": 0.3, "owner": "llamacpp", "stated_slots": 64}
     with FakeEndpoint(reply, **large) as planner, FakeEndpoint(reply, **large) as grounder:
         process = command(
-            tmp_path, "lumos", "evaluate", "wordmath", "--limit", str(ITEMS), "--formulation",
-            "one-pass", "--planner", planner.openai, "--grounder", grounder.openai, "--json", hard=hard,
-        )  # fmt: skip
+            tmp_path,
+            "lumos",
+            "evaluate",
+            "wordmath",
+            "--limit",
+            str(ITEMS),
+            "--formulation",
+            "one-pass",
+            "--planner",
+            planner.openai,
+            "--grounder",
+            grounder.openai,
+            "--json",
+            hard=hard,
+        )
         assert process.wait(120) == 0, process.err
     out, err = process.out, process.err
     assert json.loads(out.splitlines()[-1])["endings"] == {"answered": ITEMS}

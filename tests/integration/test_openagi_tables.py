@@ -63,8 +63,11 @@ def test_figures_of_a_stored_job_stand_beside_the_published_ones(tmp_path, weigh
     database.close()
     rows = {one["column"]: one for one in shown(tmp_path, "openagi-1/GPT-4-few-shot")}
     assert {column: one["ours"]["n"] for column, one in rows.items()} == {
-        "CLIP": "1", "BERT": "17", "ViT": "2", "overall": "20"
-    }  # fmt: skip
+        "CLIP": "1",
+        "BERT": "17",
+        "ViT": "2",
+        "overall": "20",
+    }
     for column, metric in METRICS.items():
         assert rows[column]["ours"]["value"] == report["metrics"][metric]["value"]
         assert rows[column]["ours"]["job"] == job

@@ -38,15 +38,45 @@ def fit(home, name: str, start: str, *more: str) -> str:
     turns = [(Turn("user", one.description), Turn("assistant", one.plan.write())) for one in tasks]
     rows = [Conversation("experts", f"openagi/{one.id}", pair) for one, pair in zip(tasks, turns, strict=True)]
     write_conversations(rows, home / "rows.jsonl")
-    command = ["train", "sft", "--data", str(home / "rows.jsonl"), "--from", start, "--formulation",
-               "model-synthesis", "--folder", str(home / name), "--steps", "1", "--device", "cpu"]  # fmt: skip
+    command = [
+        "train",
+        "sft",
+        "--data",
+        str(home / "rows.jsonl"),
+        "--from",
+        start,
+        "--formulation",
+        "model-synthesis",
+        "--folder",
+        str(home / name),
+        "--steps",
+        "1",
+        "--device",
+        "cpu",
+    ]
     return run(home, *command, *more)["job"]
 
 
 def evaluate(home, planner: str, schema: str = "fine-tuning") -> str:
-    return run(home, "evaluate", "openagi", "--split", "labelled", "--formulation", "model-synthesis", "--planner",
-               planner, "--tool", "experts=oracle", "--option", "samples=1", "--max-tokens", "8",
-               "--setting", f"schema={schema}")["job"]  # fmt: skip
+    return run(
+        home,
+        "evaluate",
+        "openagi",
+        "--split",
+        "labelled",
+        "--formulation",
+        "model-synthesis",
+        "--planner",
+        planner,
+        "--tool",
+        "experts=oracle",
+        "--option",
+        "samples=1",
+        "--max-tokens",
+        "8",
+        "--setting",
+        f"schema={schema}",
+    )["job"]
 
 
 @pytest.mark.long

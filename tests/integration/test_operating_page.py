@@ -91,9 +91,20 @@ def cut_off(operator: Operator, url: str, models) -> None:
     planner, grounder = models
     operator.environment["LUMOS_CONCURRENCY"] = "3"
     running = operator.begins(
-        "lumos", "evaluate", "wordmath", "--split", "dev", "--limit", str(EPISODES), "--formulation", "iterative",
-        "--planner", planner.tgi, "--grounder", grounder.tgi,
-    )  # fmt: skip
+        "lumos",
+        "evaluate",
+        "wordmath",
+        "--split",
+        "dev",
+        "--limit",
+        str(EPISODES),
+        "--formulation",
+        "iterative",
+        "--planner",
+        planner.tgi,
+        "--grounder",
+        grounder.tgi,
+    )
     try:
         wait_until(lambda: running.poll() is not None or finished(url)[0] >= 3, "some episodes are finished", 60)
         assert running.poll() is None
@@ -127,9 +138,12 @@ def test_a_postgresql_dump_is_restored_and_its_job_goes_on(postgres_server, post
     name = f"restored_{os.getpid()}"
     restored = postgres_server.url(name)
     operator = Operator(
-        tmp_path, home=str(tmp_path), database_url=libpq(postgres_url), restored_url=libpq(restored),
+        tmp_path,
+        home=str(tmp_path),
+        database_url=libpq(postgres_url),
+        restored_url=libpq(restored),
         maintenance_url=libpq(postgres_server.url("postgres")),
-    )  # fmt: skip
+    )
     cut_off(operator, postgres_url, models)
     [dump] = [line for line in commands("Backup") if line.startswith("pg_dump")]
     operator.runs(dump)

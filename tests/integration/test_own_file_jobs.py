@@ -126,9 +126,10 @@ def test_a_killed_job_is_resumed_without_its_file(lumos, folder, tmp_path):
     with FakeEndpoint(reply, latency=0.2, slots=1) as server:
         process = subprocess.Popen(
             [sys.executable, "-m", "lumos_queue.cli.main", "evaluate", "sums.csv", "--solver", server.tgi],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
+        )
         wait_until(lambda: server.count >= 4, "a few calls", 60)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
@@ -270,8 +271,9 @@ def test_a_program_gives_a_file_or_rows(folder, server, tmp_path, monkeypatch):
     job = lq.evaluate("sums.csv", solver=server.tgi).wait()
     assert [episode.scores["accuracy"] for episode in job.episodes()] == [1.0, 0.0] * (ROWS // 2)
     rows = ({"text": f"What is {number} plus 1?", "right": [number + 1, "x"], "topic": "t"} for number in (2, 3))
-    job = lq.evaluate(rows=rows, fields={"question": "text", "answer": "right"}, scorer="includes", title="given",
-                      solver=server.tgi).wait()  # fmt: skip
+    job = lq.evaluate(
+        rows=rows, fields={"question": "text", "answer": "right"}, scorer="includes", title="given", solver=server.tgi
+    ).wait()
     assert [episode.scores["includes"] for episode in job.episodes()] == [1.0, 0.0]
     inferred = lq.infer(Path("sums.csv"), solver=server.tgi, limit=2).wait()
     assert [episode.answer for episode in inferred.episodes()] == ["40", str(WRONG)]

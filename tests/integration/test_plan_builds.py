@@ -50,9 +50,25 @@ def evaluate(folder, split: str, plan_of, seed: int = 0, *more: str) -> str:
     ]
     path = folder / f"rules-{split}-{seed}.json"
     path.write_text(json.dumps(rules))
-    command = ["evaluate", "openagi", "--split", split, "--formulation", "model-synthesis", "--planner",
-               f"scripted:{path}", "--tool", "experts=oracle", "--option", "samples=1", "--setting",
-               "schema=fine-tuning", "--seed", str(seed), *more]  # fmt: skip
+    command = [
+        "evaluate",
+        "openagi",
+        "--split",
+        split,
+        "--formulation",
+        "model-synthesis",
+        "--planner",
+        f"scripted:{path}",
+        "--tool",
+        "experts=oracle",
+        "--option",
+        "samples=1",
+        "--setting",
+        "schema=fine-tuning",
+        "--seed",
+        str(seed),
+        *more,
+    ]
     return result_of(folder, *command)["job"]
 
 
@@ -69,8 +85,18 @@ def test_the_labelled_tasks_give_their_plans(home):
     assert (made["rows"], made["levels"], made["origins"]) == (20, {"format": 20}, {"converted": 20})
     assert "openagi" not in made["contamination"], "its rows say which tasks are for testing"
     assert rows_of(home, "gold") == {name: [one.description, one.plan.write()] for name, one in LABELLED.items()}
-    text = result_of(home, "dataset", "build", "gold-trl", "--where", "origin=converted benchmark=openagi", "--format",
-                     "trl-sft", "--formulations", "model-synthesis")  # fmt: skip
+    text = result_of(
+        home,
+        "dataset",
+        "build",
+        "gold-trl",
+        "--where",
+        "origin=converted benchmark=openagi",
+        "--format",
+        "trl-sft",
+        "--formulations",
+        "model-synthesis",
+    )
     assert text["rows"] == 20
     row = json.loads((home / "builds" / "gold-trl" / "planner_model-synthesis.jsonl").read_text().splitlines()[0])
     assert row["prompt"].endswith("\n<|assistant|>\n") and row["completion"].endswith(",")

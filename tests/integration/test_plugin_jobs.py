@@ -81,8 +81,11 @@ def test_a_benchmark_with_its_formulation_domain_endpoint_and_scorer(lumos):
         82,
     )
     assert {(one["group"], one["name"]) for one in report["plugins"]} == {
-        ("benchmarks", "roman"), ("domains", "roman"), ("endpoints", "abacus"), ("formulations", "one-action"),
-    }  # fmt: skip
+        ("benchmarks", "roman"),
+        ("domains", "roman"),
+        ("endpoints", "abacus"),
+        ("formulations", "one-action"),
+    }
     assert {one["distribution"] for one in report["plugins"]} == {"lumos-roman"}
     assert report["baselines"]["always XL"]["value"] == 0
     job = report["job"]

@@ -60,27 +60,80 @@ def test_what_0001_stored_is_there_after_the_later_migrations(empty):
     rows = {
         "dataset": {"digest": "d", "benchmark": "b", "split": "", "licence": "", "rows": 1, "created_at": 0},
         "job": {
-            "id": "j", "kind": "infer", "pool": "llm", "digest": "x", "spec": "{}", "dataset": "d", "benchmark": "b",
-            "formulation": "", "agent": "", "items": 1, "ordered": False, "state": "running", "waiting": "",
-            "not_before_at": 0, "project": "", "submitted_by": "", "priority": 0, "origin": "run", "licence": "",
-            "split": "", "seed": 0, "code_version": "", "created_at": 0,
+            "id": "j",
+            "kind": "infer",
+            "pool": "llm",
+            "digest": "x",
+            "spec": "{}",
+            "dataset": "d",
+            "benchmark": "b",
+            "formulation": "",
+            "agent": "",
+            "items": 1,
+            "ordered": False,
+            "state": "running",
+            "waiting": "",
+            "not_before_at": 0,
+            "project": "",
+            "submitted_by": "",
+            "priority": 0,
+            "origin": "run",
+            "licence": "",
+            "split": "",
+            "seed": 0,
+            "code_version": "",
+            "created_at": 0,
         },
         "item": {
-            "id": 1, "job": "j", "ordinal": 0, "sample": 0, "state": "owed", "claim": 1, "not_before_at": 0,
-            "failures": 0, "deaths": 0, "problem": "",
+            "id": 1,
+            "job": "j",
+            "ordinal": 0,
+            "sample": 0,
+            "state": "owed",
+            "claim": 1,
+            "not_before_at": 0,
+            "failures": 0,
+            "deaths": 0,
+            "problem": "",
         },
         "episode": {
-            "id": 1, "job": "j", "task": 1, "sample": 0, "formulation": "", "agent": "", "origin": "run", "split": "",
-            "licence": "", "attempt": 1, "ending": "", "message": "", "calls": 1, "prompt_tokens": 0,
-            "completion_tokens": 0, "seconds": 0,
+            "id": 1,
+            "job": "j",
+            "task": 1,
+            "sample": 0,
+            "formulation": "",
+            "agent": "",
+            "origin": "run",
+            "split": "",
+            "licence": "",
+            "attempt": 1,
+            "ending": "",
+            "message": "",
+            "calls": 1,
+            "prompt_tokens": 0,
+            "completion_tokens": 0,
+            "seconds": 0,
         },
         "text_block": {"digest": "old", "text": head_text},
         "completion": {
-            "episode": 1, "attempt": 1, "position": 0, "branch": 0, "command": "c0" * 32, "role": "planner",
-            "prompt_digest": "d0" * 32, "prefix": "old", "delta": "Task", "reply": "Yes", "finish_reason": "stop",
-            "prompt_tokens": 0, "completion_tokens": 0, "retries": 0, "replaced": 0, "seconds": 1,
+            "episode": 1,
+            "attempt": 1,
+            "position": 0,
+            "branch": 0,
+            "command": "c0" * 32,
+            "role": "planner",
+            "prompt_digest": "d0" * 32,
+            "prefix": "old",
+            "delta": "Task",
+            "reply": "Yes",
+            "finish_reason": "stop",
+            "prompt_tokens": 0,
+            "completion_tokens": 0,
+            "retries": 0,
+            "replaced": 0,
+            "seconds": 1,
         },
-    }  # fmt: skip
+    }
 
     def prompts() -> list[str]:
         with empty.engine.connect() as connection:
@@ -95,11 +148,14 @@ def test_what_0001_stored_is_there_after_the_later_migrations(empty):
     long = storable_json({"text": "y" * 5_000})
     with empty.writer.begin() as connection:
         insert_texts(connection, {"r": long["text"], "o": json.dumps([long])})
-        connection.execute(text(
-            "INSERT INTO execution (episode, attempt, position, branch, command, variables, name, arguments, raw, "
-            "status, result, result_block, outputs_block, message, seconds) VALUES "
-            "(1, 1, 1, 0, :command, '[]', 'A', '', '', 'ok', '', 'r', 'o', '', 0)"
-        ), {"command": bytes(16)})  # fmt: skip
+        connection.execute(
+            text(
+                "INSERT INTO execution (episode, attempt, position, branch, command, variables, name, arguments, raw, "
+                "status, result, result_block, outputs_block, message, seconds) VALUES "
+                "(1, 1, 1, 0, :command, '[]', 'A', '', '', 'ok', '', 'r', 'o', '', 0)"
+            ),
+            {"command": bytes(16)},
+        )
     downgrade(empty, "0001")
     with empty.engine.connect() as connection:
         prefix = text("SELECT text FROM text_block t, completion c WHERE c.prefix = t.digest")

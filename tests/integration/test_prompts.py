@@ -40,8 +40,10 @@ CASES = {
     "maths, cot": "evaluate wordmath --limit 20 --formulation cot --solver ONE",
     "maths, direct": "evaluate wordmath --limit 20 --formulation direct --solver ONE --framing eval",
     "maths, as evaluated": f"evaluate wordmath --split dev --limit 10 --framing eval {ONE}",
-    "gsm8k": f"evaluate gsm8k FILES {ONE}", "svamp": f"evaluate svamp FILES {ONE}",
-    "mawps": f"evaluate mawps FILES {ONE}", "asdiv": f"evaluate asdiv FILES {WHOLE}",
+    "gsm8k": f"evaluate gsm8k FILES {ONE}",
+    "svamp": f"evaluate svamp FILES {ONE}",
+    "mawps": f"evaluate mawps FILES {ONE}",
+    "asdiv": f"evaluate asdiv FILES {WHOLE}",
     "strategyqa": f"evaluate strategyqa FILES --split dev {ONE} {QA}",
     "strategyqa, one-pass": f"evaluate strategyqa FILES --split dev {WHOLE} {QA}",
     "hotpotqa": f"evaluate hotpotqa FILES --split dev {ONE} {QA} {JUDGE}",
@@ -56,16 +58,26 @@ CASES = {
     "aokvqa, captions": "infer aokvqa FILES --split val --formulation caption --role captioner=CHAT",
     "scienceqa": f"evaluate scienceqa FILES {ONE} {LOOK}",
     "superni": "evaluate superni FILES --formulation direct --solver ONE",
-    "webshop": f"evaluate webshop --limit 4 {ONE}", "webshop, no shots": f"evaluate webshop --limit 4 --shots 0 {ONE}",
+    "webshop": f"evaluate webshop --limit 4 {ONE}",
+    "webshop, no shots": f"evaluate webshop --limit 4 --shots 0 {ONE}",
     "intercode_sql": f"evaluate intercode_sql FILES --split dev {ONE}",
     "intercode_sql, one shot": f"evaluate intercode_sql FILES --split dev --shots 1 {ONE}",
-}  # fmt: skip
+}
 #: Source to the subgoals that its teacher is asked for: both kinds once for each type of prompt.
 TEACHERS = {
-    "gsm8k": ("high", "low"), "svamp": ("high",), "mawps": ("high",), "asdiv": ("high",), "wordmath": ("high",),
-    "prm800k": ("high", "low"), "strategyqa": ("high", "low"), "musique": ("high",), "hotpotqa": ("high",),
-    "mind2web": ("high", "low"), "spider": ("high", "low"), "aokvqa": ("high", "low"),
-}  # fmt: skip
+    "gsm8k": ("high", "low"),
+    "svamp": ("high",),
+    "mawps": ("high",),
+    "asdiv": ("high",),
+    "wordmath": ("high",),
+    "prm800k": ("high", "low"),
+    "strategyqa": ("high", "low"),
+    "musique": ("high",),
+    "hotpotqa": ("high",),
+    "mind2web": ("high", "low"),
+    "spider": ("high", "low"),
+    "aokvqa": ("high", "low"),
+}
 CASES |= {
     f"teacher of {source}, {kind}": f"convert {source} FILES --split {'dev' if source == 'aokvqa' else 'train'} "
     f"--subgoals {kind} --limit 6 --teacher CHAT"
@@ -81,13 +93,18 @@ SHARED = {
     f"--limit 4 {WHOLE} {QA}",
     "real mind2web": f"evaluate mind2web --data DATA/mind2web/reassembled_native.json --split train --limit 3 {ONE}",
     "real prm800k": "convert prm800k --data DATA/prm800k/samples.jsonl --split train --limit 6 --teacher CHAT",
-}  # fmt: skip
+}
 #: Sources whose rows are converted by rule, and the formulations that a build of them is made for.
 TAUGHT = {
-    "wordmath": "iterative,one-pass,integrated,cot,direct", "gsm8k": "iterative,one-pass,integrated,cot,direct",
-    "asdiv": "iterative,one-pass", "musique": "iterative,one-pass,cot", "strategyqa": "iterative,one-pass",
-    "mind2web": "iterative,one-pass", "spider": "iterative", "webshop": "iterative",
-}  # fmt: skip
+    "wordmath": "iterative,one-pass,integrated,cot,direct",
+    "gsm8k": "iterative,one-pass,integrated,cot,direct",
+    "asdiv": "iterative,one-pass",
+    "musique": "iterative,one-pass,cot",
+    "strategyqa": "iterative,one-pass",
+    "mind2web": "iterative,one-pass",
+    "spider": "iterative",
+    "webshop": "iterative",
+}
 
 
 @pytest.fixture(scope="module")
@@ -128,12 +145,24 @@ def conversations(source: str, folder: Path) -> dict[str, str]:
     """Digest to text of each training conversation of the source's rows."""
     said = run(*words(f"convert {source} FILES --split train --limit 12 --deterministic", folder, {}))
     assert said.startswith("exit code 0"), said
-    said = run("dataset", "build", "taught", "--where", "origin=converted", "--formulations", TAUGHT[source], "--out",
-               str(folder / "taught"))  # fmt: skip
+    said = run(
+        "dataset",
+        "build",
+        "taught",
+        "--where",
+        "origin=converted",
+        "--formulations",
+        TAUGHT[source],
+        "--out",
+        str(folder / "taught"),
+    )
     assert said.startswith("exit code 0"), said
-    lines = [f"{file.stem}\n{json.dumps(json.loads(line)['messages'], ensure_ascii=False)}"
-             for file in sorted((folder / "taught").glob("*.jsonl")) if file.stem != "lineage"
-             for line in file.read_text(encoding="utf-8").splitlines()]  # fmt: skip
+    lines = [
+        f"{file.stem}\n{json.dumps(json.loads(line)['messages'], ensure_ascii=False)}"
+        for file in sorted((folder / "taught").glob("*.jsonl"))
+        if file.stem != "lineage"
+        for line in file.read_text(encoding="utf-8").splitlines()
+    ]
     return {digest(line): line for line in lines}
 
 

@@ -43,9 +43,14 @@ def found(database: Database, where: str) -> list[int]:
 def test_the_newest_rating_of_each_person_counts_and_replaces_no_label(database, job):
     first, second, _ = keys(database, job)
     for episode, value, who in (
-        (first, "2", "ann"), (first, "9", "ann"), (first, "wrong", "ann"), (first, "10", "ann"), (first, "4", "ben"),
-        (second, "7", "ann"), (second, "right", "ann"),
-    ):  # fmt: skip
+        (first, "2", "ann"),
+        (first, "9", "ann"),
+        (first, "wrong", "ann"),
+        (first, "10", "ann"),
+        (first, "4", "ben"),
+        (second, "7", "ann"),
+        (second, "right", "ann"),
+    ):
         add_labels(database, [NewLabel(episode, value, who)])
     assert found(database, "rating>=8") == [0] and found(database, "rating<8") == [0, 1], "ben says 4"
     assert found(database, "rating=2") == [] == found(database, "rating=9"), "they were replaced"
@@ -53,14 +58,20 @@ def test_the_newest_rating_of_each_person_counts_and_replaces_no_label(database,
     assert found(database, "label=wrong") == [0] and found(database, "label!=right") == [0, 2]
     with database.engine.connect() as connection:
         assert [(one.labeller, one.value) for one in labels_of(connection, first)] == [
-            ("ann", "wrong"), ("ann", "10"), ("ben", "4"),
-        ]  # fmt: skip
+            ("ann", "wrong"),
+            ("ann", "10"),
+            ("ben", "4"),
+        ]
         assert newest_ratings(connection, job) == [(first, "ann", 10), (first, "ben", 4), (second, "ann", 7)]
         assert _wrong_episodes(connection) == {first}, "builds leave it out, whatever it was rated afterwards"
         shown = connection.execute(text("SELECT episode_id, value FROM v_labels ORDER BY episode_id, value")).all()
         assert [tuple(row) for row in shown] == [
-            (first, "10"), (first, "4"), (first, "wrong"), (second, "7"), (second, "right"),
-        ]  # fmt: skip
+            (first, "10"),
+            (first, "4"),
+            (first, "wrong"),
+            (second, "7"),
+            (second, "right"),
+        ]
         ratings = people_figures(connection, get_job(connection, job))["ratings"]
     low, high = ratings.pop("ci95")
     assert ratings == {"mean": 7.0, "rated": 2, "of": 3, "people": 2} and 1 <= low < 7 < high <= 10
@@ -68,8 +79,13 @@ def test_the_newest_rating_of_each_person_counts_and_replaces_no_label(database,
 
 def test_a_rating_is_of_a_whole_episode_and_a_number_from_1_to_10(database, job):
     key = keys(database, job)[0]
-    for bad in (NewLabel(key, "11", "ann"), NewLabel(key, "0", "ann"), NewLabel(key, "07", "ann"),
-                NewLabel(key, "7", "ann", position=0, branch=0), NewLabel(key, "7", "ann", audit="a")):  # fmt: skip
+    for bad in (
+        NewLabel(key, "11", "ann"),
+        NewLabel(key, "0", "ann"),
+        NewLabel(key, "07", "ann"),
+        NewLabel(key, "7", "ann", position=0, branch=0),
+        NewLabel(key, "7", "ann", audit="a"),
+    ):
         with pytest.raises(SpecError, match="No label called"):
             add_labels(database, [bad])
     with database.engine.connect() as connection:

@@ -92,8 +92,9 @@ def test_a_judge_that_never_stops_thinking_gives_no_vote(tmp_path, url):
         found = connection.execute(votes.where(ScoreRow.metric == "llm_accuracy").order_by(EpisodeRow.id)).all()
         assert [value for _, value in found] == [1, 0]
         assert count_empty_replies(connection, job) == [
-            EmptyReplies("judge", False, 1, 1), EmptyReplies("judge", True, 1, 1)
-        ]  # fmt: skip
+            EmptyReplies("judge", False, 1, 1),
+            EmptyReplies("judge", True, 1, 1),
+        ]
         assert not count_empty_replies(connection, "another job")
     report = report_of(database, job)
     assert report["complete"] and report["metrics"]["llm_accuracy"] | {"ci95": 0} == {"value": 0.5, "ci95": 0, "of": 2}

@@ -57,8 +57,10 @@ def run(database, monkeypatch):
         with database.engine.connect() as connection:
             return get_job(connection, identifier), connection.execute(
                 select(Item.ordinal, Item.state, Item.failures, EpisodeRow.ending, EpisodeRow.message, EpisodeRow.calls)
-                .join(EpisodeRow, EpisodeRow.id == Item.id).where(Item.job == identifier).order_by(Item.ordinal)
-            ).all()  # fmt: skip
+                .join(EpisodeRow, EpisodeRow.id == Item.id)
+                .where(Item.job == identifier)
+                .order_by(Item.ordinal)
+            ).all()
 
     return go
 
@@ -67,18 +69,23 @@ def refuse(database, condition: str, table: str = "completion", state: str = "22
     """Rows of the table that meet the condition (of NEW) are refused from now on."""
     with database.writer.begin() as connection:
         if database.is_sqlite:
-            connection.execute(text(
-                f"CREATE TRIGGER refusing BEFORE INSERT ON {table} WHEN {condition} "
-                "BEGIN SELECT RAISE(ABORT, 'out of range'); END"
-            ))  # fmt: skip
+            connection.execute(
+                text(
+                    f"CREATE TRIGGER refusing BEFORE INSERT ON {table} WHEN {condition} "
+                    "BEGIN SELECT RAISE(ABORT, 'out of range'); END"
+                )
+            )
         else:
-            connection.execute(text(
-                f"CREATE FUNCTION refusing() RETURNS trigger AS $$ BEGIN IF {condition} THEN "
-                f"RAISE EXCEPTION 'out of range' USING ERRCODE = '{state}'; END IF; RETURN NEW; END $$ LANGUAGE plpgsql"
-            ))  # fmt: skip
-            connection.execute(text(
-                f"CREATE TRIGGER refusing BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION refusing()"
-            ))  # fmt: skip
+            connection.execute(
+                text(
+                    f"CREATE FUNCTION refusing() RETURNS trigger AS $$ BEGIN IF {condition} THEN "
+                    f"RAISE EXCEPTION 'out of range' USING ERRCODE = '{state}'; END IF; RETURN NEW; END $$ "
+                    "LANGUAGE plpgsql"
+                )
+            )
+            connection.execute(
+                text(f"CREATE TRIGGER refusing BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION refusing()")
+            )
 
 
 def of_item(ordinal: int, also: str = "NEW.position > 1") -> str:

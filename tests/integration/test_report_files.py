@@ -58,8 +58,16 @@ def numbers(found) -> dict[str, list[str]]:
 def test_a_page_says_what_became_of_every_item(database):
     job = evaluation(database, [RIGHT] * 3 + [WRONG] * 2 + [FAILED])
     page = require_harmless(pages(database, job)[0])
-    assert headings(page) == ["Summary", "Scores", "How episodes ended", "Time", "Throughput", "Tokens and price",
-                              "Instructive failures", "Provenance"]  # fmt: skip
+    assert headings(page) == [
+        "Summary",
+        "Scores",
+        "How episodes ended",
+        "Time",
+        "Throughput",
+        "Tokens and price",
+        "Instructive failures",
+        "Provenance",
+    ]
     outcomes = figure(page, "Items by outcome")
     (row,) = [cells for name, cells in numbers(outcomes).items() if name.startswith(job)]
     assert row == ["6", "3 (50.0 %)", "2 (33.3 %)", "1 (16.7 %)"]
@@ -93,8 +101,12 @@ def test_failures_of_infrastructure_are_apart_and_the_score_is_a_range(database)
     page = require_harmless(text)
     row = numbers(figure(page, "Items by outcome"))
     assert next(cells for name, cells in row.items() if name.startswith(job)) == [
-        "4", "1 (25.0 %)", "1 (25.0 %)", "1 (25.0 %)", "1 (25.0 %)"
-    ]  # fmt: skip
+        "4",
+        "1 (25.0 %)",
+        "1 (25.0 %)",
+        "1 (25.0 %)",
+        "1 (25.0 %)",
+    ]
     scores = figure(page, "evaluate wordmath")
     assert scores.find(".//rect[@class='bounds']") is not None
     assert "incomplete: 25.0 to 75.0 %" in text
@@ -168,8 +180,9 @@ def test_prices_are_there_only_if_they_were_given(database):
     assert "$" not in require_harmless(pages(database, job)[0]).text_content()
     page = require_harmless(pages(database, job, prices=Prices(10.0, 100.0))[0])
     assert next(cells for name, cells in numbers(figure(page, "Tokens")).items() if name.startswith(job))[-2:] == [
-        "$0.006000", "$0.006000"
-    ]  # fmt: skip
+        "$0.006000",
+        "$0.006000",
+    ]
 
 
 def test_long_texts_are_cut_with_what_is_left_out_and_the_page_stays_small(database):
@@ -182,9 +195,12 @@ def test_long_texts_are_cut_with_what_is_left_out_and_the_page_stays_small(datab
 
 
 def test_jobs_on_the_same_tasks_are_compared_and_what_one_got_right_is_shown_beside(database):
-    first, other = (evaluation(database, course, same_tasks=True, number=number) for number, course in enumerate(
-        ([RIGHT, WRONG, WRONG, RIGHT, WRONG, WRONG], [WRONG, RIGHT, RIGHT, RIGHT, RIGHT, FAILED])
-    ))  # fmt: skip
+    first, other = (
+        evaluation(database, course, same_tasks=True, number=number)
+        for number, course in enumerate(
+            ([RIGHT, WRONG, WRONG, RIGHT, WRONG, WRONG], [WRONG, RIGHT, RIGHT, RIGHT, RIGHT, FAILED])
+        )
+    )
     text, markdown = pages(database, first, other, prices=Prices(1.0, 1.0))
     page = require_harmless(text)
     found = figure(page, f"Difference to {first}")
@@ -209,8 +225,10 @@ def test_jobs_that_cannot_be_compared_say_why(database):
 
 @pytest.mark.long
 def test_a_hundred_jobs_are_one_small_page(database):
-    jobs = [evaluation(database, [RIGHT, WRONG, FAILED], f"question {number} {HOSTILE[0]} {'x' * 300}", number=number)
-            for number in range(100)]  # fmt: skip
+    jobs = [
+        evaluation(database, [RIGHT, WRONG, FAILED], f"question {number} {HOSTILE[0]} {'x' * 300}", number=number)
+        for number in range(100)
+    ]
     text, markdown = pages(database, *jobs)
     page = require_harmless(text)
     assert all(job in text and job in markdown for job in jobs)

@@ -67,10 +67,13 @@ def ended(database):
     who = holder(database, job)
     items = claim(database, who)
     finished = [
-        Finished(item.id, Outcome("7" if not message else None, "infra_error" if message else "answered", message),
-                 () if message else (Score("accuracy", 1.0),))
+        Finished(
+            item.id,
+            Outcome("7" if not message else None, "infra_error" if message else "answered", message),
+            () if message else (Score("accuracy", 1.0),),
+        )
         for item, message in zip(items, MESSAGES, strict=False)
-    ]  # fmt: skip
+    ]
     commit(database, who, Batch({item.id: item.claim for item in items}, finished=finished))
     with database.writer.begin() as connection:
         last = Item.id == items[5].id

@@ -39,9 +39,33 @@ def fit(planner, tmp_path):
 
 def test_a_fit_does_the_evaluations_that_it_waits_for(lumos, planner, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setenv("LUMOS_POLL_SECONDS", "0.1")
-    wanted = ["train", "rltf", "openagi", "--from", str(planner), "--folder", str(tmp_path / "fit"), "--split",
-              "feedback", "--limit", "6", "--epochs", "1", "--batch", "3", "--beams", "3", "--rate", "0.01", "--tool",
-              "experts=oracle:", "--option", "samples=1", "--setting", "goal=free"]  # fmt: skip
+    wanted = [
+        "train",
+        "rltf",
+        "openagi",
+        "--from",
+        str(planner),
+        "--folder",
+        str(tmp_path / "fit"),
+        "--split",
+        "feedback",
+        "--limit",
+        "6",
+        "--epochs",
+        "1",
+        "--batch",
+        "3",
+        "--beams",
+        "3",
+        "--rate",
+        "0.01",
+        "--tool",
+        "experts=oracle:",
+        "--option",
+        "samples=1",
+        "--setting",
+        "goal=free",
+    ]
     ran = lumos(*wanted)
     assert ran.code == 0, ran.err
     assert "waits" not in ran.err and "goes on" not in ran.err, "waiting for its own rollouts is no outage"

@@ -156,8 +156,13 @@ def test_any_formulation_and_score_will_do(tmp_path):
         for number, task in tasks
     ]
     (tmp_path / "rules.json").write_text(json.dumps(rules))
-    wordmath = {"benchmark": "wordmath", "split": "dev", "formulation": "one-pass", "limit": 4,
-                "grounder": f"scripted:{tmp_path / 'rules.json'}"}  # fmt: skip
+    wordmath = {
+        "benchmark": "wordmath",
+        "split": "dev",
+        "formulation": "one-pass",
+        "limit": 4,
+        "grounder": f"scripted:{tmp_path / 'rules.json'}",
+    }
     start = tmp_path / "planner"
     options = {"reward": "accuracy", "beams": 0, "temperature": 1.0, "spec": {"batch": 4}}
     with begin_fit(tmp_path / "home", start, **options, **wordmath) as fit:

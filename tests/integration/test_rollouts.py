@@ -74,8 +74,9 @@ def test_the_planted_wrong_step_is_found(rows, gold, tmp_path, monkeypatch, caps
     assert made.keys() == set(names) and report["rows"] == TASKS and report["ended"] == report["rollouts"]
     for row, one in made.items():
         at = wrong.get(row, 99)
-        assert one["labels"] == [number < at or (gold and _hits(stored[row], at)[number - 1])
-                                 for number in range(1, len(one["labels"]) + 1)], (row, at)  # fmt: skip
+        assert one["labels"] == [
+            number < at or (gold and _hits(stored[row], at)[number - 1]) for number in range(1, len(one["labels"]) + 1)
+        ], (row, at)
         assert one["labels"][at - 1 : at] in ([False], [])
         by = {("gold" if gold else "rollouts") if label else "rollouts" for label in one["labels"]}
         assert set(one["by"]) == by
@@ -204,8 +205,11 @@ def test_labels_wait_for_all_rollouts_and_a_step_that_nothing_judges_has_none():
     over, under, running = RolloutCounts(4, 4, 2), RolloutCounts(4, 4, 1), RolloutCounts(4, 3, 3)
     made = judge([Stage()] * 4, None, {1: over, 2: under, 3: running}, 0.5)
     assert [(one.right, one.by) for one in made] == [
-        (True, "rollouts"), (False, "rollouts"), (None, "rollouts"), (None, ""),
-    ]  # fmt: skip
+        (True, "rollouts"),
+        (False, "rollouts"),
+        (None, "rollouts"),
+        (None, ""),
+    ]
 
 
 def test_a_killed_rollout_job_goes_on_and_repeats_no_recorded_call(rows, tmp_path, monkeypatch):

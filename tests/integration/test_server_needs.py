@@ -49,9 +49,10 @@ def test_a_role_that_may_not_create_tables(postgres_server):
     """PostgreSQL 15: all rights on a database do not include that."""
     role, name = f"guest_{worker_number()}", f"guarded_{worker_number()}"
     postgres_server.execute(
-        f"CREATE ROLE {role} LOGIN PASSWORD 'secret'", f"CREATE DATABASE {name}",
+        f"CREATE ROLE {role} LOGIN PASSWORD 'secret'",
+        f"CREATE DATABASE {name}",
         f"GRANT ALL ON DATABASE {name} TO {role}",
-    )  # fmt: skip
+    )
     url = make_url(postgres_server.url(name)).set(username=role, password="secret").render_as_string(False)
     try:
         message = refusal(url)

@@ -133,18 +133,36 @@ def test_a_slice_that_ends_gives_back_at_once_what_only_waits_for_a_slot(databas
         asyncio.run(part.run())
     assert part.result.finished == 1 and len(doing.ran) == 8
     assert sorted(items(database, Item.state, Item.failures, Item.not_before_at)) == [
-        ("done", 0, 0.0), *[("owed", 0, 0.0)] * 7
-    ]  # fmt: skip
+        ("done", 0, 0.0),
+        *[("owed", 0, 0.0)] * 7,
+    ]
 
 
 def _episode_of(connection, job: str, ordinal: int):
     """An item that was claimed before has its episode."""
     item = connection.execute(select(Item.id, Item.task).where(Item.ordinal == ordinal)).one()
-    connection.execute(insert(EpisodeRow).values(
-        id=item.id, job=job, task=item.task, sample=0, formulation="iterative", agent="", origin="run", split="test",
-        licence="MIT", attempt=1, ending="", message="", calls=0, prompt_tokens=0, completion_tokens=0, seconds=0.0,
-        level="", started_at=0.0,
-    ))  # fmt: skip
+    connection.execute(
+        insert(EpisodeRow).values(
+            id=item.id,
+            job=job,
+            task=item.task,
+            sample=0,
+            formulation="iterative",
+            agent="",
+            origin="run",
+            split="test",
+            licence="MIT",
+            attempt=1,
+            ending="",
+            message="",
+            calls=0,
+            prompt_tokens=0,
+            completion_tokens=0,
+            seconds=0.0,
+            level="",
+            started_at=0.0,
+        )
+    )
     return insert(Attempt).values(episode=item.id, number=1, code_version="1", started_at=0.0)
 
 

@@ -85,8 +85,10 @@ def test_a_server_is_sent_no_second_statement(server):
 def test_a_servers_catalogue_shows_the_tasks_database_alone(server):
     texts = [text for text, _ in CATALOGUE]
     found = run(server, *texts, "SELECT * FROM information_schema.processlist", database="parts", turns="50")
-    expected = [[[str(value).replace("shop", "parts") if isinstance(value, str) else value for value in row]
-                 for row in rows] for _, rows in CATALOGUE]  # fmt: skip
+    expected = [
+        [[str(value).replace("shop", "parts") if isinstance(value, str) else value for value in row] for row in rows]
+        for _, rows in CATALOGUE
+    ]
     assert [one.message for one in found[:-1]] == [""] * len(texts)
     counted = texts.index("SELECT count(*) FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA <> 'shop'")
     expected[counted] = [[2]]  # here the name of this database is another one

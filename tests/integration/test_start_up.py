@@ -13,9 +13,23 @@ from lumos_queue.cli.main import main
 
 #: Of a process that only reads the embedded database.
 NEEDED_BY_NONE = (
-    "sqlalchemy.dialects.postgresql", "psycopg", "alembic", "celery", "kombu", "redis", "httpx2", "openai",
-    "huggingface_hub", "torch", "transformers", "numpy", "sympy", "lxml", "PIL", "workers.app",
-)  # fmt: skip
+    "sqlalchemy.dialects.postgresql",
+    "psycopg",
+    "alembic",
+    "celery",
+    "kombu",
+    "redis",
+    "httpx2",
+    "openai",
+    "huggingface_hub",
+    "torch",
+    "transformers",
+    "numpy",
+    "sympy",
+    "lxml",
+    "PIL",
+    "workers.app",
+)
 NEEDED_BY_LISTS = (*NEEDED_BY_NONE, "db.models.steps", "db.models.episodes", "db.journal", "lumos_queue.benchmarks")
 SCRIPT = """
 import json, sys

@@ -121,8 +121,10 @@ def test_a_request_that_is_wrong_ends_its_own_item_alone(tmp_path, rows, status,
         run = Run(tmp_path, rows, server.tgi, items, concurrency=concurrency)
         with run.going_on():
             run.wait_for_end()
-            wrong = run.ask("SELECT i.ordinal, e.ending, e.message FROM episode e JOIN item i ON i.id = e.id "
-                            "WHERE e.ending <> 'answered'")  # fmt: skip
+            wrong = run.ask(
+                "SELECT i.ordinal, e.ending, e.message FROM episode e JOIN item i ON i.id = e.id "
+                "WHERE e.ending <> 'answered'"
+            )
             assert [row[:2] for row in wrong] == [(poisoned, "infra_error")]
             assert f"answered {status}: " in wrong[0][2]
             assert run.process.outage is None

@@ -69,10 +69,16 @@ def work(database, who, items, chance: random.Random, give_back: float) -> Batch
         figures = journal.figures
         batch.finished.append(
             Finished(
-                item.id, Outcome("7", ending, "m"), scores, item.attempt, figures.calls, figures.prompt_tokens,
-                figures.completion_tokens, figures=figures if chance.random() < 0.8 else None,
+                item.id,
+                Outcome("7", ending, "m"),
+                scores,
+                item.attempt,
+                figures.calls,
+                figures.prompt_tokens,
+                figures.completion_tokens,
+                figures=figures if chance.random() < 0.8 else None,
             )
-        )  # fmt: skip
+        )
     batch.rows, batch.contents = buffer.take()
     return batch
 
@@ -228,8 +234,9 @@ def test_figures_are_those_of_the_rows(database):
         assert sum(episodes for *_, episodes in calls_by_ending(connection, job)) == sum(counted.values())
         scored = sum(counted.values()) - counted["infra_error"]
         assert {name: sum(one.episodes for one in found) for name, found in count_scores(connection, job).items()} == {
-            "accuracy": scored, "f1": scored
-        }  # fmt: skip
+            "accuracy": scored,
+            "f1": scored,
+        }
         assert {role for role, *_ in latency_by_role(connection, job)} == {"planner", "grounder"}
 
 

@@ -78,8 +78,14 @@ def test_the_largest_batch_of_those_due_comes_first(database):
     claim(database, one, 2)
     kill(database, one)  # 0 and 1 are now suspects that run alone, 2 to 5 may run in threes
     assert {ordinal: batch for ordinal, (_, batch, _) in items_of(database, job).items()} == {
-        0: 1, 1: 1, 2: 3, 3: 3, 4: 3, 5: 3, 6: 0
-    }  # fmt: skip
+        0: 1,
+        1: 1,
+        2: 3,
+        3: 3,
+        4: 3,
+        5: 3,
+        6: 0,
+    }
     back_off(database, (2, 3, 4, 5), 100)
     assert wish(database, holder(database, job), 5) == [(0, 1)], "what is not due keeps nobody waiting"
     back_off(database, (2, 3, 4, 5), 0)

@@ -18,10 +18,14 @@ from lumos_queue.sweeps.report import report_sweep
 from tests.claims import claim, holder, new_job
 
 PLAN = {
-    "title": "Two formulations", "seeds": [0, 1], "formulations": ["direct", "integrated"],
-    "annotations": {"gold": {"convert": "wordmath"}}, "benchmarks": [{"name": "wordmath"}],
-    "order": ["direct", "integrated"], "order_from": "a paper",
-}  # fmt: skip
+    "title": "Two formulations",
+    "seeds": [0, 1],
+    "formulations": ["direct", "integrated"],
+    "annotations": {"gold": {"convert": "wordmath"}},
+    "benchmarks": [{"name": "wordmath"}],
+    "order": ["direct", "integrated"],
+    "order_from": "a paper",
+}
 LABEL = "wordmath test"
 
 
@@ -69,9 +73,7 @@ def test_an_item_that_was_not_judged_counts_as_wrong_and_is_told(database):
     assert not found["complete"]
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "sure"), [("1100", "1000", "overlap"), ("1" * 40, "0" * 40, "are apart")]
-)  # fmt: skip
+@pytest.mark.parametrize(("low", "high", "sure"), [("1100", "1000", "overlap"), ("1" * 40, "0" * 40, "are apart")])
 def test_another_order_than_expected_is_said(database, low, high, sure):
     found = report(database, low, low, high, high)
     assert f"{LABEL}: direct is above integrated, unlike in a paper; the intervals {sure}" in found["remarks"]

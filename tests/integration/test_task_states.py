@@ -9,21 +9,34 @@ import pytest
 
 from tests.integration.everything_shown import run
 
-QUERY = [{
-    "query_id": 7, "query": "What is the state of order 17?", "relevant APIs": [["Orders", "State"]],
-    "api_list": [{
-        "category_name": "Shop", "tool_name": "Orders", "api_name": "State", "api_description": "An order's state.",
-        "required_parameters": [{"name": "number", "type": "NUMBER", "description": "The order.", "default": ""}],
-        "optional_parameters": [], "method": "GET", "template_response": {"state": "str"},
-    }],
-}]  # fmt: skip
+QUERY = [
+    {
+        "query_id": 7,
+        "query": "What is the state of order 17?",
+        "relevant APIs": [["Orders", "State"]],
+        "api_list": [
+            {
+                "category_name": "Shop",
+                "tool_name": "Orders",
+                "api_name": "State",
+                "api_description": "An order's state.",
+                "required_parameters": [
+                    {"name": "number", "type": "NUMBER", "description": "The order.", "default": ""}
+                ],
+                "optional_parameters": [],
+                "method": "GET",
+                "template_response": {"state": "str"},
+            }
+        ],
+    }
+]
 REWRITTEN = {"results": [{"call": 1, "aim": "the state", "answer": "shipped"}], "failures": []}
 RULES = [
     {"contains": "You keep the state", "reply": json.dumps(REWRITTEN)},
     {"contains": "You record what", "reply": '{"status": "success", "aim": "the state", "answer": "shipped"}'},
     {"contains": "Results:\n- state_for_orders", "reply": 'Action: Finish\nAction Input: {"Answer": "shipped"}'},
     {"contains": "", "reply": 'Action: state_for_orders\nAction Input: {"number": 17}'},
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -37,8 +50,20 @@ def evaluated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def evaluate(formulation: str, *roles: str, settings: str = "") -> str:
         asked = [word for role in roles for word in ("--role", f"{role}={scripted}")]
         asked += ["--setting", settings] if settings else []
-        told = run("evaluate", "toolbench", "--data", str(tmp_path / "queries.json"), "--split", "I1-inst",
-                   "--formulation", formulation, "--tool", "answers=synthetic", *asked, "--json")  # fmt: skip
+        told = run(
+            "evaluate",
+            "toolbench",
+            "--data",
+            str(tmp_path / "queries.json"),
+            "--split",
+            "I1-inst",
+            "--formulation",
+            formulation,
+            "--tool",
+            "answers=synthetic",
+            *asked,
+            "--json",
+        )
         assert told.startswith("exit code 0"), told
         return next(json.loads(line) for line in told.splitlines() if line.startswith("{"))["job"]
 
@@ -51,11 +76,15 @@ def test_the_state_before_each_decision(evaluated, settings):
     told = run("show", f"{job}-0", "--state", "--json")
     shown = next(json.loads(line) for line in told.splitlines() if line.startswith("{"))
     assert [len(one["results"]) for one in shown["states"]] == [0, 1]
-    assert [one["at"] for one in shown["states"]] == [step["at"] and int(step["at"]) for step in shown["steps"]
-                                                     if step["who"] == "router"]  # fmt: skip
+    assert [one["at"] for one in shown["states"]] == [
+        step["at"] and int(step["at"]) for step in shown["steps"] if step["who"] == "router"
+    ]
     assert shown["states"][1]["results"][0] | {"arguments": ""} == {
-        "action": "state_for_orders", "arguments": "", "aim": "the state", "text": "shipped"
-    }  # fmt: skip
+        "action": "state_for_orders",
+        "arguments": "",
+        "aim": "the state",
+        "text": "shipped",
+    }
     assert (shown["ending"], shown["answer"]) == ("answered", "shipped")
     assert "state before step 0" in run("show", f"{job}-0", "--state")
     assert "states" not in run("show", f"{job}-0", "--json")

@@ -260,11 +260,14 @@ def test_a_row_that_the_rules_leave_is_taught(tmp_path):
     """Its rationale in words does not depend on the rules, so that a teacher is shown it."""
     source = open_source("strategyqa")
     row = {
-        "qid": "a1", "term": "Ann", "question": "Could Ann have met Bob?", "answer": False,
+        "qid": "a1",
+        "term": "Ann",
+        "question": "Could Ann have met Bob?",
+        "answer": False,
         "facts": ["Ann was gone by 1880.", "Bob was born in 1900."],
         "decomposition": ["When did Ann die?", "When was Bob born?", "Is #2 before #1?"],
         "evidence": [[[["Ann-3"]], [["Bob-1"]], ["operation"]]],
-    }  # fmt: skip
+    }
     path = tmp_path / "train.json"
     path.write_text(json.dumps([row]))
     (task,) = source.teaching.read(path, "train")

@@ -10,12 +10,14 @@ from lumos_queue.cli.main import main
 from tests.fake_endpoint import FakeEndpoint
 
 ROW = {
-    "labeler": "x", "label": {"steps": [], "finish_reason": "solution"},
+    "labeler": "x",
+    "label": {"steps": [], "finish_reason": "solution"},
     "question": {
-        "problem": "How many of the numbers from 1 to 20 are\n divisible by 4?", "ground_truth_answer": "5",
+        "problem": "How many of the numbers from 1 to 20 are\n divisible by 4?",
+        "ground_truth_answer": "5",
         "ground_truth_solution": "  They are\n\n  4,  8, 12,\t16 and 20, so there are $\\boxed{5}$.",
     },
-}  # fmt: skip
+}
 COUNTED = "Subgoal 1: Count the multiples of 4.\nAction 1-1: R1 = Code({code}) = {result}"
 MULTIPLES = "len([n for n in range(1, 21) if n % 4 == 0])"
 

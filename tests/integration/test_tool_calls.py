@@ -89,12 +89,13 @@ def observed(database: Database, job: str) -> list[tuple]:
         rows = []
         for table in (ExecutionRow, ToolCallRow):
             found = connection.execute(
-                select(EpisodeRow.task, EpisodeRow.ending, EpisodeRow.answer,
-                       *(getattr(table, name) for name in _OBSERVED))
+                select(
+                    EpisodeRow.task, EpisodeRow.ending, EpisodeRow.answer, *(getattr(table, name) for name in _OBSERVED)
+                )
                 .join(EpisodeRow, EpisodeRow.id == table.episode)
                 .where(EpisodeRow.job == job)
                 .order_by(EpisodeRow.task, table.position, table.branch)
-            )  # fmt: skip
+            )
             rows += [json.dumps(list(row), default=bytes.hex) for row in found]
         return rows
 

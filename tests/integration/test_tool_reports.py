@@ -49,9 +49,21 @@ def evaluated(folder: Path, capsys: Any, formulation: str, *options: str, reply:
     with FakeEndpoint(reply or (state_agent if formulation == "sum2act" else policy)) as server:
         asked = [word for role in roles for word in ("--role", f"{role}={server.tgi}")]
         code, report = command(
-            app, capsys, "evaluate", "toolbench", "--data", str(folder / "queries"), "--split", "I1-inst",
-            "--formulation", formulation, "--tool", f"records={records}", *asked, *options,
-        )  # fmt: skip
+            app,
+            capsys,
+            "evaluate",
+            "toolbench",
+            "--data",
+            str(folder / "queries"),
+            "--split",
+            "I1-inst",
+            "--formulation",
+            formulation,
+            "--tool",
+            f"records={records}",
+            *asked,
+            *options,
+        )
     assert code == 0
     return report
 
@@ -81,8 +93,9 @@ def test_calls_are_counted_by_provenance_and_status(url, tmp_path, capsys):
     query = "SELECT provenance, status, count(*) FROM v_tool_calls WHERE job = :job GROUP BY 1, 2 ORDER BY 1, 2"
     with database.engine.connect() as connection:
         assert [tuple(row) for row in connection.execute(text(query), {"job": strict["job"]})] == [
-            ("", "not_recorded", 1), ("recorded", "ok", 2)
-        ]  # fmt: skip
+            ("", "not_recorded", 1),
+            ("recorded", "ok", 2),
+        ]
     database.close()
 
 
@@ -109,32 +122,47 @@ def test_items_without_a_score_are_in_no_class(home, capsys):
     records = write_records(home / "answers.jsonl")
     with FakeEndpoint(refuses) as server:
         code, report = command(
-            app, capsys, "evaluate", "toolbench", "--data", str(home / "queries"), "--split", "I1-inst",
-            "--formulation", "react", "--tool", f"records={records}", "--role", f"policy={server.tgi}",
-        )  # fmt: skip
+            app,
+            capsys,
+            "evaluate",
+            "toolbench",
+            "--data",
+            str(home / "queries"),
+            "--split",
+            "I1-inst",
+            "--formulation",
+            "react",
+            "--tool",
+            f"records={records}",
+            "--role",
+            f"policy={server.tgi}",
+        )
     assert code == 3 and not report["complete"]
     assert {name: one["n"] for name, one in report["by_provenance"].items()} == {
-        "recorded": 1, "none": 1, "no score": 1
-    }  # fmt: skip
+        "recorded": 1,
+        "none": 1,
+        "no score": 1,
+    }
 
 
 @pytest.mark.parametrize(
     ("found", "name"),
     [
-        ((), "none"), (("recorded",), "recorded"), (("recorded", "live"), "recorded"),
-        (("simulated", "recorded"), "simulated"), (("simulated", "synthetic", "live"), "synthetic"),
+        ((), "none"),
+        (("recorded",), "recorded"),
+        (("recorded", "live"), "recorded"),
+        (("simulated", "recorded"), "simulated"),
+        (("simulated", "synthetic", "live"), "synthetic"),
         (("live",), "live"),
     ],
-)  # fmt: skip
+)
 def test_an_episode_is_as_real_as_its_least_real_answer(found, name):
     assert classify(frozenset(found)) == name
 
 
 def test_verdicts_are_compared_with_statuses_and_what_settings_did_is_counted(url, tmp_path, capsys):
     report = evaluated(tmp_path, capsys, "sum2act")
-    assert report["router"] == {
-        "episodes": 3, "decisions": 7, "repairs": 1, "repeated": 1, "summaries": 0, "forced": 0
-    }  # fmt: skip
+    assert report["router"] == {"episodes": 3, "decisions": 7, "repairs": 1, "repeated": 1, "summaries": 0, "forced": 0}
     found = report["state_manager"]
     assert (found["verdicts"], found["unreadable"]) == (3, 0)
     assert (found["disagreement"]["count"], found["disagreement"]["of"]) == (2, 3)
@@ -164,13 +192,19 @@ def test_summaries_forced_endings_and_unreadable_records_are_counted(home, capsy
             return "no record" if "parcel P2" in prompt else json.dumps({"status": "success", "answer": long})
         return finish("It is in Ombry.") if "no further step" in prompt else state_agent(prompt)
 
-    options = ("--setting", "force_finish=yes", "--setting", "steps=1", "--setting", "state=500",
-               "--setting", "decompose=yes")  # fmt: skip
+    options = (
+        "--setting",
+        "force_finish=yes",
+        "--setting",
+        "steps=1",
+        "--setting",
+        "state=500",
+        "--setting",
+        "decompose=yes",
+    )
     report = evaluated(home, capsys, "sum2act", *options, reply=wordy)
     assert report["endings"] == {"answered": 3}
-    assert report["router"] == {
-        "episodes": 3, "decisions": 6, "repairs": 1, "repeated": 0, "summaries": 2, "forced": 3
-    }  # fmt: skip
+    assert report["router"] == {"episodes": 3, "decisions": 6, "repairs": 1, "repeated": 0, "summaries": 2, "forced": 3}
     found = report["state_manager"]
     assert (found["verdicts"], found["unreadable"]) == (3, 1)
     assert (found["failure_of_ok_calls"]["count"], found["failure_of_ok_calls"]["of"]) == (1, 2)

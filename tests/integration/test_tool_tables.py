@@ -33,9 +33,22 @@ class Jobs:
         with FakeEndpoint(reply, model=model) as server:
             asked = [word for role in roles for word in ("--role", f"{role}={server.tgi}")]
             code, report = command(
-                app, self._capsys, "evaluate", "toolbench", "--data", str(self.queries), "--split", split,
-                "--formulation", formulation, "--tool", f"records={self.records}", "--published", *asked, *options,
-            )  # fmt: skip
+                app,
+                self._capsys,
+                "evaluate",
+                "toolbench",
+                "--data",
+                str(self.queries),
+                "--split",
+                split,
+                "--formulation",
+                formulation,
+                "--tool",
+                f"records={self.records}",
+                "--published",
+                *asked,
+                *options,
+            )
         assert code == 0
         return report["job"]
 
@@ -81,16 +94,20 @@ def test_figures_stand_beside_the_published_ones_and_lead_to_their_rows(jobs):
     assert (ours["job"], ours["runs"], ours["n"], ours["of"]) == (report["job"], react, "3", 3)
     votes = rows_of(
         "SELECT s.value, t.inputs FROM v_scores s JOIN v_episodes e ON e.episode_id = s.episode_id "
-        "JOIN task t ON t.id = e.task_id WHERE e.job = :job AND s.metric = 'tooleval_pass'", job=ours["job"],
-    )  # fmt: skip
+        "JOIN task t ON t.id = e.task_id WHERE e.job = :job AND s.metric = 'tooleval_pass'",
+        job=ours["job"],
+    )
     assert ours["value"] == pytest.approx(100 * sum(value for value, _ in votes) / 3, abs=0.01) and len(votes) == 3
     judged = {json.loads(inputs)["from"]["episode"] for _, inputs in votes}
     assert judged == {f"{react}-{place}" for place in range(3)}, "each says which run it judges"
     assert ours["ci95"] == [round(100 * bound, 2) for bound in report["metrics"]["tooleval_pass"]["ci95"]]
     calls = rows_of("SELECT count(*), sum(prompt_tokens + completion_tokens) FROM v_calls WHERE job = :job", job=react)
     assert ours["spent"] == {
-        "passed": sum(value for value, _ in votes), "model_calls": calls[0][0], "tokens": calls[0][1], "tool_calls": 3,
-    }  # fmt: skip
+        "passed": sum(value for value, _ in votes),
+        "model_calls": calls[0][0],
+        "tokens": calls[0][1],
+        "tool_calls": 3,
+    }
     assert calls[0][0] == 6 and ours["spent"]["passed"] == 1
     assert "ours" not in jobs.table("sum2act-pass/ReAct-CoT/I1-cat")[0], "another subset is another figure"
     (other,) = jobs.table("stabletoolbench-sopr/CoT/I2-cat")
@@ -119,17 +136,34 @@ def test_a_win_rate_is_of_both_jobs_and_only_of_these(jobs):
 
 def test_what_departs_is_said(jobs):
     run = jobs.evaluate(
-        "sum2act", "I3-inst", "--setting", "decompose=yes", "--setting", "observation=500", "--setting", "steps=9",
-        "--option", "tools=retrieved:2", "--tool", "answers=synthetic", "--limit", "3", model="toy",
-    )  # fmt: skip
+        "sum2act",
+        "I3-inst",
+        "--setting",
+        "decompose=yes",
+        "--setting",
+        "observation=500",
+        "--setting",
+        "steps=9",
+        "--option",
+        "tools=retrieved:2",
+        "--tool",
+        "answers=synthetic",
+        "--limit",
+        "3",
+        model="toy",
+    )
     jobs.judge(run, model="toy-judge", votes="1")
     (found,) = jobs.table("sum2act-pass/Sum2Act-decomposed/I3-inst")
     for said in (
         "other weights: router is toy, not gpt-3.5-turbo; state_manager is toy, not gpt-3.5-turbo",
-        "judge is toy-judge, not gpt-3.5-turbo-16k", "steps is 9, not 30", "observation is 500, not 2048",
-        "tools is retrieved:2, not oracle", "votes is 1, not 4 or more", "other answers: 1 of 3 synthetic",
+        "judge is toy-judge, not gpt-3.5-turbo-16k",
+        "steps is 9, not 30",
+        "observation is 500, not 2048",
+        "tools is retrieved:2, not oracle",
+        "votes is 1, not 4 or more",
+        "other answers: 1 of 3 synthetic",
         "n differs: 3 of 100",
-    ):  # fmt: skip
+    ):
         assert said in found["status"]
     assert found["ours"]["tools"]["state manager's observation"] == "500"
     plain = jobs.evaluate("sum2act", "I3-inst", "--setting", "decompose=yes")

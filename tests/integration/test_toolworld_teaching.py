@@ -78,8 +78,10 @@ def test_all_formulations_are_taught_at_prompts_of_the_same_tasks(taught):
     assert taught["react"].tasks == taught["sum2act"].tasks == taught["rewrite"].tasks
     assert len(taught["react"].tasks) == TASKS
     assert {name: set(one.by_role) for name, one in taught.items()} == {
-        "react": {"policy"}, "sum2act": {"router", "state_manager"}, "rewrite": {"router", "state_manager"},
-    }  # fmt: skip
+        "react": {"policy"},
+        "sum2act": {"router", "state_manager"},
+        "rewrite": {"router", "state_manager"},
+    }
 
 
 def test_the_rows_have_the_teachers_reply_and_not_what_the_noisy_policy_said(taught):

@@ -41,8 +41,18 @@ def steps(first: int, last: int, **changes) -> tuple[TrainingStep, ...]:
 
 
 def model(name: str = "planner", digest: str = "aa" * 32, base: str = "", **changes) -> TrainedModel:
-    return TrainedModel(**{"name": name, "path": f"/m/{name}", "kind": "adapter", "digest": digest, "bytes": 9,
-                           "base": base, "builds": ("b1", "b2"), **changes})  # fmt: skip
+    return TrainedModel(
+        **{
+            "name": name,
+            "path": f"/m/{name}",
+            "kind": "adapter",
+            "digest": digest,
+            "bytes": 9,
+            "base": base,
+            "builds": ("b1", "b2"),
+            **changes,
+        }
+    )
 
 
 def done(item, **changes) -> Batch:
@@ -67,19 +77,24 @@ def test_rows_are_stored_once_though_the_commit_arrives_twice(database):
     with database.engine.connect() as connection:
         found = list_steps(connection, job)
         assert [(row["item"], row["step"], row["tokens"], row["memory"]) for row in found] == [
-            (0, 1, 100, 1 << 33), (0, 2, 100, 1 << 33), (0, 3, 100, 1 << 33), (1, 4, 100, 1 << 33),
+            (0, 1, 100, 1 << 33),
+            (0, 2, 100, 1 << 33),
+            (0, 3, 100, 1 << 33),
+            (1, 4, 100, 1 << 33),
             (1, 5, 100, 1 << 33),
-        ]  # fmt: skip
+        ]
         fits = summarize_fits(connection, job)
         assert fits == [{"fit": "a", "steps": 5, "tokens": 500, "first_loss": 3.0, "last_loss": 0.6, "memory": 1 << 33}]
         assert [(row.name, row.builds, row.ordinal) for row in find_models(connection, "a" * 8)] == [
-            ("grounder", ["b1", "b2"], 0), ("planner", ["b1", "b2"], 0)
-        ]  # fmt: skip
+            ("grounder", ["b1", "b2"], 0),
+            ("planner", ["b1", "b2"], 0),
+        ]
         view = text("SELECT job, item, step FROM v_training_steps ORDER BY step DESC LIMIT 1")
         assert tuple(connection.execute(view).one()) == (job, 1, 5)
         assert connection.execute(text("SELECT name FROM v_trained_models WHERE item = 0 ORDER BY 1")).all() == [
-            ("grounder",), ("planner",)
-        ]  # fmt: skip
+            ("grounder",),
+            ("planner",),
+        ]
         report = training_figures(connection, job, [{"fit": "a", "dev_loss": 0.9}, {"fit": "a", "dev_loss": 0.8}])
     assert report["fits"][0]["dev_loss"] == 0.8 and len(report["training_steps"]) == 5
     assert {one["name"] for one in report["models"]} == {"planner", "grounder"}

@@ -154,8 +154,11 @@ def test_a_job_that_failed_says_why_and_goes_on_by_a_resume(lumos, forked_items,
     report = lumos("report", job, "--json")
     assert report.code == 3
     assert {name: json.loads(report.out)[name] for name in ("state", "reason", "go_on", "complete")} == {
-        "state": "failed", "reason": why, "go_on": f"lumos resume {job}", "complete": False,
-    }  # fmt: skip
+        "state": "failed",
+        "reason": why,
+        "go_on": f"lumos resume {job}",
+        "complete": False,
+    }
     rows.write_bytes(before)
     request = ("train", "sft", "--data", build, "--from", model, "--folder", tmp_path / "fit", *OPTIONS)
     same = lumos(*request)

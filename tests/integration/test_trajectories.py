@@ -123,8 +123,14 @@ def subgoals(episode: StoredEpisode) -> list[str]:
 def says(episode: StoredEpisode, wanted: str) -> bool:
     replies = [step.result.text for step in episode.steps if isinstance(step.result, Completion)]
     arguments = [step.detail.arguments for step in episode.steps if isinstance(step.result, Execution)]
-    texts = [episode.task.question, episode.answer or "", *subgoals(episode), *replies, *arguments,
-             *(done.result for done in results(episode))]  # fmt: skip
+    texts = [
+        episode.task.question,
+        episode.answer or "",
+        *subgoals(episode),
+        *replies,
+        *arguments,
+        *(done.result for done in results(episode)),
+    ]
     return any(wanted in one for one in texts)
 
 
@@ -199,7 +205,7 @@ CASES = {
     'meta."year">1990': lambda e: e.task.gold.get("meta", {}).get("year", 0) > 1990,
     "since=2026-09-25T02:13:35": lambda e: e.finished_at >= 1790302415,
     "until=2026-09-24": lambda e: e.finished_at < 1790208000,
-}  # fmt: skip
+}
 
 
 #: A stream and a page of a list find episodes by the same conditions; a stream reads all steps of each.
@@ -214,8 +220,10 @@ def test_every_field_has_a_case():
 def test_a_filter_finds_what_python_finds(database, everything, where):
     assert len(everything) == len(JOBS) * PER_JOB - 1
     wanted = [episode.id for episode in everything if CASES[where](episode)]
-    assert wanted and (where in ("", "project=default split=train licence=MIT", "sample<99999999999999999999")
-                       or len(wanted) < len(everything))  # fmt: skip
+    assert wanted and (
+        where in ("", "project=default split=train licence=MIT", "sample<99999999999999999999")
+        or len(wanted) < len(everything)
+    )
     with reading(database) as connection:
         assert [row.id for row in find_episodes(connection, parse_where(where), limit=1000)] == wanted
     if where in STREAMED:
@@ -272,8 +280,11 @@ def test_a_row_shows_what_the_episode_is(database):
         row = find_episodes(connection, parse_where("job=aaaaaaa5"), limit=1)[0]
         (episode,) = load_episodes(connection, [row.id])
     assert (row.benchmark, row.row, row.question, row.gold) == (
-        episode.task.benchmark, episode.task.row, episode.task.question, episode.task.gold,
-    )  # fmt: skip
+        episode.task.benchmark,
+        episode.task.row,
+        episode.task.question,
+        episode.task.gold,
+    )
     assert (row.score, row.ordinal, f"{row.job}-{row.ordinal}") == (score(episode), 0, episode.name)
     assert episode.scores == {"accuracy": 0.25, "strict": 0.25} and set(episode.endpoints) == {"planner", "grounder"}
 

@@ -34,9 +34,12 @@ PUBLISHED = "LUMOS-I, table 1b"  #: what a chart calls a published figure
 
 def write_rows(path: Path, count: int = 4, first: int = 5) -> Path:
     rows = [
-        {"question": f"A shelf holds {n} jars and 3 more are put on it. How many are there?",
-         "answer": f"There are {n}+3=<<{n}+3={n + 3}>>{n + 3} jars.\n#### {n + 3}"} for n in range(first, first + count)
-    ]  # fmt: skip
+        {
+            "question": f"A shelf holds {n} jars and 3 more are put on it. How many are there?",
+            "answer": f"There are {n}+3=<<{n}+3={n + 3}>>{n + 3} jars.\n#### {n + 3}",
+        }
+        for n in range(first, first + count)
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
@@ -230,8 +233,17 @@ def test_several_processes_that_store_the_same_rows_agree(database, tmp_path):
 
 def test_jobs_from_before_are_verified_by_the_digest_of_their_rows(lumos, tmp_path, shared_data):
     """As they were stored before files were hashed: nothing is stored of the file."""
-    known = lumos.run("convert", "gsm8k", "--data", str(shared_data / "gsm8k" / "train.jsonl"), "--split", "train",
-                      "--deterministic", "--limit", "3")["job"]  # fmt: skip
+    known = lumos.run(
+        "convert",
+        "gsm8k",
+        "--data",
+        str(shared_data / "gsm8k" / "train.jsonl"),
+        "--split",
+        "train",
+        "--deterministic",
+        "--limit",
+        "3",
+    )["job"]
     own = lumos.run("convert", "gsm8k", "--data", str(write_rows(tmp_path / "train.jsonl")), "--deterministic")["job"]
     database = open_database(read_settings().database)
     with database.writer.begin() as connection:

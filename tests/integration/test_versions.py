@@ -24,8 +24,9 @@ def mixed(folder, url):
             Attempt.__table__.update().where(Attempt.episode.in_(two)).values(code_version="0.1.0+edited")
         )
         # What a new attempt leaves behind: it must not count.
-        connection.execute(Attempt.__table__.insert().values(episode=two[0], number=9, code_version="0.1.0+left",
-                                                             started_at=0.0))  # fmt: skip
+        connection.execute(
+            Attempt.__table__.insert().values(episode=two[0], number=9, code_version="0.1.0+left", started_at=0.0)
+        )
         changed = (CompletionRow.episode == two[0], CompletionRow.role == "planner", CompletionRow.prefix.is_not(None))
         connection.execute(CompletionRow.__table__.update().where(*changed).values(prefix="e" * 64))
         assert {one.table for one in differences(connection, job)} == {"version_sum"}
@@ -41,8 +42,9 @@ def test_a_report_names_every_version_of_code_and_prompts(database, tmp_path, mo
         report = make_report(connection, row)
     stored.close()
     assert report["code_versions"] == [
-        {"code_version": own, "episodes": 3}, {"code_version": "0.1.0+edited", "episodes": 2}
-    ]  # fmt: skip
+        {"code_version": own, "episodes": 3},
+        {"code_version": "0.1.0+edited", "episodes": 2},
+    ]
     planner, grounder = report["prompts"]["planner"], report["prompts"]["grounder"]
     assert [one["episodes"] for one in planner] == [4, 1] and planner[1]["prefix"] == "e" * 64
     assert [one["episodes"] for one in grounder] == [5]

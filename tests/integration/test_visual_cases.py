@@ -37,8 +37,19 @@ def evaluate(home: Path, formulation: str, *options: str, limit: int = 4) -> dic
         for role in FORMULATIONS.load(formulation).roles:
             own = role in ROLE_OPTIONS
             roles += [f"--{role}", server.tgi] if own else ["--role", f"{role}={server.tgi}"]
-        return lumos(home, "evaluate", "sum2act_visual", "--split", "test", "--formulation", formulation,
-                     "--limit", str(limit), *roles, *options)  # fmt: skip
+        return lumos(
+            home,
+            "evaluate",
+            "sum2act_visual",
+            "--split",
+            "test",
+            "--formulation",
+            formulation,
+            "--limit",
+            str(limit),
+            *roles,
+            *options,
+        )
 
 
 def shown(home: Path, job: str, number: int) -> dict[str, Any]:

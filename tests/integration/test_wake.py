@@ -22,7 +22,20 @@ def test_the_end_of_the_work_wakes_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(live.Progress, "_update", look_seldom)
     began = time.monotonic()
     model = f"scripted:{rules}"
-    code = main(["evaluate", "wordmath", "--limit", "4", "--formulation", "one-pass",
-                 "--planner", model, "--grounder", model, "--json"])  # fmt: skip
+    code = main(
+        [
+            "evaluate",
+            "wordmath",
+            "--limit",
+            "4",
+            "--formulation",
+            "one-pass",
+            "--planner",
+            model,
+            "--grounder",
+            model,
+            "--json",
+        ]
+    )
     assert time.monotonic() - began < seconds, "it has waited for its next look"
     assert code == 0 and json.loads(capsys.readouterr().out)["state"] == "done"

@@ -70,8 +70,12 @@ def submit_job(home: Path) -> str:
     benchmark = open_benchmark("openagi")
     benchmark.artifacts = artifacts
     rows = rows_of(benchmark, tasks, "all")
-    agent = Agent({"planner": f"scripted:{home / 'rules.json'}"}, "experts", tools=prepare_experts({"experts": "own"}),
-                  samplings=FORMULATIONS.load("model-synthesis").samplings)  # fmt: skip
+    agent = Agent(
+        {"planner": f"scripted:{home / 'rules.json'}"},
+        "experts",
+        tools=prepare_experts({"experts": "own"}),
+        samplings=FORMULATIONS.load("model-synthesis").samplings,
+    )
     database = open_database(settings_of(home).database)
     upgrade(database)
     infer = Infer("openagi", rows.digest, "all", "model-synthesis", agent)

@@ -74,8 +74,9 @@ def _task(world: World, question: Question) -> Task:
             told = said if said[0] != said[-1] else said[:1]
             answers += [{**names, "error": one.error, "response": one.response, "code": one.code} for one in told]
     relevant = [[provider, name] for provider, name in question.apis]
-    return replace(plain, benchmark="toolbench", inputs={**plain.inputs, "answers": answers},
-                   gold={"relevant": relevant})  # fmt: skip
+    return replace(
+        plain, benchmark="toolbench", inputs={**plain.inputs, "answers": answers}, gold={"relevant": relevant}
+    )
 
 
 def submit_all(home: Path, url: str, many: int) -> list[str]:
@@ -87,8 +88,9 @@ def submit_all(home: Path, url: str, many: int) -> list[str]:
     for place, name in enumerate(NAMES):
         formulation = FORMULATIONS.load(name)
         rows = rows_for(name, world, questions[place :: len(NAMES)])
-        agent = Agent(dict.fromkeys(formulation.roles, url), "tools", limits=formulation.limits,
-                      samplings=formulation.samplings)  # fmt: skip
+        agent = Agent(
+            dict.fromkeys(formulation.roles, url), "tools", limits=formulation.limits, samplings=formulation.samplings
+        )
         jobs.append(
             submit(database, settings, Evaluate(Infer("toolbench", rows.digest, "I1-inst", name, agent)), rows)[0]
         )
@@ -171,8 +173,9 @@ def _account(
     for (kept, before), (_, after) in zip(snapshots, [*snapshots[1:], (stored, calls)], strict=True):
         # Every reply to this prompt that the episodes ever needed was stored, and it was asked for again.
         repeated += sum(after[one] - before[one] for one in after if kept[one] >= stored[one])
-    different = sum(theirs != ours.get(row) for one, ours in zip(expected, found, strict=True)
-                    for row, theirs in one.items())  # fmt: skip
+    different = sum(
+        theirs != ours.get(row) for one, ours in zip(expected, found, strict=True) for row, theirs in one.items()
+    )
     sizes = [0, *(kept.total() for kept, _ in snapshots)]
     worked = sum(later > sooner for sooner, later in pairwise(sizes))
     return Account(len(snapshots), calls.total(), stored.total(), repeated, different, sum(map(len, expected)), worked)

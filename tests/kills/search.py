@@ -64,16 +64,26 @@ def _entry(schema: Mapping[str, Any]) -> dict[str, Any]:
         for name, one in said.items()
     ]
     return {
-        "category_name": "", "tool_name": tool, "api_name": api, "api_description": "", "method": "GET",
+        "category_name": "",
+        "tool_name": tool,
+        "api_name": api,
+        "api_description": "",
+        "method": "GET",
         "required_parameters": [one for one in listed if one["name"] in required],
         "optional_parameters": [one for one in listed if one["name"] not in required],
-    }  # fmt: skip
+    }
 
 
 def _answer(decision: RecordedDecision) -> dict[str, Any]:
     api, _, tool = decision.name.rpartition("_for_")
-    return {"category": "", "tool": tool, "api": api, "arguments": json.loads(decision.arguments or "{}"),
-            "response": decision.observation, "code": decision.code}  # fmt: skip
+    return {
+        "category": "",
+        "tool": tool,
+        "api": api,
+        "arguments": json.loads(decision.arguments or "{}"),
+        "response": decision.observation,
+        "code": decision.code,
+    }
 
 
 @dataclass(frozen=True, slots=True)

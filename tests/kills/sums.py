@@ -48,16 +48,24 @@ class Site:
         self.database: Database = open_database(self.settings.database)
         upgrade(self.database)
         self.environment = {
-            **os.environ, "LUMOS_HOME": str(folder), "LUMOS_DATABASE_URL": self.settings.database,
-            "LUMOS_POLL_SECONDS": "0.1", "PYTHONPATH": str(ROOT), "LUMOS_CONCURRENCY": "8",
-        }  # fmt: skip
+            **os.environ,
+            "LUMOS_HOME": str(folder),
+            "LUMOS_DATABASE_URL": self.settings.database,
+            "LUMOS_POLL_SECONDS": "0.1",
+            "PYTHONPATH": str(ROOT),
+            "LUMOS_CONCURRENCY": "8",
+        }
 
     def start(self, *arguments: str) -> subprocess.Popen:
         command = [sys.executable, "-m", "lumos_queue.cli.main", *arguments]
         return subprocess.Popen(
-            command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            command,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
             start_new_session=True,
-        )  # fmt: skip
+        )
 
     def run(self, *arguments: str) -> tuple[int, dict[str, Any], str]:
         with self.start(*arguments, "--json") as process:
@@ -88,9 +96,21 @@ class Site:
 
 def evaluation(site: Site, number: int) -> tuple[str, ...]:
     return (
-        "evaluate", "wordmath", "--planner", site.server.tgi, "--grounder", site.server.tgi, "--limit", "40",
-        "--samples", "2", "--temperature", "0.5", "--seed", str(number),
-    )  # fmt: skip
+        "evaluate",
+        "wordmath",
+        "--planner",
+        site.server.tgi,
+        "--grounder",
+        site.server.tgi,
+        "--limit",
+        "40",
+        "--samples",
+        "2",
+        "--temperature",
+        "0.5",
+        "--seed",
+        str(number),
+    )
 
 
 def carry_out(site: Site, deed: str, number: int) -> str:

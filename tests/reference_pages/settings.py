@@ -33,15 +33,19 @@ OTHERS = {
     "LUMOS_CHILDREN": ("number", "", "child processes of one `lumos-worker@` unit; each uses about one core"),
     "LUMOS_TRAIN_RANKS": ("number", "1", "processes of one training window on a CPU ([training.md](training.md))"),
     "LUMOS_EXPERT_MEMORY": (
-        "number", str(DEFAULT_MEMORY), "bytes for all experts of one worker process ([experts.md](experts.md))",
+        "number",
+        str(DEFAULT_MEMORY),
+        "bytes for all experts of one worker process ([experts.md](experts.md))",
     ),
     "LUMOS_CLIP_WEIGHTS": ("path", "", "weights of OpenAGI's `clip_score` ([experts.md](experts.md))"),
     "LUMOS_BERT_WEIGHTS": ("path", "", "weights of its `bert_score`"),
     "LUMOS_VIT_WEIGHTS": ("path", "", "weights of its `vit_score`"),
     "LUMOS_LAUNCH_FOLDER": (
-        "path", "", "folder that relative paths refer to; default: the current one. Set for child processes",
+        "path",
+        "",
+        "folder that relative paths refer to; default: the current one. Set for child processes",
     ),
-}  # fmt: skip
+}
 _TYPES = {str: "text", Path: "path", int: "number", float: "number"}
 
 

@@ -12,9 +12,7 @@ import tokenize
 
 from tests.structure.source import FoundFunction, Module, decorator_names, find_functions
 
-_NO_CODE = {
-    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
-}  # fmt: skip
+_NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
 def find_untyped_parameters(modules: list[Module]) -> list[str]:

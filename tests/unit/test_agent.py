@@ -14,12 +14,18 @@ from lumos_queue.submission.agents import make_agent
 #: As the code before `bos` stored them.
 STORED = {
     framing: {
-        "roles": {"planner": "tgi://h:1", "grounder": "tgi://h:1"}, "domain": "maths", "framing": framing,
-        "sampling": {"temperature": 0.0, "top_p": 1.0, "max_tokens": 512, "stop": ["\n"]}, "max_subgoals": 8,
-        "tools": {}, "shots": 0, "answer_by": "last", "weights": {},
+        "roles": {"planner": "tgi://h:1", "grounder": "tgi://h:1"},
+        "domain": "maths",
+        "framing": framing,
+        "sampling": {"temperature": 0.0, "top_p": 1.0, "max_tokens": 512, "stop": ["\n"]},
+        "max_subgoals": 8,
+        "tools": {},
+        "shots": 0,
+        "answer_by": "last",
+        "weights": {},
     }
     for framing in ("train", "eval")
-}  # fmt: skip
+}
 
 
 def test_agents_stored_before_are_sent_with_bos_and_are_written_as_they_were():

@@ -34,11 +34,14 @@ def _children(name: str, value: str) -> int:
 
 
 SEARCH = Formulation(
-    "search", lambda task, agent: iter(()), ("policy", "state_manager"),
+    "search",
+    lambda task, agent: iter(()),
+    ("policy", "state_manager"),
     settings={"children": Setting("2", "how many children a node may have", _children)},
-    limits=Limits(calls=200, depth=36), samplings={"state_manager": STATE},
+    limits=Limits(calls=200, depth=36),
+    samplings={"state_manager": STATE},
     prefixes=lambda agent: {"policy": "You may use functions.\n"},
-)  # fmt: skip
+)
 PLAIN = replace(SEARCH, name="plain", settings={}, limits=Limits(), samplings={}, roles=("policy",))
 ROLES = ("policy", "state_manager", "qa")
 COMMON = Sampling(temperature=0.7, bos=False)
@@ -58,8 +61,11 @@ def test_limits_are_the_formulations_with_those_given():
         (PLAIN, {"depth": "3"}, "The formulation 'plain' has no limit of depth: leave out --setting depth=…."),
         (PLAIN, {"unit": "calls"}, "has no limit of depth: leave out --setting unit=…."),
         (SEARCH, {"steps": "3"}, "The formulation 'search' has no limit of steps: leave out --setting steps=…."),
-        (SEARCH, {"width": "3"}, "No setting of 'search' called 'width'. Choose one of: actions, calls, children, "
-         "depth, tokens, unit."),
+        (
+            SEARCH,
+            {"width": "3"},
+            "No setting of 'search' called 'width'. Choose one of: actions, calls, children, depth, tokens, unit.",
+        ),
         (PLAIN, {"children": "3"}, "No setting of 'plain' called 'children'. Choose one of: actions, calls, tokens."),
         (SEARCH, {"calls": "-1"}, f"--setting calls must be a whole number from 0 to {LARGEST}, not '-1'."),
         (SEARCH, {"calls": "1.5"}, "not '1.5'"),
@@ -68,7 +74,7 @@ def test_limits_are_the_formulations_with_those_given():
         (SEARCH, {"calls": "٣"}, "must be a whole number"),
         (SEARCH, {"unit": "hops"}, "The unit of depth must be one of nodes, calls, not 'hops'."),
     ],
-)  # fmt: skip
+)
 def test_a_setting_that_cannot_be_is_one_line_with_the_way_out(formulation, given, message):
     with pytest.raises(SpecError) as caught:
         read_settings(formulation, given)
@@ -91,8 +97,12 @@ def test_a_role_is_sampled_as_the_formulation_has_it_but_for_what_is_given():
     [
         ("temperature", "1", "names no role: expected --sampling ROLE.NAME=VALUE."),
         ("router.temperature", "1", "No role that --sampling can set here called 'router'. Choose one of: policy, qa"),
-        ("policy.stop", "x", "No setting of --sampling called 'stop'. Did you mean 'top_p'? Choose one of: beams, "
-         "epsilon, max_tokens, temperature, top_p."),
+        (
+            "policy.stop",
+            "x",
+            "No setting of --sampling called 'stop'. Did you mean 'top_p'? Choose one of: beams, "
+            "epsilon, max_tokens, temperature, top_p.",
+        ),
         ("policy.temperature", "-1", "policy.temperature must be a finite number that is not negative, not '-1'."),
         ("policy.temperature", "nan", "must be a finite number"),
         ("policy.temperature", "inf", "must be a finite number"),
@@ -117,7 +127,7 @@ def test_a_role_is_sampled_as_the_formulation_has_it_but_for_what_is_given():
         ("policy.epsilon", "1.01", "--sampling policy.epsilon must be a number from 0 to 1, not '1.01'."),
         ("policy.epsilon", "-0.1", "must be a number from 0 to 1"),
     ],
-)  # fmt: skip
+)
 def test_a_sampling_that_cannot_be_is_one_line_with_the_way_out(name, value, message):
     with pytest.raises(SpecError) as caught:
         read_samplings(SEARCH.samplings, ROLES, COMMON, {name: value})
@@ -126,10 +136,25 @@ def test_a_sampling_that_cannot_be_is_one_line_with_the_way_out(name, value, mes
 
 DEPLOYED = {"broker_url": "redis://127.0.0.1:9/0"}  # nobody is asked who they are
 OPTIONS = InferenceOptions(
-    benchmark="wordmath", data=None, split="test", formulation="search", agent="", planner="", grounder="", solver="",
-    limit=2, samples=1, seed=0, temperature=0.7, top_p=1.0, max_tokens=512, max_subgoals=0, framing="train",
-    skip_bad_rows=False, roles=("policy=tgi://a:1", "state_manager=tgi://b:2"),
-)  # fmt: skip
+    benchmark="wordmath",
+    data=None,
+    split="test",
+    formulation="search",
+    agent="",
+    planner="",
+    grounder="",
+    solver="",
+    limit=2,
+    samples=1,
+    seed=0,
+    temperature=0.7,
+    top_p=1.0,
+    max_tokens=512,
+    max_subgoals=0,
+    framing="train",
+    skip_bad_rows=False,
+    roles=("policy=tgi://a:1", "state_manager=tgi://b:2"),
+)
 
 
 @pytest.fixture

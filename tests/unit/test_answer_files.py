@@ -140,9 +140,12 @@ def test_the_last_of_several_messages_that_were_sent_once_stays():
     """a; b beside it; under b c, and d beside c; under d an answer: told twice, the later lists hold the second."""
     call = {"name": "f", "arguments": "{}", "observation": "o", "code": 0}
     made = [
-        RecordedDecision(ROOT, "a", **call), RecordedDecision(ROOT, "b", **call), RecordedDecision(1, "c", **call),
-        RecordedDecision(1, "d", **call), RecordedDecision(3, "", "Finish", "{}", "", 3),
-    ]  # fmt: skip
+        RecordedDecision(ROOT, "a", **call),
+        RecordedDecision(ROOT, "b", **call),
+        RecordedDecision(1, "c", **call),
+        RecordedDecision(1, "d", **call),
+        RecordedDecision(3, "", "Finish", "{}", "", 3),
+    ]
     lists = messages_of(made, 4, Wording("s", "u", {1: "first", 3: "second"}))
     once = [[one["content"] for one in messages if one.get("valid") is False] for messages in lists]
     assert once == [["first"], ["second"], ["second"]]
@@ -258,8 +261,9 @@ def test_schemas_become_entries():
     (made,) = functions_of(entries_of([schema, 3, {"name": 4}, FUNCTIONS[1]]))
     assert (made.name, made.tool, made.api) == ("look_for_shop", "shop", "look")
     assert [(one.name, one.type, one.default, one.required) for one in made.parameters] == [
-        ("thing", "string", "pen", True), ("most", "number", 5, False)
-    ]  # fmt: skip
+        ("thing", "string", "pen", True),
+        ("most", "number", 5, False),
+    ]
     assert made.description.endswith("Looks things up")
     for parameters in (None, [], {"properties": 3}, {"properties": {"x": 3}, "required": 4}):
         assert functions_of(entries_of([{"name": "f", "description": 3, "parameters": parameters}]))[0].name == "f"

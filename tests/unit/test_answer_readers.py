@@ -225,8 +225,13 @@ def reply_of(text: str, finish: FinishReason = FinishReason.STOP) -> Completion:
     return Completion(text, finish)
 
 
-TASK = Task("x", "d", "1", "Where? There're some choices: A. red, white, B. an, B.C. town, C. sea. The image shows the "
-            "following contents: a town")  # fmt: skip
+TASK = Task(
+    "x",
+    "d",
+    "1",
+    "Where? There're some choices: A. red, white, B. an, B.C. town, C. sea. The image shows the "
+    "following contents: a town",
+)
 
 
 def test_phrase_is_the_reading_of_models_trained_by_lumos():

@@ -39,11 +39,23 @@ def test_a_key_is_bound_to_scheme_host_and_port(tmp_path):
     path = keys_in(
         tmp_path, "# mine\n\nhttps://API.Example.org  k1\n\thttps://[::1]:8443/ k2\nhttp://127.0.0.1:80 k3\n"
     )
-    found = {base: find_key(path, base) for base in (
-        "https://api.example.org", "https://api.example.org:443/v1", "https://api.example.org.", "https://[0::1]:8443",
-        "http://127.0.0.1/v1", "http://api.example.org", "https://api.example.org:8443", "https://example.org",
-        "https://evil-api.example.org", "https://[::1]", "https://127.0.0.1", "http://localhost",
-    )}  # fmt: skip
+    found = {
+        base: find_key(path, base)
+        for base in (
+            "https://api.example.org",
+            "https://api.example.org:443/v1",
+            "https://api.example.org.",
+            "https://[0::1]:8443",
+            "http://127.0.0.1/v1",
+            "http://api.example.org",
+            "https://api.example.org:8443",
+            "https://example.org",
+            "https://evil-api.example.org",
+            "https://[::1]",
+            "https://127.0.0.1",
+            "http://localhost",
+        )
+    }
     assert [key.text if key else None for key in found.values()] == ["k1", "k1", "k1", "k2", "k3", *[None] * 7]
     assert find_key(None, "https://api.example.org") is None
 

@@ -97,10 +97,13 @@ def test_an_agent_says_what_its_domain_says_and_one_stored_before_counts_the_lim
 
 # --- question answering -----------------------------------------------------------------------------------------------
 
-LONG = Annotation((
-    step(1, ("R1", "QA", "[], Question: Who founded Acme?", "Ann Berg")),
-    step(2, ("R2", "QA", "[R1], Question: Where was R1 born?", "Oslo")),
-), "Oslo")  # fmt: skip
+LONG = Annotation(
+    (
+        step(1, ("R1", "QA", "[], Question: Who founded Acme?", "Ann Berg")),
+        step(2, ("R2", "QA", "[R1], Question: Where was R1 born?", "Oslo")),
+    ),
+    "Oslo",
+)
 
 
 class Judge(ScriptedRole):
@@ -154,12 +157,15 @@ def test_an_action_that_failed_leaves_no_value_at_the_limit():
 @pytest.mark.parametrize(
     ("ending", "at_limit", "score", "why"),
     [
-        ("limit", "conclude", 1.0, ""), ("limit", "conclude", 0.0, "wrong answer"),
-        ("limit", "wrong", 0.0, "ended limit"), ("limit", "wrong", 1.0, "ended limit"),
-        ("answered", "wrong", 1.0, ""), ("answered", "conclude", 0.0, "wrong answer"),
+        ("limit", "conclude", 1.0, ""),
+        ("limit", "conclude", 0.0, "wrong answer"),
+        ("limit", "wrong", 0.0, "ended limit"),
+        ("limit", "wrong", 1.0, "ended limit"),
+        ("answered", "wrong", 1.0, ""),
+        ("answered", "conclude", 0.0, "wrong answer"),
         ("no_answer", "conclude", 1.0, "ended no_answer"),
     ],
-)  # fmt: skip
+)
 def test_builds_and_preferences_take_what_the_score_was_given_for(ending, at_limit, score, why):
     run = episode(
         1,

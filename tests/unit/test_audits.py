@@ -48,9 +48,11 @@ def test_more_strata_than_places_are_refused():
 
 def test_strata_are_benchmark_level_and_number_of_subgoals():
     assert [stratum_of("gsm8k", "executed", count) for count in (0, 2, 3, 5)] == [
-        "gsm8k · executed · 1-2 subgoals", "gsm8k · executed · 1-2 subgoals", "gsm8k · executed · 3-4 subgoals",
+        "gsm8k · executed · 1-2 subgoals",
+        "gsm8k · executed · 1-2 subgoals",
+        "gsm8k · executed · 3-4 subgoals",
         "gsm8k · executed · 5+ subgoals",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_draw_is_the_same_for_the_same_seed_and_its_weights_add_up_to_the_population():
@@ -78,10 +80,13 @@ def test_every_member_is_drawn_about_as_often_as_any_other():
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        ({}, "unlabelled"), ({"a": "unsure"}, "unsure"), ({"a": "right", "b": "unsure"}, "right"),
-        ({"a": "wrong", "b": "wrong"}, "wrong"), ({"a": "right", "b": "wrong"}, "disputed"),
+        ({}, "unlabelled"),
+        ({"a": "unsure"}, "unsure"),
+        ({"a": "right", "b": "unsure"}, "right"),
+        ({"a": "wrong", "b": "wrong"}, "wrong"),
+        ({"a": "right", "b": "wrong"}, "disputed"),
     ],
-)  # fmt: skip
+)
 def test_what_labellers_say_together(labels, said):
     assert opinion(labels) == said
 
@@ -102,8 +107,18 @@ def test_a_proportional_audit_reports_the_plain_share_and_counts_the_rest():
         "judged": 7,
     }
     assert report["if_unsure_wrong"]["share"] == pytest.approx(6 / 9)
-    assert report["strata"] == [{"stratum": "s", "population": 100, "drawn": 10, "right": 6, "wrong": 1, "unsure": 1,
-                                 "disputed": 1, "unlabelled": 1}]  # fmt: skip
+    assert report["strata"] == [
+        {
+            "stratum": "s",
+            "population": 100,
+            "drawn": 10,
+            "right": 6,
+            "wrong": 1,
+            "unsure": 1,
+            "disputed": 1,
+            "unlabelled": 1,
+        }
+    ]
     assert (report["removed"], report["covered"]) == (0, 1)
 
 
@@ -151,8 +166,14 @@ def test_agreement_is_over_the_items_that_both_labelled():
     samples = sampled(*({"ann": a, "bob": b} for a, b in pairs), {"ann": "right"}, {"bob": "unsure"}, {"eve": "right"})
     first, second, third = make_audit_report(AUDIT, samples)["agreement"]
     interval = first.pop("kappa_ci95")
-    assert first == {"labellers": ["ann", "bob"], "items": 4, "agreed": 3, "share": 0.75, "kappa": 0.5,
-                     "undefined": None}  # fmt: skip
+    assert first == {
+        "labellers": ["ann", "bob"],
+        "items": 4,
+        "agreed": 3,
+        "share": 0.75,
+        "kappa": 0.5,
+        "undefined": None,
+    }
     assert interval[0] < 0.5 < interval[1]
     assert second["labellers"] == ["ann", "eve"]
     assert (second["kappa"], second["undefined"]) == (None, "no item was labelled by both")
@@ -174,8 +195,9 @@ def test_labels_come_from_json_lines_and_from_csv(tmp_path):
     found = read_labels(lines, "first", PLACES, "ann")
     assert found == read_labels(table, "first", PLACES, "ann")
     assert [(one.episode, one.value, one.labeller, one.note) for one in found] == [
-        (11, "right", "ann", ""), (22, "wrong", "bob", "é, so"),
-    ]  # fmt: skip
+        (11, "right", "ann", ""),
+        (22, "wrong", "bob", "é, so"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -248,10 +270,12 @@ def test_a_share_of_the_places_is_drawn_to_be_labelled_twice_by_the_seed():
 @pytest.mark.parametrize(
     ("score", "subgoals", "name"),
     [
-        (1.0, 2, "gsm8k · right · 1-2 subgoals"), (0.0, 3, "gsm8k · wrong · 3-4 subgoals"),
-        (0.99, 5, "gsm8k · wrong · 5+ subgoals"), (None, 0, "gsm8k · no score · no subgoals"),
+        (1.0, 2, "gsm8k · right · 1-2 subgoals"),
+        (0.0, 3, "gsm8k · wrong · 3-4 subgoals"),
+        (0.99, 5, "gsm8k · wrong · 5+ subgoals"),
+        (None, 0, "gsm8k · no score · no subgoals"),
     ],
-)  # fmt: skip
+)
 def test_strata_of_runs(score, subgoals, name):
     assert stratum_of_run("gsm8k", score, subgoals) == name
 

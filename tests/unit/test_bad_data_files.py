@@ -113,17 +113,19 @@ REFUSED: dict[str, tuple[bytes | Callable[[], bytes], str]] = {
     "nested list": (b'[{"question": %s1%s}]' % (b"[" * 101, b"]" * 101), "nested more than 100 levels deep"),
     "parquet without its footer": (lambda: good_parquet()[:-9], "damaged or cut off.*[Pp]arquet"),
     "parquet with a broken footer": (
-        lambda: good_parquet()[:-40] + b"\xff" * 32 + good_parquet()[-8:], "damaged or cut off"
+        lambda: good_parquet()[:-40] + b"\xff" * 32 + good_parquet()[-8:],
+        "damaged or cut off",
     ),
     "parquet with a broken page": (
-        lambda: good_parquet()[:30] + b"\xff" * 40 + good_parquet()[70:], "damaged or cut off"
+        lambda: good_parquet()[:30] + b"\xff" * 40 + good_parquet()[70:],
+        "damaged or cut off",
     ),
     "parquet of four bytes": (b"PAR1", "damaged or cut off"),
     "parquet without rows": (parquet_without_rows, "has no row"),
     "parquet with a double column": (parquet_with_a_double_column, "two of its columns have the name 'answer'"),
     "Arrow stream cut off": (b"\xff\xff\xff\xff" + bytes(100), "damaged or cut off"),
     "Feather": (b"ARROW1\0\0", "an Arrow file .Feather.: write it as Parquet"),
-}  # fmt: skip
+}
 
 
 def read(path: Path, **options):

@@ -16,13 +16,23 @@ from lumos_queue.util.images import read_image
 from tests.image_files import gif_bomb, honest
 
 AOK = {
-    "split": "val", "image_id": 7, "question_id": "q1", "question": "What is on the mat?", "correct_choice_idx": 2,
-    "choices": ["dog", "shoe", "cat", "cup"], "rationales": ["A cat.", "The cat lies there.", "It sleeps."],
-}  # fmt: skip
+    "split": "val",
+    "image_id": 7,
+    "question_id": "q1",
+    "question": "What is on the mat?",
+    "correct_choice_idx": 2,
+    "choices": ["dog", "shoe", "cat", "cup"],
+    "rationales": ["A cat.", "The cat lies there.", "It sleeps."],
+}
 SCIENCE = {
-    "question": "Which animal is a bird?", "choices": ["bat", "owl"], "answer": 1, "hint": "", "image": None,
-    "split": "test", "subject": "natural science",
-}  # fmt: skip
+    "question": "Which animal is a bird?",
+    "choices": ["bat", "owl"],
+    "answer": 1,
+    "hint": "",
+    "image": None,
+    "split": "test",
+    "subject": "natural science",
+}
 
 
 @pytest.fixture
@@ -153,11 +163,15 @@ def test_captions_stand_at_the_end_of_the_text_alike_for_conversion_and_benchmar
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [("[]", "no object 'captions'"), ("{}", "no object 'captions'"), ('{"captions": [1]}', "no object 'captions'"),
-     ('{"captions": {"q1": 1}}', "the caption of row 'q1' is not a text"),
-     ('{"captions": {"%s": 1}}' % ("q" * 50), f"the caption of row '{'q' * 40}' is not a text"),
-     ("no JSON", "is not a JSON object")],
-)  # fmt: skip
+    [
+        ("[]", "no object 'captions'"),
+        ("{}", "no object 'captions'"),
+        ('{"captions": [1]}', "no object 'captions'"),
+        ('{"captions": {"q1": 1}}', "the caption of row 'q1' is not a text"),
+        ('{"captions": {"%s": 1}}' % ("q" * 50), f"the caption of row '{'q' * 40}' is not a text"),
+        ("no JSON", "is not a JSON object"),
+    ],
+)
 def test_a_file_that_holds_no_captions_is_refused(tmp_path, text, why):
     path = tmp_path / "captions.json"
     path.write_text(text)
@@ -245,15 +259,23 @@ def test_small_splits_find_the_images_of_the_large_ones(scienceqa, tmp_path):
 @pytest.mark.parametrize(
     ("pid", "change", "field"),
     [
-        ("7", {"choices": ["one"]}, "choices"), ("7", {"choices": ["a"] * 6}, "choices"),
-        ("7", {"choices": "ab"}, "choices"), ("7", {"choices": ["a", " "]}, "choices[1]"),
-        ("7", {"answer": 2}, "answer"), ("7", {"answer": -1}, "answer"), ("7", {"answer": True}, "answer"),
-        ("7", {"question": ""}, "question"), ("7", {"hint": 3}, "hint"), ("7", {"image": 3}, "image"),
-        ("7", {"image": "../../../secret.png"}, "image"), ("7", {"image": "/etc/passwd"}, "image"),
-        ("7", {"image": "image.png", "split": ".."}, "image"), ("../7", {"image": "image.png"}, "image"),
+        ("7", {"choices": ["one"]}, "choices"),
+        ("7", {"choices": ["a"] * 6}, "choices"),
+        ("7", {"choices": "ab"}, "choices"),
+        ("7", {"choices": ["a", " "]}, "choices[1]"),
+        ("7", {"answer": 2}, "answer"),
+        ("7", {"answer": -1}, "answer"),
+        ("7", {"answer": True}, "answer"),
+        ("7", {"question": ""}, "question"),
+        ("7", {"hint": 3}, "hint"),
+        ("7", {"image": 3}, "image"),
+        ("7", {"image": "../../../secret.png"}, "image"),
+        ("7", {"image": "/etc/passwd"}, "image"),
+        ("7", {"image": "image.png", "split": ".."}, "image"),
+        ("../7", {"image": "image.png"}, "image"),
         ("7", {"choices": ["a", "\x00"]}, ""),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_with_a_problem_is_named(scienceqa, tmp_path, pid, change, field):
     (tmp_path / "images").mkdir()
     found, good = scienceqa({pid: change, "9": {}}, subset="all")
@@ -304,5 +326,7 @@ def test_the_real_records(shared_data):
     assert [row.inputs["image_id"] for row in rows if row.inputs["image"]] == [39769]
     verdicts = open_benchmark("aokvqa").baselines(rows)
     assert {rule: round(sum(found) / len(found), 3) for rule, found in verdicts.items()} == {
-        "most common letter": 0.272, "longest choice": 0.26, "most like the text": 0.227,
-    }  # fmt: skip
+        "most common letter": 0.272,
+        "longest choice": 0.26,
+        "most like the text": 0.227,
+    }

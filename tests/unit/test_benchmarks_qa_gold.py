@@ -117,11 +117,14 @@ def task(row, question="Where was the founder of Acme born?", answer="Oslo"):
 def test_fault_10_a_tool_without_result_shows_no_other_result():
     """In the original what the last working tool gave stood for it, even that of another question."""
     secret = "Zanzibar 7"
-    works = Annotation((
-        step(1, ("R1", "QA", "[], Question: What is known?", secret)),
-        step(2, ("R2", "Guess", "R1", "")),
-        step(3, ("R3", "ParagraphRetrieve", "R9, Query: What?", "")),
-    ), "Oslo")  # fmt: skip
+    works = Annotation(
+        (
+            step(1, ("R1", "QA", "[], Question: What is known?", secret)),
+            step(2, ("R2", "Guess", "R1", "")),
+            step(3, ("R3", "ParagraphRetrieve", "R9, Query: What?", "")),
+        ),
+        "Oslo",
+    )
     fails = Annotation((step(1, ("R1", "Guess", "it", "")), step(2, ("R2", "QA", "[R1], Question: What?", ""))), "Oslo")
     plans = [(task("first"), works), (task("second", "Who founded Acme?"), fails)]
     qa, agents = OracleQa(plans), {}
@@ -142,8 +145,14 @@ def test_fault_13_a_plan_of_a_single_action_is_asked_for_yes_or_no(formulation):
     """The original tested the truth of the action's index, so never asked at index 0."""
     benchmark = open_benchmark("strategyqa")
     question = "Is the sea wet?"
-    one = Task("strategyqa", "rows", "1", question, {"paragraphs": [{"title": "Sea", "text": "Water is wet."}]},
-               {"answer": "Yes", "facts": [], "questions": [], "evidence": []})  # fmt: skip
+    one = Task(
+        "strategyqa",
+        "rows",
+        "1",
+        question,
+        {"paragraphs": [{"title": "Sea", "text": "Water is wet."}]},
+        {"answer": "Yes", "facts": [], "questions": [], "evidence": []},
+    )
     plans = [(one, annotation([Hop(question, "Yes")], "Yes"))]
     qa = OracleQa(plans)
     (result,) = try_out(benchmark, plans, qa, formulation)

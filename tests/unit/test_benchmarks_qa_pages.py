@@ -37,12 +37,16 @@ def test_three_forms_of_hotpotqa_are_one(tmp_path):
     }
     (first, second, third) = HOTPOTQA.read(write_json(tmp_path, [full, columns, bare]), "dev")
     assert isinstance(first, Task) and isinstance(second, Task) and isinstance(third, Task)
-    assert first.inputs == second.inputs == {
-        "paragraphs": [
-            {"title": "Acme", "text": "Acme was founded by Ann. It is large."},
-            {"title": "Ann", "text": "Ann was born in Oslo."},
-        ]
-    }  # fmt: skip
+    assert (
+        first.inputs
+        == second.inputs
+        == {
+            "paragraphs": [
+                {"title": "Acme", "text": "Acme was founded by Ann. It is large."},
+                {"title": "Ann", "text": "Ann was born in Oslo."},
+            ]
+        }
+    )
     assert third.inputs == {} and first.gold == second.gold and third.gold["answer"] == "Oslo"
     assert HOTPOTQA.gold(first).answer == "Oslo"
     with pytest.raises(SpecError, match="no_support"):
@@ -71,13 +75,20 @@ def test_a_page_that_is_no_text_is_a_bad_row(tmp_path):
 @pytest.mark.parametrize(
     ("answer", "gold", "expected"),
     [
-        ("Answer: The Oslo.", "Oslo", (1, 1)), ("in Oslo", "Oslo", (0, 2 / 3)), ("", "Oslo", (0, 0)),
+        ("Answer: The Oslo.", "Oslo", (1, 1)),
+        ("in Oslo", "Oslo", (0, 2 / 3)),
+        ("", "Oslo", (0, 0)),
         (None, "Oslo", (0, 0)),
-        ("Yes.", "yes", (1, 1)), ("True", "yes", (1, 1)), ("false", "no", (1, 1)), ("True", "no", (0, 0)),
+        ("Yes.", "yes", (1, 1)),
+        ("True", "yes", (1, 1)),
+        ("false", "no", (1, 1)),
+        ("True", "no", (0, 0)),
         ("yes it is", "yes", (0, 0)),  # yes and no are right or wrong as a whole
-        ("no", "no man's land", (0, 0)), ("True", "True North", (0, 2 / 3)), ("No answer", "Oslo", (0, 0)),
+        ("no", "no man's land", (0, 0)),
+        ("True", "True North", (0, 2 / 3)),
+        ("No answer", "Oslo", (0, 0)),
     ],
-)  # fmt: skip
+)
 def test_hotpotqa_is_scored_as_by_its_own_script(answer, gold, expected):
     found = scores(HOTPOTQA, hotpot(gold), answer)
     assert (found["exact_match"], found["f1"]) == pytest.approx(expected)
@@ -102,8 +113,9 @@ def test_the_likeliest_title_is_of_a_page_that_the_question_does_not_name():
     assert likeliest_title(hotpot(pages=pages)) == "Oslo"
     assert likeliest_title(hotpot()) is None
     assert HOTPOTQA.baselines([hotpot("Oslo", pages), hotpot("yes", pages), hotpot()]) == {
-        "always yes": [False, True, False], "likeliest title": [True, False, False],
-    }  # fmt: skip
+        "always yes": [False, True, False],
+        "likeliest title": [True, False, False],
+    }
     assert HOTPOTQA.baselines([hotpot("yes")]) == {"always yes": [True]}
 
 
@@ -115,10 +127,17 @@ def musique(answer="New York City", aliases=("NYC", "the Big Apple"), answerable
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        ("New York City", (1, 1)), ("nyc.", (1, 1)), ("Big Apple", (1, 1)), ("Answer: NYC", (1, 1)), ("York", (0, 0.5)),
-        ("a big red apple", (0, 0.8)), ("Oslo", (0, 0)), ("No answer", (0, 0)), (None, (0, 0)),
+        ("New York City", (1, 1)),
+        ("nyc.", (1, 1)),
+        ("Big Apple", (1, 1)),
+        ("Answer: NYC", (1, 1)),
+        ("York", (0, 0.5)),
+        ("a big red apple", (0, 0.8)),
+        ("Oslo", (0, 0)),
+        ("No answer", (0, 0)),
+        (None, (0, 0)),
     ],
-)  # fmt: skip
+)
 def test_musique_takes_the_best_of_answer_and_aliases(answer, expected):
     found = scores(MUSIQUE, musique(), answer)
     assert (found["exact_match"], found["f1"]) == pytest.approx(expected)
@@ -127,10 +146,15 @@ def test_musique_takes_the_best_of_answer_and_aliases(answer, expected):
 @pytest.mark.parametrize(
     ("answer", "ending", "right"),
     [
-        ("No answer.", "answered", 1), (None, "no_answer", 1), ("New York City", "answered", 0),
-        (None, "action_error", 0), (None, "limit", 0), (None, "unreadable", 0), (None, "infra_error", 0),
+        ("No answer.", "answered", 1),
+        (None, "no_answer", 1),
+        ("New York City", "answered", 0),
+        (None, "action_error", 0),
+        (None, "limit", 0),
+        (None, "unreadable", 0),
+        (None, "infra_error", 0),
     ],
-)  # fmt: skip
+)
 def test_a_question_without_answer_is_right_when_none_is_given_on_purpose(answer, ending, right):
     found = scores(MUSIQUE, musique(answerable=False), answer, ending)
     assert found == {"exact_match": right, "f1": right}
@@ -139,7 +163,10 @@ def test_a_question_without_answer_is_right_when_none_is_given_on_purpose(answer
 
 def test_musique_shows_all_paragraphs_and_not_which_support(tmp_path):
     row = {
-        "id": "2hop__1_2", "question": "Where was the founder of Acme born?", "answer": "Oslo", "answer_aliases": [],
+        "id": "2hop__1_2",
+        "question": "Where was the founder of Acme born?",
+        "answer": "Oslo",
+        "answer_aliases": [],
         "answerable": True,
         "paragraphs": [
             {"idx": 0, "title": "Acme", "paragraph_text": "Acme was founded by Ann.", "is_supporting": True},
@@ -150,7 +177,7 @@ def test_musique_shows_all_paragraphs_and_not_which_support(tmp_path):
             {"question": "Acme >> founded by", "answer": "Ann", "paragraph_support_idx": 0},
             {"question": "Where was #1 born?", "answer": "Oslo", "paragraph_support_idx": 1},
         ],
-    }  # fmt: skip
+    }
     without = {**row, "id": "2hop__1_3", "answerable": False}
     task, other = MUSIQUE.read(write_json(tmp_path, [row, without]), "dev")
     assert isinstance(task, Task) and isinstance(other, Task)

@@ -21,10 +21,14 @@ FOUND, OPERATION, NOTHING = [["Ann-3"]], ["operation"], ["no_evidence"]
 
 def native(qid="1a", question="Could Ann have met Bob?", answer=False, evidence=((FOUND, OPERATION),)):
     return {
-        "qid": qid, "term": "Ann Berg", "question": question, "answer": answer, "evidence": evidence,
+        "qid": qid,
+        "term": "Ann Berg",
+        "question": question,
+        "answer": answer,
+        "evidence": evidence,
         "facts": ["Ann died in 1800.", "Bob was born in 1810."],
         "decomposition": ["When did Ann die?", "Is that after 1810?"],
-    }  # fmt: skip
+    }
 
 
 def example(question="Could Ann have met Bob?", yes=0, **changes):
@@ -64,12 +68,15 @@ def test_a_file_that_is_neither_is_refused(tmp_path, content, words):
 @pytest.mark.parametrize(
     ("row", "field"),
     [
-        (7, "row"), ({"input": "Is it?"}, "target_scores"), (example(input="  "), "input"),
-        (example(target_scores={"Yes": 1, "No": 1}), "target_scores"), (example(target=3), "target"),
+        (7, "row"),
+        ({"input": "Is it?"}, "target_scores"),
+        (example(input="  "), "input"),
+        (example(target_scores={"Yes": 1, "No": 1}), "target_scores"),
+        (example(target=3), "target"),
         (example(target_scores={"Yes": 1}), "target_scores.No"),
         (example(target_scores={"Yes": True, "No": 0}), "target_scores.Yes"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_example_is_reported_and_the_others_are_read(tmp_path, row, field):
     good = example("Is the sea wet?", yes=1)
     bad, task = STRATEGYQA.read(write_json(tmp_path, {"examples": [row, good]}), "paper")
@@ -122,38 +129,110 @@ def test_fault_21_on_the_original_files(shared_data):
         for split, options in (("paper", {}), ("clean", {"trained": str(train)}))
     }
     assert counts == {
-        ("train.json", "paper"): 1861, ("train.json", "clean"): 256,
-        ("bigbench_task.json", "paper"): 300, ("bigbench_task.json", "clean"): 42,
-    }  # fmt: skip
+        ("train.json", "paper"): 1861,
+        ("train.json", "clean"): 256,
+        ("bigbench_task.json", "paper"): 300,
+        ("bigbench_task.json", "clean"): 42,
+    }
     assert "258 of them were left out and 42 kept" in STRATEGYQA.notes[1]
 
 
 YES = [
-    "Yes", "yes.", " YES ", "True", "Yes, because Ann met Bob.", "Yes: they met.", "Yes; they met", "Yes!", "Yes…",
-    "Yes - they met", "Yes\nThey met.", "Yes (they met)", "**Yes**", "**Yes.** They met.", "__yes__", "'Yes'", "“Yes,”",
-    "Answer: yes", "**Answer:** Yes", "The answer is yes.", "So the answer is yes", "answer is: **Yes**.",
-    "The answer to the question is yes.", "Yes, no doubt", "Yes, it is not a no.", "Yes. True.",
+    "Yes",
+    "yes.",
+    " YES ",
+    "True",
+    "Yes, because Ann met Bob.",
+    "Yes: they met.",
+    "Yes; they met",
+    "Yes!",
+    "Yes…",
+    "Yes - they met",
+    "Yes\nThey met.",
+    "Yes (they met)",
+    "**Yes**",
+    "**Yes.** They met.",
+    "__yes__",
+    "'Yes'",
+    "“Yes,”",
+    "Answer: yes",
+    "**Answer:** Yes",
+    "The answer is yes.",
+    "So the answer is yes",
+    "answer is: **Yes**.",
+    "The answer to the question is yes.",
+    "Yes, no doubt",
+    "Yes, it is not a no.",
+    "Yes. True.",
     "The answer is no at first, but then the answer is yes.",
     "Based on these evidences and decomposed questions, the answer is True.",
-]  # fmt: skip
+]
 NO = [
-    "No", "no.", "False", "No, he could not.", "No: he could not.", "No, it is not true.", "No. 1800 is before 1810.",
-    "Answer: no", "Answer: No, he could not.", "Final answer: no", "The answer is no.",
+    "No",
+    "no.",
+    "False",
+    "No, he could not.",
+    "No: he could not.",
+    "No, it is not true.",
+    "No. 1800 is before 1810.",
+    "Answer: no",
+    "Answer: No, he could not.",
+    "Final answer: no",
+    "The answer is no.",
     "Question: Is it? Say yes; Answer: No",
-    "No one said yes, so the answer is no.", "Ann was not alive, so the answer is no.",
+    "No one said yes, so the answer is no.",
+    "Ann was not alive, so the answer is no.",
     "Based on these evidences and decomposed questions, the answer is False.",
-]  # fmt: skip
+]
 NEITHER = [
-    "not yes", "I cannot say yes", "Neither yes", "Neither yes nor no", "yes and no", "yes no", "yes or no", "yes/no",
-    "Yes, no", "Yes, and no", "Yes. No.", "yes\nno", "No: yes", "No, he did not; the answer is yes",
-    "It is not true, yes", "The answer is not no", "The answer is yes and no.", "The answer is yes. The answer is no.",
-    "I do not think that the answer is yes.", "I don't know if the answer is yes.", "Is the answer yes?",
-    "No one knows", "No idea", "No more than 5 people", "Yes men met", "True story", "He said yes to it",
-    "I think yes.", "Is it true? No one could say yes", "correct", "eyes", "yesterday", "Yesterday.", "Nobody", "None",
-    "nope", "Not the answer is yes",
-    "Not at all", "untrue", "No answer", "No answer.", "Answer: No answer", "The answer is no answer", "", "...", ":",
+    "not yes",
+    "I cannot say yes",
+    "Neither yes",
+    "Neither yes nor no",
+    "yes and no",
+    "yes no",
+    "yes or no",
+    "yes/no",
+    "Yes, no",
+    "Yes, and no",
+    "Yes. No.",
+    "yes\nno",
+    "No: yes",
+    "No, he did not; the answer is yes",
+    "It is not true, yes",
+    "The answer is not no",
+    "The answer is yes and no.",
+    "The answer is yes. The answer is no.",
+    "I do not think that the answer is yes.",
+    "I don't know if the answer is yes.",
+    "Is the answer yes?",
+    "No one knows",
+    "No idea",
+    "No more than 5 people",
+    "Yes men met",
+    "True story",
+    "He said yes to it",
+    "I think yes.",
+    "Is it true? No one could say yes",
+    "correct",
+    "eyes",
+    "yesterday",
+    "Yesterday.",
+    "Nobody",
+    "None",
+    "nope",
+    "Not the answer is yes",
+    "Not at all",
+    "untrue",
+    "No answer",
+    "No answer.",
+    "Answer: No answer",
+    "The answer is no answer",
+    "",
+    "...",
+    ":",
     "1800",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("answers", "said"), [(YES, True), (NO, False), (NEITHER, None)])

@@ -20,12 +20,18 @@ def hotpot(answer="Oslo"):
 @pytest.mark.parametrize(
     ("answer", "gold", "same", "shared"),
     [
-        ("The Eiffel Tower!", "eiffel tower", True, 1), ("U.S.A.", "USA", True, 1), ("Oslo", "Bergen", False, 0),
-        ("in Oslo", "Oslo", False, 2 / 3), ("Ann Berg", "Berg", False, 2 / 3), ("a b b c", "b b d", False, 4 / 6),
-        ("the", "a", True, 1), ("the", "Oslo", False, 0), ("Theodore", "odore", False, 0),
+        ("The Eiffel Tower!", "eiffel tower", True, 1),
+        ("U.S.A.", "USA", True, 1),
+        ("Oslo", "Bergen", False, 0),
+        ("in Oslo", "Oslo", False, 2 / 3),
+        ("Ann Berg", "Berg", False, 2 / 3),
+        ("a b b c", "b b d", False, 4 / 6),
+        ("the", "a", True, 1),
+        ("the", "Oslo", False, 0),
+        ("Theodore", "odore", False, 0),
         ("1,400 metres", "1400 metres", True, 1),
     ],
-)  # fmt: skip
+)
 def test_words_are_compared_as_for_squad(answer, gold, same, shared):
     assert exact_match(answer, gold) is same
     assert f1(answer, gold) == pytest.approx(shared) and f1(gold, answer) == pytest.approx(shared)
@@ -34,12 +40,17 @@ def test_words_are_compared_as_for_squad(answer, gold, same, shared):
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("Oslo", "Oslo"), ("Answer: Oslo.", "Oslo"), (" answer:Oslo", "Oslo"),
+        ("Oslo", "Oslo"),
+        ("Answer: Oslo.", "Oslo"),
+        (" answer:Oslo", "Oslo"),
         ("Question: Where?; Answer: Oslo", "Oslo"),
         ("We know. Based on these evidences and decomposed questions, the answer is Oslo.", "Oslo"),
-        ("The Answer: a film", "The Answer: a film"), ("Wait...", "Wait..."), ("", ""), (".", ""),
+        ("The Answer: a film", "The Answer: a film"),
+        ("Wait...", "Wait..."),
+        ("", ""),
+        (".", ""),
     ],
-)  # fmt: skip
+)
 def test_what_stands_before_an_answer_is_no_part_of_it(text, answer):
     assert read_answer(text) == answer
 
@@ -63,10 +74,18 @@ def test_the_judge_is_asked_word_for_word():
 @pytest.mark.parametrize(
     ("vote", "correct"),
     [
-        ("CORRECT", 1), ("CORRECT.", 1), (" 'CORRECT'\n", 1), ("**Correct**", 1), ("**CORRECT.**", 1), ("“correct”", 1),
-        ("`CORRECT`", 1), ("INCORRECT", 0), ("Incorrect.", 0), ("**INCORRECT**", 0),
+        ("CORRECT", 1),
+        ("CORRECT.", 1),
+        (" 'CORRECT'\n", 1),
+        ("**Correct**", 1),
+        ("**CORRECT.**", 1),
+        ("“correct”", 1),
+        ("`CORRECT`", 1),
+        ("INCORRECT", 0),
+        ("Incorrect.", 0),
+        ("**INCORRECT**", 0),
     ],
-)  # fmt: skip
+)
 def test_a_vote_is_read_and_kept(vote, correct):
     exact, _, voted = HOTPOTQA.score(hotpot(), EpisodeResult("Bergen", vote=vote))
     assert (voted.metric, voted.value, exact.value) == ("llm_accuracy", correct, 0)
@@ -76,11 +95,25 @@ def test_a_vote_is_read_and_kept(vote, correct):
 @pytest.mark.parametrize(
     "vote",
     [
-        "It isn't correct.", "That's hardly correct", "I cannot judge whether this is correct", "CORRECT or not? No",
-        "correct, though wrong year", "not correct", "Never CORRECT", "CORRECT or INCORRECT", "CORRECT INCORRECT",
-        "CORRECT?", "The prediction is CORRECT.", "IN CORRECT", "CORRECTED", "", "I cannot say", "1", "≠ CORRECT",
+        "It isn't correct.",
+        "That's hardly correct",
+        "I cannot judge whether this is correct",
+        "CORRECT or not? No",
+        "correct, though wrong year",
+        "not correct",
+        "Never CORRECT",
+        "CORRECT or INCORRECT",
+        "CORRECT INCORRECT",
+        "CORRECT?",
+        "The prediction is CORRECT.",
+        "IN CORRECT",
+        "CORRECTED",
+        "",
+        "I cannot say",
+        "1",
+        "≠ CORRECT",
     ],
-)  # fmt: skip
+)
 def test_a_vote_of_more_than_the_verdict_counts_as_incorrect_and_is_told(vote):
     voted = HOTPOTQA.score(hotpot(), EpisodeResult("Bergen", vote=vote))[2]
     assert (voted.metric, voted.value, voted.detail) == ("llm_accuracy", 0, f"unreadable: {vote}")

@@ -31,9 +31,30 @@ def episode(number: int, *sums: str, **changes) -> StoredEpisode:
         action = Action((f"R{place}",), "Calculator", formula, f"R{place} = Calculator({formula}) = 5")
         steps.append(RecordedStep(2 * place + 1, 0, "", done, action))
     made = StoredEpisode(
-        number, "abcdefgh", number, TASK, 0, "annotation", "", "converted", "train", "MIT", None, "executed", 1,
-        "answered", "5", "", 0, 0, 0, float(number), {"executed": 1.0}, steps=tuple(steps), main_metric="executed",
-    )  # fmt: skip
+        number,
+        "abcdefgh",
+        number,
+        TASK,
+        0,
+        "annotation",
+        "",
+        "converted",
+        "train",
+        "MIT",
+        None,
+        "executed",
+        1,
+        "answered",
+        "5",
+        "",
+        0,
+        0,
+        0,
+        float(number),
+        {"executed": 1.0},
+        steps=tuple(steps),
+        main_metric="executed",
+    )
     return replace(made, **changes)
 
 
@@ -169,8 +190,9 @@ def test_each_module_is_accepted_or_rejected_by_itself(tmp_path):
     stated = episode(
         1, "2 + 3", verdicts=(Verdict("planner", "result stated"), Verdict("grounder", "noted", "", False))
     )
-    failed = episode(2, "2 + 3", ending="unreadable", answer=None, level="format",
-                     verdicts=(Verdict("grounder", "unknown action"),))  # fmt: skip
+    failed = episode(
+        2, "2 + 3", ending="unreadable", answer=None, level="format", verdicts=(Verdict("grounder", "unknown action"),)
+    )
     broken = Execution("unknown_action", "", (), "no such action")
     steps = (
         failed.steps[0],
@@ -183,9 +205,10 @@ def test_each_module_is_accepted_or_rejected_by_itself(tmp_path):
     assert "The executed result for Subgoal 1 is 5." in planner["messages"][2]["content"]
     assert manifest["episodes"]["left_out"] == {"rejected: overlong": 1}
     assert manifest["verdicts"] == {
-        "planner": {"overlong": 1, "result stated": 1}, "grounder": {"overlong": 1, "unknown action": 1},
+        "planner": {"overlong": 1, "result stated": 1},
+        "grounder": {"overlong": 1, "unknown action": 1},
         "noted": {"noted": 1},
-    }  # fmt: skip
+    }
 
 
 def test_a_level_is_the_least_that_is_taken(tmp_path):

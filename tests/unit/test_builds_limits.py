@@ -247,8 +247,10 @@ def test_pairs_at_the_threshold_are_missed_in_fewer_than_one_of_thirty(threshold
         # Runs in both, and as many more in each that the similarity is just the threshold.
         both = words[pair : pair + 90]
         apart = round((len(both) - 2) * (1 / threshold - 1) / 2)
-        one, other = (near_duplicates.shingles(" ".join([*both, *(f"{side}{pair} {n}" for n in range(apart // 2 + 1))]))
-                      for side in "xy")  # fmt: skip
+        one, other = (
+            near_duplicates.shingles(" ".join([*both, *(f"{side}{pair} {n}" for n in range(apart // 2 + 1))]))
+            for side in "xy"
+        )
         missed += not set(near_duplicates.bands(one, threshold)) & set(near_duplicates.bands(other, threshold))
     assert missed <= 10
 
@@ -305,11 +307,15 @@ def test_a_difference_says_which_side_a_row_is_on_and_which_say_something_else(t
     kept(one, about("pens", 1), about("nuts", 2, "2 + 3"), about("cups", 3))
     kept(other, about("nuts", 2, "3 + 2"), about("cups", 3), about("hats", 4), seed=3)
     found = compare_builds(one / "x", other / "x")
-    grounder = {side: [(row["id"], row["rows"]) for row in found[side] if row["file"].startswith("grounder")]
-                for side in ("only_a", "only_b", "changed")}  # fmt: skip
+    grounder = {
+        side: [(row["id"], row["rows"]) for row in found[side] if row["file"].startswith("grounder")]
+        for side in ("only_a", "only_b", "changed")
+    }
     assert grounder == {
-        "only_a": [("wordmath/pens", 1)], "only_b": [("wordmath/hats", 1)], "changed": [("wordmath/nuts", 1)]
-    }  # fmt: skip
+        "only_a": [("wordmath/pens", 1)],
+        "only_b": [("wordmath/hats", 1)],
+        "changed": [("wordmath/nuts", 1)],
+    }
     assert found["options"] == {"seed": [0, 3]}
 
 

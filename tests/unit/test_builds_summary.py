@@ -11,27 +11,46 @@ from lumos_queue.builds.card import card
 from lumos_queue.cli.build_tables import print_build
 
 MANIFEST: dict[str, Any] = {
-    "name": "one", "digest": "d" * 64, "rows": 12, "folder": "/builds/one", "warning": "",
+    "name": "one",
+    "digest": "d" * 64,
+    "rows": 12,
+    "folder": "/builds/one",
+    "warning": "",
     "options": {
-        "where": "score=1", "format": "lumos", "formulations": ["iterative", "one-pass"], "select": "all",
-        "per_task": 0, "level": "", "mix": {"gsm8k": 0.7, "svamp": 0.3}, "near": 0.9, "dev_share": 0.0,
-        "seed": 0, "against": {},
-        "allow_test": False, "allow_contaminated": False, "reexecute": True, "perturbed": False,
+        "where": "score=1",
+        "format": "lumos",
+        "formulations": ["iterative", "one-pass"],
+        "select": "all",
+        "per_task": 0,
+        "level": "",
+        "mix": {"gsm8k": 0.7, "svamp": 0.3},
+        "near": 0.9,
+        "dev_share": 0.0,
+        "seed": 0,
+        "against": {},
+        "allow_test": False,
+        "allow_contaminated": False,
+        "reexecute": True,
+        "perturbed": False,
     },
     "files": [{"file": "planner_iterative.jsonl", "part": "train", "rows": 12, "average_turns": 3.5, "sha256": ""}],
     "episodes": {
-        "read": 30, "used": 6,
+        "read": 30,
+        "used": 6,
         "left_out": {"rejected: empty result": 4, "rejected: wrong final answer": 8, "duplicate": 11, "no steps": 1},
         "not_written": {"iterative: it is loose": 3, "no steps": 1},
     },
     "verdicts": {
-        "planner": {"wrong final answer": 8, "empty result": 4}, "grounder": {"wrong final answer": 8, "overlong": 1},
+        "planner": {"wrong final answer": 8, "empty result": 4},
+        "grounder": {"wrong final answer": 8, "overlong": 1},
         "noted": {"ambiguous link": 7},
     },
-    "levels": {"perturbed": 2, "": 1, "format": 3, "executed": 6}, "licences": {"MIT": {"gsm8k": 10, "svamp": 2}},
+    "levels": {"perturbed": 2, "": 1, "format": 3, "executed": 6},
+    "licences": {"MIT": {"gsm8k": 10, "svamp": 2}},
     "contamination": {"gsm8k:test.jsonl": {"rows": 1319, "unreadable": 2}, "svamp": "not checked"},
-    "code_version": "abc", "created_at": "2025-01-01T00:00:00+00:00",
-}  # fmt: skip
+    "code_version": "abc",
+    "created_at": "2025-01-01T00:00:00+00:00",
+}
 
 
 def test_what_was_left_out_and_used_is_what_was_read():

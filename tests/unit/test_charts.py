@@ -22,9 +22,13 @@ def parse(svg: str) -> etree._Element:
 
 
 def test_marks_and_whiskers_are_where_their_values_are_on_the_axis():
-    svg = parse(draw_forest("k", "Scores", [
-        Estimate("a", 0.4, 0.3, 0.5, amount="40.0 %"), Estimate("b", 0.1, kind="paper", amount="10"),
-    ]))  # fmt: skip
+    svg = parse(
+        draw_forest(
+            "k",
+            "Scores",
+            [Estimate("a", 0.4, 0.3, 0.5, amount="40.0 %"), Estimate("b", 0.1, kind="paper", amount="10")],
+        )
+    )
     assert svg.xpath("string(./svg[@class='axis'])") == "0 %15 %30 %45 %60 %", "ends where the highest whisker fits"
     assert places(svg, ".//circle", "cx") == [pytest.approx(100 * 0.4 / 0.6, abs=0.01), pytest.approx(16.67, abs=0.01)]
     assert places(svg, ".//line[@class='whisker']", "x1") == [50.0]

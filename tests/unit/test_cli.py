@@ -70,7 +70,7 @@ def result(ran) -> dict:
         (["show", "nope"], "expected JOB-NUMBER"),
         (["jobs"], "There is no database at"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_done_is_one_line_and_exit_code_2_and_leaves_nothing_behind(lumos, arguments, told):
     ran = lumos(*arguments)
     assert ran.code == 2
@@ -222,8 +222,16 @@ def test_one_pass_puts_each_action_beside_a_subgoal_and_iterative_beside_its_own
 
     one_pass = steps("planner|P|", "subgoal|S1|", "subgoal|S2|", "grounder|G|", "tool|A1|1", "tool|A2|2", "tool|A3|3")
     assert lanes(one_pass) == [["S1", "A1", "1"], ["S2", "A2", "2"], ["", "A3", "3"]]
-    iterative = steps("planner|P|", "subgoal|S1|", "grounder|G|", "tool|A1|1", "planner|P|", "subgoal|S2|",
-                      "grounder|unread|", "planner|stop|")  # fmt: skip
+    iterative = steps(
+        "planner|P|",
+        "subgoal|S1|",
+        "grounder|G|",
+        "tool|A1|1",
+        "planner|P|",
+        "subgoal|S2|",
+        "grounder|unread|",
+        "planner|stop|",
+    )
     assert lanes(iterative) == [["S1", "A1", "1"], ["S2", "", ""], ["", "[dim]unread[/]", ""], ["[dim]stop[/]", "", ""]]
 
 
@@ -237,8 +245,9 @@ def test_an_episode_without_steps_shows_why(lumos, tmp_path):
     shown = result(lumos("show", name, "--json"))
     assert (shown["steps"], shown["ending"], shown["answer"]) == ([], "unreadable", None)
     assert {(one["module"], one["name"]) for one in shown["verdicts"]} == {
-        ("planner", "no_mark"), ("grounder", "no_mark"),
-    }  # fmt: skip
+        ("planner", "no_mark"),
+        ("grounder", "no_mark"),
+    }
     told = lumos("show", name).out
     assert "How many, [b]5?" in told
     assert "no steps are stored" in told
@@ -249,8 +258,17 @@ def test_an_episode_without_steps_shows_why(lumos, tmp_path):
 
 
 def shown_episode(name: str, **others) -> dict:
-    return {"episode": name, "score": 1.0, "ending": "answered", "answer": "5", "calls": 2, "question": "How many?",
-            "benchmark": "gsm8k", "level": "", "gold": "5"} | others  # fmt: skip
+    return {
+        "episode": name,
+        "score": 1.0,
+        "ending": "answered",
+        "answer": "5",
+        "calls": 2,
+        "question": "How many?",
+        "benchmark": "gsm8k",
+        "level": "",
+        "gold": "5",
+    } | others
 
 
 def test_a_list_of_episodes_leaves_out_what_says_nothing_and_keeps_to_the_width(capsys, monkeypatch):
@@ -271,8 +289,12 @@ def test_a_list_of_episodes_leaves_out_what_says_nothing_and_keeps_to_the_width(
 
 def test_a_gold_answer_that_is_not_known_is_empty():
     assert [gold_text(one) for one in (None, {"answer": None}, {"answer": 0}, "yes", {"a": 1})] == [
-        "", "", "0", "yes", "{'a': 1}",
-    ]  # fmt: skip
+        "",
+        "",
+        "0",
+        "yes",
+        "{'a': 1}",
+    ]
 
 
 def test_text_of_a_model_cannot_command_the_terminal():
@@ -332,17 +354,22 @@ def test_framing_eval_sends_no_bos_and_the_report_names_who_puts_it_there_all_th
     with FakeEndpoint(lambda prompt: "Yes, I will stop planning.", keep_bodies=True) as server:
         for url, field, told in (
             (server.openai, False, "none"),
-            (server.tgi, None, f"none, but {server.tgi} decides itself whether <s> precedes a prompt, also "
-                               "with --framing eval"),
-        ):  # fmt: skip
+            (
+                server.tgi,
+                None,
+                f"none, but {server.tgi} decides itself whether <s> precedes a prompt, also with --framing eval",
+            ),
+        ):
             options = ["--limit", "1", "--planner", url, "--grounder", url, "--json"]
             report = result(lumos("evaluate", "wordmath", "--framing", "eval", *options))
             assert server.bodies[-1].get("add_special_tokens") is field
             assert report["tools"]["<s>"] == told
             assert "<s>" not in result(lumos("evaluate", "wordmath", *options))["tools"]
             assert server.bodies[-1].get("add_special_tokens") is None
-        found = [result(lumos("doctor", "--planner", url, "--json"))["findings"][-2]["found"]
-                 for url in (server.openai, server.tgi)]  # fmt: skip
+        found = [
+            result(lumos("doctor", "--planner", url, "--json"))["findings"][-2]["found"]
+            for url in (server.openai, server.tgi)
+        ]
     assert ["decides itself whether <s>" in one for one in found] == [False, True]
 
 

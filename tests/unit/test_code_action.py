@@ -245,9 +245,40 @@ def test_a_fraction_that_no_float_holds_is_refused_here(runner):
 
 
 PIECES = [
-    "If ", "if(", "R1", "R2", " > ", "=", ", ", "then ", " else ", "elif", "(", ")", "'", '"', "^", "%", "max(", "\n",
-    "def f(a):", " return ", ":", "\\n", "and", "!", "\0", "$5", "0.5", "[", "]", "…", "’", "#", ";",
-]  # fmt: skip
+    "If ",
+    "if(",
+    "R1",
+    "R2",
+    " > ",
+    "=",
+    ", ",
+    "then ",
+    " else ",
+    "elif",
+    "(",
+    ")",
+    "'",
+    '"',
+    "^",
+    "%",
+    "max(",
+    "\n",
+    "def f(a):",
+    " return ",
+    ":",
+    "\\n",
+    "and",
+    "!",
+    "\0",
+    "$5",
+    "0.5",
+    "[",
+    "]",
+    "…",
+    "’",
+    "#",
+    ";",
+]
 
 
 @settings(max_examples=200, deadline=None)

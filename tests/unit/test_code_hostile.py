@@ -87,7 +87,7 @@ HARM = {
     "lone surrogate": ("\ud800", {"syntax"}),
     "1 MB of code": ("1 + " * 250_000 + "1", {"too_large"}),
     "1 MB of spaces": ("1" + " " * 1_000_000 + "+", {"too_large"}),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -219,6 +219,9 @@ def test_an_episode_goes_on_after_harmful_programs():
     journal = MemoryJournal()
     outcome = asyncio.run(go(journal))
     assert [step.result.status for step in journal.steps if isinstance(step.result, Execution)] == [
-        "refused", "memory", "ok", "ok",
-    ]  # fmt: skip
+        "refused",
+        "memory",
+        "ok",
+        "ok",
+    ]
     assert (outcome.ending, outcome.answer) == ("answered", "31")

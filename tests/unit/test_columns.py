@@ -9,18 +9,41 @@ from lumos_queue.cli.columns import cut, fit, pad, plain_column
 from lumos_queue.cli.job_list import format_age, print_jobs
 
 HOSTILE = (
-    "", "a", "plain name", "三个样本的实验 基线模型", "x" * 200, "\x1b[31mred\x1b[2J", "two\nlines\ttab", "[bold]no[/]",
-    "é́́́ combining", "\N{FAMILY} 👩‍👩‍👧 emoji", "right ‮ left", "half \ud800", "zero​width", "�",
-)  # fmt: skip
+    "",
+    "a",
+    "plain name",
+    "三个样本的实验 基线模型",
+    "x" * 200,
+    "\x1b[31mred\x1b[2J",
+    "two\nlines\ttab",
+    "[bold]no[/]",
+    "é́́́ combining",
+    "\N{FAMILY} 👩‍👩‍👧 emoji",
+    "right ‮ left",
+    "half \ud800",
+    "zero​width",
+    "�",
+)
 
 
 def job(number: int = 0, **changes) -> dict:
     made = {
-        "job": f"k3f9a2c{number % 10}", "name": "", "kind": "evaluate", "benchmark": "gsm8k", "recipe": "",
-        "formulation": "iterative", "models": {"planner": "small", "grounder": "small"}, "real_state": "done",
-        "reason": "", "done": 300, "items": 300, "age": 75.0, "tags": {}, "by_outcome": False,
+        "job": f"k3f9a2c{number % 10}",
+        "name": "",
+        "kind": "evaluate",
+        "benchmark": "gsm8k",
+        "recipe": "",
+        "formulation": "iterative",
+        "models": {"planner": "small", "grounder": "small"},
+        "real_state": "done",
+        "reason": "",
+        "done": 300,
+        "items": 300,
+        "age": 75.0,
+        "tags": {},
+        "by_outcome": False,
         "score": {"metric": "accuracy", "value": 0.412, "ci95": [0.358, 0.468]},
-    }  # fmt: skip
+    }
     return made | changes
 
 
@@ -37,8 +60,10 @@ VARIED = [
     job(score=None, real_state="waiting", reason="tgi://gpu-1:8080 does\nnot answer \x1b[2J" * 9),
     job(score=None, real_state="nobody works on it", done=0),
     job(score={"value": 0.1, "ci95": [0, 1], "bounds": [0.1, 0.967]}, real_state="nobody works on it", done=40),
-    job(score={"value": 0.5, "ci95": None}), job(score={"value": -12.5, "ci95": None}), job(age=9e9, items=10**7),
-]  # fmt: skip
+    job(score={"value": 0.5, "ci95": None}),
+    job(score={"value": -12.5, "ci95": None}),
+    job(age=9e9, items=10**7),
+]
 
 
 @pytest.mark.parametrize("width", [1, 5, 12, 20, 40, 60, 79, 80, 99, 100, 140, 300])
@@ -53,11 +78,17 @@ def test_each_job_has_one_line_that_fits(capsys, monkeypatch, width):
 def test_at_80_columns_a_usual_list_shows_all_that_matters(capsys, monkeypatch):
     jobs = [
         job(1, name="baseline"),
-        job(2, name="second try", models={"planner": "lumos-7b"}, real_state="running", done=40,
-            score={"value": 0.1, "ci95": [0.07, 0.98], "bounds": [0.1, 0.967]}),
+        job(
+            2,
+            name="second try",
+            models={"planner": "lumos-7b"},
+            real_state="running",
+            done=40,
+            score={"value": 0.1, "ci95": [0.07, 0.98], "bounds": [0.1, 0.967]},
+        ),
         job(3, score=None, real_state="nobody works on it", done=0, age=3 * 86_400),
         job(4, score=None, real_state="waiting", reason="tgi://gpu-1:8080 does not answer", done=0),
-    ]  # fmt: skip
+    ]
     assert lines_of(capsys, monkeypatch, 80, jobs) == [
         "job      name      model    benchmark       score, % [95 %]   state   items  age",
         "k3f9a2c1 baseline  small    gsm8k iterative 41.2 [35.8, 46.8] done    300    1m",
@@ -88,11 +119,18 @@ def test_a_list_that_is_read_by_a_program_is_not_cut(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "width", "middle", "shown"),
     [
-        ("abcdef", 6, False, "abcdef"), ("abcdef", 5, False, "abcd…"), ("abcdef", 5, True, "ab…ef"),
-        ("三个样本", 8, False, "三个样本"), ("三个样本", 7, False, "三个样…"), ("三个样本", 6, False, "三个…"),
-        ("三个样本", 2, False, "…"), ("三个样本", 1, False, "…"), ("ab", 1, False, "…"), ("ab", 0, False, ""),
+        ("abcdef", 6, False, "abcdef"),
+        ("abcdef", 5, False, "abcd…"),
+        ("abcdef", 5, True, "ab…ef"),
+        ("三个样本", 8, False, "三个样本"),
+        ("三个样本", 7, False, "三个样…"),
+        ("三个样本", 6, False, "三个…"),
+        ("三个样本", 2, False, "…"),
+        ("三个样本", 1, False, "…"),
+        ("ab", 1, False, "…"),
+        ("ab", 0, False, ""),
     ],
-)  # fmt: skip
+)
 def test_text_is_cut_by_cells(text, width, middle, shown):
     assert cut(text, width, middle) == shown
     assert cell_len(pad(shown, width)) == max(width, cell_len(shown))

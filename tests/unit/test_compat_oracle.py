@@ -22,29 +22,59 @@ A4 = (
 #: Lines of actions with a quirk each (annex A1 among them): results with and without spaces, dots, second equals
 #: signs, brackets too many and too few, aliases, literals, nested brackets, two variables, names inside queries.
 LINES = [
-    "R{n} = Calculator(2 - 0.5) = 1.5 ", "R{n} = Calculator(2 + 3)", "R{n} = Calculator(2 + 3)=5",
-    "R{n} = Calculator(2 + (3) = 5", "R{n} = Calculator(2 + 3)) = 5", "R{n} = 5", "R{n} = R9 = 40",
-    "R{n} = SetEquation(R2 = R3) = a = b", "R{n} = QA([R2], Question: q?) = 330 metres. ",
-    "R{n} = QA([R2, R3], Question: Is it (really) so; R9 = no?) = Yes. ", "R{n}, R9 = SolveEquation(x+y=3) = 1, 2 ",
+    "R{n} = Calculator(2 - 0.5) = 1.5 ",
+    "R{n} = Calculator(2 + 3)",
+    "R{n} = Calculator(2 + 3)=5",
+    "R{n} = Calculator(2 + (3) = 5",
+    "R{n} = Calculator(2 + 3)) = 5",
+    "R{n} = 5",
+    "R{n} = R9 = 40",
+    "R{n} = SetEquation(R2 = R3) = a = b",
+    "R{n} = QA([R2], Question: q?) = 330 metres. ",
+    "R{n} = QA([R2, R3], Question: Is it (really) so; R9 = no?) = Yes. ",
+    "R{n}, R9 = SolveEquation(x+y=3) = 1, 2 ",
     "R{n} = KnowledgeQuery(The Office (TV series)) = WikipediaPage(The Office (TV series)). ",
-    "R{n} = ParagraphRetrieve(R1, Query: Output of the mine) = Paragraph(Mine-3). ", "Output = R2 = 31",
-    "Output = Calculator(R1 - R2) = 7", "Output = QA([R1], Question: The Output?) = No. ", "R{n} = Count(1, 4, ...) = ",
-    "R{n} = Calculator(2 + 3) = 5.", "R{n} = Define(n - 2) = n - 2", "R{n} = Calculator((2 + 3) * (4)) = 20 ",
-    "R{n} = Calculator(2 + 3) = 5 apples (red)", "R{n} = Calculator(2 + 3)  = 5", "Answer = Calculator(1 + 1) = 2",
-    "R{n} = Calculator(½ + ½) = 1", "R{n} = Code(If R1 > 0, R1, -R1) = 64", "Output =  R2  = 31", "R{n} =  R9 = 4",
-    "R{n} = QA([R1], Question: Which one? )", "Rate = Calculator(R1 / 2) = 3", "R{n} = Calculator(1 - 1) = . ",
-    "R{n} = Calculator(1 + 1) = 2 .", "Output = QA([R1], Question: Is it?) = The Output ",
+    "R{n} = ParagraphRetrieve(R1, Query: Output of the mine) = Paragraph(Mine-3). ",
+    "Output = R2 = 31",
+    "Output = Calculator(R1 - R2) = 7",
+    "Output = QA([R1], Question: The Output?) = No. ",
+    "R{n} = Count(1, 4, ...) = ",
+    "R{n} = Calculator(2 + 3) = 5.",
+    "R{n} = Define(n - 2) = n - 2",
+    "R{n} = Calculator((2 + 3) * (4)) = 20 ",
+    "R{n} = Calculator(2 + 3) = 5 apples (red)",
+    "R{n} = Calculator(2 + 3)  = 5",
+    "Answer = Calculator(1 + 1) = 2",
+    "R{n} = Calculator(½ + ½) = 1",
+    "R{n} = Code(If R1 > 0, R1, -R1) = 64",
+    "Output =  R2  = 31",
+    "R{n} =  R9 = 4",
+    "R{n} = QA([R1], Question: Which one? )",
+    "Rate = Calculator(R1 / 2) = 3",
+    "R{n} = Calculator(1 - 1) = . ",
+    "R{n} = Calculator(1 + 1) = 2 .",
+    "Output = QA([R1], Question: Is it?) = The Output ",
     "R{n}, Output = Count(1, 2) = 2",
-]  # fmt: skip
+]
 WEB = [
-    "R{n} = CLICK(Env, QUERY: Click the button (left))", "R{n} = TYPE(R1, QUERY: the field, TEXT: a; b)",
-    "R{n} = SELECT(R2, QUERY: the box, TEXT: 2 (two))", "R{n} = CLICK(R1, QUERY: no end",
-    "Output = CLICK(R1, QUERY: the Output pane)", "R{n} = CLICK(R1, QUERY: done.). ", "Env = CLICK(R1, QUERY: Output)",
-]  # fmt: skip
+    "R{n} = CLICK(Env, QUERY: Click the button (left))",
+    "R{n} = TYPE(R1, QUERY: the field, TEXT: a; b)",
+    "R{n} = SELECT(R2, QUERY: the box, TEXT: 2 (two))",
+    "R{n} = CLICK(R1, QUERY: no end",
+    "Output = CLICK(R1, QUERY: the Output pane)",
+    "R{n} = CLICK(R1, QUERY: done.). ",
+    "Env = CLICK(R1, QUERY: Output)",
+]
 SUBGOALS = [
-    "Work it out.", "Work it out. ", "Find the Output", "open the page...", "Ünïcode “quotes” \\ and \"these\"",
-    "One: two = three", "", "Tell whether it stands; or not.",
-]  # fmt: skip
+    "Work it out.",
+    "Work it out. ",
+    "Find the Output",
+    "open the page...",
+    'Ünïcode “quotes” \\ and "these"',
+    "One: two = three",
+    "",
+    "Tell whether it stands; or not.",
+]
 LABELS = ["Step 2", "Subgoal 1", "Subgoal 3 (again)", "Therefore"]
 TASKS = ["How many are left?", " Spaces around ", 'A "quoted" task\twith a tab', "Émile has 3 €.", "Two\nlines"]
 
@@ -99,20 +129,25 @@ def test_200_raw_annotations_are_exported_as_a_second_reading_of_the_rules_has_t
 def test_annex_a4_by_hand():
     raw = [RawAnnotation("How many eggs are whole?", "", A4)]
     plan = (
-        '{"dataset": "maths", "id": "maths_0", "messages": [{"role": "user", "content": "' + PLAN
-        + "How many eggs are whole?" + NONE + '"}, {"role": "assistant", "content": "Subgoal 1: Calculate the number '
+        '{"dataset": "maths", "id": "maths_0", "messages": [{"role": "user", "content": "'
+        + PLAN
+        + "How many eggs are whole?"
+        + NONE
+        + '"}, {"role": "assistant", "content": "Subgoal 1: Calculate the number '
         'of eggs in 12 boxes."}, {"role": "user", "content": "The executed result for Subgoal 1 is 36. Should we stop '
         'planning?"}, {"role": "assistant", "content": "No, I will keep planning. Subgoal 2: Take away the broken '
         'ones."}, {"role": "user", "content": "The executed result for Subgoal 2 is 31. Should we stop planning?"}, '
         '{"role": "assistant", "content": "Yes, I will stop planning."}]}'
-    )  # fmt: skip
+    )
     assert list(export_rows(raw, "maths", "plan", "iterative")) == [plan]
     (ground,) = export_rows(raw, "maths", "ground", "iterative")
     replies = [message["content"] for message in json.loads(ground)["messages"] if message["role"] == "assistant"]
     assert replies == ["R1 = Calculator(12 * 3)", "R2 = Calculator(R1 - 5); R2 = (R2)"]
     turns = [message["content"] for message in json.loads(ground)["messages"] if message["role"] == "user"]
-    assert turns[0].endswith("Task: How many eggs are whole? \nSubgoal to be grounded: Subgoal 1: Calculate the number "
-                             "of eggs in 12 boxes.\n")  # fmt: skip
+    assert turns[0].endswith(
+        "Task: How many eggs are whole? \nSubgoal to be grounded: Subgoal 1: Calculate the number "
+        "of eggs in 12 boxes.\n"
+    )
     assert turns[1] == "Subgoal to be grounded: Subgoal 2: Take away the broken ones.\n"
     (ground,) = export_rows(raw, "maths", "ground", "onetime")
     assert json.loads(ground)["messages"][1]["content"] == (
@@ -124,18 +159,24 @@ def test_annex_a4_by_hand():
     )
 
 
-@pytest.mark.parametrize(("line", "call", "told"), [
-    ("Action 1-1: R1 = Calculator(2 - 0.5) = 1.5 ", "R1 = Calculator(2 - 0.5)", "1.5"),
-    ("Action 3-1: R5, R6 = SolveEquation(R2=xy, R3=x/y) = -9/8, -3/5 ", "R5, R6 = SolveEquation(R2=xy, R3=x/y)",
-     "-9/8, -3/5"),
-    ("Action 1-1: R1 = Calculator(2 + 3)", "R1 = Calculator(2 + 3)", "Calculator(2 + 3)"),
-    ("Action 1-1: R1 = Calculator(2 + 3)=5", "R1 = Calculator()", ""),
-    ("Action 1-1: R1 = Calculator(2 + (3) = 5", "R1 = Calculator(2 + (3)", "5"),
-    ("Action 1-1: R1 = Calculator(2 + 3)) = 5", "R1 = Calculator(2 + 3))", "5"),
-    ("Action 1-1: R1 = 5", "R1 = ()", "5"),
-    ("Action 2-1: R4 = SetEquation(R2 = R3) = a = b", "R4 = SetEquation(R2 = R3)", "b"),
-    ("Action 1-3: R3 = QA([R2], Question: q?) = 330 metres. ", "R3 = QA([R2], Question: q?)", "330 metres"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "call", "told"),
+    [
+        ("Action 1-1: R1 = Calculator(2 - 0.5) = 1.5 ", "R1 = Calculator(2 - 0.5)", "1.5"),
+        (
+            "Action 3-1: R5, R6 = SolveEquation(R2=xy, R3=x/y) = -9/8, -3/5 ",
+            "R5, R6 = SolveEquation(R2=xy, R3=x/y)",
+            "-9/8, -3/5",
+        ),
+        ("Action 1-1: R1 = Calculator(2 + 3)", "R1 = Calculator(2 + 3)", "Calculator(2 + 3)"),
+        ("Action 1-1: R1 = Calculator(2 + 3)=5", "R1 = Calculator()", ""),
+        ("Action 1-1: R1 = Calculator(2 + (3) = 5", "R1 = Calculator(2 + (3)", "5"),
+        ("Action 1-1: R1 = Calculator(2 + 3)) = 5", "R1 = Calculator(2 + 3))", "5"),
+        ("Action 1-1: R1 = 5", "R1 = ()", "5"),
+        ("Action 2-1: R4 = SetEquation(R2 = R3) = a = b", "R4 = SetEquation(R2 = R3)", "b"),
+        ("Action 1-3: R3 = QA([R2], Question: q?) = 330 metres. ", "R3 = QA([R2], Question: q?)", "330 metres"),
+    ],
+)
 def test_annex_a1_by_hand(line, call, told):
     raw = [RawAnnotation("t", "", f"Subgoal 1: Do it.\n{line}")]
     (plan,) = export_rows(raw, "maths", "plan", "iterative")

@@ -333,10 +333,27 @@ def test_large_bodies_go_both_ways():
 def test_tls_is_checked(tmp_path, monkeypatch, run_on):
     """A certificate of an authority that is trusted will do, any other will not."""
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", tmp_path / "key.pem",
-         "-out", tmp_path / "cert.pem", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-keyout",
+            tmp_path / "key.pem",
+            "-out",
+            tmp_path / "cert.pem",
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=DNS:localhost",
+        ],
+        check=True,
+        capture_output=True,
+    )
 
     async def body(trusted: bool) -> None:
         async def reply(request: aiohttp.web.Request) -> aiohttp.web.Response:

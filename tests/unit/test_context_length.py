@@ -23,38 +23,127 @@ from tests.fake_endpoint import FakeEndpoint
 
 #: What servers say, with which status: text-generation-inference 3, vLLM 0.4 and 0.10, SGLang, OpenAI, llama.cpp.
 SAID = {
-    "tgi": (422, {"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 "
-                  "`inputs` tokens and 512 `max_new_tokens`", "error_type": "validation"}),
-    "tgi, the prompt alone": (422, {"error": "Input validation error: `inputs` must have less than 1024 tokens. Given: "
-                                    "2000", "error_type": "validation"}),
-    "vllm": (400, {"object": "error", "message": "This model's maximum context length is 4096 tokens. However, you "
-                   "requested 5000 tokens (4488 in the messages, 512 in the completion).", "type": "BadRequestError",
-                   "param": None, "code": 400}),
-    "vllm, newer": (400, {"error": {"message": "'max_tokens' or 'max_completion_tokens' is too large: 512. This "
-                          "model's maximum context length is 4096 tokens and your request has 4000 input tokens.",
-                          "type": "BadRequestError", "param": None, "code": 400}}),
-    "sglang": (400, {"object": "error", "message": "Requested token count exceeds the model's maximum context length "
-                     "of 4096 tokens.", "type": "BadRequest", "param": None, "code": 400}),
-    "openai": (400, {"error": {"message": "Too long.", "type": "invalid_request_error", "param": "messages",
-                               "code": "context_length_exceeded"}}),
-    "llama.cpp": (400, {"error": {"code": 400, "message": "the request exceeds the available context size",
-                                  "type": "exceed_context_size_error", "n_prompt_tokens": 5000, "n_ctx": 4096}}),
+    "tgi": (
+        422,
+        {
+            "error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 "
+            "`inputs` tokens and 512 `max_new_tokens`",
+            "error_type": "validation",
+        },
+    ),
+    "tgi, the prompt alone": (
+        422,
+        {
+            "error": "Input validation error: `inputs` must have less than 1024 tokens. Given: 2000",
+            "error_type": "validation",
+        },
+    ),
+    "vllm": (
+        400,
+        {
+            "object": "error",
+            "message": "This model's maximum context length is 4096 tokens. However, you "
+            "requested 5000 tokens (4488 in the messages, 512 in the completion).",
+            "type": "BadRequestError",
+            "param": None,
+            "code": 400,
+        },
+    ),
+    "vllm, newer": (
+        400,
+        {
+            "error": {
+                "message": "'max_tokens' or 'max_completion_tokens' is too large: 512. This "
+                "model's maximum context length is 4096 tokens and your request has 4000 input tokens.",
+                "type": "BadRequestError",
+                "param": None,
+                "code": 400,
+            }
+        },
+    ),
+    "sglang": (
+        400,
+        {
+            "object": "error",
+            "message": "Requested token count exceeds the model's maximum context length of 4096 tokens.",
+            "type": "BadRequest",
+            "param": None,
+            "code": 400,
+        },
+    ),
+    "openai": (
+        400,
+        {
+            "error": {
+                "message": "Too long.",
+                "type": "invalid_request_error",
+                "param": "messages",
+                "code": "context_length_exceeded",
+            }
+        },
+    ),
+    "llama.cpp": (
+        400,
+        {
+            "error": {
+                "code": 400,
+                "message": "the request exceeds the available context size",
+                "type": "exceed_context_size_error",
+                "n_prompt_tokens": 5000,
+                "n_ctx": 4096,
+            }
+        },
+    ),
     "a proxy": (413, {"detail": "Maximum context length exceeded"}),
     "another proxy": (404, {"error": {"message": "Too long.", "code": "context_length_exceeded"}}),
-    "vllm, the decoder": (400, {"object": "error", "message": "The decoder prompt (length 5000) is longer than the "
-                                "maximum model length of 4096.", "type": "BadRequestError", "code": 400}),
-    "sglang, the input": (400, {"object": "error", "message": "The input (5000 tokens) is longer than the model's "
-                                "context length (4096 tokens).", "type": "BadRequestError", "code": 400}),
-    "llama.cpp, at a slot": (500, {"error": {"code": 500, "message": "Context size has been exceeded.",
-                                             "type": "server_error"}}),
-    "llama-cpp-python": (400, {"error": {"message": "Requested tokens (5000) exceed context window of 4096",
-                                         "type": "invalid_request_error", "param": "messages", "code": None}}),
+    "vllm, the decoder": (
+        400,
+        {
+            "object": "error",
+            "message": "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+            "type": "BadRequestError",
+            "code": 400,
+        },
+    ),
+    "sglang, the input": (
+        400,
+        {
+            "object": "error",
+            "message": "The input (5000 tokens) is longer than the model's context length (4096 tokens).",
+            "type": "BadRequestError",
+            "code": 400,
+        },
+    ),
+    "llama.cpp, at a slot": (
+        500,
+        {"error": {"code": 500, "message": "Context size has been exceeded.", "type": "server_error"}},
+    ),
+    "llama-cpp-python": (
+        400,
+        {
+            "error": {
+                "message": "Requested tokens (5000) exceed context window of 4096",
+                "type": "invalid_request_error",
+                "param": "messages",
+                "code": None,
+            }
+        },
+    ),
     "in place of a reply": (200, {"error": {"message": "prompt is too long: 5000 tokens > 4096 maximum", "code": 502}}),
-    "counted": (400, {"error": {"message": "The input token count (5000) exceeds the maximum number of tokens allowed "
-                                "(4096).", "status": "INVALID_ARGUMENT"}}),
-    "a desktop application": (400, {"error": "The number of tokens to keep from the initial prompt is greater than the "
-                              "context length."}),
-}  # fmt: skip
+    "counted": (
+        400,
+        {
+            "error": {
+                "message": "The input token count (5000) exceeds the maximum number of tokens allowed (4096).",
+                "status": "INVALID_ARGUMENT",
+            }
+        },
+    ),
+    "a desktop application": (
+        400,
+        {"error": "The number of tokens to keep from the initial prompt is greater than the context length."},
+    ),
+}
 OTHERS = [
     (422, {"error": "Input validation error: `temperature` must be strictly positive", "error_type": "validation"}),
     (422, {"detail": [{"type": "missing", "input": "maximum context length"}]}),

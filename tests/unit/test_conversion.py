@@ -123,8 +123,10 @@ def test_marks_of_one_line_are_one_subgoal():
     solution = "So 2*3=<<2*3=6>>6 red and 6+1=<<6+1=7>>7 blue ones, <<6*7=42>>.\n<<42-6=36>>"
     first, second = gsm8k.annotate("2, 3 and 1", solution, "36").steps
     assert [action.raw for action in first.actions] == [
-        "R1 = Calculator(2 * 3)", "R2 = Calculator(R1 + 1)", "R3 = Calculator(R1 * R2)",
-    ]  # fmt: skip
+        "R1 = Calculator(2 * 3)",
+        "R2 = Calculator(R1 + 1)",
+        "R3 = Calculator(R1 * R2)",
+    ]
     assert first.results == ("6", "7", "42")
     assert "adding that result and 1" in first.subgoal.text
     assert "multiply result 1 of this subgoal by that result" in first.subgoal.text
@@ -259,8 +261,10 @@ def test_decimals_stay_decimals_and_fractions_fractions():
 
 def test_a_formula_of_several_equations_is_linked():
     assert raws(asdiv.annotate("9 and 4, then 7", "9-4=5; 5+7=12; 9+5+12=26", "26")) == [
-        "R1 = Calculator(9 - 4)", "R2 = Calculator(R1 + 7)", "R3 = Calculator(9 + R1 + R2)",
-    ]  # fmt: skip
+        "R1 = Calculator(9 - 4)",
+        "R2 = Calculator(R1 + 7)",
+        "R3 = Calculator(9 + R1 + R2)",
+    ]
 
 
 def test_units_in_parentheses_are_taken_out_of_a_formula():

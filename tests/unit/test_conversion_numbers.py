@@ -62,8 +62,9 @@ def passes(question: str, solution: str, answer: str) -> bool:
 def test_a_calculation_in_prose_is_found_where_a_later_one_needs_it(line, formula):
     solution = f"{line}\nThe rest costs 2*9=<<2*9=18>>18."
     assert raws(rationale.annotate("Ida has 4 jars for $9 each. 50% break.", solution, "18")) == [
-        f"R1 = Calculator({formula})", "R2 = Calculator(R1 * 9)",
-    ]  # fmt: skip
+        f"R1 = Calculator({formula})",
+        "R2 = Calculator(R1 * 9)",
+    ]
 
 
 def test_a_calculation_in_prose_counts_also_where_the_question_has_its_result():

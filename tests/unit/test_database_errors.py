@@ -24,9 +24,22 @@ def postgresql(code: str) -> DBAPIError:
 
 @pytest.mark.parametrize(
     "code",
-    ["25006", "57P01", "57P02", "57P03", "57014", "08000", "08003", "08006", "40001", "40P01", "53100", "53300",
-     "55P03"],
-)  # fmt: skip
+    [
+        "25006",
+        "57P01",
+        "57P02",
+        "57P03",
+        "57014",
+        "08000",
+        "08003",
+        "08006",
+        "40001",
+        "40P01",
+        "53100",
+        "53300",
+        "55P03",
+    ],
+)
 def test_what_passes_is_tried_again(code):
     assert retryable(postgresql(code)) and not blames_rows(postgresql(code))
 
@@ -63,9 +76,11 @@ def test_a_real_SQLite_says_what_happened(tmp_path):
     with sqlite3.connect(tmp_path / "x.db") as other:
         other.execute("CREATE TABLE t (x INTEGER NOT NULL)")
     for statement, values in (
-        ("INSERT INTO t VALUES (?)", [None]), ("INSERT INTO t VALUES (?)", ["y" * 200_000]),
-        ("INSERT INTO t VALUES (?)", [2**63]), ("INSERT INTO t VALUES (?)", ["\ud800"]),
-    ):  # fmt: skip
+        ("INSERT INTO t VALUES (?)", [None]),
+        ("INSERT INTO t VALUES (?)", ["y" * 200_000]),
+        ("INSERT INTO t VALUES (?)", [2**63]),
+        ("INSERT INTO t VALUES (?)", ["\ud800"]),
+    ):
         error = failure(statement, *values)
         assert blames_rows(error) and not retryable(error), (statement, error)
     missing = failure("INSERT INTO u VALUES (1)")

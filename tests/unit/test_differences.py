@@ -64,8 +64,9 @@ def test_weights_are_told_only_where_the_models_have_one_name():
     here = {"planner": "1" * 64, "grounder": "1" * 64}
     before, after = models("local:/m/a") | {"weights": here}, models("local:/m/a") | {"weights": {"planner": "2" * 64}}
     assert differences([job("evaluate", agent=before), job("evaluate", agent=after)]) == [
-        {"weights": "1" * 12}, {"weights": "2" * 12}
-    ]  # fmt: skip
+        {"weights": "1" * 12},
+        {"weights": "2" * 12},
+    ]
     other = models("local:/m/b") | {"weights": {"planner": "2" * 64}}
     assert differences([job("evaluate", agent=before), job("evaluate", agent=other)]) == [
         {"model": "a"},

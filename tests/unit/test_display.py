@@ -66,8 +66,10 @@ def hostile_home(tmp_path_factory) -> Path:
     data = folder / "rows.jsonl"
     asked = "How many are 2 and 3?" + HOSTILE
     data.write_text(json.dumps({"question": asked, "answer": "It is <<2+3=5>>5\n#### 5"}) + "\n")
-    rules = [{"contains": "to be grounded", "reply": f"R1 = Calculator(2 + '{HOSTILE}')"},
-             {"contains": "", "reply": "Subgoal 1: Solve it." + HOSTILE}]  # fmt: skip
+    rules = [
+        {"contains": "to be grounded", "reply": f"R1 = Calculator(2 + '{HOSTILE}')"},
+        {"contains": "", "reply": "Subgoal 1: Solve it." + HOSTILE},
+    ]
     (folder / "rules.json").write_text(json.dumps(rules))
     url = f"scripted:{folder / 'rules.json'}"
     with pytest.MonkeyPatch.context() as patch:
@@ -94,13 +96,29 @@ def test_no_command_passes_on_what_a_terminal_obeys(hostile_home, monkeypatch, c
     main(["jobs", "--json"])
     job = json.loads(capsys.readouterr().out.splitlines()[-1])["jobs"][0]["job"]
     commands = [
-        ["jobs"], ["job", job], ["report", job], ["episodes", job], ["show", f"{job}-1"], ["workers"],
-        ["show", f"{job}-1", "--prompts"], ["doctor", "--planner", f"tgi://127.0.0.1:1/{HOSTILE}"], ["job", HOSTILE],
-        ["endpoints"], ["evaluate", HOSTILE], ["evaluate", "gsm8k", "--data", HOSTILE, "--planner", HOSTILE],
-        ["train", HOSTILE], ["cancel", HOSTILE], ["episodes", "--where", f"answer={HOSTILE}"], ["papers", HOSTILE],
-        ["dataset", "show", HOSTILE], ["data", "import", HOSTILE, HOSTILE, "--licence", "MIT"], [HOSTILE],
-        ["doctor", "--planner", f"local:{HOSTILE}"], ["convert", HOSTILE], ["audit", "report", HOSTILE],
-    ]  # fmt: skip
+        ["jobs"],
+        ["job", job],
+        ["report", job],
+        ["episodes", job],
+        ["show", f"{job}-1"],
+        ["workers"],
+        ["show", f"{job}-1", "--prompts"],
+        ["doctor", "--planner", f"tgi://127.0.0.1:1/{HOSTILE}"],
+        ["job", HOSTILE],
+        ["endpoints"],
+        ["evaluate", HOSTILE],
+        ["evaluate", "gsm8k", "--data", HOSTILE, "--planner", HOSTILE],
+        ["train", HOSTILE],
+        ["cancel", HOSTILE],
+        ["episodes", "--where", f"answer={HOSTILE}"],
+        ["papers", HOSTILE],
+        ["dataset", "show", HOSTILE],
+        ["data", "import", HOSTILE, HOSTILE, "--licence", "MIT"],
+        [HOSTILE],
+        ["doctor", "--planner", f"local:{HOSTILE}"],
+        ["convert", HOSTILE],
+        ["audit", "report", HOSTILE],
+    ]
     for command in commands:
         main([*command, *more])
         shown = capsys.readouterr()

@@ -25,14 +25,27 @@ BOTH_LOOPS = pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asy
 @pytest.mark.parametrize(
     ("address", "kind"),
     [
-        ("169.254.169.254", "link-local"), ("169.254.1.1", "link-local"), ("fe80::1", "link-local"),
-        ("100.100.100.200", "metadata"), ("fd00:ec2::254", "metadata"), ("168.63.129.16", "metadata"),
-        ("192.0.0.192", "metadata"), ("0.0.0.0", "unspecified"), ("::", "unspecified"), ("224.0.0.1", "multicast"),
-        ("ff02::1", "multicast"), ("255.255.255.255", "broadcast"), ("::ffff:169.254.169.254", "link-local"),
-        ("64:ff9b::a9fe:a9fe", "link-local"), ("2002:a9fe:a9fe::1", "link-local"), ("::169.254.169.254", "link-local"),
-        ("::ffff:0.0.0.0", "unspecified"), ("64:ff9b::6464:64c8", "metadata"), ("fe80::1%1", "link-local"),
+        ("169.254.169.254", "link-local"),
+        ("169.254.1.1", "link-local"),
+        ("fe80::1", "link-local"),
+        ("100.100.100.200", "metadata"),
+        ("fd00:ec2::254", "metadata"),
+        ("168.63.129.16", "metadata"),
+        ("192.0.0.192", "metadata"),
+        ("0.0.0.0", "unspecified"),
+        ("::", "unspecified"),
+        ("224.0.0.1", "multicast"),
+        ("ff02::1", "multicast"),
+        ("255.255.255.255", "broadcast"),
+        ("::ffff:169.254.169.254", "link-local"),
+        ("64:ff9b::a9fe:a9fe", "link-local"),
+        ("2002:a9fe:a9fe::1", "link-local"),
+        ("::169.254.169.254", "link-local"),
+        ("::ffff:0.0.0.0", "unspecified"),
+        ("64:ff9b::6464:64c8", "metadata"),
+        ("fe80::1%1", "link-local"),
     ],
-)  # fmt: skip
+)
 def test_addresses_that_are_not_a_model_servers_are_refused_by_default(address, kind):
     told = Hosts().problem("host", 80, address)
     assert kind in told and "LUMOS_ENDPOINT_HOSTS" in told and len(told) < 200
@@ -56,13 +69,20 @@ def test_an_address_that_is_listed_as_itself_is_meant():
 @pytest.mark.parametrize(
     ("host", "port", "address", "fits"),
     [
-        ("gpu-1", 8080, "10.0.0.1", True), ("gpu-1", 9090, "10.0.0.1", False), ("gpu-2", 1, "10.0.0.1", True),
-        ("a.models.example", 1, "9.9.9.9", True), ("models.example", 1, "9.9.9.9", False),
-        ("evilmodels.example", 1, "9.9.9.9", False), ("other", 1, "10.1.2.3", True), ("other", 1, "10.2.0.1", False),
-        ("::1", 1, "::1", True), ("other", 1, "::ffff:10.1.0.9", True), ("127.0.0.1", 5000, "127.0.0.1", True),
+        ("gpu-1", 8080, "10.0.0.1", True),
+        ("gpu-1", 9090, "10.0.0.1", False),
+        ("gpu-2", 1, "10.0.0.1", True),
+        ("a.models.example", 1, "9.9.9.9", True),
+        ("models.example", 1, "9.9.9.9", False),
+        ("evilmodels.example", 1, "9.9.9.9", False),
+        ("other", 1, "10.1.2.3", True),
+        ("other", 1, "10.2.0.1", False),
+        ("::1", 1, "::1", True),
+        ("other", 1, "::ffff:10.1.0.9", True),
+        ("127.0.0.1", 5000, "127.0.0.1", True),
         ("127.0.0.1", 5001, "127.0.0.1", False),
     ],
-)  # fmt: skip
+)
 def test_a_list_allows_names_suffixes_addresses_and_networks(host, port, address, fits):
     hosts = Hosts("GPU-1:8080, gpu-2, *.models.example, 10.1.0.0/16, ::1, 127.0.0.1:5000,")
     assert (hosts.problem(host, port, address) == "") is fits
@@ -79,8 +99,10 @@ def resolver(*addresses: tuple[str, int]):
     """Stands for any name: the addresses that a resolver would give."""
 
     async def look_up(_host: str, _port: int):
-        return [(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))
-                for address, port in addresses]  # fmt: skip
+        return [
+            (socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))
+            for address, port in addresses
+        ]
 
     return look_up
 

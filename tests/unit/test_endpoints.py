@@ -178,14 +178,27 @@ MOST = 2**31 - 1
 @pytest.mark.parametrize(
     ("value", "tokens", "note"),
     [
-        (3, 3, ""), ("12", 12, ""), (None, 0, ""), (2.5, 2, ""), ("7.9", 7, ""), (MOST, MOST, ""),
-        (-1, 0, "n -1 clamped to 0"), (True, 0, "n True clamped to 0"), ("x", 0, "n x clamped to 0"),
-        (MOST + 1, MOST, f"n {MOST + 1} clamped to {MOST}"), (2**5000, MOST, f"n of 5001 bits clamped to {MOST}"),
-        (math.nan, 0, "n nan clamped to 0"), (math.inf, MOST, f"n inf clamped to {MOST}"),
-        (-math.inf, 0, "n -inf clamped to 0"), ([1] * 10**6, 0, None), ("9" * 10**6, MOST, None),
-        ("\0\ud800", 0, None), ("\u0663", 0, None), ({"a": 1}, 0, None),
+        (3, 3, ""),
+        ("12", 12, ""),
+        (None, 0, ""),
+        (2.5, 2, ""),
+        ("7.9", 7, ""),
+        (MOST, MOST, ""),
+        (-1, 0, "n -1 clamped to 0"),
+        (True, 0, "n True clamped to 0"),
+        ("x", 0, "n x clamped to 0"),
+        (MOST + 1, MOST, f"n {MOST + 1} clamped to {MOST}"),
+        (2**5000, MOST, f"n of 5001 bits clamped to {MOST}"),
+        (math.nan, 0, "n nan clamped to 0"),
+        (math.inf, MOST, f"n inf clamped to {MOST}"),
+        (-math.inf, 0, "n -inf clamped to 0"),
+        ([1] * 10**6, 0, None),
+        ("9" * 10**6, MOST, None),
+        ("\0\ud800", 0, None),
+        ("\u0663", 0, None),
+        ({"a": 1}, 0, None),
     ],
-)  # fmt: skip
+)
 def test_a_count_is_clamped_to_what_a_column_holds_and_noted(value, tokens, note):
     notes = []
     found = count(value, "n", notes)

@@ -34,9 +34,11 @@ def test_framed_text_becomes_messages():
     from lumos_queue.endpoints.chat_messages import chat_messages
 
     assert chat_messages(FRAMED) == [
-        {"role": "system", "content": "Be brief."}, {"role": "user", "content": "One?"},
-        {"role": "assistant", "content": "1"}, {"role": "user", "content": "Two?"},
-    ]  # fmt: skip
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "One?"},
+        {"role": "assistant", "content": "1"},
+        {"role": "user", "content": "Two?"},
+    ]
     assert chat_messages("Plain text.") == [{"role": "user", "content": "Plain text."}]
     assert chat_messages("In a <|user|>\nline") == [{"role": "user", "content": "In a <|user|>\nline"}]
 

@@ -89,9 +89,7 @@ def test_a_script_is_judged_afterwards():
     assert asyncio.run(once(OTHER)).note == f"judged afterwards: '{OTHER}' is not allowed"
 
 
-@pytest.mark.parametrize(
-    ("n", "sampling"), [(2, Sampling()), (1, Sampling(beams=3)), (1, Sampling(epsilon=0.1))]
-)  # fmt: skip
+@pytest.mark.parametrize(("n", "sampling"), [(2, Sampling()), (1, Sampling(beams=3)), (1, Sampling(epsilon=0.1))])
 @pytest.mark.parametrize("scheme", ["tgi", "openai", "chat", "scripted"])
 def test_candidates_are_refused_before_anything_is_sent(scheme, n, sampling, tmp_path):
     rules = tmp_path / "rules.json"

@@ -320,8 +320,10 @@ def test_vllm_alone_is_told_to_put_no_bos_in_front():
 
 
 def test_replicas_of_which_one_cannot_leave_out_bos_are_not_told():
-    with (FakeEndpoint(lambda prompt: "fine", keep_bodies=True) as one,
-          FakeEndpoint(lambda prompt: "fine", keep_bodies=True, owner="llamacpp") as other):  # fmt: skip
+    with (
+        FakeEndpoint(lambda prompt: "fine", keep_bodies=True) as one,
+        FakeEndpoint(lambda prompt: "fine", keep_bodies=True, owner="llamacpp") as other,
+    ):
         ask(f"openai://127.0.0.1:{one.port},127.0.0.1:{other.port}?model=fake", Sampling(bos=False))
         assert "add_special_tokens" not in (one.bodies + other.bodies)[0]
 

@@ -373,23 +373,47 @@ def _windowed(vocabulary):
     """Layers that attend to the last tokens only."""
     from transformers import MistralConfig, MistralForCausalLM
 
-    return MistralForCausalLM(MistralConfig(
-        vocab_size=vocabulary, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, head_dim=8, max_position_embeddings=1024, sliding_window=12, initializer_range=0.5,
-    ))  # fmt: skip
+    return MistralForCausalLM(
+        MistralConfig(
+            vocab_size=vocabulary,
+            hidden_size=32,
+            intermediate_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            head_dim=8,
+            max_position_embeddings=1024,
+            sliding_window=12,
+            initializer_range=0.5,
+        )
+    )
 
 
 def _sharing(vocabulary):
     """The last layers have no keys and values of their own."""
     from transformers import Gemma3nForCausalLM, Gemma3nTextConfig
 
-    return Gemma3nForCausalLM(Gemma3nTextConfig(
-        vocab_size=vocabulary, vocab_size_per_layer_input=vocabulary, hidden_size=32, hidden_size_per_layer_input=8,
-        intermediate_size=64, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, head_dim=8,
-        max_position_embeddings=1024, sliding_window=12, num_kv_shared_layers=2, laurel_rank=4, altup_num_inputs=2,
-        activation_sparsity_pattern=[0.0] * 4, initializer_range=0.5,
-        layer_types=["sliding_attention", "full_attention", "sliding_attention", "full_attention"],
-    ))  # fmt: skip
+    return Gemma3nForCausalLM(
+        Gemma3nTextConfig(
+            vocab_size=vocabulary,
+            vocab_size_per_layer_input=vocabulary,
+            hidden_size=32,
+            hidden_size_per_layer_input=8,
+            intermediate_size=64,
+            num_hidden_layers=4,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            head_dim=8,
+            max_position_embeddings=1024,
+            sliding_window=12,
+            num_kv_shared_layers=2,
+            laurel_rank=4,
+            altup_num_inputs=2,
+            activation_sparsity_pattern=[0.0] * 4,
+            initializer_range=0.5,
+            layer_types=["sliding_attention", "full_attention", "sliding_attention", "full_attention"],
+        )
+    )
 
 
 @pytest.mark.parametrize("make", [_windowed, _sharing])

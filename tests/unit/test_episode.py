@@ -68,8 +68,10 @@ def test_variables_come_back_from_the_record_not_from_running_again():
         else step
         for step in whole.steps[:4]
     ]
-    left = {"planner": ["No, I will keep planning. Subgoal 2: loss.", "Yes, I will stop planning."],
-            "grounder": ["R2 = Calculator(R1 - 5)"]}  # fmt: skip
+    left = {
+        "planner": ["No, I will keep planning. Subgoal 2: loss.", "Yes, I will stop planning."],
+        "grounder": ["R2 = Calculator(R1 - 5)"],
+    }
     assert run(MemoryJournal(known), left).answer == "95"
 
 

@@ -82,10 +82,13 @@ def test_a_chain_of_rewoo_is_a_list_of_lumos_with_one_action_for_each_subgoal(se
     steps = list(enumerate(formulas, start=1))
     plan = "\n".join(f"Plan: step {n}\n#E{n} = Calculator({re.sub('R', '#E', one)})" for n, one in steps)
     rewoo = Recorded("rewoo", {"planner": plan, "solver": "done"})
-    lumos = Recorded("one-pass", {
-        "planner": "; ".join(f"Subgoal {n}: step {n}" for n, _ in steps),
-        "grounder": "; ".join(f"R{n} = Calculator({one})" for n, one in steps),
-    })  # fmt: skip
+    lumos = Recorded(
+        "one-pass",
+        {
+            "planner": "; ".join(f"Subgoal {n}: step {n}" for n, _ in steps),
+            "grounder": "; ".join(f"R{n} = Calculator({one})" for n, one in steps),
+        },
+    )
     assert all(result.ok for *_, result in lumos.actions) and len(lumos.actions) == len(formulas)
     assert rewoo.actions == lumos.actions
     assert rewoo.before == lumos.before

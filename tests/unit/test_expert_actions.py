@@ -21,8 +21,12 @@ from lumos_queue.records import Action, Ending, Execution, Outcome, Task
 from tests.expert_tasks import ALL, calls_of, make_task, run_task
 from tests.fake_expert_host import FakeExpertHost, use_fakes
 
-QUESTIONED = next(one for one in ALL if one.category == "image+text-text" and one.plan.names == (
-    "Image Super Resolution", "Fill Mask", "Visual Question Answering"))  # fmt: skip
+QUESTIONED = next(
+    one
+    for one in ALL
+    if one.category == "image+text-text"
+    and one.plan.names == ("Image Super Resolution", "Fill Mask", "Visual Question Answering")
+)
 FUNCTIONS = {
     "Image Super Resolution": lambda image: image + b"",
     "Image Denoising": lambda image: image[::-1],
@@ -179,14 +183,16 @@ def test_an_image_is_named_by_its_digest_alone(monkeypatch):
     ],
 )
 def test_what_an_expert_answers_is_checked(monkeypatch, given, problem):
-    (done,), _ = act(monkeypatch, texts("a"), Action(("E1",), "Fill Mask", '["text"]'),
-                     functions={"Fill Mask": lambda text: given})  # fmt: skip
+    (done,), _ = act(
+        monkeypatch, texts("a"), Action(("E1",), "Fill Mask", '["text"]'), functions={"Fill Mask": lambda text: given}
+    )
     assert done.ok and done.values[0]["problems"] == {"0": problem}
 
 
 def test_text_that_no_database_stores_is_replaced(monkeypatch):
-    (done,), _ = act(monkeypatch, texts("a"), Action(("E1",), "Fill Mask", '["text"]'),
-                     functions={"Fill Mask": lambda text: b"a\0b"})  # fmt: skip
+    (done,), _ = act(
+        monkeypatch, texts("a"), Action(("E1",), "Fill Mask", '["text"]'), functions={"Fill Mask": lambda text: b"a\0b"}
+    )
     assert done.values[0]["items"] == ["a\N{REPLACEMENT CHARACTER}b"]
 
 

@@ -114,15 +114,24 @@ def change(plan: Plan, segment: int, index: int, new: tuple[str, ...]) -> Plan:
         ("(Fill Mask,)()", DOCUMENT, "nothing joins the branches"),
         ("Question Answering,", DOCUMENT, "the plan has no branches, the task 2 inputs"),
         ("()()Fill Mask,", DOCUMENT, "'Fill Mask' takes text, and gets document (text) and question (text)"),
-        ("(Image Captioning,)()Question Answering,", QUESTIONED,
-         "'Question Answering' takes document and question, and gets image (text) and question (text)"),
-        ("()(Image Denoising,)Visual Question Answering,", QUESTIONED,
-         "in the branch of 'question': 'Image Denoising' takes image, and gets text"),
-        ("()()Visual Question Answering,Text to Image Generation,", QUESTIONED,
-         "the plan ends in image, the task asks for text"),
+        (
+            "(Image Captioning,)()Question Answering,",
+            QUESTIONED,
+            "'Question Answering' takes document and question, and gets image (text) and question (text)",
+        ),
+        (
+            "()(Image Denoising,)Visual Question Answering,",
+            QUESTIONED,
+            "in the branch of 'question': 'Image Denoising' takes image, and gets text",
+        ),
+        (
+            "()()Visual Question Answering,Text to Image Generation,",
+            QUESTIONED,
+            "the plan ends in image, the task asks for text",
+        ),
         ("()()Visual Question Answering,Nothing,", QUESTIONED, "there is no expert 'Nothing'"),
     ],
-)  # fmt: skip
+)
 def test_why_a_plan_is_not_feasible(wire, signature, problem):
     assert infeasible_because(read_wire(wire), signature) == problem
 

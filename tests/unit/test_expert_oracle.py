@@ -58,11 +58,7 @@ def test_what_gold_plans_run_and_what_is_reused(gold):
             first = [(slot[0][0], slot[0][3], tuple(slot[0][5]), tuple(slot[0][6])) for slot in origins]
             histories.add((one.command.arguments["expert"], *first))
     assert sum(made.values()) == 649 == sum(len(spec.plan.names) for spec in ALL)
-    history = {
-        (name, source_of(spec), *state)
-        for spec in ALL
-        for name, *state in _histories(spec)
-    }  # fmt: skip
+    history = {(name, source_of(spec), *state) for spec in ALL for name, *state in _histories(spec)}
     print(f"runs {sum(made.values())}, distinct histories {len(history)}, made {made['oracle']}")
     assert len(history) == 304
     assert made["oracle"] == len(histories) and made["recorded"] == 649 - len(histories)
@@ -103,7 +99,7 @@ def test_restorations_may_come_in_any_order():
         (1, "Colorization,Image Deblurring,Image Denoising,Image Super Resolution,", True),
         (18, "Image Super Resolution,Image Denoising,Image Deblurring,Colorization,Image Captioning,Fill Mask,", True),
     ],
-)  # fmt: skip
+)
 def test_what_is_left_out_is_missed(number, wire, right):
     spec = ALL[number]
 
@@ -129,13 +125,15 @@ def test_another_category_recovers_nothing_and_runs_nothing(gold):
 
 def test_hostile_sources_give_no_sample_and_end_no_episode():
     spec = ALL[1]
-    for sources in ([{"channel": "image", "source": "nothing", "samples": [0, 1]}],
-                    [{"channel": "image", "source": "labels", "samples": [0, "1"]}],
-                    [{"channel": "image", "source": "labels", "samples": [0]}],
-                    [{"channel": "image", "source": "labels", "samples": [0, 10**12], "augmentations": [1]}],
-                    [{"channel": "image", "source": "labels", "split": "x", "samples": [0, 1],
-                      "augmentations": ["noisy"]}],
-                    ["x"], {"a": 1}):  # fmt: skip
+    for sources in (
+        [{"channel": "image", "source": "nothing", "samples": [0, 1]}],
+        [{"channel": "image", "source": "labels", "samples": [0, "1"]}],
+        [{"channel": "image", "source": "labels", "samples": [0]}],
+        [{"channel": "image", "source": "labels", "samples": [0, 10**12], "augmentations": [1]}],
+        [{"channel": "image", "source": "labels", "split": "x", "samples": [0, 1], "augmentations": ["noisy"]}],
+        ["x"],
+        {"a": 1},
+    ):
         task, artifacts = make_task(spec)
         task.inputs["sources"] = sources
         run, _ = asyncio.run(run_task(task, artifacts, "Image Denoising", ExpertActions(TOOLS)))

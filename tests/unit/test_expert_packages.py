@@ -28,8 +28,11 @@ from lumos_queue.scoring.media.pixels import psnr
 EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 PINNED = dict(one.split("==") for one in EXTRAS["experts"])
 #: Packages that `dev` installs: what the others need takes 60 MB or more.
-INSTALLED = [name for name, one in PACKAGES.items() if {f"{it}=={PINNED.get(it)}" for it in one.distributions}
-             <= {*EXTRAS["dev"]}]  # fmt: skip
+INSTALLED = [
+    name
+    for name, one in PACKAGES.items()
+    if {f"{it}=={PINNED.get(it)}" for it in one.distributions} <= {*EXTRAS["dev"]}
+]
 
 
 def open_package(name: str, expert: str) -> BackendFacts:

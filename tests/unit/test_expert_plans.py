@@ -128,17 +128,23 @@ def test_what_is_no_wire_form_is_refused_at_once():
 @pytest.mark.parametrize(
     ("text", "signature", "wire"),
     [
-        ("Image Denoising, Fill Mask, Visual Question Answering, Machine Translation", QUESTIONED,
-         "(Image Denoising,)(Fill Mask,)Visual Question Answering,Machine Translation,"),
+        (
+            "Image Denoising, Fill Mask, Visual Question Answering, Machine Translation",
+            QUESTIONED,
+            "(Image Denoising,)(Fill Mask,)Visual Question Answering,Machine Translation,",
+        ),
         ("Fill Mask, Image Denoising, VQA", QUESTIONED, "(Image Denoising,)(Fill Mask,)Visual Question Answering,"),
         ("Visual Question Answering", QUESTIONED, "()()Visual Question Answering,"),
         ("Fill Mask, Fill Mask, Question Answering", DOCUMENT, "(Fill Mask,)(Fill Mask,)Question Answering,"),
         ("Fill Mask, Question Answering", DOCUMENT, "(Fill Mask,)()Question Answering,"),
-        ("Step 1: Fill Mask on the question\nStep 2: Question Answering", DOCUMENT,
-         "()(Fill Mask,)Question Answering,"),
+        (
+            "Step 1: Fill Mask on the question\nStep 2: Question Answering",
+            DOCUMENT,
+            "()(Fill Mask,)Question Answering,",
+        ),
         ("Fill Mask", DOCUMENT, "(Fill Mask,)()"),
         ("Image Denoising, Question Answering", DOCUMENT, "(Image Denoising,)()Question Answering,"),
     ],
-)  # fmt: skip
+)
 def test_steps_are_given_to_branches_by_type(text, signature, wire):
     assert parse_plan(text, signature).plan.write() == wire

@@ -17,9 +17,18 @@ GOOD = {"digest": "a" * 64, "licence": "MIT", "fidelity": "reference", "note": "
 
 @pytest.mark.parametrize(
     "url",
-    ["http:///x", "http://a:b@host", "http://host?key=1", "http://host#x", "http://a,b", "http://a b", "http://host:x",
-     "http://host\n/", "ftp://host"],
-)  # fmt: skip
+    [
+        "http:///x",
+        "http://a:b@host",
+        "http://host?key=1",
+        "http://host#x",
+        "http://a,b",
+        "http://a b",
+        "http://host:x",
+        "http://host\n/",
+        "ftp://host",
+    ],
+)
 def test_an_address_that_says_more_or_less_than_a_server_is_refused_unquoted(url):
     with pytest.raises(SpecError, match=r"^The address of experts cannot be read: expected http://HOST:PORT") as raised:
         check_url(url)
@@ -38,9 +47,16 @@ def test_facts_are_those_that_are_told_and_what_a_server_claims_to_be_is_bounded
     assert oracle.fidelity == Fidelity.SUBSTITUTE and len(oracle.note) == 200 and "\0" not in oracle.note
 
 
-@pytest.mark.parametrize("told", [{}, {CAPTION.name: "yes"}, {CAPTION.name: GOOD | {"digest": "A" * 64}},
-                                  {CAPTION.name: GOOD | {"digest": "a" * 63}},
-                                  {CAPTION.name: GOOD | {"digest": ["a"] * 64}}])  # fmt: skip
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {CAPTION.name: "yes"},
+        {CAPTION.name: GOOD | {"digest": "A" * 64}},
+        {CAPTION.name: GOOD | {"digest": "a" * 63}},
+        {CAPTION.name: GOOD | {"digest": ["a"] * 64}},
+    ],
+)
 def test_an_expert_without_a_digest_is_refused(told):
     with pytest.raises(SpecError, match=r"not run: needs|without a digest"):
         read_facts(CAPTION, URL, told)

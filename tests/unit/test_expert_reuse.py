@@ -117,9 +117,12 @@ def test_a_problem_is_told_in_text_that_every_database_stores(monkeypatch):
 
 @pytest.mark.parametrize(
     ("benchmark", "keeps", "status"),
-    [("openagi", ("channels", "sources"), "ok"), ("openagi", ("channels",), "not_run"),
-     ("x", ("channels", "sources"), "not_run")],
-)  # fmt: skip
+    [
+        ("openagi", ("channels", "sources"), "ok"),
+        ("openagi", ("channels",), "not_run"),
+        ("x", ("channels", "sources"), "not_run"),
+    ],
+)
 def test_an_oracle_needs_the_originals_of_generated_inputs(benchmark, keeps, status):
     actions = ExpertActions(prepare_experts({"experts": "oracle"}))
     task, artifacts = make_task(SPEC, [0])

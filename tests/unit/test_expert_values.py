@@ -35,9 +35,13 @@ def test_a_text_may_be_as_long_as_is_said_and_no_longer():
 
 @pytest.mark.parametrize(
     "value",
-    [{"kind": "answer", "type": "text", "items": ["a"]}, {"type": "text", "items": ["a"]},
-     {"kind": "values", "type": "sound", "items": ["a"]}, {"kind": "values", "items": ["a"]}],
-)  # fmt: skip
+    [
+        {"kind": "answer", "type": "text", "items": ["a"]},
+        {"type": "text", "items": ["a"]},
+        {"kind": "values", "type": "sound", "items": ["a"]},
+        {"kind": "values", "items": ["a"]},
+    ],
+)
 def test_a_variable_of_another_kind_is_no_value(value):
     with pytest.raises(ActionError) as raised:
         read_values(value)

@@ -61,10 +61,15 @@ def correct(outcome: Outcome, answer: str) -> float:
 
 def test_fault_01_every_action_that_the_prompt_offers_is_carried_out():
     outcome, journal = tried(
-        iterative, plan(4),
-        ["R1 = Count(3, 6, ..., 21)", "R2 = SolveInequality(2x > 8)", "R3 = Code(If R1 > 5, R1, 0)",
-         "R4 = Calculator(R3 + 1)"],
-    )  # fmt: skip
+        iterative,
+        plan(4),
+        [
+            "R1 = Count(3, 6, ..., 21)",
+            "R2 = SolveInequality(2x > 8)",
+            "R3 = Code(If R1 > 5, R1, 0)",
+            "R4 = Calculator(R3 + 1)",
+        ],
+    )
     done = [step.result.result for step in journal.steps if isinstance(step.command, Do)]  # type: ignore[union-attr]
     assert done == ["7", "x > 4", "7", "8"] and correct(outcome, "8") == 1
 
@@ -88,11 +93,18 @@ def test_fault_07_and_11_as_many_subgoals_as_the_limit_allows_and_the_stop_after
 
 def test_fault_22_lumos_i_runs_on_gsm8k_from_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LUMOS_HOME", str(tmp_path / "home"))
-    rows = [{"question": f"Ed has {n} hats and buys 2. How many hats has he?",
-             "answer": f"He has {n}+2=<<{n}+2={n + 2}>>{n + 2} hats.\n#### {n + 2}"} for n in (4, 7)]  # fmt: skip
+    rows = [
+        {
+            "question": f"Ed has {n} hats and buys 2. How many hats has he?",
+            "answer": f"He has {n}+2=<<{n}+2={n + 2}>>{n + 2} hats.\n#### {n + 2}",
+        }
+        for n in (4, 7)
+    ]
     (tmp_path / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    planner = [{"contains": "Should we stop planning?", "reply": "Yes, I will stop planning."},
-               {"contains": "", "reply": "Subgoal 1: Add the hats."}]  # fmt: skip
+    planner = [
+        {"contains": "Should we stop planning?", "reply": "Yes, I will stop planning."},
+        {"contains": "", "reply": "Subgoal 1: Add the hats."},
+    ]
     grounder = [{"contains": f"Ed has {n} hats", "reply": f"R1 = Calculator({n} + 2)"} for n in (4, 7)]
     (tmp_path / "planner.json").write_text(json.dumps(planner))
     (tmp_path / "grounder.json").write_text(json.dumps(grounder))
@@ -121,9 +133,10 @@ def test_fault_24_a_planner_that_stops_at_once_costs_its_own_episode_only():
 def test_fault_30_and_31_each_prompt_is_asked_once_and_a_reply_ends_at_its_own_line():
     """Solved and dead episodes are not asked again, and what a model writes past its line is not read."""
     outcome, journal = tried(
-        iterative, [f"{reply}\nSubgoal 9: More." for reply in plan(2)],
+        iterative,
+        [f"{reply}\nSubgoal 9: More." for reply in plan(2)],
         ["R1 = Calculator(2 + 3)\nR9 = Calculator(9)", "R2 = Calculator(R1 / 0)"],
-    )  # fmt: skip
+    )
     prompts = [step.command.prompt for step in journal.steps if isinstance(step.command, Ask)]
     assert len(prompts) == len(set(prompts)) == 5
     replies = [step.result.text for step in journal.steps if isinstance(step.result, Completion)]

@@ -72,13 +72,24 @@ def test_fault_32_requests_say_who_asks_and_take_no_settings_from_the_environmen
 @pytest.mark.parametrize(
     "target",
     [
-        "http://127.0.0.1/", "http://127.1:{port}/", "http://0x7f.1:{port}/bytes/1", "http://2130706433:{port}/",
-        "http://[::1]:{port}/", "http://[::ffff:127.0.0.1]:{port}/bytes/1", "//localhost:{port}/bytes/1", "http://10.0.0.1/",
-        "http://169.254.169.254/latest/meta-data/", "file:///etc/passwd", "http://x@127.0.0.1:{port}/bytes/1",
-        "http://127.0.0.1:{port}\\@example.com/", "gopher://127.0.0.1:{port}/", "http://127.0.0.2:{port}/bytes/1",
-        "http://metadata.google.internal/", "https://127.0.0.1:22/",
+        "http://127.0.0.1/",
+        "http://127.1:{port}/",
+        "http://0x7f.1:{port}/bytes/1",
+        "http://2130706433:{port}/",
+        "http://[::1]:{port}/",
+        "http://[::ffff:127.0.0.1]:{port}/bytes/1",
+        "//localhost:{port}/bytes/1",
+        "http://10.0.0.1/",
+        "http://169.254.169.254/latest/meta-data/",
+        "file:///etc/passwd",
+        "http://x@127.0.0.1:{port}/bytes/1",
+        "http://127.0.0.1:{port}\\@example.com/",
+        "gopher://127.0.0.1:{port}/",
+        "http://127.0.0.2:{port}/bytes/1",
+        "http://metadata.google.internal/",
+        "https://127.0.0.1:22/",
     ],
-)  # fmt: skip
+)
 def test_a_redirect_into_this_network_is_refused(target):
     with FakeWeb() as web:
         location = quote(target.format(port=web.port))
@@ -148,10 +159,28 @@ def certificate(tmp_path_factory) -> Path:
     """A self-signed certificate for NAME, with its key in the same file."""
     folder = tmp_path_factory.mktemp("tls")
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={NAME}",
-         "-addext", f"subjectAltName=DNS:{NAME}", "-keyout", "key.pem", "-out", "cert.pem"],
-        cwd=folder, check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            f"/CN={NAME}",
+            "-addext",
+            f"subjectAltName=DNS:{NAME}",
+            "-keyout",
+            "key.pem",
+            "-out",
+            "cert.pem",
+        ],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
     (folder / "both.pem").write_bytes((folder / "cert.pem").read_bytes() + (folder / "key.pem").read_bytes())
     return folder / "both.pem"
 

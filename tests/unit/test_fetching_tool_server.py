@@ -47,11 +47,15 @@ def test_a_call_is_posted_as_toolbench_posts_it_and_its_answer_read():
         (_, _, headers), _ = web.requests
     assert [json.loads(body) for body in web.posted] == [
         {
-            "category": "Parcels_Mail", "tool_name": "swift_post", "api_name": "latest",
-            "tool_input": json.dumps({"parcelid": parcel}), "strip": "truncate", "toolbench_key": "",
+            "category": "Parcels_Mail",
+            "tool_name": "swift_post",
+            "api_name": "latest",
+            "tool_input": json.dumps({"parcelid": parcel}),
+            "strip": "truncate",
+            "toolbench_key": "",
         }
         for parcel in ("P1", "P\u00e9")
-    ]  # fmt: skip
+    ]
     assert headers["Idempotency-Key"] == "k" and headers["Content-Type"] == "application/json"
     assert (good.status, good.values[0]["code"], good.provenance) == ("ok", 0, "live")
     assert json.loads(good.values[0]["text"])["response"] == {"town": "Ombry"}
@@ -72,10 +76,18 @@ def test_a_key_goes_to_the_server_that_it_is_bound_to_and_to_no_other(tmp_path):
 
 @pytest.mark.parametrize(
     ("reply", "status"),
-    [("[]", "bad_reply"), ("{}", "bad_reply"), ("{", "bad_reply"), ("[" * 9_000, "bad_reply"), ("", "bad_reply"),
-     ('{"response": "a\\u0000\\ud800"}', "ok"), ('{"error": {"code": 1}, "response": ""}', "tool_error"),
-     ('{"error": null, "response": null}', "ok"), ('{"response": "' + "x" * 3_000_000 + '"}', "ok")],
-)  # fmt: skip
+    [
+        ("[]", "bad_reply"),
+        ("{}", "bad_reply"),
+        ("{", "bad_reply"),
+        ("[" * 9_000, "bad_reply"),
+        ("", "bad_reply"),
+        ('{"response": "a\\u0000\\ud800"}', "ok"),
+        ('{"error": {"code": 1}, "response": ""}', "tool_error"),
+        ('{"error": null, "response": null}', "ok"),
+        ('{"response": "' + "x" * 3_000_000 + '"}', "ok"),
+    ],
+)
 def test_what_is_no_answer_is_a_status(reply, status):
     with FakeWeb() as web:
         web.replies = [reply]
@@ -135,8 +147,9 @@ def test_an_episode_calls_a_server_through_the_real_client():
         tools = {"answers": "live", "server": web.url("/virtual")}
         given = played([action, action], tools=tools, caller=Lent())[0]
     assert [(done.status, done.values[0]["code"], done.provenance) for done in given] == [
-        ("ok", 0, "live"), ("transport_error", 12, ""),
-    ]  # fmt: skip
+        ("ok", 0, "live"),
+        ("transport_error", 12, ""),
+    ]
     assert given[0].result == '{"error": "", "response": "sent"}'
 
 

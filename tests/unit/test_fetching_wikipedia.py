@@ -87,11 +87,19 @@ def test_an_address_of_an_article_is_read(web, query):
 
 @pytest.mark.parametrize(
     "query",
-    ["http://127.0.0.1/wiki/Ombry", "http://localhost:{port}/wiki/Ombry", "https://example.com/wiki/Ombry",
-     "http://169.254.169.254/latest/meta-data/", "file:///etc/passwd", "http://127.0.0.1:{port}/drip",
-     "http://2130706433:{port}/wiki/Ombry", "http://127.0.0.1:{port}@example.com/wiki/Ombry", "/wiki/../drip",
-     "http://[::ffff:127.0.0.1]:{port}/wiki/Ombry"],
-)  # fmt: skip
+    [
+        "http://127.0.0.1/wiki/Ombry",
+        "http://localhost:{port}/wiki/Ombry",
+        "https://example.com/wiki/Ombry",
+        "http://169.254.169.254/latest/meta-data/",
+        "file:///etc/passwd",
+        "http://127.0.0.1:{port}/drip",
+        "http://2130706433:{port}/wiki/Ombry",
+        "http://127.0.0.1:{port}@example.com/wiki/Ombry",
+        "/wiki/../drip",
+        "http://[::ffff:127.0.0.1]:{port}/wiki/Ombry",
+    ],
+)
 def test_an_address_elsewhere_is_refused_and_never_asked(web, query):
     done = call(web, "wikipedia", query=query.format(port=web.port))
     assert done.status in ("refused", "not_found") and done.message.isprintable()
@@ -125,10 +133,20 @@ def test_fault_32_the_api_hears_who_asks_how_patient_we_are_and_for_which_call(w
     assert query["maxlag"] == "5" and query["formatversion"] == "2"
 
 
-@pytest.mark.parametrize("arguments", [
-    {}, {"query": ""}, {"query": " \n\x00 "}, {"query": 7}, {"query": None}, {"query": "a", "language": "../x"},
-    {"query": "a", "language": "en.evil.example/"}, {"query": "a", "language": ""}, {"query": "a", "language": 1},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"query": ""},
+        {"query": " \n\x00 "},
+        {"query": 7},
+        {"query": None},
+        {"query": "a", "language": "../x"},
+        {"query": "a", "language": "en.evil.example/"},
+        {"query": "a", "language": ""},
+        {"query": "a", "language": 1},
+    ],
+)
 def test_arguments_that_will_not_do_are_refused_before_anything_is_sent(web, arguments):
     for tool in ("wikipedia", "search"):
         assert call(web, tool, **arguments).status == "bad_arguments"
@@ -167,9 +185,16 @@ def test_a_wiki_that_fails_gives_the_item_back(web, failure):
 
 @pytest.mark.parametrize(
     ("mode", "status"),
-    [("404", "not_found"), ("403", "http_error"), ("html", "bad_reply"), ("garbage", "bad_reply"),
-     ("array", "bad_reply"), ("nested", "bad_reply"), ("empty", "bad_reply")],
-)  # fmt: skip
+    [
+        ("404", "not_found"),
+        ("403", "http_error"),
+        ("html", "bad_reply"),
+        ("garbage", "bad_reply"),
+        ("array", "bad_reply"),
+        ("nested", "bad_reply"),
+        ("empty", "bad_reply"),
+    ],
+)
 def test_a_wiki_that_answers_nonsense_is_an_error_the_episode_survives(web, mode, status):
     web.mode = mode
     done = call(web, "wikipedia", query="Ombry")
@@ -217,13 +242,30 @@ def test_a_page_larger_than_the_bound_is_too_large(web):
 
 @pytest.mark.parametrize(
     "html",
-    ["", " ", "\x00", "<", "<!--", "<p", "</p>", "<![CDATA[x]]>",
-     "<?xml version='1.0'?><!DOCTYPE a [<!ENTITY b 'c'>]>&b;",
-     "<!DOCTYPE x SYSTEM 'file:///etc/passwd'><p>&x;</p>", "\ud800 lone", "<p>" * 100_000, "<div>" * 100_000 + "<p>x",
-     "<table><tr><td>" * 5_000, "<a href='/wiki/%ff%fe'>x</a>", "<li><a href='javascript:x'>", "plain text, no markup",
-     "<meta charset='utf-7'><p>+ADw-script+AD4-", "<p>\ufffe\uffff</p>", "<svg><script>x</script></svg>",
-     "&#0;&#x110000;"],
-)  # fmt: skip
+    [
+        "",
+        " ",
+        "\x00",
+        "<",
+        "<!--",
+        "<p",
+        "</p>",
+        "<![CDATA[x]]>",
+        "<?xml version='1.0'?><!DOCTYPE a [<!ENTITY b 'c'>]>&b;",
+        "<!DOCTYPE x SYSTEM 'file:///etc/passwd'><p>&x;</p>",
+        "\ud800 lone",
+        "<p>" * 100_000,
+        "<div>" * 100_000 + "<p>x",
+        "<table><tr><td>" * 5_000,
+        "<a href='/wiki/%ff%fe'>x</a>",
+        "<li><a href='javascript:x'>",
+        "plain text, no markup",
+        "<meta charset='utf-7'><p>+ADw-script+AD4-",
+        "<p>\ufffe\uffff</p>",
+        "<svg><script>x</script></svg>",
+        "&#0;&#x110000;",
+    ],
+)
 def test_whatever_the_html_is_it_is_read_or_it_is_nothing(html):
     article = read_article(html, 40)
     assert all(len(text) <= 4000 for text in article.paragraphs) and len(article.links) <= 10

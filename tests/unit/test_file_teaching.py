@@ -66,8 +66,10 @@ def test_prose_has_no_rule():
 
 
 def test_the_domain_decides_how_annotations_are_checked():
-    checks = {name: (benchmark_of(name).check_level, benchmark_of(name).teacher_prompt) for name in
-              ("maths", "complex_qa", "multimodal", "mylab.words")}  # fmt: skip
+    checks = {
+        name: (benchmark_of(name).check_level, benchmark_of(name).teacher_prompt)
+        for name in ("maths", "complex_qa", "multimodal", "mylab.words")
+    }
     assert checks == {
         "maths": (Level.EXECUTED, "maths"),
         "complex_qa": (Level.ORACLE_TOOL, "qa"),

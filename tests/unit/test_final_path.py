@@ -18,8 +18,11 @@ from tests.integration.test_recorded_searches import search
 from tests.recorded_search import BACK_OFF, answer_files
 from tests.tool_scripts import Scripted, call, finish, give_up, run
 
-STATUSES = {"ok": Execution("ok", "there"), "no": Execution("give_up"),
-            "end": Execution("ok", values=({"text": "yes", "ends": True},))}  # fmt: skip
+STATUSES = {
+    "ok": Execution("ok", "there"),
+    "no": Execution("give_up"),
+    "end": Execution("ok", values=({"text": "yes", "ends": True},)),
+}
 
 
 def did(position: int, parent: int | None, status: str = "ok") -> RecordedStep:
@@ -98,10 +101,11 @@ def test_recorded_searches(shared_data):
     for query, content in answer_files(shared_data):
         script, made = search(content, BACK_OFF[query])
         steps = [
-            RecordedStep(position, 0, "", result, command.action if isinstance(command, Do) else None,
-                         parent=command.parent)
+            RecordedStep(
+                position, 0, "", result, command.action if isinstance(command, Do) else None, parent=command.parent
+            )
             for position, command, result in script.made
-        ]  # fmt: skip
+        ]
         path = final_path(steps, made.outcome.ending)
         decisions = read_decisions(content["tree"]["tree"])
         assert path and len(path) == deepest(decisions, made.outcome.ending)

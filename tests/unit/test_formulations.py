@@ -70,22 +70,43 @@ def shape(commands) -> list[str]:
 def test_iterative_plans_grounds_and_executes_in_turn_until_the_planner_stops():
     commands, outcome = drive(
         iterative(TASK, AGENT),
-        [says(FIRST), says("R1 = Calculator(12 * 3)"), gives("36"),
-         says(f"No, I will keep planning. {SECOND}"), says("R2 = Calculator(R1 - 5)"), gives("31"), says(STOP)],
-    )  # fmt: skip
+        [
+            says(FIRST),
+            says("R1 = Calculator(12 * 3)"),
+            gives("36"),
+            says(f"No, I will keep planning. {SECOND}"),
+            says("R2 = Calculator(R1 - 5)"),
+            gives("31"),
+            says(STOP),
+        ],
+    )
     assert shape(commands) == [
-        "planner", FIRST, "grounder", "R1 = Calculator(12 * 3)",
-        "planner", SECOND, "grounder", "R2 = Calculator(R1 - 5)", "planner",
-    ]  # fmt: skip
+        "planner",
+        FIRST,
+        "grounder",
+        "R1 = Calculator(12 * 3)",
+        "planner",
+        SECOND,
+        "grounder",
+        "R2 = Calculator(R1 - 5)",
+        "planner",
+    ]
     assert outcome == Outcome("31", "answered")
 
 
 def test_iterative_shows_the_planner_each_result_and_the_grounder_a_clean_subgoal():
     commands, _ = drive(
         iterative(TASK, AGENT),
-        [says(FIRST), says("R1 = Calculator(12 * 3)"), gives("36"),
-         says(f"No, I will keep planning. {SECOND}"), says("R2 = Calculator(R1 - 5)"), gives("31"), says(STOP)],
-    )  # fmt: skip
+        [
+            says(FIRST),
+            says("R1 = Calculator(12 * 3)"),
+            gives("36"),
+            says(f"No, I will keep planning. {SECOND}"),
+            says("R2 = Calculator(R1 - 5)"),
+            gives("31"),
+            says(STOP),
+        ],
+    )
     planner = [command.prompt for command in commands if isinstance(command, Ask) and command.role == "planner"]
     grounder = [command.prompt for command in commands if isinstance(command, Ask) and command.role == "grounder"]
     assert "The executed result for Subgoal 1 is 36. Should we stop planning?" in planner[1]
@@ -115,9 +136,16 @@ def test_iterative_at_the_limit_keeps_the_last_value_but_says_limit():
 def test_iterative_goes_on_after_a_failed_action_and_shows_it_to_the_planner():
     commands, outcome = drive(
         iterative(TASK, AGENT),
-        [says(FIRST), says("R1 = Calculator(2 * )"), fails("syntax"),
-         says(f"No, I will keep planning. {SECOND}"), says("R2 = Calculator(36 - 5)"), gives("31"), says(STOP)],
-    )  # fmt: skip
+        [
+            says(FIRST),
+            says("R1 = Calculator(2 * )"),
+            fails("syntax"),
+            says(f"No, I will keep planning. {SECOND}"),
+            says("R2 = Calculator(36 - 5)"),
+            gives("31"),
+            says(STOP),
+        ],
+    )
     prompts = [command.prompt for command in commands if isinstance(command, Ask)]
     assert "The executed result for Subgoal 1 is Calculator(2 * ). Should we stop planning?" in prompts[2]
     assert outcome == Outcome("31", "answered")
@@ -154,8 +182,13 @@ def test_one_pass_asks_twice_and_runs_every_action_in_order():
         ],
     )
     assert shape(commands) == [
-        "planner", FIRST, SECOND, "grounder", "R1 = Calculator(12 * 3)", "R2 = Calculator(R1 - 5)",
-    ]  # fmt: skip
+        "planner",
+        FIRST,
+        SECOND,
+        "grounder",
+        "R1 = Calculator(12 * 3)",
+        "R2 = Calculator(R1 - 5)",
+    ]
     assert outcome == Outcome("31", "answered")
     grounder = commands[3].prompt
     assert f"Subgoals to be grounded: {FIRST}; {SECOND}\n<|assistant|>\n" in grounder
@@ -242,13 +275,25 @@ def test_direct_answers_with_the_reply(reply, answer):
 def test_integrated_takes_subgoal_and_actions_from_one_model_and_tells_it_the_result():
     commands, outcome = drive(
         FORMULATIONS.load("integrated")(TASK, AGENT),
-        [says(f"{FIRST} Actions: R1 = Calculator(12 * 3)"), gives("36"),
-         says(f"No, I will keep planning. {SECOND} Actions: R2 = Calculator(R1 - 5); R3 = (R2)"), gives("31"),
-         gives("31"), says(STOP)],
-    )  # fmt: skip
+        [
+            says(f"{FIRST} Actions: R1 = Calculator(12 * 3)"),
+            gives("36"),
+            says(f"No, I will keep planning. {SECOND} Actions: R2 = Calculator(R1 - 5); R3 = (R2)"),
+            gives("31"),
+            gives("31"),
+            says(STOP),
+        ],
+    )
     assert shape(commands) == [
-        "solver", FIRST, "R1 = Calculator(12 * 3)", "solver", SECOND, "R2 = Calculator(R1 - 5)", "R3 = (R2)", "solver",
-    ]  # fmt: skip
+        "solver",
+        FIRST,
+        "R1 = Calculator(12 * 3)",
+        "solver",
+        SECOND,
+        "R2 = Calculator(R1 - 5)",
+        "R3 = (R2)",
+        "solver",
+    ]
     assert outcome == Outcome("31", "answered")
     prompts = [command.prompt for command in commands if isinstance(command, Ask)]
     assert prompts[1] == (
@@ -259,9 +304,13 @@ def test_integrated_takes_subgoal_and_actions_from_one_model_and_tells_it_the_re
 
 @pytest.mark.parametrize(
     ("reply", "ending"),
-    [("", "unreadable"), ("Actions: R1 = Calculator(1)", "unreadable"), (FIRST, "no_answer"),
-     (f"{FIRST} Actions: none", "unreadable")],
-)  # fmt: skip
+    [
+        ("", "unreadable"),
+        ("Actions: R1 = Calculator(1)", "unreadable"),
+        (FIRST, "no_answer"),
+        (f"{FIRST} Actions: none", "unreadable"),
+    ],
+)
 def test_integrated_replies_that_lack_something_end_by_name(reply, ending):
     results = [says(reply)] + [fails("unreadable")] * ("none" in reply) + [says(STOP)] * (FIRST in reply)
     assert drive(FORMULATIONS.load("integrated")(TASK, AGENT), results)[1].ending == ending

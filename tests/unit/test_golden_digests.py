@@ -99,8 +99,10 @@ def test_a_sampled_reply_keeps_its_seed():
     """The seed each request is sent with: were it another, a run could not be repeated."""
     task = Task("wordmath", "ab" * 32, "7", "How many?")
     assert [derive_seed(5, task, 2, position, branch) for position, branch in ((0, 0), (3, 0), (3, 1))] == [
-        871077099, 670471054, 1268971084,
-    ]  # fmt: skip
+        871077099,
+        670471054,
+        1268971084,
+    ]
 
 
 def test_a_stored_text_is_still_found():
@@ -119,9 +121,11 @@ def test_a_stored_dataset_is_still_the_same():
 
 def agent(at_limit: str = "") -> Agent:
     return Agent(
-        roles={"planner": "tgi://a:1", "grounder": "tgi://b:2"}, domain="maths", sampling=Sampling(temperature=0.5),
+        roles={"planner": "tgi://a:1", "grounder": "tgi://b:2"},
+        domain="maths",
+        sampling=Sampling(temperature=0.5),
         at_limit=at_limit,
-    )  # fmt: skip
+    )
 
 
 def test_an_agent_is_still_the_same():
@@ -160,6 +164,7 @@ def test_a_job_asked_for_again_is_still_found(tmp_path, monkeypatch):
 
 def test_a_build_made_again_is_still_the_same(tmp_path):
     """The digest is what names a training set: the options and every row in order, as text."""
-    manifest, _ = build((episode(1, "2 + 3"), episode(2, "3 + 2", "5 + 0")), "x", tmp_path / "x", BuildOptions(),
-                        KnownBenchmarks())  # fmt: skip
+    manifest, _ = build(
+        (episode(1, "2 + 3"), episode(2, "3 + 2", "5 + 0")), "x", tmp_path / "x", BuildOptions(), KnownBenchmarks()
+    )
     assert manifest["digest"] == "e099c484b27e65dd6592b23931dd508d8ed5652589c84be7381384ded56844b4"

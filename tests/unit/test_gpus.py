@@ -71,7 +71,11 @@ print(gpus.known_gpus(), "torch" in sys.modules)
 """
     path = os.pathsep.join([pretend_gpus(tmp_path / "torch", [24_000]), str(ROOT)])
     child = subprocess.run(
-        [sys.executable, "-P", "-c", code], env={**os.environ, "PYTHONPATH": path}, cwd=tmp_path, capture_output=True,
-        text=True, check=True,
-    )  # fmt: skip
+        [sys.executable, "-P", "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert child.stdout == "Gpus(number=1, mib=24000) False\n"

@@ -136,19 +136,30 @@ def test_each_function_of_the_table_says_what_it_is_for():
         (("build", "first"), "No such command: build. Did you mean 'dataset build'? See: lumos --help"),
         (("get", "gsm8k"), "No such command: get. Did you mean 'data get' or 'models get'? See: lumos --help"),
         (("data", "gte"), "No such command: data gte. Did you mean 'data get'? See: lumos data --help"),
-        (("evaluate", "gsm8k", "--limt", "3"),
-         "No such option: --limt. Did you mean '--limit'? See: lumos evaluate --help"),
-        (("jobs", "--state", "running"), "No such option: --state. It is now a term of --where, as in --where "
-         "'state=running'. See: lumos jobs --help"),
-        (("episodes", "--wrong"), "No such option: --wrong. It is now a term of --where, as in --where 'score<1'. "
-         "See: lumos episodes --help"),
-        (("tag", "k3f9a2cd", "--tag", "team=maths"),
-         "No such option: --tag. Tags are written without it: lumos tag JOB KEY=VALUE. See: lumos tag --help"),
+        (
+            ("evaluate", "gsm8k", "--limt", "3"),
+            "No such option: --limt. Did you mean '--limit'? See: lumos evaluate --help",
+        ),
+        (
+            ("jobs", "--state", "running"),
+            "No such option: --state. It is now a term of --where, as in --where "
+            "'state=running'. See: lumos jobs --help",
+        ),
+        (
+            ("episodes", "--wrong"),
+            "No such option: --wrong. It is now a term of --where, as in --where 'score<1'. See: lumos episodes --help",
+        ),
+        (
+            ("tag", "k3f9a2cd", "--tag", "team=maths"),
+            "No such option: --tag. Tags are written without it: lumos tag JOB KEY=VALUE. See: lumos tag --help",
+        ),
         (("evaluate", "gsm9k", "--agent", "starter"), "No benchmark called 'gsm9k'. Did you mean 'gsm8k'? Choose one"),
-        (("evaluate", "wordmath", "--agent", "starter", "--formulation", "iteratve"),
-         "No formulation called 'iteratve'. Did you mean 'iterative'? Choose one of: caption"),
+        (
+            ("evaluate", "wordmath", "--agent", "starter", "--formulation", "iteratve"),
+            "No formulation called 'iteratve'. Did you mean 'iterative'? Choose one of: caption",
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_unknown_name_gives_one_line_with_the_nearest(lumos, arguments, said):
     ran = lumos(*arguments)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (2, "", 1)

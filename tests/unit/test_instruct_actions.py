@@ -144,17 +144,42 @@ def test_every_reply_is_read_and_what_runs_reads_the_same_in_lumos_notation(repl
 
     for action in actions:
         (same,) = read_actions(action.raw) or (None,)
-        assert same and (same.variables, same.name, same.arguments) == (
-            action.variables, action.name, action.arguments
-        )  # fmt: skip
+        assert same and (same.variables, same.name, same.arguments) == (action.variables, action.name, action.arguments)
 
 
 PIECES = (
-    "R1 = Calculator(1)\n", "R1 = Calculator(1); ", "R1 = Calculator(1), ", "R1 = (", "R1 = f(", "R1 = f(\n", "R1, ",
-    "; R1 = f(", "so R1 = f( ", "so R1 = f(1) ", "`R1 = ", "R1 = ", "f(", "f()\n", "(", "```\n", "```\nR1 = f(\n", "*",
-    "**R1 = ", "Actions: ", "Actions: R1 = 1 ", "Action 1-1: R1 = f(1)\n", "Subgoal 1: ", "Subgoal 1: R1 = 1\n", " ",
-    "x = f(1)\n", "print(", "Actions for Subgoal 1\n", "- ", "R1 = a `", ", and ",
-)  # fmt: skip
+    "R1 = Calculator(1)\n",
+    "R1 = Calculator(1); ",
+    "R1 = Calculator(1), ",
+    "R1 = (",
+    "R1 = f(",
+    "R1 = f(\n",
+    "R1, ",
+    "; R1 = f(",
+    "so R1 = f( ",
+    "so R1 = f(1) ",
+    "`R1 = ",
+    "R1 = ",
+    "f(",
+    "f()\n",
+    "(",
+    "```\n",
+    "```\nR1 = f(\n",
+    "*",
+    "**R1 = ",
+    "Actions: ",
+    "Actions: R1 = 1 ",
+    "Action 1-1: R1 = f(1)\n",
+    "Subgoal 1: ",
+    "Subgoal 1: R1 = 1\n",
+    " ",
+    "x = f(1)\n",
+    "print(",
+    "Actions for Subgoal 1\n",
+    "- ",
+    "R1 = a `",
+    ", and ",
+)
 
 
 @pytest.mark.parametrize("calls", [True, False])

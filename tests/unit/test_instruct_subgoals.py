@@ -188,10 +188,37 @@ def test_every_reply_is_read_and_a_subgoal_is_one_line_in_the_notation(reply, nu
 
 
 PIECES = (
-    "Subgoal 2: ", "Subgoal 2:", "Subgoal: ", "Subgoal 2\n", "1. a\n", "- a\n", "**", "*a*", "`", "```\n", "> ", "# ",
-    "a\n", "a\n\n", "a ", " ", "\n", "No, ", "No, I will ", "Yes, ", "I will stop planning. ", "Actions: ", ". ", "a: ",
-    "(", "R1, ", "\\*", "Step 1: ", "Sure! ", "do not need to ",
-)  # fmt: skip
+    "Subgoal 2: ",
+    "Subgoal 2:",
+    "Subgoal: ",
+    "Subgoal 2\n",
+    "1. a\n",
+    "- a\n",
+    "**",
+    "*a*",
+    "`",
+    "```\n",
+    "> ",
+    "# ",
+    "a\n",
+    "a\n\n",
+    "a ",
+    " ",
+    "\n",
+    "No, ",
+    "No, I will ",
+    "Yes, ",
+    "I will stop planning. ",
+    "Actions: ",
+    ". ",
+    "a: ",
+    "(",
+    "R1, ",
+    "\\*",
+    "Step 1: ",
+    "Sure! ",
+    "do not need to ",
+)
 
 
 @pytest.mark.parametrize("piece", PIECES)

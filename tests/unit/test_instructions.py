@@ -70,9 +70,11 @@ def test_training_text_is_what_is_asked_at_inference(files, tmp_path):
     [
         ('[{"instruction": 3, "output": "x"}]', "row 1, field 'instruction': expected text"),
         ('[{"instruction": "x", "output": "y", "input": []}]', "row 1, field 'input'"),
-        ('[{"question": "x"}]', "is not a file of instructions"), ("[]", "has no row"), ("no", "is not"),
+        ('[{"question": "x"}]', "is not a file of instructions"),
+        ("[]", "has no row"),
+        ("no", "is not"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_read_is_named_and_nothing_is_written(files, tmp_path, content, told):
     files[1].write_text(content)
     with pytest.raises(SpecError, match=told):

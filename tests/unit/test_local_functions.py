@@ -33,7 +33,10 @@ ARTIFACTS = {SHA["red"]: RED, SHA["blue"]: BLUE}
 TURNED = write_png(np.full((6, 4, 3), 9, np.uint8))
 IMAGE, SEEN = (write_image(SHA[name]) for name in ("red", "blue"))
 TASK = Task(
-    "x", "d", "1", f"Do something with {IMAGE}.",
+    "x",
+    "d",
+    "1",
+    f"Do something with {IMAGE}.",
     {
         "functions": local_functions(),
         "channels": [
@@ -41,7 +44,7 @@ TASK = Task(
             {"name": "camera", "kind": "image", "values": [SHA["blue"]]},
         ],
     },
-)  # fmt: skip
+)
 FAKES = {
     "Image Editing": lambda image, instruction: TURNED,
     "Visual Question Answering": lambda image, question: b"%d bytes: %s" % (len(image), question),
@@ -129,7 +132,7 @@ def test_what_the_camera_sees_is_unknown_until_a_picture_is_taken(host):
         ("write_file", {"name": ".profile", "text": "x"}, "invalid_arguments", "file's name"),
         ("Finish", {}, "invalid_arguments", "return_type"),
     ],
-)  # fmt: skip
+)
 def test_a_call_that_cannot_be_is_told_to_the_model_and_ends_nothing(host, name, arguments, status, told):
     (done,), journal = play([do(name, arguments)], TASK, ARTIFACTS, host=host)
     assert done.status == status and json.loads(done.result)["response"] == ""

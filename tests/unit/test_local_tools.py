@@ -71,9 +71,13 @@ def test_a_local_tool_is_told_how_many_equal_calls_came_before_and_where_its_ans
     assert actions.asked == [({"q": "look"}, nth, WITHIN + nth % 2) for nth in range(4)]
     calls = [step for step in journal.steps if isinstance(step.command, Call)]
     assert [(step.command.tool, step.command.nth, step.result.provenance) for step in calls] == [
-        ("api", 0, "simulated"), ("api", 1, "simulated"), ("elsewhere", 0, ""),
-        ("api", 2, "simulated"), ("api", 3, "simulated"), ("elsewhere", 0, ""),
-    ]  # fmt: skip
+        ("api", 0, "simulated"),
+        ("api", 1, "simulated"),
+        ("elsewhere", 0, ""),
+        ("api", 2, "simulated"),
+        ("api", 3, "simulated"),
+        ("elsewhere", 0, ""),
+    ]
     assert len({step.command.digest for step in calls}) == 2, "equal calls have equal names"
     assert {step.result.status for step in calls if step.command.tool == "elsewhere"} == {"live_refused"}
 
@@ -123,9 +127,12 @@ def test_a_role_may_be_sampled_unlike_the_others():
 
     endpoint = Noting(lambda prompt: "reply")
     made = Executor(
-        {"policy": endpoint, "judge": endpoint, "solver": endpoint}, None, Sampling(temperature=0.5), 0,
+        {"policy": endpoint, "judge": endpoint, "solver": endpoint},
+        None,
+        Sampling(temperature=0.5),
+        0,
         samplings={"policy": Sampling(temperature=1.0)},
-    )  # fmt: skip
+    )
 
     def ask_all(task, agent):
         for role in ("policy", "solver"):

@@ -247,9 +247,16 @@ def test_inequalities_are_solved(maths, inequality, expected):
 
 @pytest.mark.parametrize(
     ("elements", "expected"),
-    [("2, 4, 6", "3"), ("1, 4, ..., 22", "8"), ("[1,2,3]", "3"), ("10, 9, …, 1", "10"), ("red, blue", "2"),
-     ("1, 2, ..., R1", "5"), ("1,000, 2,000", "2")],
-)  # fmt: skip
+    [
+        ("2, 4, 6", "3"),
+        ("1, 4, ..., 22", "8"),
+        ("[1,2,3]", "3"),
+        ("10, 9, …, 1", "10"),
+        ("red, blue", "2"),
+        ("1, 2, ..., R1", "5"),
+        ("1,000, 2,000", "2"),
+    ],
+)
 def test_count_counts_lists_and_progressions(maths, elements, expected):
     assert result(maths, "Count", elements, {"R1": number("5")}) == expected
 

@@ -7,13 +7,21 @@ from lumos_queue.records import Verdict
 
 
 def test_every_detail_stays_in_the_order_in_which_it_was_found_and_once():
-    found = merge_verdicts([
-        Verdict("planner", "overlong", "b"), Verdict("grounder", "overlong", "c"), Verdict("planner", "refused", "d"),
-        Verdict("planner", "overlong", "a"), Verdict("planner", "overlong", "b"), Verdict("planner", "overlong", ""),
-    ])  # fmt: skip
+    found = merge_verdicts(
+        [
+            Verdict("planner", "overlong", "b"),
+            Verdict("grounder", "overlong", "c"),
+            Verdict("planner", "refused", "d"),
+            Verdict("planner", "overlong", "a"),
+            Verdict("planner", "overlong", "b"),
+            Verdict("planner", "overlong", ""),
+        ]
+    )
     assert found == [
-        Verdict("planner", "overlong", "b; a"), Verdict("grounder", "overlong", "c"), Verdict("planner", "refused", "d")
-    ]  # fmt: skip
+        Verdict("planner", "overlong", "b; a"),
+        Verdict("grounder", "overlong", "c"),
+        Verdict("planner", "refused", "d"),
+    ]
 
 
 def test_what_rejects_and_what_is_noted_stay_apart():

@@ -62,10 +62,17 @@ def test_a_message_id_is_a_uuid_and_nothing_more(identifier):
 @pytest.mark.parametrize(
     "head",
     [
-        {"eta": "2999-01-01"}, {"expires": 5}, {"group": "g"}, {"stamps": {"a": 1}}, {"stamped_headers": ["a"]},
-        {"replaced_task_nesting": 1}, {"timelimit": [5, None]}, {"timelimit": [None, 5]}, {"timelimit": 5},
+        {"eta": "2999-01-01"},
+        {"expires": 5},
+        {"group": "g"},
+        {"stamps": {"a": 1}},
+        {"stamped_headers": ["a"]},
+        {"replaced_task_nesting": 1},
+        {"timelimit": [5, None]},
+        {"timelimit": [None, 5]},
+        {"timelimit": 5},
     ],
-)  # fmt: skip
+)
 def test_what_a_nudge_never_asks_for_is_refused(head):
     assert refused(head=headers(**head)) == "with options"
 
@@ -78,10 +85,17 @@ def test_other_work_before_or_after_is_refused(name):
 @pytest.mark.parametrize(
     "content",
     [
-        body(), body(JOB, JOB), body(7), body(JOB, named={"job": JOB}), b"[]", b'"abcdefgh"',
-        json.dumps([[JOB], {}]).encode(), json.dumps([[JOB], {}, []]).encode(), json.dumps([[JOB], [], {}]).encode(),
+        body(),
+        body(JOB, JOB),
+        body(7),
+        body(JOB, named={"job": JOB}),
+        b"[]",
+        b'"abcdefgh"',
+        json.dumps([[JOB], {}]).encode(),
+        json.dumps([[JOB], {}, []]).encode(),
+        json.dumps([[JOB], [], {}]).encode(),
     ],
-)  # fmt: skip
+)
 def test_a_nudge_has_one_argument_and_no_named_ones(content):
     assert refused(content) == "wrong arguments"
 
@@ -93,10 +107,19 @@ def test_what_passes_is_rebuilt_from_what_was_checked():
     _rebuild(passed, check_message(passed))
     assert passed.properties == {"delivery_tag": 7}
     assert passed.headers == {
-        "lang": "py", "task": "evaluate", "id": head["id"], "root_id": head["id"], "parent_id": None, "group": None,
-        "retries": 0, "timelimit": [None, None], "argsrepr": repr([JOB]), "kwargsrepr": "{}", "origin": "o" * 80,
+        "lang": "py",
+        "task": "evaluate",
+        "id": head["id"],
+        "root_id": head["id"],
+        "parent_id": None,
+        "group": None,
+        "retries": 0,
+        "timelimit": [None, None],
+        "argsrepr": repr([JOB]),
+        "kwargsrepr": "{}",
+        "origin": "o" * 80,
         "ignore_result": True,
-    }  # fmt: skip
+    }
     assert json.loads(passed.body) == [[JOB], {}, NOTHING]
 
 

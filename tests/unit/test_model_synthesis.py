@@ -32,8 +32,9 @@ def test_each_schema_asks_once_notes_each_step_and_runs_the_graph(schema):
     assert done.actions[-1][1].values[0]["items"] == references(SPEC)
     assert done.outcome.answer == " | ".join(references(SPEC))
     (ask,) = (one.command for one in journal.steps if isinstance(one.command, Ask))
-    assert ask.role == "planner" and ask.prompt.startswith(FORMULATION.prompt_prefixes(
-        Agent({"planner": "x"}, "experts", settings={"schema": schema}))["planner"])  # fmt: skip
+    assert ask.role == "planner" and ask.prompt.startswith(
+        FORMULATION.prompt_prefixes(Agent({"planner": "x"}, "experts", settings={"schema": schema}))["planner"]
+    )
     notes = [one.command.subgoal.text for one in journal.steps if isinstance(one.command, Note)]
     assert notes == [f"Subgoal {number}: {name}" for number, name in enumerate(SPEC.plan.names, start=1)]
 
@@ -51,11 +52,13 @@ def test_branches_run_in_one_list_of_commands():
         ("I cannot help with that.", "the plan names no expert"),
         ("", "the plan names no expert"),
         ("Step 1: Image Captioning", "nothing joins the branches"),
-        ("(Image Denoising,)(Fill Mask,)(Fill Mask,)Visual Question Answering,",
-         "the plan has 3 branches, the task 2 inputs"),
+        (
+            "(Image Denoising,)(Fill Mask,)(Fill Mask,)Visual Question Answering,",
+            "the plan has 3 branches, the task 2 inputs",
+        ),
         ("(Image Denoising,Image Denoising,)()Visual Question Answering,", "'Image Denoising' is repeated"),
     ],
-)  # fmt: skip
+)
 def test_a_plan_that_cannot_run_ends_the_episode_and_runs_nothing(reply, problem):
     done, journal = run(reply)
     assert (done.outcome.ending, done.outcome.message) == (Ending.INFEASIBLE, problem)

@@ -162,9 +162,10 @@ class Seeded:
         return Completion("x", FinishReason.STOP)
 
 
-@pytest.mark.parametrize(("sampling", "seeded"), [
-    (Sampling(), False), (Sampling(beams=4), False), (Sampling(epsilon=0.2), True), (Sampling(temperature=1.0), True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sampling", "seeded"),
+    [(Sampling(), False), (Sampling(beams=4), False), (Sampling(epsilon=0.2), True), (Sampling(temperature=1.0), True)],
+)
 def test_only_what_is_drawn_gets_a_seed_and_constraint_and_number_are_handed_on(sampling, seeded):
     task, _ = make_task(LINEAR)
     constraint = PlanConstraint(read_signature(task.inputs))

@@ -40,5 +40,11 @@ def test_demonstrations_are_tasks_of_the_list_solved_as_gold_solves_them():
         read = parse_plan("\n".join(f"Step {n}: {name}," for n, name in enumerate(one.steps, 1)), task.signature)
         assert read.plan == task.plan and not infeasible_because(read.plan, task.signature)
     counted = Counter(tasks[one.task].row["category"] for one in DEMONSTRATIONS)
-    assert counted == {"image-image": 2, "image-text": 9, "text-image": 1, "text-text": 1, "image+text-text": 6,
-                       "text+text-text": 1}  # fmt: skip
+    assert counted == {
+        "image-image": 2,
+        "image-text": 9,
+        "text-image": 1,
+        "text-text": 1,
+        "image+text-text": 6,
+        "text+text-text": 1,
+    }

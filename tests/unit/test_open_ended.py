@@ -79,10 +79,13 @@ def test_a_long_reply_is_read_in_part():
 
 def test_a_list_is_noted_shown_and_done_line_by_line():
     script = Scripted(
-        {"planner": [f"Here:\n{LIST}"], "policy": [call("state", "look", number=17), finish("it is shipped"),
-                                                    finish("Order 17 is shipped.")]},
-        {"state": state}, [YES],
-    )  # fmt: skip
+        {
+            "planner": [f"Here:\n{LIST}"],
+            "policy": [call("state", "look", number=17), finish("it is shipped"), finish("Order 17 is shipped.")],
+        },
+        {"state": state},
+        [YES],
+    )
     done = run("open-ended", script)
     assert done.outcome == Outcome("Order 17 is shipped.", Ending.ANSWERED) and done.approved == LIST
     kinds = [type(one) for one in script.commands]
@@ -187,9 +190,7 @@ def test_a_plan_has_a_digest_of_its_own():
 
 
 def scored(lines: str, *done: tuple[str, str]) -> list[Score]:
-    seen = [
-        (Action((), name, "{}"), Execution(status, values=({"ends": name == "Finish"},))) for name, status in done
-    ]  # fmt: skip
+    seen = [(Action((), name, "{}"), Execution(status, values=({"ends": name == "Finish"},))) for name, status in done]
     benchmark = open_benchmark("open_ended")
     [task, _] = benchmark.read(None, "test")
     return list(benchmark.score(task, EpisodeResult("text", seen=seen, approved=lines)))
@@ -199,8 +200,9 @@ def test_lines_and_calls_have_full_denominators():
     lines = "1. a\n2. b\n3. c"
     calls = [("search", "ok"), ("Finish", "ok"), ("search", "not_found"), ("Finish", "give_up"), ("write_file", "ok")]
     assert scored(lines, *calls) == [
-        Score("lines_done", 1 / 3, detail="1 of 3", of=3), Score("calls_succeeded", 2 / 3, detail="2 of 3", of=3),
-    ]  # fmt: skip
+        Score("lines_done", 1 / 3, detail="1 of 3", of=3),
+        Score("calls_succeeded", 2 / 3, detail="2 of 3", of=3),
+    ]
     assert scored(lines) == [Score("lines_done", 0.0, detail="0 of 3", of=3)]
     assert scored("") == [Score("lines_done", 0.0, detail="no list was approved")]
 

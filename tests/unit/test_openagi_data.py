@@ -335,6 +335,9 @@ def test_one_word_is_masked_and_which_one_depends_on_the_sample():
 def test_the_manifest_has_the_parameters():
     found = manifest("strong")
     assert (found["profile"], found["blur.radius"], found["noise.variance"], found["lowres.quality"]) == (
-        "strong", 2, 0.08, 8,
-    )  # fmt: skip
+        "strong",
+        2,
+        0.08,
+        8,
+    )
     assert found["order"] == ["grayscale", "blurry", "noisy", "low-resolutioned", "clozed"]

@@ -52,11 +52,17 @@ def test_gold_plans_of_all_tasks_are_feasible_and_recover_every_sample(evaluate,
     assert calls == {"oracle": 82, "recorded": 567}
     groups = {name: {one: of["n"] for one, of in found.items()} for name, found in report["groups"].items()}
     assert groups == {
-        "category": {"image+text-text": 60, "image-image": 15, "image-text": 90, "text+text-text": 8,
-                     "text-image": 2, "text-text": 10},
+        "category": {
+            "image+text-text": 60,
+            "image-image": 15,
+            "image-text": 90,
+            "text+text-text": 8,
+            "text-image": 2,
+            "text-text": 10,
+        },
         "difficulty": {"1": 9, "2": 30, "3": 52, "4": 54, "5": 32, "6": 7, "7": 1},
         "metric": {"bert_score": 168, "clip_score": 2, "vit_score": 15},
-    }  # fmt: skip
+    }
     proxies = report["overall"]["proxies"]
     assert (proxies["over_metrics"]["value"], proxies["over_metrics"]["n"]) == (1.0, 2)
     assert (proxies["over_tasks"]["value"], proxies["over_tasks"]["n"]) == (1.0, 185)

@@ -70,8 +70,12 @@ def test_a_plan_with_less_or_more_says_which(tasks):
     task = tasks["12"]
     found = score_episode(task, run_plan(task, Plan((), ("Image Denoising", "Colorization")), ["wrong", "wrong"]))
     assert [(one.metric, round(one.value, 3)) for one in found] == [
-        ("feasible", 1), ("recovery", 0), ("plan_exact", 0), ("plan_set", 0.333), ("plan_order", 0.5),
-    ]  # fmt: skip
+        ("feasible", 1),
+        ("recovery", 0),
+        ("plan_exact", 0),
+        ("plan_set", 0.333),
+        ("plan_order", 0.5),
+    ]
     assert found[2].detail == "missing: Image Super Resolution; wasted: Colorization"
 
 
@@ -185,8 +189,9 @@ def test_samples_are_the_first_of_the_test_data(tasks):
         assert all((one["samples"], one["split"]) == ([0, 1], "test") for one in task.inputs["sources"])
     text = load_sample("sentiments", "test", 1)
     assert (tasks["116"].inputs["channels"][0]["values"][1], tasks["116"].gold["references"][1]) == (
-        text.texts["text"], text.target.en,
-    )  # fmt: skip
+        text.texts["text"],
+        text.target.en,
+    )
 
 
 def test_splits_and_samples(tasks):

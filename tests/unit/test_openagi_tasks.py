@@ -107,9 +107,15 @@ def test_gold_plans_run_649_models_a_sample_of_which_304_differ():
 
 RESTORED = {"Image Super Resolution": 32, "Image Denoising": 16, "Image Deblurring": 8, "Colorization": 4}
 ONCE = (
-    "Image Captioning", "Image Classification", "Object Detection", "Visual Question Answering", "Question Answering",
-    "Text Summarization", "Sentiment Analysis", "Text to Image Generation",
-)  # fmt: skip
+    "Image Captioning",
+    "Image Classification",
+    "Object Detection",
+    "Visual Question Answering",
+    "Question Answering",
+    "Text Summarization",
+    "Sentiment Analysis",
+    "Text to Image Generation",
+)
 
 
 @pytest.mark.parametrize("number", range(3))

@@ -187,14 +187,30 @@ def test_an_answer_that_is_no_choice_is_a_bad_row(tmp_path):
 
 
 def test_other_columns_are_meta_and_nothing_but_the_question_is_shown(tmp_path):
-    row = {"key": "k7", "prompt": " 2 + 2? ", "short": 4, "long": ["4.0", "four apples", None], "rationale": "Add.",
-           "topic": "sums", "hard": False, "source": None}  # fmt: skip
+    row = {
+        "key": "k7",
+        "prompt": " 2 + 2? ",
+        "short": 4,
+        "long": ["4.0", "four apples", None],
+        "rationale": "Add.",
+        "topic": "sums",
+        "hard": False,
+        "source": None,
+    }
     [task] = read(tmp_path, [row], id="key", answer=("short", "long"), scorer="exact")
     assert task == Task(
-        "file:mine", "", "k7", "2 + 2?", {},
-        {"answer": "4", "answers": ["4", "4.0", "four apples"], "rationale": "Add.",
-         "meta": {"topic": "sums", "hard": False, "source": None}},
-    )  # fmt: skip
+        "file:mine",
+        "",
+        "k7",
+        "2 + 2?",
+        {},
+        {
+            "answer": "4",
+            "answers": ["4", "4.0", "four apples"],
+            "rationale": "Add.",
+            "meta": {"topic": "sums", "hard": False, "source": None},
+        },
+    )
     assert task.without_gold().gold is None
 
 
@@ -243,8 +259,18 @@ def test_images_are_looked_for_below_the_folder_of_the_file_only(tmp_path):
     (tmp_path / "data" / "pictures" / "cat.png").write_bytes(honest())
     (tmp_path / "secret.png").write_bytes(honest())
     (tmp_path / "data" / "link.png").symlink_to(tmp_path / "secret.png")
-    named = ["pictures/cat.png", "./pictures/cat.png", "", "../secret.png", str(tmp_path / "secret.png"), "link.png",
-             "no.png", ["pictures/cat.png", "x.png"], 5, "https://host/cat.png"]  # fmt: skip
+    named = [
+        "pictures/cat.png",
+        "./pictures/cat.png",
+        "",
+        "../secret.png",
+        str(tmp_path / "secret.png"),
+        "link.png",
+        "no.png",
+        ["pictures/cat.png", "x.png"],
+        5,
+        "https://host/cat.png",
+    ]
     rows = [{"question": "q", "answer": "cat", "picture": name} for name in named]
     (tmp_path / "data" / "mine.jsonl").touch()
     found = read(tmp_path / "data", rows, images="picture", scorer="exact")

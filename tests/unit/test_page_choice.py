@@ -19,9 +19,13 @@ def test_every_class_has_its_turn_the_commonest_first():
     rare = [failed(300, error="division_by_zero"), failed(301, "limit"), failed(302, "limit"), failed(303, "gave_up")]
     chosen = choose([A], {"aaaa": [*wrong, *rare]}, {}, 6)
     assert [one.failure for one in chosen] == [
-        "wrong although every action worked", "ended: limit", "ended: gave up",
-        "wrong after an action failed: division by zero", "wrong although every action worked", "ended: limit",
-    ]  # fmt: skip
+        "wrong although every action worked",
+        "ended: limit",
+        "ended: gave up",
+        "wrong after an action failed: division by zero",
+        "wrong although every action worked",
+        "ended: limit",
+    ]
     assert [one.size for one in chosen] == [200, 2, 1, 1, 200, 2]
 
 

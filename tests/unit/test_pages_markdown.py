@@ -19,8 +19,32 @@ from lumos_queue.util.display import harmless
 from tests.page_parts import HOSTILE
 
 #: What the parser makes of a page with no text from outside: GitHub takes raw HTML of these, and so do we.
-OWN = {"html", "body", "div", "h1", "h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "em",
-       "strong", "blockquote", "pre", "code", "details", "summary", "br", "span"}  # fmt: skip
+OWN = {
+    "html",
+    "body",
+    "div",
+    "h1",
+    "h2",
+    "h3",
+    "p",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "ul",
+    "li",
+    "em",
+    "strong",
+    "blockquote",
+    "pre",
+    "code",
+    "details",
+    "summary",
+    "br",
+    "span",
+}
 
 
 def render(text: str):
@@ -67,11 +91,16 @@ def test_no_text_ends_a_code_block(text):
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_page_of_hostile_texts_holds_only_what_pages_are_made_of(text):
     shown = ShownEpisode(
-        name=text, title=text, facts=[(text, text)], question=text, heads=(text, text, text),
+        name=text,
+        title=text,
+        facts=[(text, text)],
+        question=text,
+        heads=(text, text, text),
         rows=[[[(text, "dim")], [(text, "")], [(text, "bold"), (" ", "")]]],
         calls=[ShownCall("0", text, text, text, text)],
-        pictures=[ShownPicture(text, "")], notes=[text],
-    )  # fmt: skip
+        pictures=[ShownPicture(text, "")],
+        notes=[text],
+    )
     blocks = [Text(text, warns=True), Table(text, [text, text], [[text, text]], text), Episodes([shown])]
     folded = Table(text, [text], [[text]], folded=True)
     page = render(render_markdown(Document(text, [folded], [Section("s", text, blocks)], text, [text])))

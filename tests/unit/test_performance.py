@@ -180,12 +180,15 @@ def test_claims_among_copied_items(tmp_path):
 
 
 def test_the_profile_sorts_stacks_by_the_innermost_known_frame():
-    raw = "\n".join((
-        "run (asyncio/runners.py);post (/x/site-packages/aiohttp/client.py);f (/x/lib/python3.11/json/encoder.py) 3",
-        "run (asyncio/runners.py);step (lumos_queue/episode.py) 1",
-        "run (asyncio/runners.py);Condition.wait (threading.py) 9",
-        "load (<frozen importlib._bootstrap>);step (lumos_queue/episode.py) 9",
-    ))  # fmt: skip
+    raw = "\n".join(
+        (
+            "run (asyncio/runners.py);post (/x/site-packages/aiohttp/client.py);"
+            "f (/x/lib/python3.11/json/encoder.py) 3",
+            "run (asyncio/runners.py);step (lumos_queue/episode.py) 1",
+            "run (asyncio/runners.py);Condition.wait (threading.py) 9",
+            "load (<frozen importlib._bootstrap>);step (lumos_queue/episode.py) 9",
+        )
+    )
     lines = profile.report(raw).splitlines()
     assert lines[0] == "4 samples"
     assert [line.split() for line in lines[3:5]] == [

@@ -120,9 +120,14 @@ def test_what_an_action_asks_and_calls_are_steps_at_branches_of_their_own():
     assert outcome.answer == "here then 1"
     places = {(step.position, step.branch): type(step.command) for step in journal.steps}
     assert places == {
-        (0, WITHIN): Call, (0, WITHIN + 1): Ask, (0, 0): Do,
-        (1, WITHIN): Call, (1, WITHIN + 1): Ask, (1, 0): Do, (1, 1): Do,
-    }  # fmt: skip
+        (0, WITHIN): Call,
+        (0, WITHIN + 1): Ask,
+        (0, 0): Do,
+        (1, WITHIN): Call,
+        (1, WITHIN + 1): Ask,
+        (1, 0): Do,
+        (1, 1): Do,
+    }
     assert endpoint.prompts == ["where: page 1", "when: page 2"]
     assert len({key for _, key in outside.calls}) == 2
 
@@ -238,9 +243,14 @@ def test_an_execution_ends_an_episode_when_a_value_says_so():
 def test_the_answer_is_the_last_value_or_what_the_qa_tool_makes_of_all_answers(answer_by, asked):
     seen = [
         (Action((f"R{number}",), name, ""), Execution(status, "v", ({"text": f"v{number}"},)))
-        for number, name, status in
-        [(1, "KnowledgeQuery", "ok"), (2, "QA", "ok"), (3, "QA", "failed"), (4, "QA", "ok"), (5, "Calculator", "ok")]
-    ]  # fmt: skip
+        for number, name, status in [
+            (1, "KnowledgeQuery", "ok"),
+            (2, "QA", "ok"),
+            (3, "QA", "failed"),
+            (4, "QA", "ok"),
+            (5, "Calculator", "ok"),
+        ]
+    ]
     generator = conclude(Agent({}, "complex_qa", answer_by=answer_by), seen)
     try:
         command = next(generator)
@@ -251,8 +261,10 @@ def test_the_answer_is_the_last_value_or_what_the_qa_tool_makes_of_all_answers(a
 
 
 def test_an_agent_that_names_its_output_means_it():
-    seen = [(Action(("R1",), "QA", ""), Execution("ok", "v", ({"text": "v"},))),
-            (Action(("Output",), "Calculator", ""), Execution("ok", "yes", ({"text": "yes"},)))]  # fmt: skip
+    seen = [
+        (Action(("R1",), "QA", ""), Execution("ok", "v", ({"text": "v"},))),
+        (Action(("Output",), "Calculator", ""), Execution("ok", "yes", ({"text": "yes"},))),
+    ]
     with pytest.raises(StopIteration) as stop:
         next(conclude(Agent({}, "complex_qa", answer_by="qa"), seen))
     assert stop.value.value == Outcome("yes", "answered")

@@ -12,11 +12,15 @@ def page(*sections: Section) -> Document:
 
 
 def test_it_has_the_lead_and_the_first_section_without_what_is_folded():
-    scores = Section("scores", "Scores", [
-        Text("Means over all items."),
-        Table("All metrics", ("job", "accuracy"), [("abc", "0.5")], note="Of 20 items."),
-        Table("Folded", ("job", "strict"), [("abc", "0.25")], folded=True),
-    ])  # fmt: skip
+    scores = Section(
+        "scores",
+        "Scores",
+        [
+            Text("Means over all items."),
+            Table("All metrics", ("job", "accuracy"), [("abc", "0.5")], note="Of 20 items."),
+            Table("Folded", ("job", "strict"), [("abc", "0.25")], folded=True),
+        ],
+    )
     shown = render_plain_text(page(scores, Section("time", "Time", [Text("Seconds.")])))
     assert "Means over all items." in shown and "0.5" in shown and "Of 20 items." in shown
     assert not any(one in shown for one in ("Folded", "0.25", "Seconds.", "today"))

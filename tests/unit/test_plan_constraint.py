@@ -71,22 +71,42 @@ def test_a_reply_until_a_branch_ends_with_it():
 @pytest.mark.parametrize(
     "text",
     [
-        "", " ", "Colorization", "Colorization, ", " Colorization,", "Colorization,Colorization,", "colorization,",
-        "Image Captioning,", "()Colorization,", "Colorization,,", "Colorization,\n", "Visual Question Answering,",
+        "",
+        " ",
+        "Colorization",
+        "Colorization, ",
+        " Colorization,",
+        "Colorization,Colorization,",
+        "colorization,",
+        "Image Captioning,",
+        "()Colorization,",
+        "Colorization,,",
+        "Colorization,\n",
+        "Visual Question Answering,",
         "Image Denoising,Image Deblurring,Colorization,Image Super Resolution,Image Captioning,Fill Mask,"
         "Text Summarization,Machine Translation,Sentiment Analysis,Text Generation,Text to Image Generation,",
-        "(" * 100_000, "Colorization," * 100_000, "\ud800",
+        "(" * 100_000,
+        "Colorization," * 100_000,
+        "\ud800",
     ],
-)  # fmt: skip
+)
 def test_other_texts_are_not_accepted(text):
     assert not RESTORED.accepts(text)
 
 
 def test_ten_experts_may_follow_each_other_and_no_more():
     ten = [
-        "Image Denoising", "Image Deblurring", "Colorization", "Image Super Resolution", "Image Captioning",
-        "Fill Mask", "Text Summarization", "Machine Translation", "Sentiment Analysis", "Text to Image Generation",
-    ]  # fmt: skip
+        "Image Denoising",
+        "Image Deblurring",
+        "Colorization",
+        "Image Super Resolution",
+        "Image Captioning",
+        "Fill Mask",
+        "Text Summarization",
+        "Machine Translation",
+        "Sentiment Analysis",
+        "Text to Image Generation",
+    ]
     assert len(ten) == MAX_MODULES and RESTORED.accepts(",".join(ten) + ",")
     assert not replace(RESTORED, max_modules=9).accepts(",".join(ten) + ",")
     assert replace(RESTORED, max_modules=11).accepts(",".join([*ten[:-1], "Text Generation", ten[-1]]) + ",")
@@ -152,12 +172,23 @@ GOOD = QUESTIONED.as_json()
 @pytest.mark.parametrize(
     "value",
     [
-        None, [], "x", {}, {**GOOD, "output": "sound"}, {**GOOD, "inputs": None}, {**GOOD, "inputs": [{}]},
-        {**GOOD, "experts": {"name": "x"}}, {**GOOD, "experts": ["Fill Mask"]}, {**GOOD, "max_modules": True},
-        {**GOOD, "max_modules": "10"}, {**GOOD, "branches": ["Fill Mask"]}, {**GOOD, "branches": [[3]]},
-        {**GOOD, "until_branch": 0}, {name: one for name, one in GOOD.items() if name != "goal_aware"},
+        None,
+        [],
+        "x",
+        {},
+        {**GOOD, "output": "sound"},
+        {**GOOD, "inputs": None},
+        {**GOOD, "inputs": [{}]},
+        {**GOOD, "experts": {"name": "x"}},
+        {**GOOD, "experts": ["Fill Mask"]},
+        {**GOOD, "max_modules": True},
+        {**GOOD, "max_modules": "10"},
+        {**GOOD, "branches": ["Fill Mask"]},
+        {**GOOD, "branches": [[3]]},
+        {**GOOD, "until_branch": 0},
+        {name: one for name, one in GOOD.items() if name != "goal_aware"},
     ],
-)  # fmt: skip
+)
 def test_other_json_is_told_in_one_line(value):
     with pytest.raises(SpecError, match="not a constraint on plans: expected inputs, output") as error:
         PlanConstraint.from_json(value)

@@ -31,15 +31,13 @@ def test_a_session_can_run_what_it_serves_and_gpu_jobs_unless_it_is_known_to_hav
         ([OTHER], "llm", ""),
         ([WITH], "llm", "no live worker serves the pool llm: start `lumos worker --pools llm`"),
         (
-            [OTHER], "gpu",
+            [OTHER],
+            "gpu",
             "no live worker serves the pool gpu: start `lumos worker --pools gpu` on a machine with a GPU",
         ),
-        (
-            [OTHER, WITHOUT], "gpu",
-            "no live worker has a GPU: start `lumos worker --pools gpu` on a machine with a GPU",
-        ),
+        ([OTHER, WITHOUT], "gpu", "no live worker has a GPU: start `lumos worker --pools gpu` on a machine with a GPU"),
     ],
-)  # fmt: skip
+)
 def test_a_job_that_no_live_session_can_run_says_what_to_start(sessions, pool, lack):
     assert describe_lack(sessions, pool) == lack
 

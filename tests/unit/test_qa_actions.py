@@ -61,9 +61,12 @@ def test_a_hop_finds_the_page_its_paragraph_and_the_answer():
     assert passages.result.startswith("Evidence 1: Eiffel Tower: The Eiffel Tower is 330 metres tall.")
     assert prompts == [WITH_CONTEXT.format(question="How high is the Eiffel Tower?", context=passages.result)]
     assert answer.values[0] == {
-        "kind": "answer", "text": "330 metres.", "question": "How high is the Eiffel Tower?", "answer": "330 metres.",
+        "kind": "answer",
+        "text": "330 metres.",
+        "question": "How high is the Eiffel Tower?",
+        "answer": "330 metres.",
         "source": "context",
-    }  # fmt: skip
+    }
 
 
 def test_fault_9_the_planner_is_told_the_bare_answer_also_with_an_equals_sign():
@@ -236,8 +239,17 @@ def test_a_corpus_in_a_file_takes_the_place_of_the_task_s_paragraphs(tmp_path, m
 
 
 def _pages(title, *paragraphs):
-    return Execution("ok", title, ({"kind": "pages", "text": title, "pages": [
-        {"title": title, "paragraphs": list(paragraphs), "table": "height: 330 m"}]},))  # fmt: skip
+    return Execution(
+        "ok",
+        title,
+        (
+            {
+                "kind": "pages",
+                "text": title,
+                "pages": [{"title": title, "paragraphs": list(paragraphs), "table": "height: 330 m"}],
+            },
+        ),
+    )
 
 
 def test_live_knowledge_is_a_recorded_call_and_the_last_resort_a_search():

@@ -18,10 +18,24 @@ from lumos_queue.actions.quantities.units import _LISTED, _NAMES, SHORT, _units
 from lumos_queue.errors import ActionError
 
 VALUES = {
-    "R1": "330 metres.", "R2": "1,083 feet", "R3": "June 4, 1990", "R4": "1991", "R5": "44 BC", "R6": "yes",
-    "R7": "No.", "R8": "Paris", "R9": "paris.", "R10": "12", "R11": "-5", "R12": "a - b = c",
-    "R13": "2.5 million people", "R14": "25%", "R15": "May 1990", "R16": "20 kg", "R17": "https://x.org/?a=1",
-}  # fmt: skip
+    "R1": "330 metres.",
+    "R2": "1,083 feet",
+    "R3": "June 4, 1990",
+    "R4": "1991",
+    "R5": "44 BC",
+    "R6": "yes",
+    "R7": "No.",
+    "R8": "Paris",
+    "R9": "paris.",
+    "R10": "12",
+    "R11": "-5",
+    "R12": "a - b = c",
+    "R13": "2.5 million people",
+    "R14": "25%",
+    "R15": "May 1990",
+    "R16": "20 kg",
+    "R17": "https://x.org/?a=1",
+}
 VARIABLES = {name: {"kind": "answer", "text": text} for name, text in VALUES.items()}
 
 
@@ -78,14 +92,47 @@ def calculated(text, **values):
         ("1990-06", When(1990, 6)),
         ("Yes, he did", True),
         ("No.", False),
-        *((text, None) for text in ("No answer", "5 to 10 days", "10-20", "19th century", "1990s", "12 March", "",
-                                    "Paris", "One World Trade Center", "12 Angry Men", "5 feet 10 inches", "1.5.2",
-                                    "x" * 1_000, "less than 100", "over 5", "at most 3", "nearly 4", "three quarters",
-                                    "two thirds", "one and a half million", "nineteen ninety", "five or six", "9 am",
-                                    "11 p.m.", "1.2 m people", "5 in total", "12000 bce", "5 percent of them", "5 plus",
-                                    "4/6/1990", "1999 2", "31/31/1990", "3000 (in thousands)", "5 xy")),
+        *(
+            (text, None)
+            for text in (
+                "No answer",
+                "5 to 10 days",
+                "10-20",
+                "19th century",
+                "1990s",
+                "12 March",
+                "",
+                "Paris",
+                "One World Trade Center",
+                "12 Angry Men",
+                "5 feet 10 inches",
+                "1.5.2",
+                "x" * 1_000,
+                "less than 100",
+                "over 5",
+                "at most 3",
+                "nearly 4",
+                "three quarters",
+                "two thirds",
+                "one and a half million",
+                "nineteen ninety",
+                "five or six",
+                "9 am",
+                "11 p.m.",
+                "1.2 m people",
+                "5 in total",
+                "12000 bce",
+                "5 percent of them",
+                "5 plus",
+                "4/6/1990",
+                "1999 2",
+                "31/31/1990",
+                "3000 (in thousands)",
+                "5 xy",
+            )
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_text_is_read_as_a_whole_or_not_at_all(text, value):
     assert read_value(text) == value
 
@@ -141,9 +188,19 @@ def test_fault_4_r1_is_not_replaced_inside_r10():
 
 @pytest.mark.parametrize(
     "formula",
-    ["R8 = R12", "R16 > R1", "R8", "R10 is larger than R11", "R10 >", "R6 > R7", "R4 - R3", "R3 < 1990", "",
-     "Trinidad and Tobago = R8"],
-)  # fmt: skip
+    [
+        "R8 = R12",
+        "R16 > R1",
+        "R8",
+        "R10 is larger than R11",
+        "R10 >",
+        "R6 > R7",
+        "R4 - R3",
+        "R3 < 1990",
+        "",
+        "Trinidad and Tobago = R8",
+    ],
+)
 def test_what_cannot_be_known_is_left_to_a_model(formula):
     with pytest.raises(Unclear):
         calculated(formula)
@@ -304,10 +361,46 @@ def test_every_listed_unit_is_one():
 
 
 WRITTEN = [
-    "R1", "R2", "5", "0", "1/3", "2 km", "$5", "50%", "20 °C", "celsius", " per ", "square ", "km", "/", "*", "+", "-",
-    "(", ")", " of ", " and ", " not ", "=", ">", "²", "1990", "June", "m", "\0", "max(", "^", ",",
-    "e9", "ton", "°F", "a ", "20 celsius per hour", "9 fahrenheit per hour", "5 square °C",
-]  # fmt: skip
+    "R1",
+    "R2",
+    "5",
+    "0",
+    "1/3",
+    "2 km",
+    "$5",
+    "50%",
+    "20 °C",
+    "celsius",
+    " per ",
+    "square ",
+    "km",
+    "/",
+    "*",
+    "+",
+    "-",
+    "(",
+    ")",
+    " of ",
+    " and ",
+    " not ",
+    "=",
+    ">",
+    "²",
+    "1990",
+    "June",
+    "m",
+    "\0",
+    "max(",
+    "^",
+    ",",
+    "e9",
+    "ton",
+    "°F",
+    "a ",
+    "20 celsius per hour",
+    "9 fahrenheit per hour",
+    "5 square °C",
+]
 
 
 @settings(max_examples=200, deadline=None)

@@ -89,15 +89,20 @@ def test_the_concluding_question_stands_as_it_is(final, end):
     """Jobs begun before its context ended in a semicolon go on without: there, the command is not `final`."""
     task = Task("b", "d", "1", "Is R2-D2 taller than R5-D4?", inputs={"paragraphs": []})
     endpoint = Scripted(["Answer: yes"])
-    known = {"R2": {"kind": "answer", "text": "no", "question": "Is it?", "answer": "no"},
-             "R3": {"kind": "answer", "text": "2 m", "question": "How tall?", "answer": "2 m"}}  # fmt: skip
+    known = {
+        "R2": {"kind": "answer", "text": "no", "question": "Is it?", "answer": "no"},
+        "R3": {"kind": "answer", "text": "2 m", "question": "How tall?", "answer": "2 m"},
+    }
 
     async def go():
         actions = QaActions()
         place = StepContext(
-            0, 0, known, step=lambda command, position, branch: endpoint.generate(command.prompt, Sampling(), 0),
+            0,
+            0,
+            known,
+            step=lambda command, position, branch: endpoint.generate(command.prompt, Sampling(), 0),
             final=final,
-        )  # fmt: skip
+        )
         done = await actions.begin(task).execute(Action(("Output",), "Conclude", "[R2, R3] yes/no"), place)
         await actions.close()
         return done

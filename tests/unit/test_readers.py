@@ -220,8 +220,13 @@ def test_bad_table_rows_are_named_and_the_others_read(tmp_path):
     ]
     rows = read(MAWPS, write(tmp_path, (HEADER + "\n".join(lines)).encode() + b"\n\xff,1,number0,1\n"))
     assert [(row, field) for row, field, _ in bad(rows)] == [
-        (2, "row"), (3, "row"), (4, "Question"), (5, "Numbers"), (6, "Answer"), (8, "Question"),
-    ]  # fmt: skip
+        (2, "row"),
+        (3, "row"),
+        (4, "Question"),
+        (5, "Numbers"),
+        (6, "Answer"),
+        (8, "Question"),
+    ]
     assert "\x00" not in rows[6].question
 
 

@@ -191,10 +191,18 @@ def test_values_of_parquet_are_those_of_json(write):
     (_, first), (_, second) = read(write(make_parquet(table)))
     assert json.loads(json.dumps([first, second], allow_nan=False)) == [first, second]
     assert first == {
-        "text": "a", "large": "b", "kind": "x", "number": 1.5, "truth": True, "list": ["x", None],
-        "object": {"path": "a.png", "bytes": {"bytes": 3}}, "day": "1970-01-01",
-        "moment": "1970-01-01 00:00:00.000000001", "money": "8.50", "bytes": "plain",
-    }  # fmt: skip
+        "text": "a",
+        "large": "b",
+        "kind": "x",
+        "number": 1.5,
+        "truth": True,
+        "list": ["x", None],
+        "object": {"path": "a.png", "bytes": {"bytes": 3}},
+        "day": "1970-01-01",
+        "moment": "1970-01-01 00:00:00.000000001",
+        "money": "8.50",
+        "bytes": "plain",
+    }
     assert [name for name, value in second.items() if value is None] == ["text", "number", "truth", "object", "money"]
     assert second["bytes"] == {"bytes": 2}
 

@@ -67,8 +67,11 @@ def test_files_are_made_imported_and_found_again(raw, tmp_path):
     opened = open_database(read_settings().database)
     with opened.engine.connect() as connection:
         assert connection.execute(select(JobRow.state, JobRow.benchmark, JobRow.origin, JobRow.formulation)).one() == (
-            "done", "maths", "imported", "annotation",
-        )  # fmt: skip
+            "done",
+            "maths",
+            "imported",
+            "annotation",
+        )
         assert len(connection.execute(select(EpisodeRow.id)).all()) == 6
     opened.close()
 

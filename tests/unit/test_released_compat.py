@@ -40,24 +40,42 @@ def said(row: dict, role: str) -> list[str]:
     ("line", "variables", "name", "arguments", "result", "told"),
     [
         ("Action 1-1: R1 = Calculator(2 - 0.5) = 1.5 ", ["R1"], "Calculator", "2 - 0.5", "1.5", "1.5"),
-        ("Action 3-1: R5, R6 = SolveEquation(R2=xy, R3=x/y) = -9/8, -3/5 ", ["R5", "R6"], "SolveEquation",
-         "R2=xy, R3=x/y", "-9/8, -3/5", "-9/8, -3/5"),
+        (
+            "Action 3-1: R5, R6 = SolveEquation(R2=xy, R3=x/y) = -9/8, -3/5 ",
+            ["R5", "R6"],
+            "SolveEquation",
+            "R2=xy, R3=x/y",
+            "-9/8, -3/5",
+            "-9/8, -3/5",
+        ),
         ("Action 4-1: Output = R9 = 40", ["Output"], "", "R9", "40", "40"),
         ("Action 4-1: Output =  R9  = 40", ["Output"], "", "R9", "40", "40"),
-        ("Action 1-1: R1 = QA([R0], Question: q? )", ["R1"], "QA", "[R0], Question: q? ", "[R0], Question: q? ",
-         "QA([R0], Question: q? )"),
+        (
+            "Action 1-1: R1 = QA([R0], Question: q? )",
+            ["R1"],
+            "QA",
+            "[R0], Question: q? ",
+            "[R0], Question: q? ",
+            "QA([R0], Question: q? )",
+        ),
         ("Action 1-1: R1 = Calculator(2 + 3)", ["R1"], "Calculator", "2 + 3", "2 + 3", "Calculator(2 + 3)"),
         ("Action 1-1: R1 = Calculator(2 + 3)=5", ["R1"], "Calculator", "", "Calculator(2 + 3)=5", ""),
         ("Action 1-1: R1 = Calculator(2 + (3) = 5", ["R1"], "Calculator", "2 + (3", "2 + (3", "5"),
         ("Action 1-1: R1 = Calculator(2 + 3)) = 5", ["R1"], "Calculator", "2 + 3)", "5", "5"),
         ("Action 1-1: R1 = 5", ["R1"], "", "", "5", "5"),
         ("Action 2-1: R4 = SetEquation(R2 = R3) = a = b", ["R4"], "SetEquation", "R2 = R3", "a = b", "b"),
-        ("Action 1-3: R3 = QA([R2], Question: q?) = 330 metres. ", ["R3"], "QA", "[R2], Question: q?", "330 metres.",
-         "330 metres"),
+        (
+            "Action 1-3: R3 = QA([R2], Question: q?) = 330 metres. ",
+            ["R3"],
+            "QA",
+            "[R2], Question: q?",
+            "330 metres.",
+            "330 metres",
+        ),
         ("Action 1-1: R1 = Calculator(1 / 2) = .5 ", ["R1"], "Calculator", "1 / 2", ".5", "5"),
         ("", [""], "", "", "", ""),
     ],
-)  # fmt: skip
+)
 def test_action_lines_are_parsed_as_the_original_does(line, variables, name, arguments, result, told):
     parsed = parse_line(line)
     assert (list(parsed.variables), parsed.name, parsed.arguments) == (variables, name, arguments)
@@ -99,12 +117,15 @@ def test_the_plan_files_of_the_full_example_are_exact():
     [row] = exported(A4, "maths", "plan", "iterative")
     first = f"{PLAN_HEAD}Task:  How many? ; Initial Environment Description: None."
     assert said(row, "assistant") == [
-        "Subgoal 1: Multiply.", "No, I will keep planning. Subgoal 2: Subtract.", "Yes, I will stop planning.",
-    ]  # fmt: skip
+        "Subgoal 1: Multiply.",
+        "No, I will keep planning. Subgoal 2: Subtract.",
+        "Yes, I will stop planning.",
+    ]
     assert said(row, "user") == [
-        first, "The executed result for Subgoal 1 is 36. Should we stop planning?",
+        first,
+        "The executed result for Subgoal 1 is 36. Should we stop planning?",
         "The executed result for Subgoal 2 is 31. Should we stop planning?",
-    ]  # fmt: skip
+    ]
     [line] = export_rows([RawAnnotation("How many?", "", A4)], "maths", "plan", "onetime")
     assert line == (
         '{"dataset": "maths", "id": "maths_0", "messages": [{"role": "user", "content": "Please provide a reasonable '
@@ -140,13 +161,17 @@ def test_output_is_renamed_inside_texts_too_in_subgoals_that_end_in_it():
     )
     [row] = exported(plan, "complex_qa", "ground", "iterative")
     assert said(row, "assistant")[1:] == [
-        "R2 = QA([R1], Question: What is the R2?)", "R3 = QA([Output], Question: z?)",
+        "R2 = QA([R1], Question: What is the R2?)",
+        "R3 = QA([Output], Question: z?)",
         "Answer = QA([R4], Question: z?)",
-    ]  # fmt: skip
+    ]
     [row] = exported(plan, "complex_qa", "plan", "iterative")
     assert [text.partition(" is ")[2].partition(".")[0] for text in said(row, "user")[1:]] == [
-        "x", "The R2", "Output", "R4",
-    ]  # fmt: skip
+        "x",
+        "The R2",
+        "Output",
+        "R4",
+    ]
     [row] = exported(plan, "complex_qa", "ground", "onetime")
     assert "Output = QA([R1], Question: What is the Output?)" in said(row, "assistant")[0]
 
@@ -277,6 +302,12 @@ def test_bad_raw_rows_are_named_and_the_others_read(tmp_path):
     )
     found = list(read_raw(file))
     bad = [(one.row, one.field) for one in found if isinstance(one, BadRow)]
-    assert bad == [(1, "natural_language_plan"), (3, "subgoal_plan"), (4, ""), (5, ""), (6, ""),
-                   (7, "natural_language_plan")]  # fmt: skip
+    assert bad == [
+        (1, "natural_language_plan"),
+        (3, "subgoal_plan"),
+        (4, ""),
+        (5, ""),
+        (6, ""),
+        (7, "natural_language_plan"),
+    ]
     assert found[-1] == RawAnnotation("t", "p", A4)

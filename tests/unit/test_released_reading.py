@@ -96,9 +96,8 @@ def test_an_annotation_read_from_files_makes_their_conversations_again(domain, t
     [one] = read(plan, ground)
     agent = Agent(roles={}, domain=domain)
     for path, again in zip(
-        (plan, ground), gold_conversations(one.task, one.annotation, FORMULATIONS.load("iterative"), agent),
-        strict=True,
-    ):  # fmt: skip
+        (plan, ground), gold_conversations(one.task, one.annotation, FORMULATIONS.load("iterative"), agent), strict=True
+    ):
         messages = json.loads(path.read_text())["messages"]
         assert [turn.content.strip() for turn in again.turns] == [message["content"].strip() for message in messages]
 
@@ -159,8 +158,10 @@ def test_quirks_are_tolerated_and_noted(tmp_path):
     )
     [one] = read(*made(tmp_path, "maths", [RawAnnotation("q", "", quirky)]))
     assert {(v.module, v.name, v.rejects) for v in one.verdicts} == {
-        ("grounder", "unreadable", True), ("grounder", "alias of itself", False), ("planner", "empty result", True),
-    }  # fmt: skip
+        ("grounder", "unreadable", True),
+        ("grounder", "alias of itself", False),
+        ("planner", "empty result", True),
+    }
     assert one.level == ""
     [one] = read(*made(tmp_path, "maths", [RawAnnotation("q", "", quirky.partition("\n\n")[0])]))
     assert ([v.module for v in one.verdicts], one.level) == (["planner"], "format")  # the grounder's row is accepted

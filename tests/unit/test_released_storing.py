@@ -123,11 +123,30 @@ def test_nothing_is_finished_before_everything_is_stored_and_leftovers_go(databa
 
 def left_over() -> dict:
     return {
-        "id": "leftover", "kind": "import", "pool": "cpu", "digest": "ab" * 32, "spec": {}, "benchmark": "made-up",
-        "items": 0, "ordered": False, "state": "importing", "waiting": "", "not_before_at": 0.0, "waits": 0,
-        "project": "p", "submitted_by": "me", "priority": 0, "origin": "imported", "licence": "", "split": "",
-        "seed": 0, "code_version": "v", "formulation": "", "agent": "", "created_at": 0.0,
-    }  # fmt: skip
+        "id": "leftover",
+        "kind": "import",
+        "pool": "cpu",
+        "digest": "ab" * 32,
+        "spec": {},
+        "benchmark": "made-up",
+        "items": 0,
+        "ordered": False,
+        "state": "importing",
+        "waiting": "",
+        "not_before_at": 0.0,
+        "waits": 0,
+        "project": "p",
+        "submitted_by": "me",
+        "priority": 0,
+        "origin": "imported",
+        "licence": "",
+        "split": "",
+        "seed": 0,
+        "code_version": "v",
+        "formulation": "",
+        "agent": "",
+        "created_at": 0.0,
+    }
 
 
 def test_an_import_that_is_removed_while_it_runs_says_so(database):

@@ -40,8 +40,9 @@ def test_the_command_says_where_the_files_are_and_how_long(lumos, job, tmp_path)
 def test_a_program_is_told_the_same(lumos, job, tmp_path):
     ran = lumos("report", job, "--html", str(tmp_path / "b.html"), "--json")
     assert json.loads(ran.lines[-1]) == {
-        "jobs": [job], "html": {"file": str(tmp_path / "b.html"), "bytes": os.path.getsize(tmp_path / "b.html")}
-    }  # fmt: skip
+        "jobs": [job],
+        "html": {"file": str(tmp_path / "b.html"), "bytes": os.path.getsize(tmp_path / "b.html")},
+    }
 
 
 @pytest.mark.parametrize(

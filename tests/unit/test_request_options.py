@@ -70,11 +70,17 @@ def test_texts_come_from_files_that_are_regular(tmp_path):
     file = tmp_path / "text.txt"
     file.write_text("Line one\nLine two\n\n")
     assert (read_system(f"@{file}"), read_system("a@b"), read_system(""), read_system(None)) == (
-        "Line one\nLine two\n\n", "a@b", "", None,
-    )  # fmt: skip
+        "Line one\nLine two\n\n",
+        "a@b",
+        "",
+        None,
+    )
     assert (read_template(str(file)), read_template(file), read_template(""), read_template(None)) == (
-        "Line one\nLine two\n", "Line one\nLine two\n", "", None,
-    )  # fmt: skip
+        "Line one\nLine two\n",
+        "Line one\nLine two\n",
+        "",
+        None,
+    )
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "other").write_bytes(b"\xff\xfe")
     assert "is a pipe" in refusal(read_template, str(tmp_path / "pipe"))
@@ -197,8 +203,9 @@ def test_fields_go_to_all_models_of_the_formulation_or_to_the_role_that_is_named
     roles = BOTH | {"judge": CHAT}
     found = sample_roles(agent(roles), "iterative", ChosenSampling(fields={"": {"k": 1, "l": 2}, "planner": {"k": 3}}))
     assert {role: sampling.request for role, sampling in found.samplings.items()} == {
-        "planner": {"k": 3, "l": 2}, "grounder": {"k": 1, "l": 2},
-    }  # fmt: skip
+        "planner": {"k": 3, "l": 2},
+        "grounder": {"k": 1, "l": 2},
+    }
     judged = sample_roles(agent(roles), "iterative", ChosenSampling(fields={"judge": {"k": 1}}))
     assert judged.samplings["judge"] == replace(TOOL_ROLES["judge"], request={"k": 1})
     same = sample_roles(agent(dict.fromkeys(BOTH, CHAT)), "iterative", ChosenSampling(fields={"": {"k": None}}))

@@ -13,10 +13,18 @@ from lumos_queue.util.retry_after import MAX_SECONDS, read_retry_after
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [
-        ("0", 0), (" 7 ", 7), ("1.5", 1.5), ("9" * 500, MAX_SECONDS), ("", None), ("soon", None), ("-4", None),
-        ("²", None), ("Fri, 31 Dec 1999 23:59:59 GMT", 0), ("Fri, 99 Dec 1999 23:59:59 GMT", None),
+        ("0", 0),
+        (" 7 ", 7),
+        ("1.5", 1.5),
+        ("9" * 500, MAX_SECONDS),
+        ("", None),
+        ("soon", None),
+        ("-4", None),
+        ("²", None),
+        ("Fri, 31 Dec 1999 23:59:59 GMT", 0),
+        ("Fri, 99 Dec 1999 23:59:59 GMT", None),
     ],
-)  # fmt: skip
+)
 def test_a_header_is_read_or_left(value, seconds):
     assert read_retry_after(value) == seconds
 

@@ -65,13 +65,18 @@ def test_plans_become_subgoals_and_calls_actions(read):
 @pytest.mark.parametrize(
     ("plan", "reason"),
     [
-        ("I do not know.", "unreadable_plan"), ("Plan: Think.", "unreadable_plan"), ("", "no row"),
-        ("Plan: Think.\n#E1 = LLM[x] and more", "unreadable_plan"), ("Plan:\n#E1 = LLM[x]", "unreadable_plan"),
-        ("Plan: Send it.\n#E1 = Mail[x]", "unknown_tool"), ("Plan: Ask.\n#E1 = LLM[Who is #E2?]", "undefined_step"),
-        ("Plan: Ask #E3.\n#E1 = LLM[Who?]", "undefined_step"), ("Plan: Ask R2.\n#E1 = LLM[Who?]", "unwritable"),
+        ("I do not know.", "unreadable_plan"),
+        ("Plan: Think.", "unreadable_plan"),
+        ("", "no row"),
+        ("Plan: Think.\n#E1 = LLM[x] and more", "unreadable_plan"),
+        ("Plan:\n#E1 = LLM[x]", "unreadable_plan"),
+        ("Plan: Send it.\n#E1 = Mail[x]", "unknown_tool"),
+        ("Plan: Ask.\n#E1 = LLM[Who is #E2?]", "undefined_step"),
+        ("Plan: Ask #E3.\n#E1 = LLM[Who?]", "undefined_step"),
+        ("Plan: Ask R2.\n#E1 = LLM[Who?]", "unwritable"),
         ("Plan: Ask.\n#E1 = LLM[Who :-) is?]", "unwritable"),
     ],
-)  # fmt: skip
+)
 def test_what_a_rule_cannot_read_is_named(read, plan, reason):
     (task,) = read({**ROW, "output": plan})
     if isinstance(task, BadRow):
@@ -110,20 +115,43 @@ def test_the_row_of_table_2_runs_once_its_file_is_given(read, tmp_path, monkeypa
     assert "R6 = QA([R3, R5], Question: When was R3 born?); R7 = Calculator(R6 + 10)" in str(texts["grounder"].values())
 
     questions = tmp_path / "train.json"
-    questions.write_text(json.dumps([{
-        "qid": f"q{number}", "question": f"Is number {number} there?", "answer": True, "facts": ["It is there."],
-        "decomposition": ["Is it there?"], "evidence": [[["operation"]]], "term": "it", "description": "",
-    } for number in range(300)]))  # fmt: skip
+    questions.write_text(
+        json.dumps(
+            [
+                {
+                    "qid": f"q{number}",
+                    "question": f"Is number {number} there?",
+                    "answer": True,
+                    "facts": ["It is there."],
+                    "decomposition": ["Is it there?"],
+                    "evidence": [[["operation"]]],
+                    "term": "it",
+                    "description": "",
+                }
+                for number in range(300)
+            ]
+        )
+    )
     said = {"planner": "Subgoal 1: Ask.", "grounder": "R1 = QA([], Question: Is it there?)"}
     with (
         FakeEndpoint(lambda prompt: said["grounder" if "Subgoals to be grounded" in prompt else "planner"]) as agent,
         FakeEndpoint(lambda prompt: "Answer: yes") as answers,
     ):
         report = lumos(
-            "papers", "2/ReWOO-open-data/strategyqa", "--run", "--any-weights", "--planner", agent.tgi, "--grounder",
-            agent.tgi, "--role", f"qa={answers.chat}", "--data", str(questions),
+            "papers",
+            "2/ReWOO-open-data/strategyqa",
+            "--run",
+            "--any-weights",
+            "--planner",
+            agent.tgi,
+            "--grounder",
+            agent.tgi,
+            "--role",
+            f"qa={answers.chat}",
+            "--data",
+            str(questions),
             "--published",
-        )  # fmt: skip
+        )
     assert report["endings"] == {"answered": 300} and report["value"] == 1.0
     (row,) = lumos("papers", "2/ReWOO-open-data/strategyqa")["tables"][0]["rows"]
     assert row["ours"]["n"] == row["published_n"] == "300 × 3" and row["ours"]["value"] == 100.0

@@ -198,8 +198,10 @@ def test_a_window_is_found_again_and_not_learnt_twice(planner, tmp_path):
     weights = load_file(checkpoint_of(recipe.checkpoints(), 1) / "model.safetensors")
     again = run_item(recipe, window)
     assert again.as_json() == one.as_json()
-    assert all(torch.equal(weights[name], value) for name, value in
-               load_file(checkpoint_of(recipe.checkpoints(), 1) / "model.safetensors").items())  # fmt: skip
+    assert all(
+        torch.equal(weights[name], value)
+        for name, value in load_file(checkpoint_of(recipe.checkpoints(), 1) / "model.safetensors").items()
+    )
     fit = load_fit(recipe, 1)
     assert fit.state.step == 1 and len(fit.state.history) == 1
     #: the random numbers go on where they were: a shuffle in the next step is another one

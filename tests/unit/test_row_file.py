@@ -142,7 +142,8 @@ def served(monkeypatch):
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{server.server_port}/file"
-        yield SimpleNamespace(file=PublicFile("set/rows.jsonl", url, "MIT", splits=("test",)), body=body,
-                              requests=requests)  # fmt: skip
+        yield SimpleNamespace(
+            file=PublicFile("set/rows.jsonl", url, "MIT", splits=("test",)), body=body, requests=requests
+        )
         server.shutdown()
         thread.join()

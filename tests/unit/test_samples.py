@@ -44,8 +44,12 @@ def test_what_cannot_be_drawn_is_refused(bad):
 
 def test_budgets_are_powers_of_two_and_all_samples():
     assert [budgets(samples) for samples in (2, 3, 4, 5, 8)] == [
-        [1, 2], [1, 2, 3], [1, 2, 4], [1, 2, 4, 5], [1, 2, 4, 8],
-    ]  # fmt: skip
+        [1, 2],
+        [1, 2, 3],
+        [1, 2, 4],
+        [1, 2, 4, 5],
+        [1, 2, 4, 8],
+    ]
 
 
 def test_ten_tasks_by_hand():
@@ -56,8 +60,12 @@ def test_ten_tasks_by_hand():
     assert (found["metric"], found["n"], found["tasks"]) == ("accuracy", 4, 11)
     low, high = wilson(4, 9)
     assert found["flips"] == {
-        "rate": round(4 / 9, 6), "ci95": [round(low, 6), round(high, 6)], "flipped": 4, "of": 9, "too_few": 2,
-    }  # fmt: skip
+        "rate": round(4 / 9, 6),
+        "ci95": [round(low, 6), round(high, 6)],
+        "flipped": 4,
+        "of": 9,
+        "too_few": 2,
+    }
     one, two, four = found["pass_at"]
     assert (one["k"], one["value"], one["of"], one["too_few"]) == (1, pytest.approx((3 + 1.5 + 0.5 + 1) / 10), 10, 1)
     # Of two of four with two right: 1 - 1/6. Of both of two: 1.

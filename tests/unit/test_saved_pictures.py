@@ -17,8 +17,10 @@ PICTURE, DIGEST = b"\x89PNG bytes", "ab" * 32
 @pytest.fixture
 def stored(monkeypatch):
     monkeypatch.setattr("db.artifacts.load_artifact", lambda connection, digest: (PICTURE, "image/png"))
-    monkeypatch.setattr("db.artifacts.describe_artifacts",
-                        lambda connection, digests: dict.fromkeys(digests, ("image/png", len(PICTURE))))  # fmt: skip
+    monkeypatch.setattr(
+        "db.artifacts.describe_artifacts",
+        lambda connection, digests: dict.fromkeys(digests, ("image/png", len(PICTURE))),
+    )
 
 
 def trajectory(variable: str = "E1", items: object = (DIGEST,), channel: str = "image"):
@@ -99,8 +101,19 @@ def test_only_pictures_and_what_functions_made_are_listed(stored):
     text, other = (
         {"kind": kind, "type": name, "items": [DIGEST]} for kind, name in (("values", "text"), ("x", "image"))
     )
-    one.steps[0].result = Execution("ok", "", (made, text, other, "no mapping", {"artifacts": "x"}, {"artifacts": 5},
-                                              {"kind": "values", "type": "image", "items": 5}))  # fmt: skip
+    one.steps[0].result = Execution(
+        "ok",
+        "",
+        (
+            made,
+            text,
+            other,
+            "no mapping",
+            {"artifacts": "x"},
+            {"artifacts": 5},
+            {"kind": "values", "type": "image", "items": 5},
+        ),
+    )
     one.task.inputs["channels"].append({"name": "text", "kind": "text", "values": [DIGEST]})
     assert [it["of"] for it in list_pictures(None, one, False)] == ["image", "2-E1-notes"]
     audio = [{"of": "a", "sample": 0, "sha256": DIGEST, "media_type": "audio/wav", "bytes": 5}]

@@ -89,16 +89,22 @@ def test_a_job_is_incomplete_by_items_and_by_refusals_and_says_how_to_go_on_once
     for state in ("done", "cancelled"):
         found = of(state, {"done": 4, "quarantined": 1}, {"answered": 2, "infra_error": 2})
         assert found == {
-            "complete": False, "lacking": {"quarantined": 1, "infra_error": 2}, "go_on": "lumos resume abc"
-        }  # fmt: skip
+            "complete": False,
+            "lacking": {"quarantined": 1, "infra_error": 2},
+            "go_on": "lumos resume abc",
+        }
     assert remark(found) == (
         "incomplete: 2 of its items ended with infra_error, 1 of its items quarantined. Go on with: lumos resume abc"
     )
     for state in ("failed", "paused"):
         found = of(state, {"done": 4, "owed": 1}, {})
         assert found == {
-            "complete": False, "lacking": {"owed": 1}, "go_on": "lumos resume abc", "state": state, "reason": "why"
-        }  # fmt: skip
+            "complete": False,
+            "lacking": {"owed": 1},
+            "go_on": "lumos resume abc",
+            "state": state,
+            "reason": "why",
+        }
     assert remark({"complete": True}) == ""
 
 

@@ -29,9 +29,7 @@ def test_a_complete_report_gives_each_metric_its_wilson_interval():
     assert found["metrics"]["accuracy"] == accuracy
     assert (found["metrics"]["strict"]["value"], found["metrics"]["strict"]["of"]) == (0.5, 1)
     del found["metrics"]
-    assert found == {
-        "metric": "accuracy", "value": 0.666667, "ci95": accuracy["ci95"], "complete": True, "correct": 2,
-    }  # fmt: skip
+    assert found == {"metric": "accuracy", "value": 0.666667, "ci95": accuracy["ci95"], "complete": True, "correct": 2}
 
 
 def test_what_nobody_judged_counts_as_wrong_and_widens_the_interval():

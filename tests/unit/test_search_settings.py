@@ -41,23 +41,40 @@ def test_what_goes_together(url, sampling, settings):
 @pytest.mark.parametrize(
     ("url", "sampling", "settings", "message"),
     [
-        (LOCAL, Sampling(beams=2), {"candidates": "3"},
-         "--setting candidates=3 is more than --sampling planner.beams=2: give at most as many candidates as beams."),
-        (TGI, Sampling(), {"candidates": "3"},
-         "3 candidates cannot be had from the planner at tgi://a:1, which gives no candidates with log-probabilities"),
+        (
+            LOCAL,
+            Sampling(beams=2),
+            {"candidates": "3"},
+            "--setting candidates=3 is more than --sampling planner.beams=2: give at most as many candidates as beams.",
+        ),
+        (
+            TGI,
+            Sampling(),
+            {"candidates": "3"},
+            "3 candidates cannot be had from the planner at tgi://a:1, "
+            "which gives no candidates with log-probabilities",
+        ),
         (CHAT, Sampling(beams=3), {}, "--sampling planner.beams=3 cannot be had from the planner at chat://a:1"),
         ("scripted:x", Sampling(), {"candidates": "2"}, "2 candidates cannot be had"),
-        (LOCAL, Sampling(temperature=0.5), {"candidates": "2"},
-         "--setting candidates=2 needs --sampling planner.temperature=0"),
+        (
+            LOCAL,
+            Sampling(temperature=0.5),
+            {"candidates": "2"},
+            "--setting candidates=2 needs --sampling planner.temperature=0",
+        ),
         (LOCAL, Sampling(temperature=0.5, beams=2), {}, "--sampling planner.beams=2 needs"),
         (LOCAL, Sampling(epsilon=0.2), {}, "--sampling planner.epsilon=0.2 draws from several candidates"),
-        (LOCAL, Sampling(), {"goal": "free"},
-         "--setting goal=free has no effect without --setting decoding=constrained"),
+        (
+            LOCAL,
+            Sampling(),
+            {"goal": "free"},
+            "--setting goal=free has no effect without --setting decoding=constrained",
+        ),
         (LOCAL, Sampling(), {"search": "apart"}, "--setting search=apart has no effect"),
         (LOCAL, Sampling(), {"candidates": "0"}, "candidates must be a whole number from 1 to 1000"),
         (LOCAL, Sampling(), {"decoding": "beam"}, "decoding must be one of free, constrained"),
     ],
-)  # fmt: skip
+)
 def test_what_makes_no_sense_is_one_line(url, sampling, settings, message):
     with pytest.raises(SpecError) as caught:
         check(url, sampling, **settings)

@@ -20,9 +20,14 @@ from tests.image_files import honest
 
 HOTPOT = [{"question": "Is the Eiffel Tower higher than the Empire State Building?", "answer": "no"}]
 PICTURE = {
-    "split": "val", "image_id": 7, "question_id": "q1", "question": "What is on the mat?", "correct_choice_idx": 2,
-    "choices": ["dog", "shoe", "cat", "cup"], "direct_answers": ["cat"] * 10,
-}  # fmt: skip
+    "split": "val",
+    "image_id": 7,
+    "question_id": "q1",
+    "question": "What is on the mat?",
+    "correct_choice_idx": 2,
+    "choices": ["dog", "shoe", "cat", "cup"],
+    "direct_answers": ["cat"] * 10,
+}
 
 
 def body_of(request: dict[str, Any]) -> dict[str, Any]:
@@ -64,7 +69,7 @@ def test_a_solver_is_shown_what_its_server_received(lumos, scheme, options):
         url = getattr(server, scheme)
         report = lumos(
             "evaluate", "wordmath", "--formulation", "cot", "--solver", url, "--limit", "2", *options, "--json"
-        ).json  # fmt: skip
+        ).json
     shown = [body for at in range(report["n"]) for body in shown_bodies(lumos, f"{report['job']}-{at}")]
     assert len(shown) == len(server.bodies) == report["n"]
     assert sorted(map(_dump, shown)) == sorted(map(_dump, server.bodies))
@@ -88,10 +93,28 @@ def test_each_role_is_shown_with_its_own_address_and_sampling(lumos, tmp_path):
     data.write_text(json.dumps(HOTPOT))
     with FakeEndpoint(reply, keep_bodies=True) as server:
         report = lumos(
-            "evaluate", "hotpotqa", "--data", data, "--formulation", "one-pass", "--planner", server.openai,
-            "--grounder", server.tgi, "--role", f"qa={server.chat}", "--role", f"judge={server.chat}",
-            "--sampling", "judge.temperature=0.5", "--sampling", "qa.temperature=0.5", "--seed", "9", "--json",
-        ).json  # fmt: skip
+            "evaluate",
+            "hotpotqa",
+            "--data",
+            data,
+            "--formulation",
+            "one-pass",
+            "--planner",
+            server.openai,
+            "--grounder",
+            server.tgi,
+            "--role",
+            f"qa={server.chat}",
+            "--role",
+            f"judge={server.chat}",
+            "--sampling",
+            "judge.temperature=0.5",
+            "--sampling",
+            "qa.temperature=0.5",
+            "--seed",
+            "9",
+            "--json",
+        ).json
     steps = [step for step in lumos("show", f"{report['job']}-0", "--json").json["steps"] if step["prompt"]]
     assert [step["who"] for step in steps] == ["planner", "grounder", "qa", "judge"]
     assert "within" in steps[2]
@@ -111,9 +134,21 @@ def test_functions_are_shown_as_they_were_sent(lumos, formulation, role):
     with FakeEndpoint(lambda prompt: next(replies), keep_bodies=True) as server:
         others = ("--role", f"state_manager={server.chat}") if formulation == "sum2act" else ()
         report = lumos(
-            "evaluate", "toolworld", "--split", "I1-inst", "--formulation", formulation, "--role",
-            f"{role}={server.chat}", *others, "--setting", "calls=native", "--limit", "1", "--json",
-        ).json  # fmt: skip
+            "evaluate",
+            "toolworld",
+            "--split",
+            "I1-inst",
+            "--formulation",
+            formulation,
+            "--role",
+            f"{role}={server.chat}",
+            *others,
+            "--setting",
+            "calls=native",
+            "--limit",
+            "1",
+            "--json",
+        ).json
     (body,) = server.bodies
     assert {tool["function"]["name"] for tool in body["tools"]} > {"Finish"}
     assert shown_bodies(lumos, f"{report['job']}-0") == [body]
@@ -123,10 +158,26 @@ def test_functions_are_shown_as_they_were_sent(lumos, formulation, role):
 def test_a_constraint_is_shown_as_it_was_sent(lumos):
     with FakeEndpoint(lambda prompt: "plan 0,", keep_bodies=True) as server:
         report = lumos(
-            "evaluate", "openagi", "--split", "labelled", "--formulation", "model-synthesis", "--planner",
-            server.openai, "--tool", "experts=oracle", "--option", "samples=1", "--setting", "schema=fine-tuning",
-            "--setting", "decoding=constrained", "--limit", "1", "--json",
-        ).json  # fmt: skip
+            "evaluate",
+            "openagi",
+            "--split",
+            "labelled",
+            "--formulation",
+            "model-synthesis",
+            "--planner",
+            server.openai,
+            "--tool",
+            "experts=oracle",
+            "--option",
+            "samples=1",
+            "--setting",
+            "schema=fine-tuning",
+            "--setting",
+            "decoding=constrained",
+            "--limit",
+            "1",
+            "--json",
+        ).json
     (body,) = server.bodies
     assert body["structured_outputs"]["regex"]
     assert shown_bodies(lumos, f"{report['job']}-0") == [body]

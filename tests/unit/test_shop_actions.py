@@ -245,8 +245,14 @@ def test_a_shop_that_changed_is_noticed_on_resume():
         changed.append(step)
     said = gold_says(annotate(task))
     with pytest.raises(Diverged, match="is the shop the same"):
-        asyncio.run(played(ShopActions(), task, {"planner": said["planner"], "grounder": said["grounder"][2:]},
-                           MemoryJournal(changed)))  # fmt: skip
+        asyncio.run(
+            played(
+                ShopActions(),
+                task,
+                {"planner": said["planner"], "grounder": said["grounder"][2:]},
+                MemoryJournal(changed),
+            )
+        )
 
 
 def test_the_original_list_of_actions_can_be_rendered():

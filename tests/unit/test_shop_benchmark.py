@@ -203,10 +203,13 @@ def test_broken_goals_are_named(tmp_path):
     (task,) = goals("test", 1)
     good = task.gold["goal"]
     broken = [
-        (good | {"attributes": []}, "attributes"), (good | {"price_upper": -1}, "price_upper"),
-        (good | {"price_upper": "cheap"}, "price_upper"), (good | {"instruction_text": ""}, "instruction_text"),
-        (good | {"goal_options": [True]}, "goal_options[0]"), ({"instruction_text": "x"}, "price_upper"),
-    ]  # fmt: skip
+        (good | {"attributes": []}, "attributes"),
+        (good | {"price_upper": -1}, "price_upper"),
+        (good | {"price_upper": "cheap"}, "price_upper"),
+        (good | {"instruction_text": ""}, "instruction_text"),
+        (good | {"goal_options": [True]}, "goal_options[0]"),
+        ({"instruction_text": "x"}, "price_upper"),
+    ]
     rows = list(benchmark.read(write(tmp_path, "goals.json", [good, *(row for row, _ in broken)]), "test"))
     assert isinstance(rows[0], Task)
     assert [(row.row, row.field) for row in rows[1:] if isinstance(row, BadRow)] == [
@@ -220,9 +223,10 @@ def test_broken_goals_are_named(tmp_path):
 
 def human(product: Product, number: int) -> dict[str, object]:
     return {
-        "instruction": f"Buy {product.title} number {number}.", "instruction_attributes": list(product.attributes),
+        "instruction": f"Buy {product.title} number {number}.",
+        "instruction_attributes": list(product.attributes),
         "instruction_options": [values[0] for values in product.options.values()],
-    }  # fmt: skip
+    }
 
 
 def test_goals_are_made_from_instructions_by_people_and_split_as_the_original_does(tmp_path):
@@ -232,8 +236,10 @@ def test_goals_are_made_from_instructions_by_people_and_split_as_the_original_do
     entries: dict[str, object] = {one.asin: [human(one, 1), human(one, 2)] for one in products}
     entries["B_OTHER"] = [human(products[0], 3)]
     attributed = read_attributes(write(tmp_path, "ins.json", generated.attributes()))
-    entries = {asin: [one | {"instruction_attributes": list(attributed.get(asin, ()))} for one in found]  # type: ignore[union-attr]
-               for asin, found in entries.items()}  # fmt: skip
+    entries = {
+        asin: [one | {"instruction_attributes": list(attributed.get(asin, ()))} for one in found]  # type: ignore[union-attr]
+        for asin, found in entries.items()
+    }
     data = write(tmp_path, "human.json", entries)
     options = {"goals": "human", "catalogue": str(catalogue)}
     found = {split: list(benchmark.read(data, split, **options)) for split in benchmark.splits}

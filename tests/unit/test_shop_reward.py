@@ -20,9 +20,17 @@ GOAL = Goal(
     "B1", "fashion", "hiking boots", BOOTS, "Clothing › Shoes › Boots", ("waterproof", "non slip"), ("brown", "9"), 80.0
 )
 RIGHT = Product(
-    "B1", BOOTS, "fashion", "hiking boots", "Clothing › Shoes › Boots", ("rubber sole",), "made to last", (79.99,),
-    {"color": ("brown", "dark brown", "red"), "size": ("9", "10")}, ("waterproof", "non slip"),
-)  # fmt: skip
+    "B1",
+    BOOTS,
+    "fashion",
+    "hiking boots",
+    "Clothing › Shoes › Boots",
+    ("rubber sole",),
+    "made to last",
+    (79.99,),
+    {"color": ("brown", "dark brown", "red"), "size": ("9", "10")},
+    ("waterproof", "non slip"),
+)
 WELL = {"color": "brown", "size": "9"}
 #: Titles of 5, 8, 10 and 12 nouns, and one that shares `trail` alone with them.
 FIVE = "Alpine Leather Hiking Boots Trail"

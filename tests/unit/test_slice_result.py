@@ -26,11 +26,13 @@ def result(ended=(), failed=(), **fields) -> SliceResult:
         (result(), False, "0 items finished; stopped: nothing was due"),
         (result([ANSWERED, None], why="it ends"), False, "2 items finished; stopped: it ends"),
         (
-            result([ANSWERED], ["quota 1.", "quota 22."]), False,
+            result([ANSWERED], ["quota 1.", "quota 22."]),
+            False,
             "1 item finished, 2 failed: quota 1; stopped: nothing was due",
         ),
         (
-            result([ANSWERED], ["a", "b", "b"]), False,
+            result([ANSWERED], ["a", "b", "b"]),
+            False,
             "1 item finished, 2 failed: b; 1 more failed for other reasons; stopped: nothing was due",
         ),
         (result([], ["quota", "quota"]), True, "failed: 0 items finished, 2 failed: quota"),
@@ -39,7 +41,7 @@ def result(ended=(), failed=(), **fields) -> SliceResult:
         (result([ANSWERED], failure="endpoint: down."), True, "failed: endpoint: down; 1 item finished"),
         (result([], ["a\n\x1b[2Jb"]), True, "failed: 0 items finished, 1 failed: a \ufffd[2Jb"),
     ],
-)  # fmt: skip
+)
 def test_a_slice_in_words(slice_result, has_failed, words):
     assert (slice_result.has_failed, str(slice_result)) == (has_failed, words)
 

@@ -173,10 +173,24 @@ def test_a_chat_server_is_sent_them_as_turns(name):
 # --- asking for them --------------------------------------------------------------------------------------------------
 
 OPTIONS = InferenceOptions(
-    benchmark="wordmath", data=None, split="dev", formulation="iterative", agent="", planner="tgi://a:1",
-    grounder="tgi://a:1", solver="", limit=2, samples=1, seed=0, temperature=0.0, top_p=1.0, max_tokens=64,
-    max_subgoals=0, framing="train", skip_bad_rows=False,
-)  # fmt: skip
+    benchmark="wordmath",
+    data=None,
+    split="dev",
+    formulation="iterative",
+    agent="",
+    planner="tgi://a:1",
+    grounder="tgi://a:1",
+    solver="",
+    limit=2,
+    samples=1,
+    seed=0,
+    temperature=0.0,
+    top_p=1.0,
+    max_tokens=64,
+    max_subgoals=0,
+    framing="train",
+    skip_bad_rows=False,
+)
 ALONE = {"planner": "", "grounder": "", "solver": "tgi://a:1"}
 
 

@@ -119,8 +119,9 @@ def test_a_template_with_turns_of_its_own_is_not_instructed():
     own = "<|system|>\nOwn.\n<|user|>\n{question}\n<|assistant|>\n"
     assert sent(COT, CHAT, prompt=own) == own.replace("{question}", TASK.question)
     assert chat_messages(sent(COT, CHAT, prompt=own.split("Own.\n")[1], system="Other.")) == [
-        {"role": "system", "content": "Other."}, {"role": "user", "content": TASK.question},
-    ]  # fmt: skip
+        {"role": "system", "content": "Other."},
+        {"role": "user", "content": TASK.question},
+    ]
 
 
 def test_examples_are_the_demonstrations_as_text():

@@ -15,9 +15,13 @@ from lumos_queue.rationales.maths.stated import results_stated
 from tests.strictly_stated import strictly_stated
 
 DOMAIN_OF = {
-    "maths": "maths", "maths_code": "maths", "qa": "complex_qa", "web": "web_agent", "multimodal": "multimodal",
+    "maths": "maths",
+    "maths_code": "maths",
+    "qa": "complex_qa",
+    "web": "web_agent",
+    "multimodal": "multimodal",
     "sql": "intercode_sql",
-}  # fmt: skip
+}
 WITH_RESULTS = ("maths", "maths_code", "qa", "multimodal")
 ALL = [
     pytest.param(prompt, kind, place, demo, id=f"{prompt}-{kind}-{place}")
@@ -85,10 +89,14 @@ def test_maths_demos_give_what_they_state(prompt, kind):
 def test_the_demos_show_the_action_that_their_prompt_alone_offers():
     for kind in SUBGOALS:
         used = {
-            prompt: {action.name for demo in demos_for(prompt, kind) for step in steps_of(demo, prompt)
-                     for action in step.actions}
+            prompt: {
+                action.name
+                for demo in demos_for(prompt, kind)
+                for step in steps_of(demo, prompt)
+                for action in step.actions
+            }
             for prompt in ("maths", "maths_code")
-        }  # fmt: skip
+        }
         assert "Code" in used["maths_code"] - used["maths"]
         for prompt, names in used.items():
             assert all(f"'{name}'" in OFFERED[prompt] for name in names)

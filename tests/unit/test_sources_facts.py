@@ -138,11 +138,16 @@ def test_dates_and_numbers_are_found_with_their_ends():
     text = "From 44 BC to 12 AD, on 3 May 1901 and in the 1920s, 7 to 11 feet, $5 million, three of 53 in all"
     assert [span.text for span in dates(text)] == ["44 BC to 12 AD", "3 May 1901", "1920s"]
     assert [(span.text, span.kind) for span in quantities(text)] == [
-        ("7 to 11 feet", "length"), ("$5 million", "money"), ("three", "number"), ("53", "number"),
-    ]  # fmt: skip
+        ("7 to 11 feet", "length"),
+        ("$5 million", "money"),
+        ("three", "number"),
+        ("53", "number"),
+    ]
     assert [span.text for span in names("In Ahr, Ann B. von Berg met J. R. of the Bel Guild.")] == [
-        "In Ahr", "Ann B. von Berg", "J. R. of the Bel Guild",
-    ]  # fmt: skip
+        "In Ahr",
+        "Ann B. von Berg",
+        "J. R. of the Bel Guild",
+    ]
 
 
 @pytest.mark.parametrize(

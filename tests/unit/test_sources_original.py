@@ -26,8 +26,13 @@ from lumos_queue.util.plugins import TRUSTED
 
 #: source, file, rows, without a rationale, not converted by rule
 FILES = [
-    ("strategyqa", "strategyqa/train.json", 1861, {"no_evidence": 256}, {"no_evidence": 256, "no_step_answer": 72,
-                                                                         "unclear_fact": 1428}),
+    (
+        "strategyqa",
+        "strategyqa/train.json",
+        1861,
+        {"no_evidence": 256},
+        {"no_evidence": 256, "no_step_answer": 72, "unclear_fact": 1428},
+    ),
     ("musique", "musique/musique_ans_dev_sample.jsonl", 120, {}, {"unnamed_step": 7}),
     ("musique", "musique/musique_full_sample.jsonl", 12, {"unanswerable": 7}, {"unanswerable": 7}),
     ("hotpotqa", "hotpotqa/hotpot_dev_distractor_sample.json", 118, {}, {"unnamed_step": 91}),
@@ -39,7 +44,7 @@ FILES = [
     ("prm800k", "prm800k/samples.jsonl", 4, {"no_rationale": 3}, {"no_rule": 4}),
     ("aokvqa", "aokvqa/aokvqa_v1p0_val.json", 845, {}, {"no_rule": 845}),
     ("aokvqa", "aokvqa/aokvqa_v1p0_test.json", 150, {"no_rationale": 150}, {"no_rule": 150}),
-]  # fmt: skip
+]
 #: Questions over pages, whose steps are named by rule.
 QA = [(name, file) for name, file, *_ in FILES if name in ("strategyqa", "musique", "hotpotqa")]
 #: source, file, rows, at least converted by rule

@@ -21,20 +21,56 @@ ACME = TitledPage("Acme", "Acme, known as Bel Records from 1890 to 1899, is a re
 @pytest.mark.parametrize(
     ("question", "pages", "answer", "first", "second", "found"),
     [
-        ("What nickname had the singer who recorded The Ink Song?", (INK, ANN), "The Quill",
-         "Which singer recorded The Ink Song?", "What nickname had #1?", None),  # `nickname` is all that is left
-        ("When was the singer who recorded The Ink Song born?", (ANN, INK), "3 May 1870",
-         "Which singer recorded The Ink Song?", "When was #1 born?", "Ann Berg"),
-        ("The singer known for The Ink Song ran which shop?", (INK, ANN), "hat shop",
-         "Which singer was known for The Ink Song?", "#1 ran which shop?", "Ann Berg"),
-        ("What is sold by the firm that Ann Berg led?", (HUT, ANN), "felt hats",
-         "Ann Berg led which firm?", "What is sold by #1?", "Hut Ltd"),
-        ("The Ink Song was recorded for a label that was known as what from 1890 to 1899?", (INK, ACME), "Bel Records",
-         "The Ink Song was recorded for which label?", "#1 was known as what from 1890 to 1899?", "Acme"),
-        ("When was the singer of The Ink Song born?", (INK, ANN), "3 May 1870",
-         "Who is the singer of The Ink Song?", "When was #1 born?", "Ann Berg"),
+        (
+            "What nickname had the singer who recorded The Ink Song?",
+            (INK, ANN),
+            "The Quill",
+            "Which singer recorded The Ink Song?",
+            "What nickname had #1?",
+            None,
+        ),  # `nickname` is all that is left
+        (
+            "When was the singer who recorded The Ink Song born?",
+            (ANN, INK),
+            "3 May 1870",
+            "Which singer recorded The Ink Song?",
+            "When was #1 born?",
+            "Ann Berg",
+        ),
+        (
+            "The singer known for The Ink Song ran which shop?",
+            (INK, ANN),
+            "hat shop",
+            "Which singer was known for The Ink Song?",
+            "#1 ran which shop?",
+            "Ann Berg",
+        ),
+        (
+            "What is sold by the firm that Ann Berg led?",
+            (HUT, ANN),
+            "felt hats",
+            "Ann Berg led which firm?",
+            "What is sold by #1?",
+            "Hut Ltd",
+        ),
+        (
+            "The Ink Song was recorded for a label that was known as what from 1890 to 1899?",
+            (INK, ACME),
+            "Bel Records",
+            "The Ink Song was recorded for which label?",
+            "#1 was known as what from 1890 to 1899?",
+            "Acme",
+        ),
+        (
+            "When was the singer of The Ink Song born?",
+            (INK, ANN),
+            "3 May 1870",
+            "Who is the singer of The Ink Song?",
+            "When was #1 born?",
+            "Ann Berg",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_description_becomes_a_question_in_its_own_words(question, pages, answer, first, second, found):
     parted = find_bridge(question, pages, answer)
     if found is None:
@@ -76,27 +112,72 @@ def test_what_cannot_be_parted_is_not(question, pages, answer):
 @pytest.mark.parametrize(
     ("question", "texts", "answer", "asked", "results"),
     [
-        ("Who was born earlier, Ann or Bob?", ["Ann (1 May 1870 – 1900) sang.", "Bob (born 1869) is old."], "Bob",
-         "When was {} born?", ["1 May 1870", "1869"]),
-        ("Who is younger Ann or Bob ?", ["Ann (1 May 1870 – 1900) sang.", "Bob (born 1869) is old."], "Ann",
-         "When was {} born?", ["1 May 1870", "1869"]),
-        ("Which paper was founded first, Ann or Bob?", ["Ann was founded in 1870.", "It was founded in 1999."], "Ann",
-         "When was {} founded?", ["1870", "1999"]),
-        ("Which peak is higher, Ann or Bob?", ["It is 900 m high.", "At 3,200 feet it is high."], "Bob",
-         "How high is {}?", ["900 m", "3,200 feet"]),
-        ("Which genus has more species, Ann or Bob?", ["It has 7 known species.", "There are three species."], "Ann",
-         "How many species does {} have?", ["7", "three"]),
-        ("Which is a comic opera, Ann or Bob?", ["Ann is a comic opera.", "Bob is a novel."], "Ann",
-         "Is {} a comic opera?", ["yes", "no"]),
-        ("Is Ann or Bob public?", ["Ann is a private school.", "Bob is a public school."], "Bob",
-         "Is {} public?", ["no", "yes"]),
+        (
+            "Who was born earlier, Ann or Bob?",
+            ["Ann (1 May 1870 – 1900) sang.", "Bob (born 1869) is old."],
+            "Bob",
+            "When was {} born?",
+            ["1 May 1870", "1869"],
+        ),
+        (
+            "Who is younger Ann or Bob ?",
+            ["Ann (1 May 1870 – 1900) sang.", "Bob (born 1869) is old."],
+            "Ann",
+            "When was {} born?",
+            ["1 May 1870", "1869"],
+        ),
+        (
+            "Which paper was founded first, Ann or Bob?",
+            ["Ann was founded in 1870.", "It was founded in 1999."],
+            "Ann",
+            "When was {} founded?",
+            ["1870", "1999"],
+        ),
+        (
+            "Which peak is higher, Ann or Bob?",
+            ["It is 900 m high.", "At 3,200 feet it is high."],
+            "Bob",
+            "How high is {}?",
+            ["900 m", "3,200 feet"],
+        ),
+        (
+            "Which genus has more species, Ann or Bob?",
+            ["It has 7 known species.", "There are three species."],
+            "Ann",
+            "How many species does {} have?",
+            ["7", "three"],
+        ),
+        (
+            "Which is a comic opera, Ann or Bob?",
+            ["Ann is a comic opera.", "Bob is a novel."],
+            "Ann",
+            "Is {} a comic opera?",
+            ["yes", "no"],
+        ),
+        (
+            "Is Ann or Bob public?",
+            ["Ann is a private school.", "Bob is a public school."],
+            "Bob",
+            "Is {} public?",
+            ["no", "yes"],
+        ),
         ("Are Ann and Bob both opera singers?", ["", ""], "yes", "Is {} an opera singer?", ["yes", "yes"]),
-        ("Were both Ann and Bob from Ahrland?", ["Ann came from Ahrland.", "Bob is a cook."], "no",
-         "Was {} from Ahrland?", ["yes", "no"]),
-        ("Were Ann and Bob of the same nationality?", ["Ann was an Ahrish cook.", "Bob is a Belish cook."], "no",
-         "What is the nationality of {}?", ["Ahrish", "Belish"]),
+        (
+            "Were both Ann and Bob from Ahrland?",
+            ["Ann came from Ahrland.", "Bob is a cook."],
+            "no",
+            "Was {} from Ahrland?",
+            ["yes", "no"],
+        ),
+        (
+            "Were Ann and Bob of the same nationality?",
+            ["Ann was an Ahrish cook.", "Bob is a Belish cook."],
+            "no",
+            "What is the nationality of {}?",
+            ["Ahrish", "Belish"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_two_things_are_asked_the_same(question, texts, answer, asked, results):
     found = find_sides(question, ["Ann", "Bob"], texts, answer)
     assert found is not None

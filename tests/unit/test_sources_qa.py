@@ -35,8 +35,13 @@ def test_strategyqa_takes_the_first_annotator_with_evidence_and_the_words_of_the
         "Action 3-1: R7 = QA([R6, R3], Question: Is R6 before R3?) = No",
     ]
     assert [source.is_right(task, answer) for answer in ("no.", "False", "Yes", "True", "", None)] == [
-        True, True, False, False, False, False,
-    ]  # fmt: skip
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_strategyqa_says_why_not(folder):
@@ -143,7 +148,7 @@ def test_no_query_names_a_page_that_the_question_does_not(folder):
         ("Where is #1?", "Where is #1?"),
         (" >> ", " >> "),
     ],
-)  # fmt: skip
+)
 def test_relations_become_questions(question, words):
     assert relation_question(question) == words
 

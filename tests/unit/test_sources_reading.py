@@ -184,12 +184,18 @@ ODD = "  Bob  was\n\tborn in 1900. "
         ("prm800k", {"question": {**PRM["question"], "ground_truth_solution": ODD}}, ODD),
         ("strategyqa", {"facts": [ODD, "Ann died."]}, f"facts: {ODD} Ann died. We need"),
         ("strategyqa", {"decomposition": ["When?", "Bob's\n year?", "Is #2  before #1?"]}, "2. Bob's\n year? ("),
-        ("musique", {"paragraphs": [{**one, "paragraph_text": ODD} for one in MUSIQUE["paragraphs"]]},
-         f"facts:  {ODD} {ODD} We need"),
-        ("mind2web", {"action_reprs": [" [a]   x -> CLICK", "[b]  y -> CLICK "]},
-         " [a]   x -> CLICK; [b]  y -> CLICK "),
+        (
+            "musique",
+            {"paragraphs": [{**one, "paragraph_text": ODD} for one in MUSIQUE["paragraphs"]]},
+            f"facts:  {ODD} {ODD} We need",
+        ),
+        (
+            "mind2web",
+            {"action_reprs": [" [a]   x -> CLICK", "[b]  y -> CLICK "]},
+            " [a]   x -> CLICK; [b]  y -> CLICK ",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_plan_keeps_the_white_space_of_its_row(folder, name, changes, expected):
     source, task = one(folder, name, **changes)
     plan = source.rationale(task)

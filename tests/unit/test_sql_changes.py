@@ -139,11 +139,24 @@ def test_what_a_copy_cannot_do_is_said(writing, text):
 @pytest.mark.parametrize(
     "value",
     [
-        "date('now')", "DATE('NOW')", "julianday()", "datetime('subsec')", "time('now')", "julianday('now')",
-        "unixepoch()", "strftime('%s', 'now')", "CURRENT_TIMESTAMP", "CURDATE()", "UTC_TIMESTAMP()", "UTC_DATE()",
-        "UTC_TIME()", "LOCALTIME", "SYSDATE()", "UNIX_TIMESTAMP()",
+        "date('now')",
+        "DATE('NOW')",
+        "julianday()",
+        "datetime('subsec')",
+        "time('now')",
+        "julianday('now')",
+        "unixepoch()",
+        "strftime('%s', 'now')",
+        "CURRENT_TIMESTAMP",
+        "CURDATE()",
+        "UTC_TIMESTAMP()",
+        "UTC_DATE()",
+        "UTC_TIME()",
+        "LOCALTIME",
+        "SYSDATE()",
+        "UNIX_TIMESTAMP()",
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize(
     "write",
     [
@@ -164,10 +177,13 @@ def test_what_is_written_does_not_depend_on_the_day(writing, write, value):
 @pytest.mark.parametrize(
     "column",
     [
-        "d TEXT DEFAULT (datetime('now'))", "d TEXT DEFAULT CURRENT_TIMESTAMP", "d TEXT DEFAULT (1 + julianday('now'))",
-        "d TEXT AS (date('now'))", "n INT CHECK (n < julianday('now'))",
+        "d TEXT DEFAULT (datetime('now'))",
+        "d TEXT DEFAULT CURRENT_TIMESTAMP",
+        "d TEXT DEFAULT (1 + julianday('now'))",
+        "d TEXT AS (date('now'))",
+        "n INT CHECK (n < julianday('now'))",
     ],
-)  # fmt: skip
+)
 def test_no_column_fills_in_the_day(writing, column):
     ask = Episode(writing)
     made = ask(f"CREATE TABLE t (n INT, {column})" if "CHECK" not in column else f"CREATE TABLE t ({column})")

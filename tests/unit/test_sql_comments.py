@@ -35,15 +35,24 @@ def test_a_copy_runs_a_statement_with_comments(reading, text, rows):
         ("SELECT name FROM hat; -- all", "SELECT `name` FROM `hat`", "SELECT `name` FROM `hat`"),
         ("SELECT name FROM hat # all", "SELECT `name` FROM `hat`", "SELECT `name` FROM `hat`"),
         ("SELECT '-- no; # text'; # end", "SELECT '-- no; # text'", "SELECT '-- no; # text'"),
-        ("REPLACE INTO hat VALUES (1) -- c", "REPLACE INTO `hat` VALUES (1)",
-         "INSERT OR REPLACE INTO `hat` VALUES (1)"),
-        ("REPLACE INTO hat VALUES ('a;b'); /* c; d */", "REPLACE INTO `hat` VALUES ('a;b')",
-         "INSERT OR REPLACE INTO `hat` VALUES ('a;b')"),
+        (
+            "REPLACE INTO hat VALUES (1) -- c",
+            "REPLACE INTO `hat` VALUES (1)",
+            "INSERT OR REPLACE INTO `hat` VALUES (1)",
+        ),
+        (
+            "REPLACE INTO hat VALUES ('a;b'); /* c; d */",
+            "REPLACE INTO `hat` VALUES ('a;b')",
+            "INSERT OR REPLACE INTO `hat` VALUES ('a;b')",
+        ),
         ("TRUNCATE hat; # all rows", "DELETE FROM `hat`", "DELETE FROM `hat`"),
-        ("DELETE FROM hat -- some\nWHERE hat_id = 1; -- done", "DELETE FROM `hat` WHERE `hat_id` = 1",
-         "DELETE FROM `hat` WHERE `hat_id` = 1"),
+        (
+            "DELETE FROM hat -- some\nWHERE hat_id = 1; -- done",
+            "DELETE FROM `hat` WHERE `hat_id` = 1",
+            "DELETE FROM `hat` WHERE `hat_id` = 1",
+        ),
     ],
-)  # fmt: skip
+)
 def test_neither_dialect_is_sent_a_comment(text, mysql, sqlite):
     statement = read_statement(text, "shop", writes=True)
     assert statement.mysql == mysql

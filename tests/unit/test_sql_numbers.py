@@ -39,15 +39,19 @@ def test_a_text_is_compared_with_a_number_by_the_number_it_begins_with(episode, 
 @pytest.mark.parametrize(
     "text",
     [
-        "SELECT id FROM part WHERE code = '12abc'", "SELECT id FROM part WHERE id + 1 > amount",
-        "SELECT id FROM part WHERE made > '2020-01-01'", "SELECT id FROM part WHERE made = 2020",
+        "SELECT id FROM part WHERE code = '12abc'",
+        "SELECT id FROM part WHERE id + 1 > amount",
+        "SELECT id FROM part WHERE made > '2020-01-01'",
+        "SELECT id FROM part WHERE made = 2020",
         "SELECT id FROM part WHERE made BETWEEN '2020-01-01' AND 20201231",
-        "SELECT id FROM part WHERE code IN ('a', 1)", "SELECT id FROM part WHERE code IS NULL",
+        "SELECT id FROM part WHERE code IN ('a', 1)",
+        "SELECT id FROM part WHERE code IS NULL",
         "SELECT x AS y, y AS x FROM part HAVING x = 'a' AND y = 1",
-        "SELECT id FROM part JOIN stock USING (id)", "SELECT nobody FROM part WHERE nothing = 1",
+        "SELECT id FROM part JOIN stock USING (id)",
+        "SELECT nobody FROM part WHERE nothing = 1",
         "SELECT x FROM (SELECT code AS x FROM part UNION SELECT id FROM part) AS t WHERE x = 1",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_such_pair_is_not_changed(episode, text):
     found = episode()(text)
     assert found.status in ("ok", "sql_error"), found.message
@@ -67,11 +71,26 @@ def test_what_is_written_compares_so_too_and_assigns_as_it_did(episode):
 @pytest.mark.parametrize(
     ("value", "number"),
     [
-        ("12abc", 12), ("abc", 0), ("", 0), (" 7 ", 7), ("-1.5kg", -1.5), ("+3", 3), (".5", 0.5), ("5.", 5),
-        ("1e3", 1000), ("1e", 1), ("0x1A", 0), ("--1", 0), ("9" * 400, float("inf")), ("1e999", float("inf")),
-        (None, None), (3, 3), (2.5, 2.5), ("١٢", 0),
+        ("12abc", 12),
+        ("abc", 0),
+        ("", 0),
+        (" 7 ", 7),
+        ("-1.5kg", -1.5),
+        ("+3", 3),
+        (".5", 0.5),
+        ("5.", 5),
+        ("1e3", 1000),
+        ("1e", 1),
+        ("0x1A", 0),
+        ("--1", 0),
+        ("9" * 400, float("inf")),
+        ("1e999", float("inf")),
+        (None, None),
+        (3, 3),
+        (2.5, 2.5),
+        ("١٢", 0),
     ],
-)  # fmt: skip
+)
 def test_the_number_that_a_text_begins_with(value, number):
     assert number_of(value) == number
 
@@ -87,10 +106,18 @@ def test_a_number_written_out_is_itself_whatever_follows(number, rest):
 @pytest.mark.parametrize(
     ("declared", "kind"),
     [
-        ("INT(11)", "number"), ("decimal(19,4)", "number"), ("double", "number"), ("tinyint(1)", "number"),
-        ("varchar(20)", "text"), ("TEXT", "text"), ("enum('1','2')", "text"), ("datetime", ""), ("bool", ""), ("", ""),
+        ("INT(11)", "number"),
+        ("decimal(19,4)", "number"),
+        ("double", "number"),
+        ("tinyint(1)", "number"),
+        ("varchar(20)", "text"),
+        ("TEXT", "text"),
+        ("enum('1','2')", "text"),
+        ("datetime", ""),
+        ("bool", ""),
+        ("", ""),
         ("point", ""),
     ],
-)  # fmt: skip
+)
 def test_what_a_declared_type_holds(declared, kind):
     assert kind_of_declaration(declared) == kind

@@ -43,12 +43,21 @@ def test_records_are_reworded_and_verdicts_turned_round():
 @pytest.mark.parametrize(
     "reply",
     [
-        "", "no", "null", "[]", "{}", "{" * 5_000, '{"results": 1, "failures": {}}', '{"results": ["c"]}', said(),
+        "",
+        "no",
+        "null",
+        "[]",
+        "{}",
+        "{" * 5_000,
+        '{"results": 1, "failures": {}}',
+        '{"results": ["c"]}',
+        said(),
         said([{"call": 9, "answer": "x"}, {"call": 0}, {"call": -1}, {"call": True}, {"call": 2.5}, {"call": None}]),
         said([{"call": 3, "answer": "yes"}], [{"call": 3, "reason": "no"}]),
-        said([{"action": "d", "answer": "made up"}]), said([{"call": "9" * 5_000}]),
+        said([{"action": "d", "answer": "made up"}]),
+        said([{"call": "9" * 5_000}]),
     ],
-)  # fmt: skip
+)
 def test_a_reply_that_cannot_be_read_or_lies_loses_nothing(reply):
     assert after(reply) == [*KEPT, (False, "", UNREADABLE)]
 
@@ -65,9 +74,17 @@ def test_what_a_reply_leaves_out_stays_and_what_is_cut_off_is_read_as_far_as_it_
 def test_any_reply_keeps_every_call():
     rng = random.Random(3)
     pieces = [
-        '{"results": [', '{"call": 1', '"call": 2', ', "answer": "x"}', "]", "}", ',"failures": [', '{"call": 3}', '"',
+        '{"results": [',
+        '{"call": 1',
+        '"call": 2',
+        ', "answer": "x"}',
+        "]",
+        "}",
+        ',"failures": [',
+        '{"call": 3}',
+        '"',
         "null",
-    ]  # fmt: skip
+    ]
     for _ in range(2_000):
         after("".join(rng.choice(pieces) for _ in range(rng.randrange(12))))
 

@@ -73,10 +73,13 @@ def test_a_plan_is_read_level_by_level_with_what_each_was_given():
     levels = graph(pictures=shown)
     assert [[(node.name, node.expert, list(node.inputs), node.at) for node in level] for level in levels] == [
         [("image", "", [], ""), ("question", "", [], "")],
-        [("E1", "Colorization", ["image"], "3"), ("E2", "Fill Mask", ["question"], "4"),
-         ("E4", "Summarization", [], "6")],
+        [
+            ("E1", "Colorization", ["image"], "3"),
+            ("E2", "Fill Mask", ["question"], "4"),
+            ("E4", "Summarization", [], "6"),
+        ],
         [("E3", "Visual Question Answering", ["E1", "E2"], "5")],
-    ]  # fmt: skip
+    ]
     assert [one["sha256"] for one in (*levels[0][0].pictures, *levels[1][0].pictures)] == ["a", "b"]
     assert levels[0][1].text == "Who?\n1"
     assert (levels[2][0].ok, levels[2][0].text) == (False, "expert: no memory")

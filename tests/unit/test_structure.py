@@ -87,8 +87,10 @@ def test_types_that_are_missing_are_found(found):
         "cellar/wine.py:7 drink_up.emptied(bottle)",
     ]
     assert found["untyped_results"] == [
-        "house/loose.py:1 late", "house/room/door.py:8 Key.turned", "cellar/wine.py:7 drink_up.emptied"
-    ]  # fmt: skip
+        "house/loose.py:1 late",
+        "house/room/door.py:8 Key.turned",
+        "cellar/wine.py:7 drink_up.emptied",
+    ]
     assert found["any"] == ["house/room/key.py:10", "cellar/wine.py:6"]
     assert found["code_lines"] == 3 + 6 + 9 + 2 + 12
     assert found["any_per_1000_code_lines"] == round(2000 / found["code_lines"], 1)

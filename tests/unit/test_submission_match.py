@@ -18,9 +18,15 @@ from tests.unit.test_agent_settings import DEPLOYED, OPTIONS
 
 def request(folder, benchmark: str, formulation: str, **changes):
     options = replace(
-        OPTIONS, benchmark=benchmark, formulation=formulation, planner="tgi://a:1", grounder="tgi://a:1", roles=(),
-        split={"openagi": "labelled", "toolbench": "I1-inst"}.get(benchmark, "test"), **changes,
-    )  # fmt: skip
+        OPTIONS,
+        benchmark=benchmark,
+        formulation=formulation,
+        planner="tgi://a:1",
+        grounder="tgi://a:1",
+        roles=(),
+        split={"openagi": "labelled", "toolbench": "I1-inst"}.get(benchmark, "test"),
+        **changes,
+    )
     return make_inference_job("evaluate", options, Settings(home=folder, **DEPLOYED), print)[0]
 
 

@@ -78,9 +78,14 @@ def test_costs_are_summed_by_kind_file_and_fixture(tmp_path):
     assert costs.fixtures == {"server (tests)": 1.9} and costs.torch == {"unit/a.py"}
     other = next(kind for kind in costs.shares if kind.startswith("other"))
     assert costs.shares == {
-        "import": 1.5, "database": 0.0, "subprocess": 2.5, "sleep": 1.0, "collection without imports": 1.5,
-        "computing in tests": 2.5, other: 1.0,
-    }  # fmt: skip
+        "import": 1.5,
+        "database": 0.0,
+        "subprocess": 2.5,
+        "sleep": 1.0,
+        "collection without imports": 1.5,
+        "computing in tests": 2.5,
+        other: 1.0,
+    }
 
 
 def test_a_folder_without_records_is_one_line_and_no_times_are_written(tmp_path, monkeypatch, capsys):

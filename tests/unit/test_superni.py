@@ -16,10 +16,13 @@ from lumos_queue.records import Task
 from tests.fake_endpoint import FakeEndpoint
 
 ANIMALS = {
-    "Definition": ["Say which animal is meant."], "Categories": ["Naming"],
-    "Instances": [{"id": "a-1", "input": "It barks.", "output": ["a dog", "the dogs"]},
-                  {"id": "a-2", "input": "It meows.", "output": ["a cat"]}],
-}  # fmt: skip
+    "Definition": ["Say which animal is meant."],
+    "Categories": ["Naming"],
+    "Instances": [
+        {"id": "a-1", "input": "It barks.", "output": ["a dog", "the dogs"]},
+        {"id": "a-2", "input": "It meows.", "output": ["a cat"]},
+    ],
+}
 COLOURS = {"Definition": ["Name a colour."], "Instances": [{"id": "c-1", "input": "", "output": ["red"]}]}
 
 
@@ -68,11 +71,12 @@ def test_so_many_instances_of_each_task_count(folder):
 @pytest.mark.parametrize(
     ("instance", "field"),
     [
-        ({"input": "x", "output": []}, "output"), ({"input": "x", "output": ["a", " "]}, "output"),
+        ({"input": "x", "output": []}, "output"),
+        ({"input": "x", "output": ["a", " "]}, "output"),
         ({"input": 3, "output": ["a"]}, "input"),
         ({"input": "x", "output": "a"}, "output"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_instance_names_its_file_and_field_and_the_others_are_read(folder, instance, field):
     path = folder / "tasks" / "task002_colours.json"
     path.write_text(json.dumps({**COLOURS, "Instances": [instance, *COLOURS["Instances"]]}))
@@ -122,8 +126,17 @@ def test_the_row_of_the_table_runs_once_its_folder_is_given(folder, tmp_path, mo
     assert "--direct alpaca_data.json" in row["status"] and "allenai/natural-instructions" in row["status"]
     replies = {"It barks.": "a dog", "It meows.": "a dog", "Name a colour.": "red"}
     with FakeEndpoint(lambda prompt: next(said for asked, said in replies.items() if asked in prompt)) as model:
-        report = lumos("papers", "p3/unified-and-Alpaca", "--run", "--any-weights", "--solver", model.tgi, "--data",
-                       str(folder), "--published")  # fmt: skip
+        report = lumos(
+            "papers",
+            "p3/unified-and-Alpaca",
+            "--run",
+            "--any-weights",
+            "--solver",
+            model.tgi,
+            "--data",
+            str(folder),
+            "--published",
+        )
     assert report["n"] == 3 and report["value"] == pytest.approx(2.5 / 3)
     (shown,) = lumos("papers", "p3/unified-and-Alpaca")["tables"][0]["rows"]
     assert shown["ours"]["value"] == pytest.approx(250 / 3, abs=0.01) and shown["ours"]["n"] == "3"

@@ -33,8 +33,11 @@ def read(folder: Path, text: str):
 def test_every_combination_is_an_arm_named_by_what_varies(tmp_path):
     plan = read(tmp_path, GOOD)
     assert [plan.label(arm) for arm in plan.arms()] == [
-        "integrated, joint", "integrated, separate", "iterative, joint", "iterative, separate",
-    ]  # fmt: skip
+        "integrated, joint",
+        "integrated, separate",
+        "iterative, joint",
+        "iterative, separate",
+    ]
     assert [one.label for one in plan.benchmarks] == ["wordmath test, first 5"]
     alone = read(tmp_path, GOOD.replace('["integrated", "iterative"]', '["cot"]').replace(', "separate"', ""))
     assert [alone.label(arm) for arm in alone.arms()] == ["cot"]
@@ -63,7 +66,7 @@ def test_there_are_examples():
         (("limit = 5", "limits = 5"), "benchmarks.0.limits: Extra inputs are not permitted"),
         (("seeds = [0, 1]", 'seeds = [0, 1]\norder = ["direct"]'), "order has 'direct', expected some of: integrated"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_file_is_told_in_one_line(tmp_path, change, problem):
     assert change[0] in GOOD
     with pytest.raises(SpecError) as told:

@@ -40,9 +40,16 @@ def test_every_own_row_is_a_configuration(key, row):
         _, found, column = find_row(f"{key}/{row.handle}/{benchmark}")
         assert found == row and column.benchmark == benchmark
         options = options_of(
-            row, column, data=None, roles={"planner": "tgi://h:1", "qa": "chat://h:2"}, tools=["corpus=x"], options=[],
-            live=False, replay="", skip_bad_rows=False,
-        )  # fmt: skip
+            row,
+            column,
+            data=None,
+            roles={"planner": "tgi://h:1", "qa": "chat://h:2"},
+            tools=["corpus=x"],
+            options=[],
+            live=False,
+            replay="",
+            skip_bad_rows=False,
+        )
         assert (options.benchmark, options.formulation, options.planner) == (benchmark, row.formulation, "tgi://h:1")
         assert (options.draw, options.sets) == (column.draw, column.sets) and options.roles == ["qa=chat://h:2"]
 
@@ -68,8 +75,16 @@ def test_the_papers_figures_stand_as_printed():
     assert figures("p3", "unified-and-Alpaca") == {"superni": "39.3"}
     assert figures("7", "LUMOS-I-All-complex-qa") == {"strategyqa": "66.7", "hotpotqa": "51.0", "hotpotqa_em": "31.6"}
     assert {key: len(table.rows) for key, table in TABLES.items()} == {
-        "1a": 9, "1b": 10, "1c": 11, "1d": 14, "1e": 18, "2": 4, "3": 16, "7": 8, "p3": 2,
-    }  # fmt: skip
+        "1a": 9,
+        "1b": 10,
+        "1c": 11,
+        "1d": 14,
+        "1e": 18,
+        "2": 4,
+        "3": 16,
+        "7": 8,
+        "p3": 2,
+    }
     assert [sum(one.sources.values()) for one in TABLE_4] == [19_778, 19_409, 1_009, 17_056]
     assert sum(TABLE_6.values()) == 102 + 556 + 851 + 1007
 
@@ -77,8 +92,9 @@ def test_the_papers_figures_stand_as_printed():
 def test_weights_are_named_as_they_were_released():
     row = PaperRow("LUMOS-O-13B", {}, "one-pass", "maths", "-13B")
     assert row.needed_weights() == {
-        "planner": "lumos_maths_plan_onetime-13B", "grounder": "lumos_maths_ground_onetime-13B",
-    }  # fmt: skip
+        "planner": "lumos_maths_plan_onetime-13B",
+        "grounder": "lumos_maths_ground_onetime-13B",
+    }
     assert (
         row.needs(COLUMNS["gsm8k"]) == "lumos_maths_plan_onetime-13B and lumos_maths_ground_onetime-13B at an endpoint"
     )
@@ -114,12 +130,19 @@ def test_an_endpoints_model_is_compared_by_its_name():
 @pytest.mark.parametrize(
     ("model", "name"),
     [
-        ("gpt-4", "gpt-4"), ("openai/GPT-4", "gpt-4"), ("gpt-4-0613", "gpt-4"), ("gpt-4-2023-06-13", "gpt-4"),
-        ("gpt-3.5-turbo-0125", "gpt-3.5-turbo"), ("gpt-35-turbo", "gpt-3.5-turbo"), ("gpt-4, gpt-4-0613", "gpt-4"),
-        ("meta-llama/Llama-2-7b-hf", "llama-2-7b"), ("meta-llama/Llama-2-13b-chat-hf", "llama-2-13b-chat"),
-        ("liuhaotian/llava-v1.5-7b", "llava-1.5-7b"), ("llava-hf/llava-1.5-7b-hf", "llava-1.5-7b"),
+        ("gpt-4", "gpt-4"),
+        ("openai/GPT-4", "gpt-4"),
+        ("gpt-4-0613", "gpt-4"),
+        ("gpt-4-2023-06-13", "gpt-4"),
+        ("gpt-3.5-turbo-0125", "gpt-3.5-turbo"),
+        ("gpt-35-turbo", "gpt-3.5-turbo"),
+        ("gpt-4, gpt-4-0613", "gpt-4"),
+        ("meta-llama/Llama-2-7b-hf", "llama-2-7b"),
+        ("meta-llama/Llama-2-13b-chat-hf", "llama-2-13b-chat"),
+        ("liuhaotian/llava-v1.5-7b", "llava-1.5-7b"),
+        ("llava-hf/llava-1.5-7b-hf", "llava-1.5-7b"),
     ],
-)  # fmt: skip
+)
 def test_a_tools_model_is_the_papers_by_its_whole_name(model, name):
     assert is_tool(model, name)
 
@@ -127,21 +150,34 @@ def test_a_tools_model_is_the_papers_by_its_whole_name(model, name):
 @pytest.mark.parametrize(
     ("model", "name"),
     [
-        ("", "gpt-4"), ("my-gpt-4", "gpt-4"), ("gpt-4o-mini", "gpt-4"), ("gpt-4o", "gpt-4"), ("gpt-4-turbo", "gpt-4"),
-        ("gpt-4.1", "gpt-4"), ("gpt-4-32k-0613", "gpt-4"), ("gpt-4-0125-preview", "gpt-4"), ("gpt-4-06", "gpt-4"),
-        ("gpt-40613", "gpt-4"), ("gpt-3.5-turbo-instruct", "gpt-3.5-turbo"), ("gpt-4, gpt-4o", "gpt-4"),
-        ("gpt-4o, gpt-4", "gpt-4"), ("meta-llama/Llama-2-7b-chat-hf", "llama-2-7b"), ("llama-2-70b", "llama-2-7b"),
+        ("", "gpt-4"),
+        ("my-gpt-4", "gpt-4"),
+        ("gpt-4o-mini", "gpt-4"),
+        ("gpt-4o", "gpt-4"),
+        ("gpt-4-turbo", "gpt-4"),
+        ("gpt-4.1", "gpt-4"),
+        ("gpt-4-32k-0613", "gpt-4"),
+        ("gpt-4-0125-preview", "gpt-4"),
+        ("gpt-4-06", "gpt-4"),
+        ("gpt-40613", "gpt-4"),
+        ("gpt-3.5-turbo-instruct", "gpt-3.5-turbo"),
+        ("gpt-4, gpt-4o", "gpt-4"),
+        ("gpt-4o, gpt-4", "gpt-4"),
+        ("meta-llama/Llama-2-7b-chat-hf", "llama-2-7b"),
+        ("llama-2-70b", "llama-2-7b"),
     ],
-)  # fmt: skip
+)
 def test_another_model_whose_name_begins_alike_is_another(model, name):
     assert not is_tool(model, name)
 
 
 GPT4 = next(row for row in TABLES["1d"].rows if row.name == "LUMOS-I (GPT-4)")
 AGENT = {
-    "planner": "ai2lumos/lumos_complex_qa_plan_iterative", "grounder": "ai2lumos/lumos_complex_qa_ground_iterative",
-    "qa": "gpt-4-0613", "judge": "gpt-4",
-}  # fmt: skip
+    "planner": "ai2lumos/lumos_complex_qa_plan_iterative",
+    "grounder": "ai2lumos/lumos_complex_qa_ground_iterative",
+    "qa": "gpt-4-0613",
+    "judge": "gpt-4",
+}
 
 
 def hotpotqa(models=None, items=2990, agent=None, sampling=None, **infer):
@@ -149,8 +185,9 @@ def hotpotqa(models=None, items=2990, agent=None, sampling=None, **infer):
     sampled = {"temperature": 0.0, "top_p": 1.0, "max_tokens": 512, "stop": ["\n"]} | (sampling or {})
     agent = {"tools": {}, "framing": "train", "max_subgoals": 8, "shots": 0, "answer_by": "qa"} | (agent or {})
     infer = {"draw": 1000, "sets": 3, "limit": 0, "samples": 1, "agent": agent | {"sampling": sampled}} | infer
-    job = SimpleNamespace(benchmark="hotpotqa", split="dev", formulation="iterative", items=items,
-                          spec={"infer": infer})  # fmt: skip
+    job = SimpleNamespace(
+        benchmark="hotpotqa", split="dev", formulation="iterative", items=items, spec={"infer": infer}
+    )
     return StoredEvaluation(job, AGENT | (models or {}), VERIFIED)
 
 

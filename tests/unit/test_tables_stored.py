@@ -25,9 +25,12 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 app.command("papers")(papers.papers)
 
 ROWS = [
-    {"question": f"A shelf holds {n} jars and 3 more are put on it. How many are there?",
-     "answer": f"There are {n}+3=<<{n}+3={n + 3}>>{n + 3} jars.\n#### {n + 3}"} for n in (5, 8, 11)
-]  # fmt: skip
+    {
+        "question": f"A shelf holds {n} jars and 3 more are put on it. How many are there?",
+        "answer": f"There are {n}+3=<<{n}+3={n + 3}>>{n + 3} jars.\n#### {n + 3}",
+    }
+    for n in (5, 8, 11)
+]
 
 
 @pytest.fixture(autouse=True)
@@ -104,8 +107,15 @@ def test_other_weights_are_refused_unless_asked_for_and_then_said(data, weights)
     assert "ours" not in row("1b/LUMOS-O/gsm8k"), "nothing was stored"
     lumos("1b/LUMOS-O/gsm8k", "--run", "--any-weights", *swapped, "--json")
     assert row("1b/LUMOS-O/gsm8k")["status"].startswith("other weights: planner is ai2lumos/lumos_maths_ground_onetime")
-    lumos("1b/LUMOS-O/gsm8k", "--run", *("--planner", weights.planner, "--grounder", weights.grounder),
-          "--data", data, "--published", "--json")  # fmt: skip
+    lumos(
+        "1b/LUMOS-O/gsm8k",
+        "--run",
+        *("--planner", weights.planner, "--grounder", weights.grounder),
+        "--data",
+        data,
+        "--published",
+        "--json",
+    )
     assert row("1b/LUMOS-O/gsm8k")["status"] == f"{STATED_REMARK}; n differs: 3 of 1,319", (
         "the named weights go before others"
     )
@@ -126,8 +136,13 @@ def test_nothing_is_cut_in_a_narrow_terminal(data, weights, monkeypatch, width):
     shown = CliRunner().invoke(app, ["1b"]).stdout.replace("…", "CUT")
     assert max(map(len, shown.splitlines())) <= width and "CUT" not in shown
     words = shown.split()
-    for name in ("ai2lumos/lumos_maths_plan_onetime,", "lumos_maths_plan_onetime;", f"({report['job']})",
-                 "lumos_maths_plan_iterative", "lumos_maths_ground_onetime-13B"):  # fmt: skip
+    for name in (
+        "ai2lumos/lumos_maths_plan_onetime,",
+        "lumos_maths_plan_onetime;",
+        f"({report['job']})",
+        "lumos_maths_plan_iterative",
+        "lumos_maths_ground_onetime-13B",
+    ):
         assert name in words, "on one line, so that it can be read and copied"
     (line,) = [line for line in shown.splitlines() if line.startswith("LUMOS-O ")]
     assert line.split()[:4] == ["LUMOS-O", "GSM8K", "50.5*", "0.0"] and line.split()[-1] == "3"
@@ -139,10 +154,31 @@ def test_nothing_is_cut_in_a_narrow_terminal(data, weights, monkeypatch, width):
 
 
 def test_what_departs_from_the_papers_settings_is_shown(data, weights, capsys):
-    assert main(["evaluate", "gsm8k", "--data", str(data), "--formulation", "one-pass", "--planner", weights.planner,
-                 "--grounder", weights.grounder, "--temperature", "1", "--limit", "2", "--framing", "eval", "--json",
-                 "--published",
-                 ]) == 0  # fmt: skip
+    assert (
+        main(
+            [
+                "evaluate",
+                "gsm8k",
+                "--data",
+                str(data),
+                "--formulation",
+                "one-pass",
+                "--planner",
+                weights.planner,
+                "--grounder",
+                weights.grounder,
+                "--temperature",
+                "1",
+                "--limit",
+                "2",
+                "--framing",
+                "eval",
+                "--json",
+                "--published",
+            ]
+        )
+        == 0
+    )
     capsys.readouterr()
     settings = f"other settings: temperature is 1, not 0; framing is eval, not train; {STATED_REMARK}"
     assert row("1b/LUMOS-O/gsm8k")["status"] == f"{settings}; n differs: 2 of 1,319"
@@ -167,8 +203,10 @@ def test_how_much_is_read_does_not_grow_with_the_rows_that_show_a_job(data, weig
 
 
 def test_a_conversion_stands_beside_the_papers(data, capsys):
-    assert main(["convert", "gsm8k", "--data", str(data), "--split", "train", "--deterministic", "--published",
-                 "--json"]) == 0  # fmt: skip
+    assert (
+        main(["convert", "gsm8k", "--data", str(data), "--split", "train", "--deterministic", "--published", "--json"])
+        == 0
+    )
     job = json.loads(capsys.readouterr().out.splitlines()[-1])["job"]
     rows = {one["row"]: one for one in lumos("4", "--json")["tables"][0]["rows"]}
     found = rows["maths: gsm8k"]
@@ -196,8 +234,14 @@ def test_what_there_is_not_is_named(what, told):
 def test_the_action_interfaces_are_read_from_the_code():
     assert set(actions_of("maths")) == {name for name in MathsActions().actions if name}
     assert set(actions_of("maths")) == {
-        "Calculator", "SetEquation", "SolveEquation", "SolveInequality", "Count", "Define", "Code",
-    }  # fmt: skip
+        "Calculator",
+        "SetEquation",
+        "SolveEquation",
+        "SolveInequality",
+        "Count",
+        "Define",
+        "Code",
+    }
     rows = {one["row"]: one for one in lumos("8", "--json")["tables"][0]["rows"]}
     assert rows["maths: Code"]["status"] == "offered" and rows["maths: Code"]["published"] == "gpt-3.5-turbo"
     assert all(one["status"] == "offered" for name, one in rows.items() if name.startswith("maths"))

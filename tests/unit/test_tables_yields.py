@@ -30,8 +30,9 @@ def convert(tmp_path, monkeypatch, capsys):
         path = tmp_path / "rows.jsonl"
         path.write_text("".join(json.dumps(one) + "\n" for one in rows))
         options = options if "--split" in options else ("--split", "train", *options)
-        assert main(["convert", "gsm8k", "--data", str(path), "--deterministic", "--published", "--json", *options,
-                     ]) == 0  # fmt: skip
+        assert (
+            main(["convert", "gsm8k", "--data", str(path), "--deterministic", "--published", "--json", *options]) == 0
+        )
         return json.loads(capsys.readouterr().out.splitlines()[-1])["job"]
 
     return run

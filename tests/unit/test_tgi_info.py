@@ -80,10 +80,16 @@ def test_the_variables_of_the_library_change_nothing(monkeypatch, tmp_path):
     """Not the person's token, not a proxy, not another address, not 'offline': the same bytes go to the same server."""
     (tmp_path / "token").write_text("hunter2")
     for name, value in {
-        "HF_TOKEN": "hunter2", "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1", "HF_DEBUG": "1",
-        "HF_ENDPOINT": "http://127.0.0.1:1", "HF_INFERENCE_ENDPOINT": "http://127.0.0.1:1",
-        "HTTP_PROXY": "http://127.0.0.1:1", "HTTPS_PROXY": "http://127.0.0.1:1", "ALL_PROXY": "http://127.0.0.1:1",
-    }.items():  # fmt: skip
+        "HF_TOKEN": "hunter2",
+        "HF_HOME": str(tmp_path),
+        "HF_HUB_OFFLINE": "1",
+        "HF_DEBUG": "1",
+        "HF_ENDPOINT": "http://127.0.0.1:1",
+        "HF_INFERENCE_ENDPOINT": "http://127.0.0.1:1",
+        "HTTP_PROXY": "http://127.0.0.1:1",
+        "HTTPS_PROXY": "http://127.0.0.1:1",
+        "ALL_PROXY": "http://127.0.0.1:1",
+    }.items():
         monkeypatch.setenv(name, value)
     program = (
         "import asyncio, sys\n"

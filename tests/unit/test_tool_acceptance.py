@@ -110,12 +110,21 @@ def test_the_guard_lets_no_call_through_twice_whatever_is_replied(seed, update):
 # --- 10.9
 
 ABLATIONS = [
-    ("sum2act", {"decompose": "yes"}), ("sum2act", {"repeat_guard": "no"}), ("sum2act", {"observation": "1024"}),
-    ("sum2act", {"update": "rewrite"}), ("sum2act", {"state": "4000"}), ("sum2act", {"repair": "no"}),
-    ("sum2act", {"force_finish": "yes"}), ("sum2act", {"steps": "12"}), ("dfsdt", {"width": "1"}),
-    ("dfsdt", {"back_off": "2"}), ("dfsdt", {"unit": "calls", "depth": "6"}), ("react", {"tries": "3"}),
-    ("react", {"unit": "calls"}), ("react", {"history": "drop:4000"}),
-]  # fmt: skip
+    ("sum2act", {"decompose": "yes"}),
+    ("sum2act", {"repeat_guard": "no"}),
+    ("sum2act", {"observation": "1024"}),
+    ("sum2act", {"update": "rewrite"}),
+    ("sum2act", {"state": "4000"}),
+    ("sum2act", {"repair": "no"}),
+    ("sum2act", {"force_finish": "yes"}),
+    ("sum2act", {"steps": "12"}),
+    ("dfsdt", {"width": "1"}),
+    ("dfsdt", {"back_off": "2"}),
+    ("dfsdt", {"unit": "calls", "depth": "6"}),
+    ("react", {"tries": "3"}),
+    ("react", {"unit": "calls"}),
+    ("react", {"history": "drop:4000"}),
+]
 
 
 @pytest.mark.parametrize(("name", "given"), ABLATIONS)

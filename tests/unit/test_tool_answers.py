@@ -41,10 +41,15 @@ def test_each_status_has_a_number_and_each_number_one_status():
 @pytest.mark.parametrize(
     ("error", "code", "status"),
     [
-        ("", None, "ok"), ("  ", None, "ok"), ("gone", None, "tool_error"), ("gone", 0, "ok"), ("", 11, "tool_error"),
-        ("", 8, "unauthorised"), ("gone", 12, "transport_error"),
+        ("", None, "ok"),
+        ("  ", None, "ok"),
+        ("gone", None, "tool_error"),
+        ("gone", 0, "ok"),
+        ("", 11, "tool_error"),
+        ("", 8, "unauthorised"),
+        ("gone", 12, "transport_error"),
     ],
-)  # fmt: skip
+)
 def test_a_status_is_that_of_the_code_or_else_of_the_error(error, code, status):
     assert status_of_answer(error, code) == status == Answer(error, "x", code).execution().status
 
@@ -167,8 +172,10 @@ def test_a_generated_answer_has_the_documented_shape_and_is_always_the_same():
     assert (found.code, found.provenance) == (0, "synthetic")
     # Written down: other machines and versions must generate the same.
     assert found.response == {
-        "parcelId": "P1", "weight": GENERATED[0], "stops": [{"town": town, "day": day} for town, day in GENERATED[1]],
-    }  # fmt: skip
+        "parcelId": "P1",
+        "weight": GENERATED[0],
+        "stops": [{"town": town, "day": day} for town, day in GENERATED[1]],
+    }
     assert synthesize(LATEST_FUNCTION, {"parcelid": "P2"}).response["weight"] != found.response["weight"]
 
 
@@ -203,17 +210,22 @@ def test_a_shape_that_was_cut_is_read_as_far_as_it_is_whole():
 @pytest.mark.parametrize(
     ("shape", "fits"),
     [
-        ("int", lambda value: type(value) is int), ("float", lambda value: type(value) is float),
-        ("bool", lambda value: type(value) is bool), ("NoneType", lambda value: value is None),
-        ("empty list", lambda value: value == []), ("anything", lambda value: type(value) is str),
+        ("int", lambda value: type(value) is int),
+        ("float", lambda value: type(value) is float),
+        ("bool", lambda value: type(value) is bool),
+        ("NoneType", lambda value: value is None),
+        ("empty list", lambda value: value == []),
+        ("anything", lambda value: type(value) is str),
         (["list of str with length 94"], lambda value: len(value) == 3 and all(type(one) is str for one in value)),
         (["list of int with length 1"], lambda value: len(value) == 1 and type(value[0]) is int),
         (["list of list with length 2"], lambda value: value == [[], []]),
-        ([], lambda value: value == []), ({}, lambda value: value == {}),
-        (7, lambda value: type(value) is str), (None, lambda value: type(value) is str),
+        ([], lambda value: value == []),
+        ({}, lambda value: value == {}),
+        (7, lambda value: type(value) is str),
+        (None, lambda value: type(value) is str),
         ([{"x": "int", "_list_length": "many"}], lambda value: len(value) == 1 and type(value[0]["x"]) is int),
     ],
-)  # fmt: skip
+)
 def test_each_kind_of_shape_gives_a_value_of_it(shape, fits):
     (of,) = functions_of([entry("Kinds", template_response={"value": shape})])
     assert fits(synthesize(of, {}).response["value"])

@@ -42,9 +42,15 @@ def test_only_the_right_answer_passes(question):
     assert question.is_right(said(question, right), WORLD)
     name, answer = question.answers[0]
     rival = next(fact for (other, _), fact in WORLD.facts.items() if other == name and fact != answer)
-    for wrong in (None, "", "I could not find everything. ", said(question, [rival, *right[1:]]),
-                  said(question, [f"{answer} or {rival}", *right[1:]]), said(question, right) + " " * 600,
-                  f"{answer}."):  # fmt: skip
+    for wrong in (
+        None,
+        "",
+        "I could not find everything. ",
+        said(question, [rival, *right[1:]]),
+        said(question, [f"{answer} or {rival}", *right[1:]]),
+        said(question, right) + " " * 600,
+        f"{answer}.",
+    ):
         assert not question.is_right(wrong, WORLD), wrong
 
 

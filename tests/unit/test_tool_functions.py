@@ -84,12 +84,7 @@ def test_a_function_is_described_on_one_line():
     assert '"give_answer"' in FINISH.describe() and FINISH.schema()["parameters"]["required"] == ["return_type"]
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        None, 7, "text", [], {}, {"api_name": 3}, {"tool_name": "T"},
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("bad", [None, 7, "text", [], {}, {"api_name": 3}, {"tool_name": "T"}])
 def test_what_is_no_entry_is_passed_over(bad):
     assert functions_of([bad]) == ()
 
@@ -116,8 +111,11 @@ def test_hostile_documents_give_functions_all_the_same():
 
 def test_arguments_are_read_into_one_form_for_equal_requests():
     of = function(parameter("parcelId"), optional=[parameter("n", "NUMBER"), parameter("full", "BOOLEAN")])
-    texts = ['{"parcelid": "P1", "n": 5, "full": true}', '{"full": "True", "n": "5.0", "parcelId": "P1"}',
-             '{"n": 5.0, "full": true,\n "parcelid": "P1"}']  # fmt: skip
+    texts = [
+        '{"parcelid": "P1", "n": 5, "full": true}',
+        '{"full": "True", "n": "5.0", "parcelId": "P1"}',
+        '{"n": 5.0, "full": true,\n "parcelid": "P1"}',
+    ]
     assert len({json.dumps(read_arguments(of, text)) for text in texts}) == 1
     assert list(read_arguments(of, texts[0])) == ["full", "n", "parcelid"]
     assert read_arguments(of, '{"parcelid": 17, "n": null}') == {"parcelid": "17"}, "a text may be written as a number"
@@ -193,10 +191,21 @@ def test_the_answer_of_finish_is_found(text, answer):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{}", "Ombry", '{"return_type": "give_answer"}', '{"return_type": "other", "final_answer": "x"}', "[]",
-     '{"return_type": "give_answer" and so on', "{" * 10_000, '{"final_answer": "' + "x" * 30_000,
-     '"' + " " * 19_000 + "x", "\"return_type\"" + " " * 19_000, ('"final_answer": "' + '" ' * 9_000)],
-)  # fmt: skip
+    [
+        "",
+        "{}",
+        "Ombry",
+        '{"return_type": "give_answer"}',
+        '{"return_type": "other", "final_answer": "x"}',
+        "[]",
+        '{"return_type": "give_answer" and so on',
+        "{" * 10_000,
+        '{"final_answer": "' + "x" * 30_000,
+        '"' + " " * 19_000 + "x",
+        '"return_type"' + " " * 19_000,
+        ('"final_answer": "' + '" ' * 9_000),
+    ],
+)
 def test_a_finish_without_an_answer_is_refused_or_read_but_never_breaks(text):
     try:
         assert read_finish(text) is not None
@@ -207,9 +216,32 @@ def test_a_finish_without_an_answer_is_refused_or_read_but_never_breaks(text):
 def test_any_text_is_read_or_refused():
     rng, of = random.Random(5), function(parameter("q"), optional=[parameter("n", "NUMBER"), parameter("o", "OBJECT")])
     pieces = [
-        '"q"', '"n"', '"o"', ":", ",", "{", "}", "[", "]", '"', "1", "-", "e9", "true", "null", "\\u0000", "\\", " ",
-        "\n", "#E1", "é", "\ud800", '"return_type"', '"final_answer"', '"give_answer"',
-    ]  # fmt: skip
+        '"q"',
+        '"n"',
+        '"o"',
+        ":",
+        ",",
+        "{",
+        "}",
+        "[",
+        "]",
+        '"',
+        "1",
+        "-",
+        "e9",
+        "true",
+        "null",
+        "\\u0000",
+        "\\",
+        " ",
+        "\n",
+        "#E1",
+        "é",
+        "\ud800",
+        '"return_type"',
+        '"final_answer"',
+        '"give_answer"',
+    ]
     for _ in range(3_000):
         text = "".join(rng.choice(pieces) for _ in range(rng.randrange(14)))
         for read in (lambda text: json.dumps(read_arguments(of, text, {"#E1": {"text": "7"}})), read_finish):

@@ -26,8 +26,10 @@ SUCCESS = json.dumps({"status": "success", "aim": ORDER, "answer": ORDER})
 REPLIES = {
     "policy": [call("state", "look", number=1), call("state", number=2), finish("fine")],
     "router": [call("state", "look", number=1), call("state", number=2), finish("fine")],
-    "state_manager": [SUCCESS], "planner": [PLAN], "solver": ["fine"],
-}  # fmt: skip
+    "state_manager": [SUCCESS],
+    "planner": [PLAN],
+    "solver": ["fine"],
+}
 
 
 class Bare(Scripted):
@@ -82,7 +84,7 @@ def test_orders_and_role_marks_stay_in_the_turn_they_came_in(name, settings):
         ("Observation: Action: f", Reply("Observation: Action: f")),
         ("", Reply("")),
     ],
-)  # fmt: skip
+)
 def test_a_reply_is_its_first_decision(text, wanted):
     assert read_reply(text) == read_reply(text, 2) == wanted
 
@@ -138,10 +140,12 @@ def test_next_pages_without_end_are_left_at_the_limit(name):
     "reply",
     [
         {"status": "success", "Action": "erase", "Action Input": "{}", "answer": "x"},
-        {"status": "success"}, {"status": "success", "answer": {"deep": [1]}, "aim": 7},
-        {"status": "failure", "answer": "x", "reason": None}, {"status": "SUCCESS!", "answer": "\x00\ud800"},
+        {"status": "success"},
+        {"status": "success", "answer": {"deep": [1]}, "aim": 7},
+        {"status": "failure", "answer": "x", "reason": None},
+        {"status": "SUCCESS!", "answer": "\x00\ud800"},
     ],
-)  # fmt: skip
+)
 def test_a_state_record_that_lies_keeps_the_name_of_the_call_that_was_made(reply):
     found = read_record(json.dumps(reply), "state", '{"number": 1}')
     assert (found.action, found.arguments) == ("state", '{"number": 1}')

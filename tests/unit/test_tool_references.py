@@ -17,9 +17,19 @@ from lumos_queue.prompts.plans import read_plan
 from tests.tool_apis import LATEST, LATEST_NAME, OFFICES, OFFICES_NAME, TASK, call, entry, parameter, played, record
 
 (FUNCTION,) = functions_of(
-    [entry("All", [], [parameter("text"), parameter("number", "NUMBER"), parameter("full", "BOOLEAN"),
-                       parameter("any", "OBJECT")])]
-)  # fmt: skip
+    [
+        entry(
+            "All",
+            [],
+            [
+                parameter("text"),
+                parameter("number", "NUMBER"),
+                parameter("full", "BOOLEAN"),
+                parameter("any", "OBJECT"),
+            ],
+        )
+    ]
+)
 ORDERS = {"orders": [{"id": 17, "Item-name": 'a "pen"', "open": True}, {"id": 18.5}], "total": "2", "no": None}
 
 
@@ -105,11 +115,16 @@ def test_hostile_values_are_refused_or_made_storable():
     for _ in range(98):
         deep = [deep]
     known = {
-        "#E1": returned("x" * (MAX_FILLED + 1)), "#E2": returned("a\x00\ud800b"), "#E3": {"text": "{" * 9_000},
-        "#E4": {"text": '{"error": "", "response": ' + "[" * 9_000 + "]" * 9_000 + "}"}, "#E5": returned(deep),
-        "#E6": {"text": '{"error": "", "resp'}, "#E7": {}, "#E8": returned("y" * 9_000),
+        "#E1": returned("x" * (MAX_FILLED + 1)),
+        "#E2": returned("a\x00\ud800b"),
+        "#E3": {"text": "{" * 9_000},
+        "#E4": {"text": '{"error": "", "response": ' + "[" * 9_000 + "]" * 9_000 + "}"},
+        "#E5": returned(deep),
+        "#E6": {"text": '{"error": "", "resp'},
+        "#E7": {},
+        "#E8": returned("y" * 9_000),
         "#E9": returned({f"name{n}": "z" * 99 for n in range(50)}),
-    }  # fmt: skip
+    }
     assert "too long: all references" in refusal('{"text": "#E1"}', known)
     assert "too long" in refusal('{"text": "#E8 #E8 #E8"}', known)
     assert "too long" in refusal(json.dumps({"text": "#E9" * 5_000}), known)
@@ -140,15 +155,24 @@ def test_a_plan_knows_which_calls_its_references_need():
 
 
 def test_a_later_call_gets_the_response_and_a_call_that_failed_gives_none():
-    task = replace(TASK, inputs={"functions": [LATEST, OFFICES], "answers": [
-        record(response={"town": "Ombry", "day": 3}), record(arguments={"parcelid": "P2"}, error="later", response=""),
-    ]})  # fmt: skip
+    task = replace(
+        TASK,
+        inputs={
+            "functions": [LATEST, OFFICES],
+            "answers": [
+                record(response={"town": "Ombry", "day": 3}),
+                record(arguments={"parcelid": "P2"}, error="later", response=""),
+            ],
+        },
+    )
     asked = [
         [call(LATEST_NAME, {"parcelid": "P1"}, ("#E1",)), call(LATEST_NAME, {"parcelid": "P2"}, ("#E2",))],
-        call(OFFICES_NAME, {"town": "#E1.town"}, ("#E3",)), call(OFFICES_NAME, {"town": "#E2"}, ("#E4",)),
-        call(OFFICES_NAME, {"town": "#E1.mayor"}, ("#E5",)), call(OFFICES_NAME, {"town": "in #E1.town"}, ("#E6",)),
+        call(OFFICES_NAME, {"town": "#E1.town"}, ("#E3",)),
+        call(OFFICES_NAME, {"town": "#E2"}, ("#E4",)),
+        call(OFFICES_NAME, {"town": "#E1.mayor"}, ("#E5",)),
+        call(OFFICES_NAME, {"town": "in #E1.town"}, ("#E6",)),
         call(OFFICES_NAME, {"town": "#E1"}),
-    ]  # fmt: skip
+    ]
     given, journal, _ = played(asked, task, {"answers": "synthetic"})
     statuses = ["ok", "tool_error", "ok", "invalid_arguments", "invalid_arguments", "ok", "ok"]
     assert [done.status for done in given] == statuses

@@ -44,8 +44,11 @@ def test_a_recorded_answer_is_shown_in_its_envelope():
     assert (done.provenance, done.message) == ("recorded", "") and done.seconds > 0
     ((made, answer),) = calls(journal)
     assert made.arguments == {
-        "category": "Parcels, Mail", "tool": "Swift Post", "api": "Latest", "arguments": {"parcelid": "P1"},
-    }  # fmt: skip
+        "category": "Parcels, Mail",
+        "tool": "Swift Post",
+        "api": "Latest",
+        "arguments": {"parcelid": "P1"},
+    }
     assert (made.tool, made.nth, answer.provenance) == ("api", 0, "recorded")
     assert len(run.actions) == 1
 
@@ -100,14 +103,18 @@ def test_records_come_first_and_the_tasks_own_before_the_files(tmp_path):
 
 def test_statuses_of_answers_are_kept_with_their_codes():
     task = with_answers(
-        record(response="", error="later", code=10), record(arguments={"parcelid": "P2"}, response="a harmless error"),
+        record(response="", error="later", code=10),
+        record(arguments={"parcelid": "P2"}, response="a harmless error"),
         record(arguments={"parcelid": "P3"}, error="broken", response=""),
         record(arguments={"parcelid": "P4"}, error="no error at all", response="x", code=0),
-    )  # fmt: skip
+    )
     given = played([call(LATEST_NAME, {"parcelid": f"P{n}"}) for n in (1, 2, 3, 4)], task)[0]
     assert [(done.status, done.values[0]["code"]) for done in given] == [
-        ("rate_limited", 10), ("ok", 0), ("tool_error", 11), ("ok", 0),
-    ]  # fmt: skip
+        ("rate_limited", 10),
+        ("ok", 0),
+        ("tool_error", 11),
+        ("ok", 0),
+    ]
     assert given[0].result == '{"error": "later", "response": ""}', "a model sees the error"
 
 
@@ -121,8 +128,16 @@ def test_a_long_answer_is_shown_cut_and_kept_whole():
 
 
 def test_names_that_are_no_function_and_arguments_that_do_not_fit_call_nothing():
-    asked = [call("latest"), call(""), call(LATEST_NAME + " "), call("finish"), call("x" * 9_999), call("a\x00\ud800"),
-             call(LATEST_NAME), call(LATEST_NAME, "[1]")]  # fmt: skip
+    asked = [
+        call("latest"),
+        call(""),
+        call(LATEST_NAME + " "),
+        call("finish"),
+        call("x" * 9_999),
+        call("a\x00\ud800"),
+        call(LATEST_NAME),
+        call(LATEST_NAME, "[1]"),
+    ]
     given, journal, _ = played(asked, tools=SYNTHETIC)
     assert [done.status for done in given] == ["unknown_action"] * 6 + ["invalid_arguments"] * 2
     assert [done.values[0]["code"] for done in given] == [1] * 6 + [2] * 2
@@ -158,15 +173,22 @@ def test_hostile_documents_and_bodies_give_statuses():
     answers = [record("Nul", {}, "x" * 10**6 + "\x00"), record("Nul", {}, "\ud800")]
     given = played(
         [call("deep_for_swift_post"), call("nul_for_swift_post"), call("nul_for_swift_post")],
-        with_answers(*answers, functions=functions), SYNTHETIC,
-    )[0]  # fmt: skip
+        with_answers(*answers, functions=functions),
+        SYNTHETIC,
+    )[0]
     assert [done.status for done in given] == ["tool_error", "ok", "ok"]
     json.dumps([[done.result, done.message, done.values] for done in given]).encode()
 
 
 def test_the_simulator_is_asked_in_its_role_and_recorded():
-    simulator = Simulator('{"error": "", "response": {"town": "Vell"}}', '```json\n{"town": "Ombry"}\n```', "no JSON",
-                          '{"error": "wrong id", "response": ""}', "", '{"response": {"a": "b\nc"}}')  # fmt: skip
+    simulator = Simulator(
+        '{"error": "", "response": {"town": "Vell"}}',
+        '```json\n{"town": "Ombry"}\n```',
+        "no JSON",
+        '{"error": "wrong id", "response": ""}',
+        "",
+        '{"response": {"a": "b\nc"}}',
+    )
     task = with_answers(record(arguments={"parcelid": "P9"}, response="an example"))
     asked = [call(LATEST_NAME, {"parcelid": f"P{number}"}) for number in range(6)]
     given, journal, _ = played(asked, task, {"answers": "simulated"}, simulator)
@@ -197,9 +219,10 @@ class Server:
 def test_live_calls_go_outside_with_the_server_and_are_shown_the_same_way():
     body = {"kind": "response", "text": '{"error": "", "response": "x"}', "code": 0}
     server = Server(
-        Execution("ok", values=(body,), provenance="live"), Execution("bad_reply", message="no JSON"),
+        Execution("ok", values=(body,), provenance="live"),
+        Execution("bad_reply", message="no JSON"),
         Execution("live_refused", message="not allowed"),
-    )  # fmt: skip
+    )
     tools = {"answers": "live", "server": "https://h.example/virtual"}
     given = played([P1, P1, P1], with_answers(record()), tools, caller=server)[0]
     assert [done.status for done in given] == ["ok", "transport_error", "live_refused"]

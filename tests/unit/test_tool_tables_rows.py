@@ -18,12 +18,15 @@ ROWS = [(table, row) for table in TOOL_TABLES.values() for row in table.rows]
 NAMES = {
     "sum2act-pass": ["ReAct-CoT", "DFSDT", "Sum2Act", "Sum2Act-decomposed"],
     "sum2act-win": [
-        "DFSDT-vs-ReAct-CoT", "Sum2Act-vs-ReAct-CoT", "Sum2Act-vs-DFSDT", "Sum2Act-decomposed-vs-ReAct-CoT",
+        "DFSDT-vs-ReAct-CoT",
+        "Sum2Act-vs-ReAct-CoT",
+        "Sum2Act-vs-DFSDT",
+        "Sum2Act-decomposed-vs-ReAct-CoT",
     ],
     "toolbench-pass": ["ReACT", "DFSDT"],
     "toolbench-win": ["DFSDT-vs-ReACT"],
     "stabletoolbench-sopr": ["CoT", "DFS"],
-}  # fmt: skip
+}
 
 
 def test_every_published_row_is_there():
@@ -31,8 +34,20 @@ def test_every_published_row_is_there():
     assert tuple(SUBSETS) == tuple(open_benchmark("toolbench").test_splits)
     averages = {(table.key, row.slug): row.figures[MEAN] for table, row in ROWS}
     assert list(averages.values()) == [
-        "41.1", "67.0", "70.0", "70.7", "65.8", "67.8", "54.6", "68.8", "40.2", "64.8", "64.3", "46.6", "63.0",
-    ]  # fmt: skip
+        "41.1",
+        "67.0",
+        "70.0",
+        "70.7",
+        "65.8",
+        "67.8",
+        "54.6",
+        "68.8",
+        "40.2",
+        "64.8",
+        "64.3",
+        "46.6",
+        "63.0",
+    ]
 
 
 @pytest.mark.parametrize(("table", "row"), ROWS, ids=lambda one: getattr(one, "slug", getattr(one, "key", "")))
@@ -77,9 +92,11 @@ def test_every_row_that_was_not_run_names_its_need():
             assert judging[:2] == ["lumos", "judge"] and _options(judging)["--role"] == [f"{JUDGE}=URL"]
             assert ("--against" in judging) == (row.against is not None)
     assert [one["row"] for one in tables[VISUAL]] == [
-        "conditioned generation", "ask a cat's colour, then recolour a dog", "webcam image, then style transfer",
+        "conditioned generation",
+        "ask a cat's colour, then recolour a dog",
+        "webcam image, then style transfer",
         "recipe search, then dish image",
-    ]  # fmt: skip
+    ]
     assert all(one["status"].startswith("not run: needs lumos evaluate sum2act_visual ") for one in tables[VISUAL])
 
 

@@ -38,9 +38,10 @@ def done(position: int, action: Action, execution: Execution, parent: int | None
         ("sum2act", ("router: thoughts", "actions", "results; state_manager: records")),
         ("rewoo", ("planner: subgoals", "actions; solver: answer", "results")),
         ("tooleval", ("", "judge: labels", "")),
-        ("iterative", HEADS), ("annotation", HEADS),
+        ("iterative", HEADS),
+        ("annotation", HEADS),
     ],
-)  # fmt: skip
+)
 def test_the_roles_of_a_formulation_stand_above_the_columns(formulation, heads):
     assert column_heads(formulation) == heads
 
@@ -79,15 +80,22 @@ def test_a_tree_says_where_a_branch_begins():
     text = call("look", "Once.", at=1)
     look, failed = Action((), "look", '{"at": 1}', text), Execution("tool_error", "no", message="no")
     steps = shown(
-        said(0, text, "policy", ROOT), done(1, look, failed, 0),
-        said(2, text, "policy", 1), done(3, look, failed, 2),
-        said(4, text, "policy", 1), done(5, look, failed, 4),
-        said(6, text, "policy", ROOT), done(7, look, failed, 6),
+        said(0, text, "policy", ROOT),
+        done(1, look, failed, 0),
+        said(2, text, "policy", 1),
+        done(3, look, failed, 2),
+        said(4, text, "policy", 1),
+        done(5, look, failed, 4),
+        said(6, text, "policy", ROOT),
+        done(7, look, failed, 6),
         formulation="dfsdt",
-    )  # fmt: skip
+    )
     assert [row[0] for row in decision_lanes(steps)] == [
-        "Once.", "Once.", "[dim](back to step 1)[/] Once.", "[dim](from the beginning)[/] Once.",
-    ]  # fmt: skip
+        "Once.",
+        "Once.",
+        "[dim](back to step 1)[/] Once.",
+        "[dim](from the beginning)[/] Once.",
+    ]
     assert {row[1] for row in decision_lanes(steps)} == {'look {"at": 1}'}, "not the whole reply"
 
 

@@ -23,8 +23,12 @@ from tests.judged import write_json
 from tests.tool_apis import LATEST, LATEST_NAME, OFFICES, call, entry
 
 BENCHMARK = open_benchmark("toolbench")
-ROW = {"query_id": 7, "query": "Where is my parcel P1?", "api_list": [LATEST, OFFICES],
-       "relevant APIs": [["Swift Post", "Latest"], ["Swift Post", "Offices"], ["Swift Post", "Latest"]]}  # fmt: skip
+ROW = {
+    "query_id": 7,
+    "query": "Where is my parcel P1?",
+    "api_list": [LATEST, OFFICES],
+    "relevant APIs": [["Swift Post", "Latest"], ["Swift Post", "Offices"], ["Swift Post", "Latest"]],
+}
 
 
 def read(folder, rows, split="I1-inst", **options):
@@ -124,10 +128,16 @@ def test_only_relevant_apis_that_were_called_with_success_count(tmp_path):
     (task,) = read(tmp_path, [ROW])
     good, bad = call(LATEST_NAME, {"parcelid": "P1"}), call(LATEST_NAME)
     for actions, answered, share in [
-        ([], 0, 0), ([FINISH], 1, 0), ([good], 0, 0.5), ([bad, bad], 0, 0), ([good, good, FINISH], 1, 0.5),
-        ([good, call("offices_for_swift_post"), FINISH], 1, 1), ([call("Finish", {"Answer": "  "})], 0, 0),
-        ([call("Finish", {"return_type": "give_up_and_restart"})], 0, 0), ([call("Latest"), call("Finish")], 0, 0),
-    ]:  # fmt: skip
+        ([], 0, 0),
+        ([FINISH], 1, 0),
+        ([good], 0, 0.5),
+        ([bad, bad], 0, 0),
+        ([good, good, FINISH], 1, 0.5),
+        ([good, call("offices_for_swift_post"), FINISH], 1, 1),
+        ([call("Finish", {"Answer": "  "})], 0, 0),
+        ([call("Finish", {"return_type": "give_up_and_restart"})], 0, 0),
+        ([call("Latest"), call("Finish")], 0, 0),
+    ]:
         _, scores = judged(task, actions)
         assert values(scores) == {"answered": (answered, 1), "relevant_apis": (share, 2)}, actions
     for answer, answered in ((None, 0), (" ", 0), ("In Ombry.", 1)):  # a solver's, which calls no Finish
@@ -155,16 +165,26 @@ def test_all_published_apis_have_names_of_their_own(tasks):
     named = {task.row: [one.name for one in functions_of(task.inputs["functions"])] for task in tasks}
     assert sum(map(len, named.values())) == sum(len(set(names)) for names in named.values()) == 1_174
     assert max(len(name) for names in named.values() for name in names) == 64
-    told_apart = {row for row, names in named.items() if any(name[-9] == "_" and len(name) == 64 and name[-8:].isalnum()
-                  and set(name[-8:]) <= set("0123456789abcdef") for name in names)}  # fmt: skip
+    told_apart = {
+        row
+        for row, names in named.items()
+        if any(
+            name[-9] == "_" and len(name) == 64 and name[-8:].isalnum() and set(name[-8:]) <= set("0123456789abcdef")
+            for name in names
+        )
+    }
     assert told_apart == {"9039", "27543"}
 
 
 def test_published_schemas_keep_optional_arguments_and_numbers_that_are_not_whole(tasks):
     schemas = [one.schema()["parameters"] for task in tasks for one in functions_of(task.inputs["functions"])]
     assert sum(bool(one["optional"]) and not one["required"] for one in schemas) == 123
-    examples = [each["example_value"] for one in schemas for each in one["properties"].values()
-                if each["type"] == "number" and "example_value" in each]  # fmt: skip
+    examples = [
+        each["example_value"]
+        for one in schemas
+        for each in one["properties"].values()
+        if each["type"] == "number" and "example_value" in each
+    ]
     assert sum(isinstance(one, float) for one in examples) == 36
     assert {each["type"] for one in schemas for each in one["properties"].values()} == {"number", "boolean", "string"}
 
@@ -200,8 +220,11 @@ def test_the_published_row_that_names_an_api_twice_is_known(shared_data):
 def test_relevant_apis_are_found_by_words_among_all(tasks):
     pool = Pool([one for task in tasks for one in task.inputs["functions"]])
     assert len(pool.apis) == 848
-    found = sum([one["tool_name"], one["api_name"]] in task.gold["relevant"]
-                for task in tasks for one in pool.best(task.question, 5))  # fmt: skip
+    found = sum(
+        [one["tool_name"], one["api_name"]] in task.gold["relevant"]
+        for task in tasks
+        for one in pool.best(task.question, 5)
+    )
     assert found / 499 >= 0.7, "measured: 360, that is 72 %"
 
 

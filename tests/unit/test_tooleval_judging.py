@@ -250,15 +250,24 @@ def test_a_dropped_output_raises_no_rate(own, other, seed, votes):
 @pytest.mark.parametrize(
     ("reply", "found"),
     [
-        (label("Solved"), "solved"), ("Label: unsolved", "unsolved"), ("**Label:** Solved.", "solved"),
-        ("unsure", "unsure"), (" `Solved`!\n", "solved"), ("Label: Solved\nLabel: solved", "solved"),
+        (label("Solved"), "solved"),
+        ("Label: unsolved", "unsolved"),
+        ("**Label:** Solved.", "solved"),
+        ("unsure", "unsure"),
+        (" `Solved`!\n", "solved"),
+        ("Label: Solved\nLabel: solved", "solved"),
         ("Reason: not solved, I would say\nLabel: Unsolved", "unsolved"),
-        ("", None), ("Label:", None), ("It is solved.", None), ("Label: not solved", None),
+        ("", None),
+        ("Label:", None),
+        ("It is solved.", None),
+        ("Label: not solved", None),
         ("Solved, or Unsolved", None),
-        ("Label: Solved\nLabel: Unsolved", None), ("Label: Solved, Unsure", None), ("Label: Solvable", None),
+        ("Label: Solved\nLabel: Unsolved", None),
+        ("Label: Solved, Unsure", None),
+        ("Label: Solvable", None),
         ("x" * 30_000 + "\nLabel: Solved", None),
     ],
-)  # fmt: skip
+)
 def test_a_reply_names_one_label_or_none(reply, found):
     assert read_label(reply, AnswerLabel) == found
 

@@ -41,12 +41,20 @@ def scores(verdict: ToolVerdict) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("answer", "task", "passed"),
     [
-        ("solved", "solvable", 1), ("solved", "unsure", 1), ("solved", "unsolvable", 1),
-        ("unsure", "solvable", 0.5), ("unsure", "unsure", 0.5), ("unsure", "unsolvable", 1),
-        ("unsolved", "solvable", 0), ("unsolved", "unsure", 0.5), ("unsolved", "unsolvable", 1),
-        ("solved", None, 1), ("unsure", None, 0), ("unsolved", None, 0),
+        ("solved", "solvable", 1),
+        ("solved", "unsure", 1),
+        ("solved", "unsolvable", 1),
+        ("unsure", "solvable", 0.5),
+        ("unsure", "unsure", 0.5),
+        ("unsure", "unsolvable", 1),
+        ("unsolved", "solvable", 0),
+        ("unsolved", "unsure", 0.5),
+        ("unsolved", "unsolvable", 1),
+        ("solved", None, 1),
+        ("unsure", None, 0),
+        ("unsolved", None, 0),
     ],
-)  # fmt: skip
+)
 def test_every_cell_of_the_table(answer, task, passed):
     vote = Vote(AnswerLabel(answer), TaskLabel(task) if task else None)
     assert vote.worth == tooleval_pass([vote]) == passed
@@ -58,9 +66,20 @@ def test_the_table_is_complete():
 
 @pytest.mark.parametrize(
     ("values", "found"),
-    [((), 0), ((1,), 1), ((0,), 0), ((0.5,), 0.5), ((1, 0), 0.5), ((1, 1, 0), 1), ((1, 0, 0), 0), ((1, 0.5, 0), 0.5),
-     ((0.5, 0.5, 1), 1), ((0.5, 0.5, 0), 0), ((1, 1, 0, 0), 0.5)],
-)  # fmt: skip
+    [
+        ((), 0),
+        ((1,), 1),
+        ((0,), 0),
+        ((0.5,), 0.5),
+        ((1, 0), 0.5),
+        ((1, 1, 0), 1),
+        ((1, 0, 0), 0),
+        ((1, 0.5, 0), 0.5),
+        ((0.5, 0.5, 1), 1),
+        ((0.5, 0.5, 0), 0),
+        ((1, 1, 0, 0), 0.5),
+    ],
+)
 def test_majorities_have_no_coin(values, found):
     assert majority(values) == found
 
@@ -68,13 +87,20 @@ def test_majorities_have_no_coin(values, found):
 @pytest.mark.parametrize(
     ("own", "other", "found"),
     [
-        (None, None, 0.5), (None, UNSOLVED, 0), (None, SOLVED, 0), (UNSOLVED, None, 1), (SOLVED, None, 1),
-        (SOLVED, UNSOLVED, 1), (UNSOLVED, SOLVED, 0), (SOLVED, SOLVED, None), (UNSOLVED, UNSOLVED, None),
+        (None, None, 0.5),
+        (None, UNSOLVED, 0),
+        (None, SOLVED, 0),
+        (UNSOLVED, None, 1),
+        (SOLVED, None, 1),
+        (SOLVED, UNSOLVED, 1),
+        (UNSOLVED, SOLVED, 0),
+        (SOLVED, SOLVED, None),
+        (UNSOLVED, UNSOLVED, None),
         (SOLVED, Vote(AnswerLabel.UNSURE, TaskLabel.SOLVABLE), None),
         (UNSOLVED, Vote(AnswerLabel.UNSURE, TaskLabel.SOLVABLE), None),
         (Vote(AnswerLabel.UNSOLVED, TaskLabel.UNSOLVABLE), UNSOLVED, 1),
     ],
-)  # fmt: skip
+)
 def test_a_round_that_needs_no_comparison(own, other, found):
     assert settle_round(own, other) == found
 
@@ -83,8 +109,9 @@ def test_every_pair_of_preferences():
     first, second, tie = Preference.FIRST, Preference.SECOND, Preference.TIE
     wins = {pair: compare_round(*pair) for pair in product(Preference, Preference)}
     assert wins.pop((first, second)) == 1 and wins.pop((second, first)) == 0
-    assert wins == dict.fromkeys([(first, first), (first, tie), (second, second), (second, tie),
-                                  (tie, first), (tie, second), (tie, tie)], 0.5)  # fmt: skip
+    assert wins == dict.fromkeys(
+        [(first, first), (first, tie), (second, second), (second, tie), (tie, first), (tie, second), (tie, tie)], 0.5
+    )
 
 
 @given(st.sampled_from(Preference), st.sampled_from(Preference))

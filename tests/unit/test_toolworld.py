@@ -117,10 +117,8 @@ def test_gold_calls_lead_from_the_question_to_the_answer():
 def test_numbers_of_a_task_are_all_different_and_have_the_digits_asked_for(digits):
     for task in tasks("train", 100, digits=str(digits)):
         numbers = [
-            text.rpartition("-")[2]
-            for link in links(task)
-            for text in (link["value"], link["former"], *link["other"])
-        ]  # fmt: skip
+            text.rpartition("-")[2] for link in links(task) for text in (link["value"], link["former"], *link["other"])
+        ]
         assert len(set(numbers)) == len(numbers) and {len(one) for one in numbers} == {digits}
 
 
@@ -137,14 +135,15 @@ def test_with_faults_one_api_of_a_link_fails_and_another_works():
 
 def test_a_part_that_cannot_be_answered_has_a_link_whose_apis_all_fail_for_good():
     found = tasks("I1-inst", 200, faults="0.5")
-    parts = [(part, made) for task in found for part, made in
-             zip(task.gold["parts"], task.inputs["world"]["parts"], strict=True)]  # fmt: skip
+    parts = [
+        (part, made)
+        for task in found
+        for part, made in zip(task.gold["parts"], task.inputs["world"]["parts"], strict=True)
+    ]
     share = sum(part["answer"] is None for part, _ in parts) / len(parts)
     assert 0.05 < share < 0.16
     for part, made in parts:
-        broken = [
-            all(one.get("fault") in LASTING for one in link["apis"] if one["kind"] == ANSWERS) for link in made
-        ]  # fmt: skip
+        broken = [all(one.get("fault") in LASTING for one in link["apis"] if one["kind"] == ANSWERS) for link in made]
         assert sum(broken) == (part["answer"] is None)
         if part["answer"] is None:
             assert len(part["calls"]) == broken.index(True)

@@ -96,8 +96,9 @@ def test_an_id_that_an_api_does_not_know_is_an_error_that_says_so():
 
 def test_each_fault_shows_as_it_does_outside():
     of = link(one_task())
-    gone, empty, other = (played(one_task(fault=kind), *[ask(one_task())] * 2) for kind in
-                          ("gone", "empty", "other_entity"))  # fmt: skip
+    gone, empty, other = (
+        played(one_task(fault=kind), *[ask(one_task())] * 2) for kind in ("gone", "empty", "other_entity")
+    )
     assert [one.status for one in gone] == ["not_found"] * 2
     assert [one.status for one in empty] == ["ok"] * 2 and response(empty[0]) == {"results": [], "total": 0}
     assert [one.status for one in other] == ["ok"] * 2
@@ -118,14 +119,16 @@ def test_a_rate_limit_is_counted_over_all_branches_of_a_search():
 
 def test_a_misspelt_parameter_is_refused_and_the_error_tells_the_right_one():
     task = next(
-        one for one in BENCHMARK.read(None, "I2-inst", parts="1", links="2", unsolvable="0", faults="1")
+        one
+        for one in BENCHMARK.read(None, "I2-inst", parts="1", links="2", unsolvable="0", faults="1")
         if isinstance(one, Task) and any(api.get("fault") == "misspelt" for api in link(one)["apis"])
-    )  # fmt: skip
+    )
     number = next(place for place, api in enumerate(link(task)["apis"]) if api.get("fault") == "misspelt")
     wrong = next(
-        one["required_parameters"][0]["name"] for one in task.inputs["functions"]
+        one["required_parameters"][0]["name"]
+        for one in task.inputs["functions"]
         if one["api_name"] == link(task)["apis"][number]["api"]
-    )  # fmt: skip
+    )
     right = link(task)["apis"][number]["parameter"]
     told = played(task, ask(task, number, parameter=wrong), ask(task, number, parameter=right))
     assert [one.status for one in told] == ["invalid_arguments", "ok"]
@@ -166,9 +169,10 @@ def test_a_branch_without_the_trap_is_not_locked():
 
 def test_a_trap_locks_no_other_part():
     task = next(
-        one for one in BENCHMARK.read(None, "I2-inst", parts="2", links="1", unsolvable="0", traps="1")
+        one
+        for one in BENCHMARK.read(None, "I2-inst", parts="2", links="1", unsolvable="0", traps="1")
         if isinstance(one, Task)
-    )  # fmt: skip
+    )
     first, second = ({**task.inputs["world"], "parts": [part]} for part in task.inputs["world"]["parts"])
     own, other = (replace(task, inputs={**task.inputs, "world": one}) for one in (first, second))
     told = played(task, ask(own, 2), ask(own), ask(other))

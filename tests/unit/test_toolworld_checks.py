@@ -73,11 +73,17 @@ def test_a_part_without_an_answer_is_right_where_it_is_refused_and_nothing_is_cl
 
 def test_a_verified_pass_is_of_solvable_tasks_alone():
     assert scores("1: 20417; 2: 33051", "20417", "33051") == {
-        "pass": 1, "verified_pass": 1, "partial": 1, "false_finish": 0
-    }  # fmt: skip
+        "pass": 1,
+        "verified_pass": 1,
+        "partial": 1,
+        "false_finish": 0,
+    }
     assert scores("1: 20417; 2: unknown", "20417", "33051") == {
-        "pass": 0, "verified_pass": 0, "partial": 0.5, "false_finish": 0
-    }  # fmt: skip
+        "pass": 0,
+        "verified_pass": 0,
+        "partial": 0.5,
+        "false_finish": 0,
+    }
 
 
 def test_a_false_finish_claims_a_wrong_value_or_leaves_a_part_out():
@@ -100,9 +106,7 @@ def test_the_gold_answer_of_every_task_passes():
     for split in BENCHMARK.splits:
         for task, _ in zip(BENCHMARK.read(None, split, unsolvable="0.3"), range(30), strict=False):
             assert isinstance(task, Task)
-            found = {
-                one.metric: one.value for one in BENCHMARK.score(task, EpisodeResult(BENCHMARK.gold_answer(task)))
-            }  # fmt: skip
+            found = {one.metric: one.value for one in BENCHMARK.score(task, EpisodeResult(BENCHMARK.gold_answer(task)))}
             assert found.pop("false_finish") == 0 and set(found.values()) == {1}
 
 

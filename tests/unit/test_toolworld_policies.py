@@ -189,8 +189,10 @@ def test_toolevals_judge_fails_a_right_refusal_where_it_holds_the_task_for_solva
 def test_every_cell_has_its_own_label_and_the_same_questions():
     cells = all_cells()
     assert len({one.label for one in cells}) == len(cells) == 44
-    questions = {one.world: {tuple(task.question for task in each.tasks(2, 0.1)) for each in cells
-                             if each.world == one.world} for one in cells}  # fmt: skip
+    questions = {
+        one.world: {tuple(task.question for task in each.tasks(2, 0.1)) for each in cells if each.world == one.world}
+        for one in cells
+    }
     assert all(len(several) == 1 for several in questions.values())
 
 

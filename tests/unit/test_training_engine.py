@@ -38,9 +38,15 @@ def llama(tmp_path_factory) -> FitSpec:
     assert prepared.added == (len(prepared.tokenizer) - 1,)  # <pad>
     write_fit(folder, prepared.tokenizer)
     return small_spec(
-        folder, base=str(folder / "base"), lora=LoraShape(rank=4, alpha=8, dropout=0.1), optimizer=ADAMW, rate=0.01,
-        dropout=0.0, prompt_weight=0.0, decay=1.0,
-    )  # fmt: skip
+        folder,
+        base=str(folder / "base"),
+        lora=LoraShape(rank=4, alpha=8, dropout=0.1),
+        optimizer=ADAMW,
+        rate=0.01,
+        dropout=0.0,
+        prompt_weight=0.0,
+        decay=1.0,
+    )
 
 
 def weights(done: FitWindow | Path) -> bytes:
@@ -178,7 +184,7 @@ def test_a_loss_that_is_not_a_number_ends_the_window_and_leaves_the_checkpoint(f
 @pytest.mark.parametrize(
     ("now", "best", "pauses"),
     [(2.27, 0.034, True), (0.5, 0.034, False), (0.6, 0.09, True), (3.0, 1.1, False), (3.4, 1.1, True), (1, None, 0)],
-)  # fmt: skip
+)
 def test_a_relapse_pauses_the_job(now, best, pauses, tmp_path):
     from lumos_queue.training.engine.window import FitWindow
     from lumos_queue.training.report import pause_reason

@@ -38,8 +38,12 @@ def test_no_two_parts_of_mawps_share_a_question_and_the_starter_learnt_only_the_
 def success(arguments: str) -> SimpleNamespace:
     """An episode that was right about two boxes of two pens, by these means."""
     gold = Action(("R1",), "Calculator", "2 * 2")
-    steps = [{"subgoal": "Multiply 2 by 2.", "actions": [
-        {"variables": ["R1"], "name": gold.name, "arguments": gold.arguments, "result": "4"}]}]  # fmt: skip
+    steps = [
+        {
+            "subgoal": "Multiply 2 by 2.",
+            "actions": [{"variables": ["R1"], "name": gold.name, "arguments": gold.arguments, "result": "4"}],
+        }
+    ]
     question = "Ann has 2 boxes with 2 pens in each. How many pens has she?"
     task = Task("wordmath", "", "dev-1", question, gold={"answer": "4", "steps": steps})
     return SimpleNamespace(task=task, steps=[SimpleNamespace(detail=Action(("R1",), "Calculator", arguments))])

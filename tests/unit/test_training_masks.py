@@ -132,9 +132,18 @@ def test_one_step_is_that_of_plain_pytorch(micro_batch, tmp_path: Path):
     write_fit(tmp_path, tokenizer, rows=8)
     base = write_llama(tmp_path / "base", tokenizer)
     spec = small_spec(
-        tmp_path, base=str(base), optimizer=ADAMW, rate=1e-2, warm_up=0.0, decay=1.0, dropout=0.0, prompt_weight=0.0,
-        weight_decay=0.0, micro_batch=micro_batch, steps=1,
-    )  # fmt: skip
+        tmp_path,
+        base=str(base),
+        optimizer=ADAMW,
+        rate=1e-2,
+        warm_up=0.0,
+        decay=1.0,
+        dropout=0.0,
+        prompt_weight=0.0,
+        weight_decay=0.0,
+        micro_batch=micro_batch,
+        steps=1,
+    )
     done = run_window(spec, tmp_path / "fit", 0, 1)
 
     model = load_model(spec)

@@ -94,10 +94,12 @@ def test_windows_give_the_weights_and_the_curve_of_one_bit_for_bit(case, build, 
 
     spec = prepared(recipe(build, base, tmp_path / "fit", steps=10))
     changes = {
-        "adamw": {}, "muon": {"optimizer": MUON, "other_rate": 0.002}, "bf16": {"precision": "bf16"},
+        "adamw": {},
+        "muon": {"optimizer": MUON, "other_rate": 0.002},
+        "bf16": {"precision": "bf16"},
         "adapters": {"lora": LoraShape(rank=2, dropout=0.1), "gradient_checkpointing": True},
         "dropout": {"dropout": 0.2},
-    }  # fmt: skip
+    }
     spec = replace(spec, **changes[case])
     whole = run_window(spec, tmp_path / "whole", 0, 10)
     parts = [run_window(spec, tmp_path / "parts", *ends) for ends in ((0, 3), (3, 4), (4, 10))]

@@ -229,8 +229,9 @@ def test_adapters_are_trained_and_exported_with_their_base_named(build, model, t
     assert exported.kind == "adapter" and exported.bytes < 60_000
     folder = Path(exported.path)
     assert json.loads((folder / "made-from.json").read_text())["base"] == {
-        "name": model.name, "sha256": identity(model)["sha256"],
-    }  # fmt: skip
+        "name": model.name,
+        "sha256": identity(model)["sha256"],
+    }
     assert str(tmp_path) not in (folder / "adapter_config.json").read_text()
     check_folder(merge_adapter(model, folder, tmp_path / "merged"))
 

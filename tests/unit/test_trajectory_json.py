@@ -11,12 +11,17 @@ from lumos_queue.records import Action, Candidate, Completion, Execution, Subgoa
 from lumos_queue.reports.trajectory import trajectory_as_json
 
 NONE = SimpleNamespace(
-    episode=SimpleNamespace(sample=0, formulation="f", attempt=1, ending="answered", answer="1", message="", calls=1,
-                            origin="run", level=""),
+    episode=SimpleNamespace(
+        sample=0, formulation="f", attempt=1, ending="answered", answer="1", message="", calls=1, origin="run", level=""
+    ),
     task=SimpleNamespace(benchmark="b", row="1", question="q", gold=None),
-    job=SimpleNamespace(id="j", spec={}), item=SimpleNamespace(ordinal=1), scores=(), parent=None, verdicts=(),
+    job=SimpleNamespace(id="j", spec={}),
+    item=SimpleNamespace(ordinal=1),
+    scores=(),
+    parent=None,
+    verdicts=(),
     earlier=(),
-)  # fmt: skip
+)
 
 
 def shown(*steps: RecordedStep, formulation: str = "f") -> list[dict]:

@@ -71,12 +71,17 @@ def test_the_strictest_reading_exempts_no_operand():
 @pytest.mark.parametrize(
     ("result", "kind", "stated", "expected"),
     [
-        ("12", "number", "12.0", True), ("10/3", "number", "3.33", True), ("10/3", "number", "3.34", False),
-        ("12", "number", "13", False), ("2, 1", "list", "2, 1", True), ("2, 1", "list", "1, 2", False),
-        ("x+3 = 5", "equation", "x + 3 = 5", True), ("x+3 = 5", "equation", "3 + x = 5", None),
+        ("12", "number", "12.0", True),
+        ("10/3", "number", "3.33", True),
+        ("10/3", "number", "3.34", False),
+        ("12", "number", "13", False),
+        ("2, 1", "list", "2, 1", True),
+        ("2, 1", "list", "1, 2", False),
+        ("x+3 = 5", "equation", "x + 3 = 5", True),
+        ("x+3 = 5", "equation", "3 + x = 5", None),
         ("330 metres.", "text", "330 metres. ", True),
     ],
-)  # fmt: skip
+)
 def test_results_are_compared_as_far_as_they_are_written(result, kind, stated, expected):
     assert matches_stated(Execution("ok", result, ({"kind": kind, "text": result},)), stated) is expected
 
@@ -108,13 +113,16 @@ def test_every_plausible_reading_of_marks_is_a_program():
 
     assert formulas("36 and 3", "<<36/3=12>>\n<<36+12=48>>") == {("36 / 3", "36 + R1")}
     assert formulas("2, 3 and 7", "<<2+3=5>>\n<<1+4=5>>\n<<5*5=25>>") == {
-        ("2 + 3", "1 + 4", "R1 * R2"), ("2 + 3", "1 + 4", "R2 * R1"),
-    }  # fmt: skip
+        ("2 + 3", "1 + 4", "R1 * R2"),
+        ("2 + 3", "1 + 4", "R2 * R1"),
+    }
     # Where a result would stay without use, the number of the question is not meant; where none would, both may be.
     assert formulas("2, 3 and 5", "<<2+3=5>>\n<<5*4=20>>") == {("2 + 3", "R1 * 4")}
     assert formulas("2, 3 and 5", "<<2+3=5>>\n<<5*5=25>>") == {
-        ("2 + 3", "R1 * R1"), ("2 + 3", "R1 * 5"), ("2 + 3", "5 * R1"),
-    }  # fmt: skip
+        ("2 + 3", "R1 * R1"),
+        ("2 + 3", "R1 * 5"),
+        ("2 + 3", "5 * R1"),
+    }
     assert formulas("8 and 4", "<<8/4=2>>\n<<4/2=2>>") == {("8 / 4", "4 / R1")}
     assert formulas("?", "<<x+1=2>>") == set() == formulas("?", "<<1/0=2>>")
 
@@ -190,8 +198,10 @@ def test_an_action_list_of_a_successful_episode_can_be_checked():
     async def run():
         interface = DOMAINS.load("maths").open_actions()
         try:
-            return [await passes_perturbation(Sums(), task, program(one), interface)
-                    for one in ("Calculator(3 + 2)", "Calculator(2 * 2 + 1)", "Calculator(2 +)")]  # fmt: skip
+            return [
+                await passes_perturbation(Sums(), task, program(one), interface)
+                for one in ("Calculator(3 + 2)", "Calculator(2 * 2 + 1)", "Calculator(2 +)")
+            ]
         finally:
             await interface.close()
 

@@ -96,9 +96,7 @@ def test_an_issue_of_the_text_points_at_its_line():
 def test_a_subgoal_whose_action_could_not_be_read_has_one(reason):
     empty = Issue("subgoal without actions", "Subgoal 1: a")
     assert all("subgoal" not in detail for _, _, detail in said(issue_verdicts([Issue(reason, "x"), empty])))
-    assert said(issue_verdicts([empty]))[0] == (
-        "planner", "unreadable", "subgoal without actions: Subgoal 1: a",
-    )  # fmt: skip
+    assert said(issue_verdicts([empty]))[0] == ("planner", "unreadable", "subgoal without actions: Subgoal 1: a")
 
 
 class Facts(Benchmark):
@@ -148,10 +146,16 @@ def test_a_long_result_is_shown_by_its_beginning():
 @pytest.mark.parametrize(
     ("result", "stands"),
     [
-        ("Ann Lee", True), ("a COOK.", True), ("yes", True), ("born in 1950", True), ("Paragraph(1)", True),
-        ("1950, Ann Lee and Oslo", True), ("1950, and Bergen", False), ("a baker", False),
+        ("Ann Lee", True),
+        ("a COOK.", True),
+        ("yes", True),
+        ("born in 1950", True),
+        ("Paragraph(1)", True),
+        ("1950, Ann Lee and Oslo", True),
+        ("1950, and Bergen", False),
+        ("a baker", False),
     ],
-)  # fmt: skip
+)
 def test_an_extracted_result_stands_in_facts_question_or_answer_whole_or_in_parts(result, stands):
     text = "Subgoal 1: a\n" + line(1, f"R1 = QA(Question: Who?) = {result}")
     names = [name for _, name, _ in formed(text, "She was born in\n1950 in Oslo.")]
@@ -194,12 +198,18 @@ def test_lengths_add_up_over_turns_and_earlier_results():
 @pytest.mark.parametrize(
     ("given", "kind", "stated", "expected"),
     [
-        ("10/3", "number", "3.335", False), ("0.125", "number", "0.13", True), ("0.125", "number", "0.12", True),
-        ("2, 1/3", "list", "2, 0.33", True), ("2, 1", "list", "2", False), ("2", "list", "2, 1", False),
-        ("(x + 1)*2", "expression", "X+1 2.", True), ("12 (apples)", "text", "13 apples", False),
-        ("Ann", "number", "Bob", False), ("Ann", "inequality", "Bob", None),
+        ("10/3", "number", "3.335", False),
+        ("0.125", "number", "0.13", True),
+        ("0.125", "number", "0.12", True),
+        ("2, 1/3", "list", "2, 0.33", True),
+        ("2, 1", "list", "2", False),
+        ("2", "list", "2, 1", False),
+        ("(x + 1)*2", "expression", "X+1 2.", True),
+        ("12 (apples)", "text", "13 apples", False),
+        ("Ann", "number", "Bob", False),
+        ("Ann", "inequality", "Bob", None),
     ],
-)  # fmt: skip
+)
 def test_a_result_is_compared_in_every_part_as_far_as_it_is_written(given, kind, stated, expected):
     assert matches_stated(Execution("ok", given, ({"kind": kind, "text": given},)), stated) is expected
 

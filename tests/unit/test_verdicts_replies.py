@@ -26,10 +26,12 @@ def test_the_instruction_asks_for_results_and_single_actions_where_they_are_want
     begun = f"<|system|>\n{SYSTEM}\n<|user|>\nPlease convert natural language plans into a series of subgoals"
     assert low.startswith(begun) and high.startswith(begun)
     stated = f"they must be one of {OFFERED[prompt]}." + (
-        "" if prompt in ("web", "sql") else
-        " When generating the actions, please also attach the action's results contained in the natural language plans."
+        ""
+        if prompt in ("web", "sql")
+        else " When generating the actions, please also attach the action's results contained in the "
+        "natural language plans."
         " No subgoal may state the result of its own actions."
-    )  # fmt: skip
+    )
     assert f"{stated}\n\nExample 1:\nTask: " in high
     assert f"{stated} Every subgoal must have exactly one action.\n\nExample 1:\nTask: " in low
     ends = "\n\n\nNow please help us generate a plan consisting of subgoals according to the following instruction "
@@ -85,11 +87,16 @@ def test_a_refusal_is_shown_by_its_beginning_and_looked_for_there():
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("I won't do that", "refused"), ("I am unable", "refused"), ("unable to", "refused"),
-        ("Cannot assist", "refused"), ("content policy", "refused"), ("AS AN AI", "refused"),
-        ("i can not", "unreadable"), ("Basically unable", "unreadable"),
+        ("I won't do that", "refused"),
+        ("I am unable", "refused"),
+        ("unable to", "refused"),
+        ("Cannot assist", "refused"),
+        ("content policy", "refused"),
+        ("AS AN AI", "refused"),
+        ("i can not", "unreadable"),
+        ("Basically unable", "unreadable"),
     ],
-)  # fmt: skip
+)
 def test_excuses_are_known_in_any_case(text, name):
     assert said(text)[0][0] == name
 

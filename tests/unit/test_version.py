@@ -56,9 +56,15 @@ def copy(tmp_path) -> Path:
 
 def unnoticed(copy: Path, names: list[str], module: str = MODULE) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-B", "-P", "-c", CHANGE, module], input="\n".join(names), cwd=copy,
-        env={**os.environ, "PYTHONPATH": str(copy)}, capture_output=True, text=True, timeout=240, check=True,
-    )  # fmt: skip
+        [sys.executable, "-B", "-P", "-c", CHANGE, module],
+        input="\n".join(names),
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": str(copy)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=True,
+    )
     return done.stdout.splitlines()
 
 

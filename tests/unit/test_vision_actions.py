@@ -18,9 +18,10 @@ from lumos_queue.records import Completion, Task
 
 IMAGE = "ab" * 32
 SET = {
-    "R1": {"kind": "answer", "text": "a long rod"}, "R2": {"kind": "answer", "text": "a net"},
+    "R1": {"kind": "answer", "text": "a long rod"},
+    "R2": {"kind": "answer", "text": "a net"},
     "R3": {"kind": "image", "text": "[IMG]", "image": IMAGE},
-}  # fmt: skip
+}
 
 
 def run(line: str, reply: str = "a cat", vision: str = "image", image: str | None = IMAGE, caption: str = ""):
@@ -47,18 +48,29 @@ def run(line: str, reply: str = "a cat", vision: str = "image", image: str | Non
 def test_vqa_shows_the_image_with_the_question():
     done, (asked,) = run("R4 = VQA([IMG], Question: What lies on the mat?)", "a cat\nand a dog ")
     assert (done.status, done.result, done.values) == (
-        "ok", "a cat and a dog", ({"kind": "answer", "text": "a cat and a dog"},),
-    )  # fmt: skip
+        "ok",
+        "a cat and a dog",
+        ({"kind": "answer", "text": "a cat and a dog"},),
+    )
     assert (asked.role, asked.images) == ("vqa", (IMAGE,))
     assert "Question: What lies on the mat?\n" in asked.prompt
 
 
 @pytest.mark.parametrize(
     "arguments",
-    ["[IMG], Question: Who?", "[IMG], QUESTION: Who?", "[IMG], Query: Who?", "R3, Question: Who?",
-     "IMG, Question: Who?", "[IMG, R3], Question: Who?", "[IMG], Who?", "[ IMG ],Question:  Who?", "[], Question: Who?",
-     "[R3], Question: Who?"],
-)  # fmt: skip
+    [
+        "[IMG], Question: Who?",
+        "[IMG], QUESTION: Who?",
+        "[IMG], Query: Who?",
+        "R3, Question: Who?",
+        "IMG, Question: Who?",
+        "[IMG, R3], Question: Who?",
+        "[IMG], Who?",
+        "[ IMG ],Question:  Who?",
+        "[], Question: Who?",
+        "[R3], Question: Who?",
+    ],
+)
 def test_the_image_may_be_written_in_several_ways(arguments):
     done, (asked,) = run(f"R4 = VQA({arguments})")
     assert done.ok and asked.images == (IMAGE,) and asked.prompt.endswith("Question: Who?\n")

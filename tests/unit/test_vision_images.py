@@ -87,11 +87,30 @@ def test_what_follows_an_image_stays_and_is_never_more_than_an_image(file):
         (honest("PNG") + bytes(MAX_BYTES), "more than 3 MB"),
     ],
     ids=[
-        "empty", "text", "svg", "pdf", "bmp", "tiff", "gif-script", "png-head", "jpeg-head", "webp-head", "cut-png",
-        "cut-jpeg", "cut-webp", "wrong-checksum", "gif-film", "webp-film", "png-film", "huge-png", "wide-png",
-        "huge-gif", "huge-webp", "large-file",
+        "empty",
+        "text",
+        "svg",
+        "pdf",
+        "bmp",
+        "tiff",
+        "gif-script",
+        "png-head",
+        "jpeg-head",
+        "webp-head",
+        "cut-png",
+        "cut-jpeg",
+        "cut-webp",
+        "wrong-checksum",
+        "gif-film",
+        "webp-film",
+        "png-film",
+        "huge-png",
+        "wide-png",
+        "huge-gif",
+        "huge-webp",
+        "large-file",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_usable_image_is_refused_in_one_line(file, data, why):
     with pytest.raises(SpecError, match=why) as refused:
         read_image(file(data))
@@ -121,9 +140,10 @@ def test_many_chunks_and_odd_modes_do_no_harm(file):
 def test_folders_pipes_and_missing_files_are_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe.png")
     for path, why in (
-        (tmp_path, "it is a folder"), (tmp_path / "pipe.png", "it is a pipe"),
+        (tmp_path, "it is a folder"),
+        (tmp_path / "pipe.png", "it is a pipe"),
         (tmp_path / "none.png", "cannot be read"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(SpecError, match=why):
             read_image(path)
 

@@ -50,9 +50,20 @@ def test_an_image_travels_by_digest_to_a_chat_server(lumos, cats):
 
     with FakeEndpoint(played) as text, FakeEndpoint(see, keep_bodies=True) as eyes:
         report, _ = lumos(
-            "evaluate", "aokvqa", "--split", "val", *data, "--planner", text.tgi, "--grounder", text.tgi,
-            "--role", f"vqa={eyes.chat}", "--role", f"qa={text.tgi}",
-        )  # fmt: skip
+            "evaluate",
+            "aokvqa",
+            "--split",
+            "val",
+            *data,
+            "--planner",
+            text.tgi,
+            "--grounder",
+            text.tgi,
+            "--role",
+            f"vqa={eyes.chat}",
+            "--role",
+            f"qa={text.tgi}",
+        )
         assert eyes.count == 2
     assert report["value"] == 1.0
     assert [images(body) for body in eyes.bodies] == [[image], [image]]
@@ -63,8 +74,9 @@ def test_an_image_travels_by_digest_to_a_chat_server(lumos, cats):
 def test_captions_of_a_job_become_part_of_the_task(lumos, cats, tmp_path):
     image, letter, data = cats
     with FakeEndpoint(lambda prompt: "Two cats sleep.\nRemotes lie there.", keep_bodies=True) as eyes:
-        job, _ = lumos("infer", "aokvqa", "--split", "val", *data, "--formulation", "caption", "--role",
-                       f"captioner={eyes.chat}")  # fmt: skip
+        job, _ = lumos(
+            "infer", "aokvqa", "--split", "val", *data, "--formulation", "caption", "--role", f"captioner={eyes.chat}"
+        )
         assert [images(body) for body in eyes.bodies] == [[image]]
     file = tmp_path / "captions.json"
     told, _ = lumos("data", "captions", job["job"], "--out", str(file))
@@ -78,11 +90,25 @@ def test_captions_of_a_job_become_part_of_the_task(lumos, cats, tmp_path):
     with FakeEndpoint(played, keep_bodies=True) as text:
         with FakeEndpoint(lambda prompt: letter, keep_bodies=True) as blind:
             report, _ = lumos(
-                "evaluate", "aokvqa", "--split", "val", "--data", str(tmp_path / "cats.json"),
-                "--option", f"captions={file}", "--tool", "vision=caption", "--planner", text.tgi,
-                "--grounder", text.tgi,
-                "--role", f"vqa={blind.chat}", "--role", f"qa={text.tgi}",
-            )  # fmt: skip
+                "evaluate",
+                "aokvqa",
+                "--split",
+                "val",
+                "--data",
+                str(tmp_path / "cats.json"),
+                "--option",
+                f"captions={file}",
+                "--tool",
+                "vision=caption",
+                "--planner",
+                text.tgi,
+                "--grounder",
+                text.tgi,
+                "--role",
+                f"vqa={blind.chat}",
+                "--role",
+                f"qa={text.tgi}",
+            )
         assert "Task: " + task.question in text.bodies[0]["inputs"]
     assert report["value"] == 1.0
     assert [images(body) for body in blind.bodies] == [[], []]
@@ -91,8 +117,9 @@ def test_captions_of_a_job_become_part_of_the_task(lumos, cats, tmp_path):
 def test_a_caption_file_is_written_of_captioning_jobs_only_and_never_over_another(lumos, cats, tmp_path, capsys):
     _, _, data = cats
     with FakeEndpoint(lambda prompt: "Two cats.") as eyes:
-        job, _ = lumos("infer", "aokvqa", "--split", "val", *data, "--formulation", "caption", "--role",
-                       f"captioner={eyes.chat}")  # fmt: skip
+        job, _ = lumos(
+            "infer", "aokvqa", "--split", "val", *data, "--formulation", "caption", "--role", f"captioner={eyes.chat}"
+        )
         other, _ = lumos("infer", "aokvqa", "--split", "val", *data, "--formulation", "direct", "--solver", eyes.chat)
     file = tmp_path / "captions.json"
     file.write_text("mine")
@@ -129,9 +156,22 @@ def test_an_evaluation_does_all_rows_but_the_one_with_an_empty_choice_and_says_s
 def test_rows_without_an_image_are_told_before_the_job_runs(lumos, shared_data, tmp_path):
     with FakeEndpoint(played) as text:
         report, said = lumos(
-            "evaluate", "aokvqa", "--split", "val", "--data", str(shared_data / "aokvqa" / "aokvqa_v1p0_val.json"),
-            "--limit", "2", "--planner", text.tgi, "--grounder", text.tgi, "--role", f"vqa={text.chat}",
-            "--role", f"qa={text.tgi}",
-        )  # fmt: skip
+            "evaluate",
+            "aokvqa",
+            "--split",
+            "val",
+            "--data",
+            str(shared_data / "aokvqa" / "aokvqa_v1p0_val.json"),
+            "--limit",
+            "2",
+            "--planner",
+            text.tgi,
+            "--grounder",
+            text.tgi,
+            "--role",
+            f"vqa={text.chat}",
+            "--role",
+            f"qa={text.tgi}",
+        )
     assert "845 of 845 rows have no image without --option images=DIR" in said
     assert report["value"] == 0.0

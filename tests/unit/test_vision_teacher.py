@@ -13,9 +13,14 @@ from tests.fake_endpoint import FakeEndpoint, images
 from tests.image_files import honest
 
 ROW = {
-    "split": "train", "image_id": 7, "question_id": "q1", "question": "What is on the mat?", "correct_choice_idx": 2,
-    "choices": ["dog", "shoe", "cat", "cup"], "rationales": ["A cat.", "The cat lies there.", "It sleeps."],
-}  # fmt: skip
+    "split": "train",
+    "image_id": 7,
+    "question_id": "q1",
+    "question": "What is on the mat?",
+    "correct_choice_idx": 2,
+    "choices": ["dog", "shoe", "cat", "cup"],
+    "rationales": ["A cat.", "The cat lies there.", "It sleeps."],
+}
 LOOKED = """Subgoal 1: Look at the mat.
 Action 1-1: R1 = VQA([IMG], Question: What lies on the mat?) = a cat
 
@@ -72,9 +77,19 @@ def test_the_real_photograph_arrives_byte_for_byte_and_the_other_844_rows_wait(l
     folder = shared_data / "aokvqa"
     with FakeEndpoint(lambda prompt: LOOKED, keep_bodies=True) as server:
         code, report, said = lumos(
-            "convert", "aokvqa", "--data", str(folder / "aokvqa_v1p0_val.json"), "--split", "dev", "--option",
-            f"images={folder / 'images'}", "--teacher", server.chat, "--reasks", "0",
-        )  # fmt: skip
+            "convert",
+            "aokvqa",
+            "--data",
+            str(folder / "aokvqa_v1p0_val.json"),
+            "--split",
+            "dev",
+            "--option",
+            f"images={folder / 'images'}",
+            "--teacher",
+            server.chat,
+            "--reasks",
+            "0",
+        )
     photograph = (folder / "images" / "000000039769.png").read_bytes()
     assert [images(body) for body in server.bodies] == [[photograph], [photograph]], ("a trial, and the row", said)
     assert code == 0 and (report["rows_in"], verdicts(report)["no_image"]) == (845, 844)

@@ -55,7 +55,7 @@ FAKES = {
     "Visual Question Answering": lambda image, question: COLOUR.encode(),
     **dict.fromkeys(("Image Editing", "Conditioned Image Generation", "Image Style Transfer"), make_picture),
     "Text to Image Generation": lambda text: Problem(DIED, "it died") if b"die" in text else make_picture(text),
-}  # fmt: skip
+}
 
 
 @pytest.fixture

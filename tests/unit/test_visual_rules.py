@@ -111,8 +111,11 @@ def test_pictures_of_other_sizes_keep_theirs():
 
 
 def test_they_run_in_processes_of_their_own():
-    given = {"Conditioned Image Generation": b"a red dog", "Image Editing": b"make the dog red",
-             "Image Style Transfer": b"sepia"}  # fmt: skip
+    given = {
+        "Conditioned Image Generation": b"a red dog",
+        "Image Editing": b"make the dog red",
+        "Image Style Transfer": b"sepia",
+    }
 
     async def main() -> list[object]:
         host = ExpertHost()

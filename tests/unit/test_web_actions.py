@@ -68,9 +68,15 @@ def test_the_best_match_is_picked_and_shown():
     value = dict(done.values[0])
     ranked = value.pop("ranked")
     assert value == {
-        "kind": "element", "text": "[a]  shoes -> CLICK", "node": "2", "tag": "a", "op": "CLICK", "value": "",
-        "step": 0, "candidates": 3,
-    }  # fmt: skip
+        "kind": "element",
+        "text": "[a]  shoes -> CLICK",
+        "node": "2",
+        "tag": "a",
+        "op": "CLICK",
+        "value": "",
+        "step": 0,
+        "candidates": 3,
+    }
     assert [node for node, _ in ranked] == ["2", "1", "3"] and ranked[0][1] > ranked[1][1] == ranked[2][1] == 0
     assert done.ok and done.result == "[a]  shoes -> CLICK"
 
@@ -94,11 +100,10 @@ def test_what_stands_around_an_element_counts_less_than_what_it_says():
         ("R1 = TYPE(Env , QUERY:the box,TEXT:red)", "TYPE", "red", "the box"),
         ("R1 = TYPE(Env, QUERY: a, TEXT: b, TEXT: c)", "TYPE", "b, TEXT: c", "a, TEXT: b"),  # spec/lumos.md 4.2
         ("R1 = CLICK(Env, QUERY: next (page 2); then, well)", "CLICK", "", "next (page 2); then, well"),
-        ("R1 = SELECT(Env, QUERY: size, TEXT: M)", "SELECT", "M",
-         "size The option contents should be close to 'M'."),
+        ("R1 = SELECT(Env, QUERY: size, TEXT: M)", "SELECT", "M", "size The option contents should be close to 'M'."),
         ("R1 = CLICK(Env, QUERY: unclosed", "CLICK", "", "unclosed"),
     ],
-)  # fmt: skip
+)
 def test_arguments_are_read_as_the_original_reads_them(line, op, value, query):
     ranker = Recorder()
     (done,) = run(line, ranker=ranker)
@@ -167,9 +172,12 @@ def test_a_resumed_session_goes_on_where_the_recorded_actions_end():
 
     async def resumed():
         place = StepContext(9, 0, {"R1": before.values[0]}, [(first, before)])
-        return await DOMAINS.load("web_agent").open_actions().begin(TASK).execute(
-            read_actions("R2 = CLICK(R1, QUERY: blue)")[0], place
-        )  # fmt: skip
+        return (
+            await DOMAINS.load("web_agent")
+            .open_actions()
+            .begin(TASK)
+            .execute(read_actions("R2 = CLICK(R1, QUERY: blue)")[0], place)
+        )
 
     straight = run("R1 = CLICK(Env, QUERY: hats)", "R2 = CLICK(R1, QUERY: blue)")[1]
     assert asyncio.run(resumed()).values == straight.values

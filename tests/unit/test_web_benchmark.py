@@ -33,9 +33,11 @@ def step(positive, op="CLICK", value="", rank=None, **fields):
     marked = {} if rank is None else {"rank": rank}
     negatives = [candidate(node) for node in (3, 4, 5, 6) if node != positive]
     return {
-        "cleaned_html": HTML, "operation": {"op": op, "value": value},
-        "pos_candidates": [candidate(positive, **marked)], "neg_candidates": negatives,
-    } | fields  # fmt: skip
+        "cleaned_html": HTML,
+        "operation": {"op": op, "value": value},
+        "pos_candidates": [candidate(positive, **marked)],
+        "neg_candidates": negatives,
+    } | fields
 
 
 STEPS = [step(3, rank=0), step(5, "TYPE", "red", rank=12), step(6, "SELECT", "M", rank=3)]
@@ -73,16 +75,29 @@ def test_a_row_becomes_pages_and_gold(read):
     assert task.inputs["steps"][0] == {
         "step": 0,
         "candidates": [
-            {"node": "3", "tag": "a", "text": "ancestors: /html/body/a Shoes/input search colour/select size\n"
-             "target: (a id=0 Hats )"},
-            {"node": "4", "tag": "a", "text": "ancestors: /html/body/a Hats/input search colour/select size\n"
-             "target: (a id=0 Shoes )"},
-            {"node": "5", "tag": "a", "text": "ancestors: /html/body/a Hats/a Shoes/select size\n"
-             "target: (input id=0 search colour )"},
-            {"node": "6", "tag": "a", "text": "ancestors: /html/body/a Hats/a Shoes/input search colour\n"
-             "target: (select id=0 size (option M ) )"},
+            {
+                "node": "3",
+                "tag": "a",
+                "text": "ancestors: /html/body/a Shoes/input search colour/select size\ntarget: (a id=0 Hats )",
+            },
+            {
+                "node": "4",
+                "tag": "a",
+                "text": "ancestors: /html/body/a Hats/input search colour/select size\ntarget: (a id=0 Shoes )",
+            },
+            {
+                "node": "5",
+                "tag": "a",
+                "text": "ancestors: /html/body/a Hats/a Shoes/select size\ntarget: (input id=0 search colour )",
+            },
+            {
+                "node": "6",
+                "tag": "a",
+                "text": "ancestors: /html/body/a Hats/a Shoes/input search colour\n"
+                "target: (select id=0 size (option M ) )",
+            },
         ],
-    }  # fmt: skip
+    }
     assert task.gold["steps"][1] == {"op": "TYPE", "value": "red", "positives": ["5"], "ranks": {"5": 12}}
     assert task.gold["whole"]
     assert "R2 = TYPE(R1, QUERY:" in write_annotation(open_benchmark("mind2web").gold(task).steps)
@@ -95,9 +110,13 @@ def test_hover_and_enter_are_clicks(read):
 
 @pytest.mark.parametrize(
     ("steps", "whole"),
-    [(STEPS, True), (STEPS[:2], False), ([step(6, "SELECT", "M", _step_index=2)], False),
-     ([step(3, _step_index=3)], False)],
-)  # fmt: skip
+    [
+        (STEPS, True),
+        (STEPS[:2], False),
+        ([step(6, "SELECT", "M", _step_index=2)], False),
+        ([step(3, _step_index=3)], False),
+    ],
+)
 def test_only_a_trajectory_with_all_its_steps_is_whole(read, steps, whole):
     assert one(read(native(steps))).gold["whole"] is whole
 
@@ -169,8 +188,11 @@ def test_dom_path_the_right_element_is_found_by_walking_the_page(shared_data):
         ({"pos_candidates": [candidate("x1")]}, "actions[0].pos_candidates[0]", "node number"),
         ({"pos_candidates": [candidate("9" * 5000)]}, "actions[0].pos_candidates[0]", "node number"),
         ({"pos_candidates": [{"tag": "a", "attributes": "{"}]}, "actions[0].pos_candidates[0].attributes", "not JSON"),
-        ({"pos_candidates": [{"tag": "a", "attributes": "[" * 50_000}]},
-         "actions[0].pos_candidates[0].attributes", "not JSON"),
+        (
+            {"pos_candidates": [{"tag": "a", "attributes": "[" * 50_000}]},
+            "actions[0].pos_candidates[0].attributes",
+            "not JSON",
+        ),
         ({"pos_candidates": [candidate(3, tag="<b>")]}, "actions[0].pos_candidates[0].tag", "name of a tag"),
         ({"pos_candidates": [candidate(3, rank="x")]}, "actions[0].pos_candidates[0].rank", "whole number"),
         ({"neg_candidates": {}}, "actions[0].neg_candidates", "expected a list"),
@@ -178,7 +200,7 @@ def test_dom_path_the_right_element_is_found_by_walking_the_page(shared_data):
         ({"_step_index": -1}, "actions", "not in order"),
         ({"_step_index": 4}, "action_reprs", "3 texts, but step 4"),
     ],
-)  # fmt: skip
+)
 def test_bad_rows_name_the_field(read, change, field, problem):
     (bad,) = read(native([step(3) | change]))
     assert isinstance(bad, BadRow) and bad.field == field and problem in bad.problem, bad
@@ -214,17 +236,25 @@ def test_gold_by_node_number_is_right_at_all_steps(shared_tasks):
     results = asyncio.run(evaluate(shared_tasks, scripted(shared_tasks, right), OracleActions()))
     assert {result.outcome.ending for result in results if result.outcome} == {"answered"}
     assert totals(results) == {
-        "step_success": (100, 100), "element_accuracy": (100, 100), "operation_f1": (100, 100),
-        "operation_accuracy": (100, 100), "macro_step_success": (87, 87), "lumos_step": (100, 100),
-    }  # fmt: skip
+        "step_success": (100, 100),
+        "element_accuracy": (100, 100),
+        "operation_f1": (100, 100),
+        "operation_accuracy": (100, 100),
+        "macro_step_success": (87, 87),
+        "lumos_step": (100, 100),
+    }
 
 
 def test_another_element_and_operation_is_wrong_at_all_steps(shared_tasks):
     results = asyncio.run(evaluate(shared_tasks, scripted(shared_tasks, wrong), OracleActions()))
     assert totals(results) == {
-        "step_success": (0, 100), "element_accuracy": (0, 100), "operation_f1": (0, 100),
-        "operation_accuracy": (0, 100), "macro_step_success": (0, 87), "lumos_step": (0, 100),
-    }  # fmt: skip
+        "step_success": (0, 100),
+        "element_accuracy": (0, 100),
+        "operation_f1": (0, 100),
+        "operation_accuracy": (0, 100),
+        "macro_step_success": (0, 87),
+        "lumos_step": (0, 100),
+    }
 
 
 @pytest.mark.parametrize("formulation", ["teacher-forced", "iterative"])
@@ -340,15 +370,20 @@ def test_place_alone_tells_more_than_chance_in_the_shared_sample(shared_tasks):
     """The sample's 29 wrong candidates are the first ones of a page, so the right one often stands last."""
     baselines = open_benchmark("mind2web").baselines(shared_tasks)
     assert {name: (sum(verdicts), len(verdicts)) for name, verdicts in baselines.items()} == {
-        "click the first element": (11, 100), "click the last element": (27, 100),
-    }  # fmt: skip
+        "click the first element": (11, 100),
+        "click the last element": (27, 100),
+    }
     assert sum(map(len, (click_at(task, 0) for task in shared_tasks))) == 100
 
 
 def test_the_lexical_ranker_beats_chance_and_place(shared_tasks):
     """With what the person did as the query, where the file says it: 15 of the 100 steps; chance is 0.5 of 15."""
-    known = [(task, at) for task in shared_tasks for at, page in enumerate(task.inputs["steps"])
-             if page["step"] < len(task.gold["actions"])]  # fmt: skip
+    known = [
+        (task, at)
+        for task in shared_tasks
+        for at, page in enumerate(task.inputs["steps"])
+        if page["step"] < len(task.gold["actions"])
+    ]
     assert len(known) == 15
 
     def described(task, at):

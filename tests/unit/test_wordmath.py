@@ -24,12 +24,42 @@ from lumos_queue.records import Task
 
 #: Numbers that words of a question stand for, and those that its units bring along.
 IMPLIED = {
-    "half": 2, "twice": 2, "two": 2, "third": 3, "three": 3, "quarter": 4, "four": 4, "fifth": 5, "five": 5, "sixth": 6,
+    "half": 2,
+    "twice": 2,
+    "two": 2,
+    "third": 3,
+    "three": 3,
+    "quarter": 4,
+    "four": 4,
+    "fifth": 5,
+    "five": 5,
+    "sixth": 6,
     "six": 6,
-    "seven": 7, "eight": 8, "eighth": 8, "nine": 9, "tenth": 10, "ten": 10, "eleven": 11, "twelve": 12, "one": 1,
-    "week": 7, "dozen": 12, "year": 12, "hour": 60, "minute": 60, "day": 24, "feet": 12, "meter": 100, "dollar": 100,
-    "%": 100, "percent": 100, "perimeter": 2, "there and back": 2, "all around": 2, "square": 4,
-}  # fmt: skip
+    "seven": 7,
+    "eight": 8,
+    "eighth": 8,
+    "nine": 9,
+    "tenth": 10,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+    "one": 1,
+    "week": 7,
+    "dozen": 12,
+    "year": 12,
+    "hour": 60,
+    "minute": 60,
+    "day": 24,
+    "feet": 12,
+    "meter": 100,
+    "dollar": 100,
+    "%": 100,
+    "percent": 100,
+    "perimeter": 2,
+    "there and back": 2,
+    "all around": 2,
+    "square": 4,
+}
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -241,8 +271,13 @@ def test_rules_without_a_model_solve_few_held_out_problems():
 
 def test_plurals_of_irregular_and_compound_nouns():
     assert [plural(noun) for noun in ("loaf of bread", "paper crane", "strawberry", "box", "child", "toy")] == [
-        "loaves of bread", "paper cranes", "strawberries", "boxes", "children", "toys",
-    ]  # fmt: skip
+        "loaves of bread",
+        "paper cranes",
+        "strawberries",
+        "boxes",
+        "children",
+        "toys",
+    ]
 
 
 def test_familiar_problems_are_new_problems_of_the_training_families():

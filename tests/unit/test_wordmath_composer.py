@@ -29,16 +29,39 @@ KEPT = {
     "test": "94a4df069bc12b7a1401698c183eb5b8a13e0567f55917f6f8903facde8123a2",
 }
 RELATIONS = {
-    "altogether", "before and after", "comes and goes", "cost of n at a price", "difference", "distance and time",
-    "fewer than", "fraction of", "gains", "gives", "groups of", "irrelevant number", "irrelevant sentence",
-    "left after", "left over", "loses",
-    "more than", "part of", "percent of", "rate per", "rises and falls", "share equally", "still needed",
+    "altogether",
+    "before and after",
+    "comes and goes",
+    "cost of n at a price",
+    "difference",
+    "distance and time",
+    "fewer than",
+    "fraction of",
+    "gains",
+    "gives",
+    "groups of",
+    "irrelevant number",
+    "irrelevant sentence",
+    "left after",
+    "left over",
+    "loses",
+    "more than",
+    "part of",
+    "percent of",
+    "rate per",
+    "rises and falls",
+    "share equally",
+    "still needed",
     "times as many",
-}  # fmt: skip
+}
 SIGNS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 WORDS = {word: value for value, word in enumerate(NUMBERS)} | {
-    "half": 2, "twice": 2, "third": 3, "quarter": 4, "fifth": 5,
-}  # fmt: skip
+    "half": 2,
+    "twice": 2,
+    "third": 3,
+    "quarter": 4,
+    "fifth": 5,
+}
 
 
 @pytest.fixture(scope="module")
@@ -138,8 +161,9 @@ def test_every_step_is_one_operation_of_the_calculator(problems):
 def test_every_plot_relation_and_operation_appears(problems):
     assert {problem.plot for problem in problems} == set(PLOTS)
     assert set().union(*(problem.relations for problem in problems)) == RELATIONS
-    single = Counter(actions(problem)[0]["arguments"].split(" ")[1] for problem in problems
-                     if len(problem.program.steps) == 1)  # fmt: skip
+    single = Counter(
+        actions(problem)[0]["arguments"].split(" ")[1] for problem in problems if len(problem.program.steps) == 1
+    )
     assert set(single) == set("+-*/") and min(single.values()) > 0.08 * sum(single.values())
 
 

@@ -129,11 +129,15 @@ def test_an_operator_counts_and_draws_and_what_is_wrong_is_one_line(many, databa
     assert (audit.name, audit.kind, audit.twice, audit.population, audit.seed) == (NAME, "runs", 0.5, 3, 7)
     assert (noted.action, noted.target) == ("draw audit", NAME)
     for wrong, told in (
-        ({}, "exists already"), ({"name": "new"}, "is not a name for an audit"), ({"name": "a/b"}, "without a slash"),
-        ({"name": "\0"}, "is not a name"), ({"where": "colour=red", "name": "b"}, "colour"),
-        ({"kind": "planets", "name": "b"}, "planets"), ({"where": "score=0.5", "name": "b"}, "No run answers"),
+        ({}, "exists already"),
+        ({"name": "new"}, "is not a name for an audit"),
+        ({"name": "a/b"}, "without a slash"),
+        ({"name": "\0"}, "is not a name"),
+        ({"where": "colour=red", "name": "b"}, "colour"),
+        ({"kind": "planets", "name": "b"}, "planets"),
+        ({"where": "score=0.5", "name": "b"}, "No run answers"),
         ({"kind": "annotations", "name": "b"}, "No accepted annotation answers"),
-    ):  # fmt: skip
+    ):
         answer = client.submit("/annotate/new", form | wrong)
         assert answer.status_code == 400 and 'role="alert"' in answer.text and told in answer.text, wrong
     for wrong in ({"size": "0"}, {"size": "x"}, {"twice": "1.1"}, {"twice": "nan"}, {"seed": str(2**80)}):
@@ -226,8 +230,9 @@ def test_a_file_with_one_bad_row_is_not_stored_at_all(explorer, database, audit)
         ({"id": name, "responses": {"label": [{"value": ["right"], "user_id": "u"}]}}, "is not text"),
         ({"responses": {"label": [{"value": "right", "user_id": "u"}]}}, "field &#39;episode&#39;"),
         ({"id": name, "responses": {"label": [{"value": "right", "user_id": "u" * 300}]}}, "name of a labeller"),
-        ({"rows": []}, "is neither a task of Label Studio"), (["<script>"], "is not a JSON object"),
-    ):  # fmt: skip
+        ({"rows": []}, "is neither a task of Label Studio"),
+        (["<script>"], "is not a JSON object"),
+    ):
         content = json.dumps([good, bad]).encode()
         answer = client.submit(f"/annotate/{audit}/labels", files={"file": (HOSTILE, content)})
         assert answer.status_code == 400 and told in answer.text, (told, answer.text)
@@ -249,17 +254,28 @@ def test_what_other_programs_leave_open_is_no_label(explorer, database, audit):
     with database.engine.connect() as connection:
         one, two, *_ = samples_of(connection, audit)
     rows = [
-        {"data": {"place": 1}, "annotations": [
-            {"result": [choice("right")], "was_cancelled": True}, {"result": []},
-            {"result": [choice("wrong")], "completed_by": 7},
-        ]},
+        {
+            "data": {"place": 1},
+            "annotations": [
+                {"result": [choice("right")], "was_cancelled": True},
+                {"result": []},
+                {"result": [choice("wrong")], "completed_by": 7},
+            ],
+        },
         {"data": {"episode": one.name}},
-        {"id": two.name, "fields": {}, "responses": {
-            "label": [{"value": "right", "user_id": "u", "status": "discarded"}, {"value": "unsure", "user_id": "v"}],
-            "note": [{"value": "why", "user_id": "v"}],
-        }},
+        {
+            "id": two.name,
+            "fields": {},
+            "responses": {
+                "label": [
+                    {"value": "right", "user_id": "u", "status": "discarded"},
+                    {"value": "unsure", "user_id": "v"},
+                ],
+                "note": [{"value": "why", "user_id": "v"}],
+            },
+        },
         {"id": two.name, "fields": {}, "responses": {}, "suggestions": {"label": {"value": "right"}}},
-    ]  # fmt: skip
+    ]
     client = explorer.client()
     assert client.submit(f"/annotate/{audit}/labels", files={"file": ("a", json.dumps(rows))}).status_code == 303
     assert given(database) == [(1, "label-studio user 7", "wrong", ""), (2, "argilla user v", "unsure", "why")]

@@ -148,9 +148,13 @@ def test_the_printed_address_lets_in_and_leads_only_to_own_pages(explorer):
     token = explorer.site.door.token
     assert client.get("/login?token=wrong").status_code == 403
     for target, reached in (
-        ("/jobs?where=x", "/jobs?where=x"), ("//evil.example", "/jobs"), ("http://evil.example", "/jobs"),
-        ("/\\evil.example", "/jobs"), ("javascript:x", "/jobs"), ("/a\nb", "/jobs"),
-    ):  # fmt: skip
+        ("/jobs?where=x", "/jobs?where=x"),
+        ("//evil.example", "/jobs"),
+        ("http://evil.example", "/jobs"),
+        ("/\\evil.example", "/jobs"),
+        ("javascript:x", "/jobs"),
+        ("/a\nb", "/jobs"),
+    ):
         answer = client.get("/login", params={"token": token, "next": target})
         assert (answer.status_code, answer.headers["location"]) == (303, reached)
     cookie = answer.headers["set-cookie"].lower()
@@ -264,11 +268,14 @@ def test_a_password_file_that_is_wrong_is_told_of(tmp_path, text, mode, told):
 @pytest.mark.parametrize(
     ("name", "role", "password", "told"),
     [
-        ("", "reader", "12345678", "is not a name"), ("a b", "reader", "12345678", "is not a name"),
-        ("#a", "reader", "12345678", "a comment"), ("a\u202eb", "reader", "12345678", "is not a name"),
-        ("a", "king", "12345678", "No role called 'king'"), ("a", "reader", "1234567", "has 7 characters"),
+        ("", "reader", "12345678", "is not a name"),
+        ("a b", "reader", "12345678", "is not a name"),
+        ("#a", "reader", "12345678", "a comment"),
+        ("a\u202eb", "reader", "12345678", "is not a name"),
+        ("a", "king", "12345678", "No role called 'king'"),
+        ("a", "reader", "1234567", "has 7 characters"),
     ],
-)  # fmt: skip
+)
 def test_a_person_that_cannot_be_written_is_told_of(tmp_path, name, role, password, told):
     with pytest.raises(SpecError, match=told):
         add_person(tmp_path / "people.txt", name, role, password)

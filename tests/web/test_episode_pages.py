@@ -222,8 +222,13 @@ def test_pictures_are_shown_and_broken_ones_named(explorer, database, job):
     client = explorer.client()
     text = client.get(f"/episodes/{job}-0").text
     assert re.findall(r'<img[^>]+src="([^"]+)"', text) == [f"/artifacts/{digests['good']}"]
-    for said in ("does not end as a whole picture", "begins as image/png", "does not begin as a picture",
-                 "not stored any more", "text/html"):  # fmt: skip
+    for said in (
+        "does not end as a whole picture",
+        "begins as image/png",
+        "does not begin as a picture",
+        "not stored any more",
+        "text/html",
+    ):
         assert said in text, said
     served = client.get(f"/artifacts/{digests['good']}")
     assert served.content == PNG and served.headers["content-type"] == "image/png"

@@ -79,8 +79,11 @@ def test_a_label_is_stored_and_brings_the_next_place(database):
     with database.engine.connect() as connection:
         (noted,) = list_actions(connection, 10)
     assert (noted.person, noted.action, noted.target, noted.detail) == (
-        "ann", "label", AUDIT, "place 1: wrong, with a note",
-    )  # fmt: skip
+        "ann",
+        "label",
+        AUDIT,
+        "place 1: wrong, with a note",
+    )
 
 
 def test_a_form_that_is_posted_again_stores_nothing_and_shows_the_next_place(database):

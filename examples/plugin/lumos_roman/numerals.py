@@ -1,9 +1,20 @@
 """Roman numerals from I to MMMCMXCIX."""
 
 _LETTERS = {
-    "M": 1000, "CM": 900, "D": 500, "CD": 400, "C": 100, "XC": 90, "L": 50, "XL": 40, "X": 10, "IX": 9, "V": 5, "IV": 4,
+    "M": 1000,
+    "CM": 900,
+    "D": 500,
+    "CD": 400,
+    "C": 100,
+    "XC": 90,
+    "L": 50,
+    "XL": 40,
+    "X": 10,
+    "IX": 9,
+    "V": 5,
+    "IV": 4,
     "I": 1,
-}  # fmt: skip
+}
 
 
 def write(number: int) -> str:

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 #: The name in pseudo-code, in small letters, to the function below or Python's own.
 HELPERS = {
-    "sum": "_sum", "total": "_sum", "len": "_len", "length": "_len", "count": "_count", "min": "_min",
-    "minimum": "_min", "max": "_max", "maximum": "_max", "sort": "_sort", "sorted": "_sort", "mean": "_mean",
-    "average": "_mean", "mod": "_mod", "abs": "abs", "round": "round", "int": "int", "floor": "math.floor",
-    "ceil": "math.ceil", "ceiling": "math.ceil", "sqrt": "math.sqrt", "factorial": "math.factorial",
-    "gcd": "math.gcd", "lcm": "math.lcm",
-}  # fmt: skip
+    "sum": "_sum",
+    "total": "_sum",
+    "len": "_len",
+    "length": "_len",
+    "count": "_count",
+    "min": "_min",
+    "minimum": "_min",
+    "max": "_max",
+    "maximum": "_max",
+    "sort": "_sort",
+    "sorted": "_sort",
+    "mean": "_mean",
+    "average": "_mean",
+    "mod": "_mod",
+    "abs": "abs",
+    "round": "round",
+    "int": "int",
+    "floor": "math.floor",
+    "ceil": "math.ceil",
+    "ceiling": "math.ceil",
+    "sqrt": "math.sqrt",
+    "factorial": "math.factorial",
+    "gcd": "math.gcd",
+    "lcm": "math.lcm",
+}
 
 PRELUDE = """
 import math

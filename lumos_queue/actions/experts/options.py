@@ -24,9 +24,11 @@ _BY_OPTION = {one.option: one for one in EXPERTS.values()}
 OPTIONS = {
     ALL: "what runs all experts: hf, the paper's checkpoints (default); own, rules of our own; "
     "own:FOLDER, what `lumos train experts` trained; oracle, which measures planning alone",
-    **{option: f"what runs {one.name}: oracle:, own:, own:FOLDER, package:NAME, hf:ID or http://HOST:PORT"
-       for option, one in _BY_OPTION.items()},
-}  # fmt: skip
+    **{
+        option: f"what runs {one.name}: oracle:, own:, own:FOLDER, package:NAME, hf:ID or http://HOST:PORT"
+        for option, one in _BY_OPTION.items()
+    },
+}
 Resolve = Callable[[str, str], BackendFacts]  #: gets an expert's name and a URL; raises SpecError
 
 

@@ -39,8 +39,12 @@ class Values:
         """The value of a variable. `text` is what a person is shown of it."""
         problems = {str(sample): problem for sample, problem in sorted(self.problems.items())}
         found: dict[str, Any] = {
-            "kind": "values", "type": str(self.kind), "items": list(self.items), "problems": problems, "text": text,
-        }  # fmt: skip
+            "kind": "values",
+            "type": str(self.kind),
+            "items": list(self.items),
+            "problems": problems,
+            "text": text,
+        }
         if any(self.origins):
             found["origins"] = [one.as_json() if one else None for one in self.origins]
         return found

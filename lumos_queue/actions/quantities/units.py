@@ -25,15 +25,31 @@ _LISTED = (
 _PLAIN = SHORT.union(_LISTED.split())
 #: Words that pint calls otherwise, or that mean more than one unit.
 _NAMES = {
-    "decade": ("dekayear",), "in": ("inch",), "mi": ("mile",), "yr": ("year",), "yrs": ("year",),
-    "centuries": ("century",), "millennia": ("millennium",), "inches": ("inch",), "kilo": ("kilogram",),
-    "°c": ("degC",), "°f": ("degF",), "celsius": ("degC",), "fahrenheit": ("degF",),
-    "degree_celsius": ("degC",), "degree_fahrenheit": ("degF",), "degrees_celsius": ("degC",),
-    "degrees_fahrenheit": ("degF",), "us_gallon": ("gallon",),
+    "decade": ("dekayear",),
+    "in": ("inch",),
+    "mi": ("mile",),
+    "yr": ("year",),
+    "yrs": ("year",),
+    "centuries": ("century",),
+    "millennia": ("millennium",),
+    "inches": ("inch",),
+    "kilo": ("kilogram",),
+    "°c": ("degC",),
+    "°f": ("degF",),
+    "celsius": ("degC",),
+    "fahrenheit": ("degF",),
+    "degree_celsius": ("degC",),
+    "degree_fahrenheit": ("degF",),
+    "degrees_celsius": ("degC",),
+    "degrees_fahrenheit": ("degF",),
+    "us_gallon": ("gallon",),
     "ton": ("short_ton", "long_ton", "metric_ton"),
-    "gallon": ("gallon", "imperial_gallon"), "quart": ("quart", "imperial_quart"), "pint": ("pint", "imperial_pint"),
-    "cup": ("cup", "imperial_cup"), "fluid_ounce": ("fluid_ounce", "imperial_fluid_ounce"),
-}  # fmt: skip
+    "gallon": ("gallon", "imperial_gallon"),
+    "quart": ("quart", "imperial_quart"),
+    "pint": ("pint", "imperial_pint"),
+    "cup": ("cup", "imperial_cup"),
+    "fluid_ounce": ("fluid_ounce", "imperial_fluid_ounce"),
+}
 _POWERS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3, "squared": 2, "cubed": 3, "²": 2, "³": 3}
 #: Words behind a unit that leave it what it is.
 BEHIND_A_UNIT = frozenset("tall long high wide deep old away above below across apart thick ago from".split())  # noqa: SIM905

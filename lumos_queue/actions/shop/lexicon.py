@@ -57,34 +57,53 @@ ATTRIBUTES = {one.name: one for one in map(_attribute, _ATTRIBUTES)}
 #: Option values, each with other words for it. A product offers some of its group's.
 OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "color": {
-        "black": ("jet", "ebony"), "white": ("snowy", "chalky"), "blue": ("azure", "cobalt"),
-        "red": ("scarlet", "crimson"), "green": ("emerald", "leafy"), "yellow": ("lemony", "sunny"),
-        "pink": ("rosy", "blossom"), "purple": ("plummy", "violet"), "grey": ("ashen", "smoky"),
-        "brown": ("chestnut", "walnut"), "orange": ("tangerine", "apricot"), "silver": ("chrome", "metallic"),
+        "black": ("jet", "ebony"),
+        "white": ("snowy", "chalky"),
+        "blue": ("azure", "cobalt"),
+        "red": ("scarlet", "crimson"),
+        "green": ("emerald", "leafy"),
+        "yellow": ("lemony", "sunny"),
+        "pink": ("rosy", "blossom"),
+        "purple": ("plummy", "violet"),
+        "grey": ("ashen", "smoky"),
+        "brown": ("chestnut", "walnut"),
+        "orange": ("tangerine", "apricot"),
+        "silver": ("chrome", "metallic"),
     },
     "size": {
-        "small": ("little", "petite"), "medium": ("mid sized", "average"), "large": ("big", "roomy"),
+        "small": ("little", "petite"),
+        "medium": ("mid sized", "average"),
+        "large": ("big", "roomy"),
         "x-large": ("extra large", "very big"),
     },
-    "shoe": {
-        "6": ("six",), "7": ("seven",), "8": ("eight",), "9": ("nine",), "10": ("ten",), "11": ("eleven",),
-    },
+    "shoe": {"6": ("six",), "7": ("seven",), "8": ("eight",), "9": ("nine",), "10": ("ten",), "11": ("eleven",)},
     "bed": {
-        "twin": ("single bed", "one person"), "full": ("double bed",), "queen": ("two person",),
+        "twin": ("single bed", "one person"),
+        "full": ("double bed",),
+        "queen": ("two person",),
         "king": ("widest bed",),
     },
     "pack": {
-        "single": ("just one", "one piece"), "pair": ("two of them",), "trio": ("three of them",),
+        "single": ("just one", "one piece"),
+        "pair": ("two of them",),
+        "trio": ("three of them",),
         "dozen": ("twelve of them",),
     },
     "flavor": {
-        "vanilla": ("custardy",), "chocolate": ("cocoa",), "strawberry": ("berry",), "peanut": ("nutty",),
-        "lemon": ("citrus",), "mint": ("peppermint",),
+        "vanilla": ("custardy",),
+        "chocolate": ("cocoa",),
+        "strawberry": ("berry",),
+        "peanut": ("nutty",),
+        "lemon": ("citrus",),
+        "mint": ("peppermint",),
     },
     "length": {
-        "3 feet": ("one yard",), "6 feet": ("two yards",), "9 feet": ("three yards",), "15 feet": ("five yards",),
+        "3 feet": ("one yard",),
+        "6 feet": ("two yards",),
+        "9 feet": ("three yards",),
+        "15 feet": ("five yards",),
     },
-}  # fmt: skip
+}
 #: What a group is called on a product's page. Sizes are matched word for word by the reward.
 GROUP_NAMES = {
     "color": "color",

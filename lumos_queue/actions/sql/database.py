@@ -38,11 +38,17 @@ _TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*(?:\(\s*\d+\s*(?:,\s*\d+\s*)?\))?")
 _FUNCTION = re.compile(r"not authorized to use function: (\w+)")
 _LITERAL = re.compile(r"[-+]?\d+(?:\.\d+)?|'(?:[^']|'')*'|NULL", re.IGNORECASE)
 _LIMITS = {
-    sqlite3.SQLITE_LIMIT_LENGTH: MAX_TEXT, sqlite3.SQLITE_LIMIT_SQL_LENGTH: 200_000, sqlite3.SQLITE_LIMIT_COLUMN: 1000,
-    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 200, sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50, sqlite3.SQLITE_LIMIT_ATTACHED: 0,
-    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 500, sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 0,
-    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1, sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
-}  # fmt: skip
+    sqlite3.SQLITE_LIMIT_LENGTH: MAX_TEXT,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 200_000,
+    sqlite3.SQLITE_LIMIT_COLUMN: 1000,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 200,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 500,
+    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 0,
+    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
 _CHANGES = frozenset(
     (
         sqlite3.SQLITE_INSERT,

@@ -34,14 +34,30 @@ _WEEKS = frozenset("UuVvXx")  #: parts that depend on where a week begins
 _TIMES = frozenset("HhIkliSsfpTr")
 #: What a part of a text may be, and the field that it sets.
 _PARTS = {
-    "Y": (r"\d{1,4}", "year"), "y": (r"\d{1,2}", "year"), "m": (r"\d{1,2}", "month"), "c": (r"\d{1,2}", "month"),
-    "d": (r"\d{1,2}", "day"), "e": (r"\d{1,2}", "day"), "D": (r"\d{1,2}(?=\D\D)", "day"), "j": (r"\d{1,3}", "of year"),
-    "H": (r"\d{1,2}", "hour"), "k": (r"\d{1,2}", "hour"), "h": (r"\d{1,2}", "hour"), "I": (r"\d{1,2}", "hour"),
-    "l": (r"\d{1,2}", "hour"), "i": (r"\d{1,2}", "minute"), "S": (r"\d{1,2}", "second"), "s": (r"\d{1,2}", "second"),
-    "f": (r"\d{1,6}", "micro"), "p": (r"[AaPp][Mm]", "half"), "M": ("|".join(_MONTHS), "month"),
-    "b": ("|".join(one[:3] for one in _MONTHS), "month"), "W": ("|".join(_DAYS), "weekday"),
-    "a": ("|".join(one[:3] for one in _DAYS), "weekday"), "w": (r"[0-6]", "weekday"),
-}  # fmt: skip
+    "Y": (r"\d{1,4}", "year"),
+    "y": (r"\d{1,2}", "year"),
+    "m": (r"\d{1,2}", "month"),
+    "c": (r"\d{1,2}", "month"),
+    "d": (r"\d{1,2}", "day"),
+    "e": (r"\d{1,2}", "day"),
+    "D": (r"\d{1,2}(?=\D\D)", "day"),
+    "j": (r"\d{1,3}", "of year"),
+    "H": (r"\d{1,2}", "hour"),
+    "k": (r"\d{1,2}", "hour"),
+    "h": (r"\d{1,2}", "hour"),
+    "I": (r"\d{1,2}", "hour"),
+    "l": (r"\d{1,2}", "hour"),
+    "i": (r"\d{1,2}", "minute"),
+    "S": (r"\d{1,2}", "second"),
+    "s": (r"\d{1,2}", "second"),
+    "f": (r"\d{1,6}", "micro"),
+    "p": (r"[AaPp][Mm]", "half"),
+    "M": ("|".join(_MONTHS), "month"),
+    "b": ("|".join(one[:3] for one in _MONTHS), "month"),
+    "W": ("|".join(_DAYS), "weekday"),
+    "a": ("|".join(one[:3] for one in _DAYS), "weekday"),
+    "w": (r"[0-6]", "weekday"),
+}
 _ELEMENT = re.compile(r"%(.)|(.)", re.DOTALL)
 
 
@@ -171,18 +187,33 @@ def _format_moment(moment: datetime, form: str) -> str:
 def _format_part(moment: datetime, letter: str) -> str:
     twelve = moment.hour % 12 or 12
     shown: dict[str, Callable[[], str]] = {
-        "Y": lambda: f"{moment.year:04}", "y": lambda: f"{moment.year % 100:02}", "m": lambda: f"{moment.month:02}",
-        "c": lambda: str(moment.month), "M": lambda: _MONTHS[moment.month - 1],
-        "b": lambda: _MONTHS[moment.month - 1][:3], "d": lambda: f"{moment.day:02}", "e": lambda: str(moment.day),
-        "D": lambda: f"{moment.day}{_ordinal(moment.day)}", "j": lambda: f"{moment.timetuple().tm_yday:03}",
-        "W": lambda: _DAYS[moment.weekday()], "a": lambda: _DAYS[moment.weekday()][:3],
-        "w": lambda: str(moment.isoweekday() % 7), "H": lambda: f"{moment.hour:02}", "k": lambda: str(moment.hour),
-        "h": lambda: f"{twelve:02}", "I": lambda: f"{twelve:02}", "l": lambda: str(twelve),
-        "i": lambda: f"{moment.minute:02}", "S": lambda: f"{moment.second:02}", "s": lambda: f"{moment.second:02}",
-        "f": lambda: f"{moment.microsecond:06}", "p": lambda: "PM" if moment.hour > 11 else "AM",
-        "v": lambda: f"{moment.isocalendar().week:02}", "x": lambda: f"{moment.isocalendar().year:04}",
+        "Y": lambda: f"{moment.year:04}",
+        "y": lambda: f"{moment.year % 100:02}",
+        "m": lambda: f"{moment.month:02}",
+        "c": lambda: str(moment.month),
+        "M": lambda: _MONTHS[moment.month - 1],
+        "b": lambda: _MONTHS[moment.month - 1][:3],
+        "d": lambda: f"{moment.day:02}",
+        "e": lambda: str(moment.day),
+        "D": lambda: f"{moment.day}{_ordinal(moment.day)}",
+        "j": lambda: f"{moment.timetuple().tm_yday:03}",
+        "W": lambda: _DAYS[moment.weekday()],
+        "a": lambda: _DAYS[moment.weekday()][:3],
+        "w": lambda: str(moment.isoweekday() % 7),
+        "H": lambda: f"{moment.hour:02}",
+        "k": lambda: str(moment.hour),
+        "h": lambda: f"{twelve:02}",
+        "I": lambda: f"{twelve:02}",
+        "l": lambda: str(twelve),
+        "i": lambda: f"{moment.minute:02}",
+        "S": lambda: f"{moment.second:02}",
+        "s": lambda: f"{moment.second:02}",
+        "f": lambda: f"{moment.microsecond:06}",
+        "p": lambda: "PM" if moment.hour > 11 else "AM",
+        "v": lambda: f"{moment.isocalendar().week:02}",
+        "x": lambda: f"{moment.isocalendar().year:04}",
         "u": lambda: f"{_monday_week(moment):02}",
-    }  # fmt: skip
+    }
     if letter in "UVX":
         raise ValueError(f"%{letter} cannot be written here")
     return shown[letter]() if letter in shown else letter

@@ -27,11 +27,22 @@ _RUN_COMMENT = re.compile("M?!")  #: how a comment begins that MySQL (`!`) or Ma
 _WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Create, exp.Drop, exp.Alter)
 _DEFINES = (exp.Create, exp.Drop, exp.Alter)
 _FORBIDDEN = {
-    exp.Into: "INTO", exp.Lock: "locks", exp.Parameter: "variables", exp.SessionParameter: "variables",
-    exp.Placeholder: "parameters", exp.Command: "this statement", exp.Pragma: "PRAGMA", exp.Attach: "ATTACH",
-    exp.PropertyEQ: "assignments", exp.Rand: "random numbers", exp.Randn: "random numbers", exp.Uuid: "random values",
-    exp.CurrentUser: "CURRENT_USER", exp.SessionUser: "SESSION_USER", exp.CurrentCatalog: "the catalogue",
-}  # fmt: skip
+    exp.Into: "INTO",
+    exp.Lock: "locks",
+    exp.Parameter: "variables",
+    exp.SessionParameter: "variables",
+    exp.Placeholder: "parameters",
+    exp.Command: "this statement",
+    exp.Pragma: "PRAGMA",
+    exp.Attach: "ATTACH",
+    exp.PropertyEQ: "assignments",
+    exp.Rand: "random numbers",
+    exp.Randn: "random numbers",
+    exp.Uuid: "random values",
+    exp.CurrentUser: "CURRENT_USER",
+    exp.SessionUser: "SESSION_USER",
+    exp.CurrentCatalog: "the catalogue",
+}
 #: Times of day: an answer may depend on the day, but a database that is rebuilt must be the same again. Those that
 #: SQLite tells by an argument, date('now'), are for its authorizer to find.
 _CLOCKS = (

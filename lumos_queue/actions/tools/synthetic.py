@@ -21,8 +21,24 @@ from lumos_queue.commands import digest
 VERSION = "1"  #: part of every seed: another one means other answers
 MAX_VALUES = 1_000  #: of one answer
 MAX_ITEMS = 3  #: of a list, whatever length is documented
-_WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "islet", "jasper", "kelp", "linden",
-          "maple", "north", "olive", "prairie")  # fmt: skip
+_WORDS = (
+    "amber",
+    "birch",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "heron",
+    "islet",
+    "jasper",
+    "kelp",
+    "linden",
+    "maple",
+    "north",
+    "olive",
+    "prairie",
+)
 _LIST = re.compile(r"list of (\w+) with length ([0-9]{1,6})")
 
 

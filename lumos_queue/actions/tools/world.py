@@ -30,8 +30,24 @@ GONE, RATE_LIMITED, MISSPELT, OTHER_ENTITY, EMPTY = "gone", "rate_limited", "mis
 FAULTS = (GONE, RATE_LIMITED, MISSPELT, OTHER_ENTITY, EMPTY)
 LASTING = (GONE, EMPTY)  #: the faults of a link that cannot be followed
 MAX_FILLER = 150_000  #: characters of an answer beside its facts
-_WORDS = ("record", "archive", "register", "entry", "volume", "annex", "folio", "ledger", "section", "issue", "margin",
-          "index", "chapter", "copy", "draft", "notice")  # fmt: skip
+_WORDS = (
+    "record",
+    "archive",
+    "register",
+    "entry",
+    "volume",
+    "annex",
+    "folio",
+    "ledger",
+    "section",
+    "issue",
+    "margin",
+    "index",
+    "chapter",
+    "copy",
+    "draft",
+    "notice",
+)
 Api = tuple[str, str]  #: its tool and its name, as the document writes them
 
 

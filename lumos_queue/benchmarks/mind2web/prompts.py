@@ -23,9 +23,12 @@ INSTANCES = "instances"  #: the field of the object that such a file is
 MAX_CANDIDATE = 5_000  #: characters of one candidate's line
 #: What comes before each part of a prompt, in order.
 _MARKS = {
-    "task": "\nTask: ", "website": "\nWebsite: ", "previous": "\n\nPrevious actions",
-    "candidates": "\n\nAvailable candidate elements", "html": "\n```html\n",
-}  # fmt: skip
+    "task": "\nTask: ",
+    "website": "\nWebsite: ",
+    "previous": "\n\nPrevious actions",
+    "candidates": "\n\nAvailable candidate elements",
+    "html": "\n```html\n",
+}
 _END = "\n```\n\nRespond"
 _LISTED = re.compile(r"^  [0-9]+\. ", re.MULTILINE)
 _ELEMENT = re.compile(r'<(?P<tag>[^\s<>"]+) bnid="(?P<node>[0-9]+)"(?P<rest>.*)>', re.DOTALL)

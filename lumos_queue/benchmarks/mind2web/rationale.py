@@ -18,9 +18,12 @@ from lumos_queue.records import Annotation, Task
 _ROLES = {"a": "link", "svg": "icon", "path": "icon", "img": "image"}  #: tags whose names say nothing
 _NAMES = {"HOVER": "CLICK", "ENTER": "CLICK"}
 _WORDS = {
-    "CLICK": "Click {element}", "TYPE": "Type {value} in {element}", "SELECT": "Select {value} in {element}",
-    "HOVER": "Point at {element}", "ENTER": "Confirm the input in {element}",
-}  # fmt: skip
+    "CLICK": "Click {element}",
+    "TYPE": "Type {value} in {element}",
+    "SELECT": "Select {value} in {element}",
+    "HOVER": "Point at {element}",
+    "ENTER": "Confirm the input in {element}",
+}
 
 
 def describe(task: Task) -> str:

@@ -24,8 +24,13 @@ TASKS = (
         "Make an artwork about a lighthouse on a stormy evening: a painting, a poem that goes with it and a short "
         "piece of music in its mood. Keep the poem as a file, and say what was made and why it belongs together.",
         (
-            "search", "text_to_image_generation", "image_style_transfer", "image_captioning", "text_generation",
-            "compose_melody", "write_file",
+            "search",
+            "text_to_image_generation",
+            "image_style_transfer",
+            "image_captioning",
+            "text_generation",
+            "compose_melody",
+            "write_file",
         ),
     ),
     (
@@ -34,7 +39,7 @@ TASKS = (
         "to eat, what all of it costs, and a picture of the town. Keep the report as a file.",
         ("search", "calculator", "text_to_image_generation", "text_summarization", "machine_translation", "write_file"),
     ),
-)  # fmt: skip
+)
 
 
 class OpenEnded(Benchmark):

@@ -43,8 +43,13 @@ DISHES: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 #: How a style is asked for, and the word that names it.
-_STYLES = {"in sepia": "sepia", "as a sketch": "sketch", "as a negative": "negative", "as a poster": "poster",
-           "as pixel art": "pixel art"}  # fmt: skip
+_STYLES = {
+    "in sepia": "sepia",
+    "as a sketch": "sketch",
+    "as a negative": "negative",
+    "as a poster": "poster",
+    "as pixel art": "pixel art",
+}
 _OUTLINED = ("house", "boat", "car", "cat", "dog")
 _PAINTS = ("red", "orange", "violet", "pink", "black")  #: that stand out in every place
 _SHORT, _LONG = 38, 46  #: pixels of a thing

@@ -56,8 +56,16 @@ HELD_OUT_COLLECTION = "Science"
 _FIRST = ("Amber", "Brisk", "Cedar", "Delta", "Early", "Fair", "Green", "Hollow", "Inner", "Jade", "Keen", "Lunar")
 _SECOND = ("Desk", "Index", "Ledger", "Finder", "Bridge", "Board", "Guide", "Register")
 #: Names of APIs: {b} of an {a}. A tool uses them in an order of its own.
-STYLES = ("get_{b}_by_{a}", "{a}_{b}_lookup", "find_{b}_of_{a}", "{a}_to_{b}", "read_{a}_{b}", "query_{b}_from_{a}",
-          "{b}_under_{a}", "resolve_{a}_{b}")  # fmt: skip
+STYLES = (
+    "get_{b}_by_{a}",
+    "{a}_{b}_lookup",
+    "find_{b}_of_{a}",
+    "{a}_to_{b}",
+    "read_{a}_{b}",
+    "query_{b}_from_{a}",
+    "{b}_under_{a}",
+    "resolve_{a}_{b}",
+)
 #: What documents say, by kind of API. The first group is the kind of the argument, the second that of the value.
 DESCRIPTIONS: Mapping[str, tuple[str, ...]] = {
     ANSWERS: ("Takes the id of the {a} and returns its {b}.", "Tells the {b} that belongs to the {a} with this id."),

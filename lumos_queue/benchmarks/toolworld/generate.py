@@ -59,9 +59,14 @@ class _NewLink:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "of": self.of, "gives": self.gives, "argument": self.argument, "value": self.value, "former": self.former,
-            "other": list(self.other), "apis": [facts for _, facts in self.offered],
-        }  # fmt: skip
+            "of": self.of,
+            "gives": self.gives,
+            "argument": self.argument,
+            "value": self.value,
+            "former": self.former,
+            "other": list(self.other),
+            "apis": [facts for _, facts in self.offered],
+        }
 
 
 def make_tasks(split: str, dials: Dials) -> Iterator[Task]:
@@ -85,8 +90,10 @@ def make_task(split: str, dials: Dials, number: int) -> Task:
     offered = [one for part in parts for link in part for one in link.offered]
     draw.shuffle(offered)
     world: dict[str, Any] = {
-        "seed": f"{dials.seed} {number}", "filler": 0, "parts": [[link.as_json() for link in part] for part in parts]
-    }  # fmt: skip
+        "seed": f"{dials.seed} {number}",
+        "filler": 0,
+        "parts": [[link.as_json() for link in part] for part in parts],
+    }
     gold = {"parts": [_gold(*one) for one in zip(asked, parts, broken, strict=True)], "relevant": _relevant(parts)}
     inputs = {"functions": [_entry(*one) for one in offered], "world": world}
     task = Task(NAME, "", f"{split}-{dials.seed}-{number + 1}", question, inputs, gold)
@@ -203,10 +210,13 @@ def _phrase(part: Sequence[_NewLink]) -> str:
 def _gold(asked: str, part: Sequence[_NewLink], broken: int | None) -> dict[str, Any]:
     """What is right of a part: its answer, None where there is none, and the calls that lead to it, in order."""
     calls = [
-        {"apis": [[api.tool.name, api.name] for api, _ in link.answer_apis()], "argument": link.argument,
-         "value": link.value}
+        {
+            "apis": [[api.tool.name, api.name] for api, _ in link.answer_apis()],
+            "argument": link.argument,
+            "value": link.value,
+        }
         for link in part[:broken]
-    ]  # fmt: skip
+    ]
     return {"asked": asked, "answer": part[-1].value if broken is None else None, "calls": calls}
 
 

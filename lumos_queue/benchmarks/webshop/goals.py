@@ -32,10 +32,14 @@ PRICE_LIMITS = tuple(10 * step for step in range(1, 100))  #: dollars
 _OPENINGS = ("i need", "i am looking for", "find me", "show me", "i want to buy", "get me")
 #: How a value of a group is named: by its own word, and by others.
 _NAMED = {
-    "color": ("in {}", "in {}"), "size": ("in size {}", "in a {} size"), "shoe": ("in size {}", "in size {}"),
-    "bed": ("in {} size", "for a {}"), "pack": ("sold as {}", "{}"), "flavor": ("in {}", "with a {} taste"),
+    "color": ("in {}", "in {}"),
+    "size": ("in size {}", "in a {} size"),
+    "shoe": ("in size {}", "in size {}"),
+    "bed": ("in {} size", "for a {}"),
+    "pack": ("sold as {}", "{}"),
+    "flavor": ("in {}", "with a {} taste"),
     "length": ("{} long", "{} long"),
-}  # fmt: skip
+}
 _SIDETRACKS = (
     "my old one was {color}",
     "my brother has a {color} one",

@@ -33,21 +33,51 @@ ABOUT_THE_WORLD = (
     ("houses", "There are {n} houses nearby.", 5, 90),
 )
 PLAIN_PERSON = (
-    "{p} likes {other}.", "{p} was in a good mood.", "{p}'s favorite color is {color}.",
+    "{p} likes {other}.",
+    "{p} was in a good mood.",
+    "{p}'s favorite color is {color}.",
     "{p} had breakfast early that day.",
-    "{p} lives near a river.", "{p} enjoys music.", "{p} wore a {color} jacket.", "{p} is good at {subject}.",
-)  # fmt: skip
+    "{p} lives near a river.",
+    "{p} enjoys music.",
+    "{p} wore a {color} jacket.",
+    "{p} is good at {subject}.",
+)
 PLAIN_WORLD = (
-    "It was a sunny day.", "It was raining outside.", "The weather was fine.", "It was a quiet [morning|afternoon].",
+    "It was a sunny day.",
+    "It was raining outside.",
+    "The weather was fine.",
+    "It was a quiet [morning|afternoon].",
     "It was {day}.",
-)  # fmt: skip
+)
 
 #: A sentence that starts with one of these refers to the one before it.
 LEANING = (
-    "They", "It", "Its", "Each", "Every", "The rest", "All the", "Of", "That", "This", "Then", "Among", "Exactly",
-    "Now", "After", "So far", "The result", "Half", "A third", "A quarter", "A fifth", "Two thirds", "Later",
-    "Some more", "Today",
-)  # fmt: skip
+    "They",
+    "It",
+    "Its",
+    "Each",
+    "Every",
+    "The rest",
+    "All the",
+    "Of",
+    "That",
+    "This",
+    "Then",
+    "Among",
+    "Exactly",
+    "Now",
+    "After",
+    "So far",
+    "The result",
+    "Half",
+    "A third",
+    "A quarter",
+    "A fifth",
+    "Two thirds",
+    "Later",
+    "Some more",
+    "Today",
+)
 
 #: What has one of these speaks of the sentence before it.
 _POINTING = re.compile(r"\b(?:they|them|it|its|this|that|these|those|everything|then)\b", re.IGNORECASE)

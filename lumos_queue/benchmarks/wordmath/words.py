@@ -52,12 +52,31 @@ THINGS = {
     "kitchen": _list("egg plate cup spoon fork glass napkin bottle jar bowl spice_jar tea_bag straw"),
 }
 IRREGULAR = {
-    "child": "children", "person": "people", "man": "men", "woman": "women", "goose": "geese", "mouse": "mice",
-    "fish": "fish", "sheep": "sheep", "deer": "deer", "scarf": "scarves", "shelf": "shelves", "loaf": "loaves",
-    "potato": "potatoes", "tomato": "tomatoes", "mango": "mangoes", "foot": "feet", "inch": "inches", "yo-yo": "yo-yos",
-    "leaf": "leaves", "goldfish": "goldfish", "cactus": "cactuses",
-    "half": "halves", "knife": "knives", "calf": "calves",
-}  # fmt: skip
+    "child": "children",
+    "person": "people",
+    "man": "men",
+    "woman": "women",
+    "goose": "geese",
+    "mouse": "mice",
+    "fish": "fish",
+    "sheep": "sheep",
+    "deer": "deer",
+    "scarf": "scarves",
+    "shelf": "shelves",
+    "loaf": "loaves",
+    "potato": "potatoes",
+    "tomato": "tomatoes",
+    "mango": "mangoes",
+    "foot": "feet",
+    "inch": "inches",
+    "yo-yo": "yo-yos",
+    "leaf": "leaves",
+    "goldfish": "goldfish",
+    "cactus": "cactuses",
+    "half": "halves",
+    "knife": "knives",
+    "calf": "calves",
+}
 
 
 def plural(one: str) -> str:

@@ -40,21 +40,24 @@ _SPECIAL_V4 = [
     ipaddress.ip_network(one)
     for one in (
         "192.0.0.0/24",  # protocol assignments
-        "192.31.196.0/24", "192.52.193.0/24", "192.175.48.0/24",  # AS112, AMT
+        "192.31.196.0/24",
+        "192.52.193.0/24",
+        "192.175.48.0/24",  # AS112, AMT
         "192.88.99.0/24",  # 6to4 relays
     )
-]  # fmt: skip
+]
 #: The only part of IPv6 that is handed out to the public, and what in it is not.
 _PUBLIC_V6 = ipaddress.IPv6Network("2000::/3")
 _SPECIAL_V6 = [
     ipaddress.IPv6Network(one)
     for one in (
         "2001::/23",  # Teredo, ORCHID, benchmarking
-        "2001:db8::/32", "3fff::/20",  # documentation
+        "2001:db8::/32",
+        "3fff::/20",  # documentation
         "2002::/16",  # 6to4
         "2620:4f:8000::/48",  # AS112
     )
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True, slots=True)

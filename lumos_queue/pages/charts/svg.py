@@ -21,8 +21,13 @@ def new_chart(key: str, title: str, description: str, height: int) -> Element:
     """An empty chart. `key`: unique in the page; `description` says in words what is drawn."""
     chart = Element("svg")
     named = f"{key}-title {key}-desc"
-    for name, value in (("class", "chart"), ("width", "100%"), ("height", str(height)), ("role", "img"),
-                        ("aria-labelledby", named)):  # fmt: skip
+    for name, value in (
+        ("class", "chart"),
+        ("width", "100%"),
+        ("height", str(height)),
+        ("role", "img"),
+        ("aria-labelledby", named),
+    ):
         chart.set(name, value)
     SubElement(chart, "title", {"id": f"{key}-title"}).text = one_line(title)
     SubElement(chart, "desc", {"id": f"{key}-desc"}).text = one_line(description)

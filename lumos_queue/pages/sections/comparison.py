@@ -81,18 +81,39 @@ def _plot(key: str, found: Found) -> Figure:
         rows.append(
             Estimate(f"{one['b']} − {one['a']}", one["difference"], low, high, "ours", None, f"{value} {interval}")
         )
-        lines.append([
-            f"{one['b']} − {one['a']}", value, interval, tell_probability(one["p"]), tell_probability(one["p_holm"]),
-            f"{one['pairs']:,}", f"{one['fixed']:,}", f"{one['broken']:,}",
-            f"{one['both']:,}" if one["binary"] else "", f"{one['neither']:,}" if one["binary"] else "",
-            f"{one['tasks_for_power']:,}" if one["tasks_for_power"] else "",
-            f"{tell_points(bounds[0])} to {tell_points(bounds[1])}" if bounds else "",
-        ])  # fmt: skip
+        lines.append(
+            [
+                f"{one['b']} − {one['a']}",
+                value,
+                interval,
+                tell_probability(one["p"]),
+                tell_probability(one["p_holm"]),
+                f"{one['pairs']:,}",
+                f"{one['fixed']:,}",
+                f"{one['broken']:,}",
+                f"{one['both']:,}" if one["binary"] else "",
+                f"{one['neither']:,}" if one["binary"] else "",
+                f"{one['tasks_for_power']:,}" if one["tasks_for_power"] else "",
+                f"{tell_points(bounds[0])} to {tell_points(bounds[1])}" if bounds else "",
+            ]
+        )
     ends = [abs(end) for one in found["comparisons"] for end in (*one["ci95"], one["difference"])]
     most = min(round_up(max(ends, default=0.1)), 1.0)
     title = f"Difference to {found['baseline']}, in points of {plain(found['metric'])}"
-    heads = ["", "difference", "95 % interval", "p", "p, Holm", "pairs", "fixed", "broken", "both right", "both wrong",
-             "tasks for 80 % power", "with what is not judged"]  # fmt: skip
+    heads = [
+        "",
+        "difference",
+        "95 % interval",
+        "p",
+        "p, Holm",
+        "pairs",
+        "fixed",
+        "broken",
+        "both right",
+        "both wrong",
+        "tasks for 80 % power",
+        "with what is not judged",
+    ]
     kept = [place for place in range(len(heads)) if any(line[place] for line in lines)]
     table = Table(title, [heads[place] for place in kept], [[line[place] for place in kept] for line in lines])
     return Figure(draw_forest(key, title, rows, -most, most, "points"), table)
@@ -100,8 +121,12 @@ def _plot(key: str, found: Found) -> Figure:
 
 def _costs(found: Found) -> Table:
     """What a right answer took in each job."""
-    names = (("calls", "model calls", "{:,.1f}".format), ("tokens", "tokens", "{:,.0f}".format),
-             ("seconds", "seconds", "{:,.2f}".format), ("usd", "price", tell_price))  # fmt: skip
+    names = (
+        ("calls", "model calls", "{:,.1f}".format),
+        ("tokens", "tokens", "{:,.0f}".format),
+        ("seconds", "seconds", "{:,.2f}".format),
+        ("usd", "price", tell_price),
+    )
     used = [one for one in names if any(one[0] in job["per_right"] for job in found["jobs"])]
     rows = [
         [job["job"], tell_share(job["score"]["value"]), "" if job["right"] is None else f"{job['right']:,}"]

@@ -58,10 +58,18 @@ def _names(job: JobMaterial) -> tuple[str, str]:
 
 
 _COLOURS = {
-    "right": "right", "accepted": "right", "score from 0.5": "right", "answered": "c6",
-    "answered wrong": "wrong", "not accepted": "wrong", "answered, score below 0.5": "wrong",
-    "answered, not judged": "c6", "infrastructure failed": "infra", "quarantined": "infra", "not finished": "open",
-} | {plain(name): f"c{place}" for place, name in enumerate(_ENDINGS)}  # fmt: skip
+    "right": "right",
+    "accepted": "right",
+    "score from 0.5": "right",
+    "answered": "c6",
+    "answered wrong": "wrong",
+    "not accepted": "wrong",
+    "answered, score below 0.5": "wrong",
+    "answered, not judged": "c6",
+    "infrastructure failed": "infra",
+    "quarantined": "infra",
+    "not finished": "open",
+} | {plain(name): f"c{place}" for place, name in enumerate(_ENDINGS)}
 
 
 def _chart(jobs: Sequence[JobMaterial]) -> Figure:
@@ -82,9 +90,20 @@ def _chart(jobs: Sequence[JobMaterial]) -> Figure:
     return Figure(svg, Table(title, ["job", "items", *names], rows), legend)
 
 
-_ORDER = ("right", "accepted", "score from 0.5", "answered", "answered wrong", "not accepted",
-          "answered, score below 0.5", "answered, not judged", *map(plain, _ENDINGS), "infrastructure failed",
-          "quarantined", "not finished")  # fmt: skip
+_ORDER = (
+    "right",
+    "accepted",
+    "score from 0.5",
+    "answered",
+    "answered wrong",
+    "not accepted",
+    "answered, score below 0.5",
+    "answered, not judged",
+    *map(plain, _ENDINGS),
+    "infrastructure failed",
+    "quarantined",
+    "not finished",
+)
 
 
 def _errors(jobs: Sequence[JobMaterial], limits: PageLimits) -> Iterator[Block]:

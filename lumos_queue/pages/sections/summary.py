@@ -30,19 +30,21 @@ def summary(material: Material) -> list[Block]:
     for job in material.jobs:
         report = job.report
         main = report.get("metrics", {}).get(job.metric) or (report if "value" in report else None)
-        rows.append([
-            job.id,
-            job.called.name,
-            job.called.model,
-            report["formulation"] or report["kind"],
-            report.get("row_origin", {}).get("text", ""),
-            report["state"],
-            f"{report['finished']:,} of {report['n']:,}",
-            tell_metric(main),
-            tell_interval(*main["ci95"]) if main else "",
-            "" if report["seconds"] is None else tell_seconds(report["seconds"]),
-            job.called.differs,
-        ])  # fmt: skip
+        rows.append(
+            [
+                job.id,
+                job.called.name,
+                job.called.model,
+                report["formulation"] or report["kind"],
+                report.get("row_origin", {}).get("text", ""),
+                report["state"],
+                f"{report['finished']:,} of {report['n']:,}",
+                tell_metric(main),
+                tell_interval(*main["ci95"]) if main else "",
+                "" if report["seconds"] is None else tell_seconds(report["seconds"]),
+                job.called.differs,
+            ]
+        )
     table = _without_empty(Table("Jobs", heads, rows, texts=frozenset({0, 1, 2, 3, 4, 5, 10})))
     return [table, *warnings(material)]
 

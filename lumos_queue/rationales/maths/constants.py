@@ -43,8 +43,11 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("25 .25", r"quarters?", "a quarter in cents, in dollars"),
     ("100 10", r"cm|centimet(?:er|re)s?", "centimetres of a metre, millimetres of a centimetre"),
     ("10", r"mm|millimet(?:er|re)s?", "millimetres of a centimetre"),
-    ("1000", r"kilo\w*|kgs?|kms?|kw|millilit(?:er|re)s?|ml|lit(?:er|re)s?|milli\w*|mg|grams?|tons?|tonnes?",
-     "grams of a kilogram, metres of a kilometre, millilitres of a litre, kilograms of a tonne"),
+    (
+        "1000",
+        r"kilo\w*|kgs?|kms?|kw|millilit(?:er|re)s?|ml|lit(?:er|re)s?|milli\w*|mg|grams?|tons?|tonnes?",
+        "grams of a kilogram, metres of a kilometre, millilitres of a litre, kilograms of a tonne",
+    ),
     ("16", r"ounces?|oz", "ounces of a pound"),
     ("2000", r"tons? & pounds?|lbs?", "pounds of a short ton"),
     ("12", r"inch(?:es)?|foot|feet", "inches of a foot"),
@@ -76,8 +79,11 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("8 1/8 3/8 5/8 7/8", r"eighths?", "eighths"),
     ("9", r"ninths?", "a ninth"),
     ("10 1/10", r"tenths?", "a tenth"),
-    ("1", r"per ?cent|percentages?|%|half|halves|thirds?|quarters?|fourths?|fifths?|sixths?|eighths?|tenths?|whole",
-     "the whole of which there are parts"),
+    (
+        "1",
+        r"per ?cent|percentages?|%|half|halves|thirds?|quarters?|fourths?|fifths?|sixths?|eighths?|tenths?|whole",
+        "the whole of which there are parts",
+    ),
     ("1", r"another|(?:him|her|it|my|your)self|themselves|single|once|ago|first|last|extra", "a single one, oneself"),
     ("2", r"perimeters?|rectang\w+", "sides of a rectangle that are equal"),
     ("2", r"diameters?|radius|radii|triang\w+", "radii of a diameter, a triangle is half its rectangle"),
@@ -89,7 +95,7 @@ _TABLE: tuple[tuple[str, str, str], ...] = (
     ("8", r"octagons?", "sides of an octagon"),
     ("180 360", r"degrees?|angles?", "degrees of a straight line and of a circle"),
     ("32 5 9 9/5 5/9", r"fahrenheit|celsius", "the scales of Fahrenheit and Celsius"),
-)  # fmt: skip
+)
 MAX_CHARACTERS = 20_000  #: of a text that are searched
 
 _COMPILED = [

@@ -15,9 +15,14 @@ from lumos_queue.training.engine.pairs import encode_pair
 
 
 def encode_all(
-    rows: Iterable[tuple[str, Conversation]], tokenizer: PreTrainedTokenizerBase, limit: int,
-    path: Path, counts: Counter[str], part: str, pairs: bool = False,
-) -> None:  # fmt: skip
+    rows: Iterable[tuple[str, Conversation]],
+    tokenizer: PreTrainedTokenizerBase,
+    limit: int,
+    path: Path,
+    counts: Counter[str],
+    part: str,
+    pairs: bool = False,
+) -> None:
     """Write the (origin, conversation) rows that can be learnt to `path`; `counts` get names that begin with `part`.
 
     `pairs`: for an encoder-decoder model (pairs.py), which learns single replies.

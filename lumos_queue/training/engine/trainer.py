@@ -30,9 +30,15 @@ class ConversationTrainer(Trainer):
     """Fits a model on encoded conversations; `steps_done` is what each optimizer step gave."""
 
     def __init__(
-        self, spec: FitSpec, model: PreTrainedModel | PeftModel, tokenizer: PreTrainedTokenizerBase,
-        data: EncodedConversations, folder: Path, ranks: int, micro_batch: int,
-    ):  # fmt: skip
+        self,
+        spec: FitSpec,
+        model: PreTrainedModel | PeftModel,
+        tokenizer: PreTrainedTokenizerBase,
+        data: EncodedConversations,
+        folder: Path,
+        ranks: int,
+        micro_batch: int,
+    ):
         """`folder` is for checkpoints; `micro_batch` conversations are in one forward pass of one rank."""
         self.spec, self._tokens = spec, 0
         self.steps_done: list[TrainingStep] = []

@@ -141,9 +141,14 @@ class Rltf:
 
 
 def rltf(
-    start: Path, folder: Path, evaluation: Mapping[str, Any], roles: Sequence[str], rows: Sequence[int], reward: str,
+    start: Path,
+    folder: Path,
+    evaluation: Mapping[str, Any],
+    roles: Sequence[str],
+    rows: Sequence[int],
+    reward: str,
     spec: RltfSpec,
-) -> Rltf:  # fmt: skip
+) -> Rltf:
     """The recipe from what a person gives. Raises SpecError when something is missing or does not fit."""
     check_base(start)
     recipe = Rltf(

@@ -83,9 +83,17 @@ class Sft:
 
 
 def sft(
-    data: Sequence[Path], start: str, folder: Path, formulation: str, *,
-    module: str = JOINT, preset: str = "", window: int = 0, cpu_precision: str = FP32, **values: Any,
-) -> Sft:  # fmt: skip
+    data: Sequence[Path],
+    start: str,
+    folder: Path,
+    formulation: str,
+    *,
+    module: str = JOINT,
+    preset: str = "",
+    window: int = 0,
+    cpu_precision: str = FP32,
+    **values: Any,
+) -> Sft:
     """The recipe from what a person gives; `values` are fields of FitSpec that differ from the preset's.
 
     `start` is a model folder, `starter` or `scratch`. `cpu_precision` is that of a fit on a CPU in place of bfloat16,

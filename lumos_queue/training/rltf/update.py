@@ -26,9 +26,8 @@ TOLERANCE = 0.05
 
 
 def step_fit(
-    fit: Fit, spec: RltfSpec, steps: int, rollouts: RolloutBatch, encoder: AskEncoder, pad: int,
-    reference: Any = None,
-) -> tuple[TrainingStep, FeedbackStep]:  # fmt: skip
+    fit: Fit, spec: RltfSpec, steps: int, rollouts: RolloutBatch, encoder: AskEncoder, pad: int, reference: Any = None
+) -> tuple[TrainingStep, FeedbackStep]:
     """Learn from the rollouts; the fit then stands one step further. `reference`: the model that it began with.
 
     Raises DivergedFit when loss or gradient is not a number, SpecError for rollouts of other weights or experts.

@@ -81,9 +81,15 @@ def update(recipe: Rltf, step: int, rollouts: RolloutBatch) -> WindowResult:
     done, learnt = TrainingStep(**seal["done"]), FeedbackStep(**seal["learnt"])
     remove_old(recipe.checkpoints())
     output = {
-        "fit": "", "step": step, "checkpoint": str(checkpoint_of(recipe.checkpoints(), step)), "loss": done.loss,
-        "tokens": done.tokens, "seconds": seal["seconds"], "rollouts": rollouts.job, "reward": learnt.reward,
-    }  # fmt: skip
+        "fit": "",
+        "step": step,
+        "checkpoint": str(checkpoint_of(recipe.checkpoints(), step)),
+        "loss": done.loss,
+        "tokens": done.tokens,
+        "seconds": seal["seconds"],
+        "rollouts": rollouts.job,
+        "reward": learnt.reward,
+    }
     if len({one.reward for one in rollouts.episodes}) == 1:
         output["notes"] = ["all rewards are equal: nothing tells one plan from another"]
     return WindowResult(output, (done,), feedback=(learnt,))

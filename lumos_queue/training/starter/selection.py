@@ -38,9 +38,13 @@ def low_level_problems(problems: Iterable[Problem], counts: Counter[str]) -> lis
 
 
 def select_conversations(
-    problems: list[Problem], formulation: str, budget: int, count_tokens: Callable[[str], int], seed: int,
+    problems: list[Problem],
+    formulation: str,
+    budget: int,
+    count_tokens: Callable[[str], int],
+    seed: int,
     counts: Counter[str],
-) -> list[Conversation]:  # fmt: skip
+) -> list[Conversation]:
     """Conversations of at most `budget` tokens, in an order that depends on the seed alone.
 
     Within a number of steps the sources are drawn from in turn, so that none displaces another. `counts` get rows and

@@ -97,9 +97,15 @@ def labels_page(visit: Reading, name: str, after: int = 0) -> Response:
         found = labelled_places(connection, audit.name, PAGE + 1, after)
     places = [(one, _is_hidden(visit, one)) for one in found[:PAGE]]
     return render(
-        visit, "audit_labels.html", audit=audit, places=places, more=len(found) > PAGE, formats=tuple(FORMATS),
-        address=address_of_audit(audit.name), max_bytes=MAX_UPLOAD,
-    )  # fmt: skip
+        visit,
+        "audit_labels.html",
+        audit=audit,
+        places=places,
+        more=len(found) > PAGE,
+        formats=tuple(FORMATS),
+        address=address_of_audit(audit.name),
+        max_bytes=MAX_UPLOAD,
+    )
 
 
 @router.get("/annotate/{name}/report")
@@ -161,9 +167,18 @@ def _new(visit: Visit, where: str, kind: str, wrong: str = "", **given: Any) -> 
     values = {"name": "", "size": 100, "twice": 0.2, "seed": 0} | given
     is_ready = bool(kind) and (not wrong or bool(given))
     return render(
-        visit, "audit_new.html", 400 if wrong else 200, where=where, kind=kind or AuditKind.ANNOTATIONS, wrong=wrong,
-        is_ready=is_ready, kinds=tuple(AuditKind), max_size=MAX_SIZE, max_seed=MAX_SEED, **values,
-    )  # fmt: skip
+        visit,
+        "audit_new.html",
+        400 if wrong else 200,
+        where=where,
+        kind=kind or AuditKind.ANNOTATIONS,
+        wrong=wrong,
+        is_ready=is_ready,
+        kinds=tuple(AuditKind),
+        max_size=MAX_SIZE,
+        max_seed=MAX_SEED,
+        **values,
+    )
 
 
 def _read_kind(kind: str) -> AuditKind:

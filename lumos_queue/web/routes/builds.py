@@ -55,9 +55,14 @@ def difference_page(visit: Reading, one: str = "", other: str = "") -> Response:
             render_part("build_difference_part.html", found=found, kinds=kinds, counts=counts, most=MAX_ROWS)
         )
     return render(
-        visit, "build_difference.html", one=one, other=other, manifests=manifests,
-        addresses=[address_of_build(one), address_of_build(other)], where=visit.request.url.query,
-    )  # fmt: skip
+        visit,
+        "build_difference.html",
+        one=one,
+        other=other,
+        manifests=manifests,
+        addresses=[address_of_build(one), address_of_build(other)],
+        where=visit.request.url.query,
+    )
 
 
 @router.get("/builds/{name}")
@@ -68,9 +73,16 @@ def build_page(visit: Reading, name: str) -> Response:
     manifest = read_manifest(folder)
     others = [one.name for one in all_builds(visit.site.settings)[: 10 * PAGE] if one.name != name]
     return render(
-        visit, "build.html", name=name, manifest=manifest, folder=str(folder), others=others, card=_read_card(folder),
-        address=f"/builds/named/{quote(name)}", **facts_of(manifest),
-    )  # fmt: skip
+        visit,
+        "build.html",
+        name=name,
+        manifest=manifest,
+        folder=str(folder),
+        others=others,
+        card=_read_card(folder),
+        address=f"/builds/named/{quote(name)}",
+        **facts_of(manifest),
+    )
 
 
 @router.get("/builds/named/{name}/files")

@@ -49,9 +49,18 @@ def compare_page(visit: Reading, jobs: Names, metric: str = "", common: bool = F
     query = _query(rows, **asked, by=storable(by)[0])
     hidden = list(_parameters(rows, **asked).items())
     return render(
-        visit, "compare.html", 400 if wrong else 200, jobs=rows, labels=labels, query=query, metric=metric, wrong=wrong,
-        fields=fields, hidden=hidden, action="/compare",
-    )  # fmt: skip
+        visit,
+        "compare.html",
+        400 if wrong else 200,
+        jobs=rows,
+        labels=labels,
+        query=query,
+        metric=metric,
+        wrong=wrong,
+        fields=fields,
+        hidden=hidden,
+        action="/compare",
+    )
 
 
 @router.get("/compare/figures")
@@ -87,9 +96,17 @@ def changed_tasks(
         {"other": other, "metric": metric, "better": str(better).lower(), "after": pairs[-1].episode_a} if more else {}
     )
     return HTMLResponse(
-        render_part("compare_changed.html", first=rows[0], other=theirs, pairs=pairs, query=query, after=after,
-                    further=f"{query}&{urlencode(further)}" if more else "", better=better)
-    )  # fmt: skip
+        render_part(
+            "compare_changed.html",
+            first=rows[0],
+            other=theirs,
+            pairs=pairs,
+            query=query,
+            after=after,
+            further=f"{query}&{urlencode(further)}" if more else "",
+            better=better,
+        )
+    )
 
 
 @router.get("/compare/task")

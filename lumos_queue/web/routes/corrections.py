@@ -104,6 +104,13 @@ def _page(
     if checked:
         lines = compare_lines(write_annotation(checked.before), write_annotation(checked.after))
     return render(
-        visit, "correct.html", 400 if wrong and visit.request.method == "POST" else 200, name=name, where=where,
-        text=text, wrong=wrong, checked=checked, lines=lines,
-    )  # fmt: skip
+        visit,
+        "correct.html",
+        400 if wrong and visit.request.method == "POST" else 200,
+        name=name,
+        where=where,
+        text=text,
+        wrong=wrong,
+        checked=checked,
+        lines=lines,
+    )

@@ -115,15 +115,29 @@ def _part(visit: Visit, draft: Draft) -> str:
     facts = facts_of(manifest) if manifest else {}
     preview_card = cut_card(card(manifest)) if manifest else ("", 0)
     return render_part(
-        "draft_part.html", draft=draft, is_moving=draft.state in MOVING, manifest=manifest, card=preview_card,
-        token=visit.session.token, address=address_of_build(draft.name), **facts,
-    )  # fmt: skip
+        "draft_part.html",
+        draft=draft,
+        is_moving=draft.state in MOVING,
+        manifest=manifest,
+        card=preview_card,
+        token=visit.session.token,
+        address=address_of_build(draft.name),
+        **facts,
+    )
 
 
 def _form(visit: Visit, form: BuildForm, wrong: str = "") -> Response:
     fetched = fetched_tests(visit.site.settings)
     return render(
-        visit, "build_form.html", 400 if wrong else 200, form=form, wrong=wrong, formats=FORMATS, levels=LEVELS,
-        selections=SELECTIONS, formulations=(*trainable_names(), *TOOL_AGENTS), fetched=fetched,
+        visit,
+        "build_form.html",
+        400 if wrong else 200,
+        form=form,
+        wrong=wrong,
+        formats=FORMATS,
+        levels=LEVELS,
+        selections=SELECTIONS,
+        formulations=(*trainable_names(), *TOOL_AGENTS),
+        fetched=fetched,
         others=[one for one in form.against if one not in fetched],
-    )  # fmt: skip
+    )

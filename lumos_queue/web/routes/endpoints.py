@@ -60,7 +60,11 @@ def _read(connection: Connection, site: Site) -> dict[str, Any]:
     sessions = live_sessions(connection, site.settings.lease_seconds)
     loads = read_loads(connection, [*work.jobs, *(one[0] for one in caps)], sessions, site.settings)
     return {
-        "loads": loads, "work": work, "caps": caps, "held": {cap.url: cap.held for cap in caps},
+        "loads": loads,
+        "work": work,
+        "caps": caps,
+        "held": {cap.url: cap.held for cap in caps},
         "stated": {cap.url for cap in caps if cap.stated},
-        "moment": clock(connection), "max_open": MAX_OPEN,
-    }  # fmt: skip
+        "moment": clock(connection),
+        "max_open": MAX_OPEN,
+    }

@@ -102,9 +102,17 @@ def _render(
     visit: Visit, scope: Scope, page: EpisodePage | None, where: str, after: str = "", wrong: str = ""
 ) -> Response:
     return render(
-        visit, "episodes.html", 400 if wrong else 200, scope=scope, where=where, after=after, page=page, wrong=wrong,
-        exported=EXPORTED, counted=MAX_COUNTED,
-    )  # fmt: skip
+        visit,
+        "episodes.html",
+        400 if wrong else 200,
+        scope=scope,
+        where=where,
+        after=after,
+        page=page,
+        wrong=wrong,
+        exported=EXPORTED,
+        counted=MAX_COUNTED,
+    )
 
 
 def _read_scope(visit: Visit, job: str, where: str) -> Scope:

@@ -63,9 +63,14 @@ def _admit(request: Request, site: Site, name: str, secret: str, target: str) ->
 
 def _form(site: Site, target: str, wrong: str = "", status: int = 200, name: str = "") -> Response:
     return render_alone(
-        "login.html", status, title="Log in", asks_password=site.door.asks_password, wrong=wrong, name=name,
+        "login.html",
+        status,
+        title="Log in",
+        asks_password=site.door.asks_password,
+        wrong=wrong,
+        name=name,
         next=_own_path(target),
-    )  # fmt: skip
+    )
 
 
 def _own_path(target: str) -> str:

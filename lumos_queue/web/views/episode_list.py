@@ -23,8 +23,21 @@ from lumos_queue.reports.episode_list import describe_episode
 PAGE = 50  #: episodes
 SHOWN_TEXT = 240  #: characters of a text in a list
 EXPORTED, CHUNK = 100_000, 200  #: episodes of an export, and those that are read at once
-COLUMNS = ("episode", "benchmark", "formulation", "sample", "origin", "level", "ending", "score", "answer", "gold",
-           "calls", "subgoals", "question")  # fmt: skip
+COLUMNS = (
+    "episode",
+    "benchmark",
+    "formulation",
+    "sample",
+    "origin",
+    "level",
+    "ending",
+    "score",
+    "answer",
+    "gold",
+    "calls",
+    "subgoals",
+    "question",
+)
 
 
 @dataclass(frozen=True, slots=True)

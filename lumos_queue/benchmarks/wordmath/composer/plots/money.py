@@ -187,9 +187,14 @@ def saving(story: Story) -> None:
     s = story.scene
     people = s.people(s.pick(1, 2))
     verb, base, unit = s.pick(
-        ("saves", "save", "week"), ("saves", "save", "month"), ("earns", "earn", "hour"), ("earns", "earn", "day"),
-        ("gets", "get", "week"), ("spends", "spend", "day"), ("spends", "spend", "week"),
-    )  # fmt: skip
+        ("saves", "save", "week"),
+        ("saves", "save", "month"),
+        ("earns", "earn", "hour"),
+        ("earns", "earn", "day"),
+        ("gets", "get", "week"),
+        ("spends", "spend", "day"),
+        ("spends", "spend", "week"),
+    )
     time = s.noun(unit)
     totals = []
     for person in people:

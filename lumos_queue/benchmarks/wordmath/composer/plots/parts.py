@@ -6,15 +6,22 @@ from lumos_queue.benchmarks.wordmath.composer.story import Story
 
 #: (the whole, where it is, pairs of parts as they follow `of the students, 12 …`)
 WHOLES = (
-    ("student", "in the class", "are girls/are boys; wear glasses/do not wear glasses; "
-     "walk to school/come by bus; play chess/do not play chess"),
+    (
+        "student",
+        "in the class",
+        "are girls/are boys; wear glasses/do not wear glasses; "
+        "walk to school/come by bus; play chess/do not play chess",
+    ),
     ("animal", "on the farm", "are cows/are goats; are young/are grown up; sleep outside/sleep in a barn"),
     ("flower", "in the garden", "are roses/are tulips; are white/are red; bloom in spring/bloom in summer"),
     ("car", "in the garage", "are black/are white; are new/are old; need new tires/need no repair"),
     ("book", "on the shelf", "are novels/are comics; are about animals/are about history; are new/are used"),
     ("egg", "in the basket", "are brown/are white; are cracked/are whole; are small/are large"),
-    ("person", "in the bus", "are children/are adults; are standing/are sitting; "
-     "get off at the museum/stay on the bus"),
+    (
+        "person",
+        "in the bus",
+        "are children/are adults; are standing/are sitting; get off at the museum/stay on the bus",
+    ),
     ("fish", "in the pond", "are golden/are black; are big/are small"),
     ("balloon", "in the hall", "are red/are blue; have burst/are still whole; are round/are long"),
     ("guest", "at the wedding", "drink tea/drink coffee; are dancing/are sitting; are family/are friends"),
@@ -24,7 +31,7 @@ WHOLES = (
     ("ticket", "for the play", "are for adults/are for children; are sold/are not sold"),
     ("room", "in the hotel", "are empty/are taken; have a balcony/have no balcony; are painted/are not painted"),
     ("worker", "in the factory", "work at night/work in the daytime; come by train/come by bicycle"),
-)  # fmt: skip
+)
 FRACTIONS = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth"}
 
 

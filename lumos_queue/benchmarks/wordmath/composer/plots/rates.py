@@ -28,9 +28,19 @@ HABITS = (
 )
 #: (what moves, smallest and largest speed by the hour)
 VEHICLES = (
-    ("train", 40, 150), ("bus", 30, 90), ("car", 30, 110), ("ship", 15, 60), ("truck", 25, 90), ("cyclist", 8, 25),
-    ("boat", 5, 40), ("plane", 200, 900), ("horse", 5, 30), ("tractor", 8, 35), ("hiker", 2, 5), ("balloon", 5, 30),
-)  # fmt: skip
+    ("train", 40, 150),
+    ("bus", 30, 90),
+    ("car", 30, 110),
+    ("ship", 15, 60),
+    ("truck", 25, 90),
+    ("cyclist", 8, 25),
+    ("boat", 5, 40),
+    ("plane", 200, 900),
+    ("horse", 5, 30),
+    ("tractor", 8, 35),
+    ("hiker", 2, 5),
+    ("balloon", 5, 30),
+)
 
 
 def habits(story: Story) -> None:
@@ -126,8 +136,11 @@ def journeys(story: Story) -> None:
         if story.value(one) != story.value(other):
             high, low = sorted(distances, key=lambda item: -story.value(item[0]))
             more = story.less("the difference of the distances", high[0], low[0])
-            story.ask(more, f"how many more {unit}s does the {high[1]} {high[2]} than the {low[1]}",
-                      f"how much farther does the {high[1]} {high[2]} than the {low[1]}")  # fmt: skip
+            story.ask(
+                more,
+                f"how many more {unit}s does the {high[1]} {high[2]} than the {low[1]}",
+                f"how much farther does the {high[1]} {high[2]} than the {low[1]}",
+            )
         both = story.sum_of("both distances", one, other)
         story.ask(both, f"how many {unit}s do the {a} and the {b} cover [together|altogether]")
     elif s.chance(0.6):

@@ -28,11 +28,15 @@ class Viewer(nn.Module):
         super().__init__()
         small, large = _WIDTHS
         self.look = nn.Sequential(
-            nn.Conv2d(3, small, 5, stride=2, padding=2), nn.ReLU(),
-            nn.Conv2d(small, large, 3, stride=2, padding=1), nn.ReLU(),
-            nn.Conv2d(large, large, 3, padding=1), nn.ReLU(),
-            nn.Conv2d(large, large, 3, padding=1), nn.ReLU(),
-        )  # fmt: skip
+            nn.Conv2d(3, small, 5, stride=2, padding=2),
+            nn.ReLU(),
+            nn.Conv2d(small, large, 3, stride=2, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(large, large, 3, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(large, large, 3, padding=1),
+            nn.ReLU(),
+        )
         self.wide = nn.Sequential(nn.Conv2d(large, large, 3, padding=2, dilation=2), nn.ReLU())
         self.groups = nn.ModuleList(nn.Linear(2 * large, size) for size in groups)
         self.points = nn.Conv2d(large, 2 + kinds, 1)

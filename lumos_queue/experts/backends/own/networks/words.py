@@ -59,11 +59,16 @@ class TextDrawer(nn.Module):
         self.encoder = WordEncoder(vocabulary, width, 1)
         self.canvas = nn.Linear(width, 32 * 8 * 8)
         self.grow = nn.Sequential(
-            nn.ReLU(), nn.Upsample(scale_factor=2),
-            nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(), nn.Upsample(scale_factor=2),
-            nn.Conv2d(32, 24, 3, padding=1), nn.ReLU(), nn.Upsample(scale_factor=2),
+            nn.ReLU(),
+            nn.Upsample(scale_factor=2),
+            nn.Conv2d(32, 32, 3, padding=1),
+            nn.ReLU(),
+            nn.Upsample(scale_factor=2),
+            nn.Conv2d(32, 24, 3, padding=1),
+            nn.ReLU(),
+            nn.Upsample(scale_factor=2),
             nn.Conv2d(24, 3, 3, padding=1),
-        )  # fmt: skip
+        )
 
     def forward(self, words: Tensor) -> Tensor:
         """(batch, length) → (batch, 3, 64, 64), about 0 to 1."""
