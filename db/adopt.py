@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, TextClause, and_, func, insert
 from sqlalchemy.orm import aliased
 
 from db.connection import numbers
-from db.damaged import sound_jobs
+from db.damage import sound_jobs
 from db.jobs import lock_job
 from db.models import (
     STEPS,

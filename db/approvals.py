@@ -7,12 +7,12 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select, update
 
-from db.awaiting import clear_awaiting, is_open
+from db.approval_waits import clear_awaiting, is_open
 from db.connection import Database, now
 from db.jobs import lock_job
 from db.models import Approval, Attempt, EpisodeRow, Item, JobRow, TaskRow
-from db.recorded import NO, YES
 from db.states import HIDDEN, UNFINISHED, ItemState, JobState
+from db.step_records import NO, YES
 from lumos_queue.errors import SpecError
 from lumos_queue.util.sanitize import storable
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from db.job_stops import JobStop
 from db.journal import Contents, EpisodeFigures
-from db.stops import JobStop
 from lumos_queue.records import FeedbackStep, Outcome, Score, TrainedModel, TrainingStep, Verdict
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import Connection, func, select, update
 
 from db.connection import Database
+from db.job_stops import JobStop, stop_job
 from db.jobs import finish_if_idle
 from db.models import CompletionRow, EpisodeRow, Item, JobRow
 from db.states import JobState
-from db.stops import JobStop, stop_job
 from lumos_queue.errors import SpecError
 
 

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Dialect, Float, LargeBinary, T
 from sqlalchemy.exc import DBAPIError
 
 from db.connection import now
-from db.instants import now_after
+from db.time_conditions import now_after
 from lumos_queue.errors import LumosError
 
 

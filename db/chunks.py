@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, select, update
 
 from db.connection import Database, now
-from db.instants import is_recent
 from db.models import Heartbeat, JobRow
 from db.states import JobState
+from db.time_conditions import is_recent
 from lumos_queue.errors import SpecError
 
 FIRST_ROWS = 5000  #: of the first chunk; what fits in one such chunk is written in one transaction

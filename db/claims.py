@@ -24,11 +24,11 @@ from sqlalchemy.orm import aliased
 
 from db.bulk import Writes, compile_sql
 from db.connection import numbers
-from db.instants import ITEM_WAIT_SECONDS, is_due
 from db.journal import COLUMNS
 from db.models import Attempt, EpisodeRow, Item, TaskRow
-from db.recorded import RecordedStep, load_steps
 from db.states import ItemState
+from db.step_records import RecordedStep, load_steps
+from db.time_conditions import ITEM_WAIT_SECONDS, is_due
 from lumos_queue.records import Task
 
 _EPISODE_COLUMNS = (

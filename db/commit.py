@@ -8,21 +8,21 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
+from db.approval_waits import is_unanswered
 from db.artifacts import insert_artifacts
-from db.awaiting import is_unanswered
 from db.batch import Batch, Finished, GivenBack
 from db.bulk import Writes, as_json
 from db.claims import NO_CLAIM, Claimed, ClaimRequest, LeaseHolder, claim_items
 from db.connection import Database, now, numbers
 from db.fence import hold_fence
+from db.job_stops import JobStop, stop_job
 from db.jobs import lock_job
 from db.journal import COLUMNS, COMPARED
 from db.models import Approval, Attempt, CompletionRow, EpisodeArtifact, EpisodeRow, Item, ScoreRow, VerdictRow
 from db.states import ItemState, JobState
-from db.stops import JobStop, stop_job
 from db.sums import add_counted, add_sums
 from db.text_blocks import insert_texts
-from db.training import insert_feedback, insert_models, insert_steps
+from db.training_steps import insert_feedback, insert_models, insert_steps
 from lumos_queue.records import Ending, FinishReason, Outcome
 
 _DONE = ItemState.DONE.value  # plain text: a driver takes longer for a subclass

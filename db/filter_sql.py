@@ -9,13 +9,13 @@ from sqlalchemy import Connection, Float, and_, collate, exists, false, func, li
 from sqlalchemy.orm import aliased
 
 from db.conditions import Condition, contains, is_one_of
+from db.episode_search import of_accepted_attempt, says
 from db.failure_classes import classify
 from db.field_conditions import field_condition
 from db.filters import CHOICES, Filter, Term
 from db.job_filters import COMPARE, compare, job_condition, jobs_of_model
 from db.labels import RATING, RATINGS, VALUES
 from db.models import EpisodeRow, ExecutionRow, JobRow, Label, ScoreRow, SubgoalRow, VerdictRow
-from db.searching import of_accepted_attempt, says
 from db.states import HIDDEN
 from lumos_queue.records import Ending
 

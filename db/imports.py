@@ -18,7 +18,6 @@ from sqlalchemy import Connection, func, select, update
 from db.bulk import as_json, insert_rows, update_rows
 from db.connection import Database, now
 from db.datasets import ITEM_COLUMNS, TASK_COLUMNS
-from db.instants import now_after
 from db.jobs import remove
 from db.journal import COLUMNS, COMPARED, Buffer, EpisodeJournal
 from db.models import Attempt, Dataset, EpisodeRow, Item, JobRow, ScoreRow, TaskRow, VerdictRow
@@ -26,6 +25,7 @@ from db.new_jobs import NewJob, insert_job, new_id
 from db.states import ItemState, JobState
 from db.sums import add_counted
 from db.text_blocks import insert_texts
+from db.time_conditions import now_after
 from lumos_queue.commands import Step
 from lumos_queue.errors import LumosError, SpecError
 from lumos_queue.records import Outcome, Score, Task, Verdict

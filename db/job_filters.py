@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Float, exists, func, literal, not_, select
 
 from db.conditions import Condition, contains, is_one_of
-from db.damaged import find_spec_damage
+from db.damage import find_spec_damage
 from db.filters import Term
 from db.models import JobEndpoint, JobRow, JobTag
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, exists, func, not_, select, update
 
-from db.awaiting import note_awaiting
+from db.approval_waits import note_awaiting
 from db.chunks import Chunks
 from db.connection import Database
-from db.damaged import DamagedJob, find_damage
+from db.damage import DamagedJob, find_damage
 from db.endings import take_back
-from db.instants import now_after
 from db.models import AuditSample, EpisodeRow, Item, JobRow, Label
 from db.quarantine import update_waiting
 from db.removal import hide, remove_rest
 from db.states import HIDDEN, OPEN, UNFINISHED, ItemState, JobState
 from db.sums import change_states
 from db.sweep import change_items
-from db.waiting import PAUSED_BY_PERSON
+from db.time_conditions import now_after
+from db.wait_reasons import PAUSED_BY_PERSON
 from lumos_queue.errors import SpecError
 
 _OWED = Item.state == ItemState.OWED

@@ -1,4 +1,4 @@
-"""An episode's journal: steps as rows (db/recorded.py reads them back).
+"""An episode's journal: steps as rows (db/step_records.py reads them back).
 
 A prompt mostly repeats an earlier one (db/prompt_bases.py), and the first begins like every other of its role and then
 has the task's question. So only what is new is stored: `delta`, after the prompt at `base` or the text block `prefix`,
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from db.bulk import as_json
 from db.models import Approval, Attempt, CompletionRow, EpisodeArtifact, ExecutionRow, SubgoalRow, ToolCallRow
 from db.prompt_bases import PromptBases
-from db.recorded import NO, YES, RecordedStep, stored_digest
+from db.step_records import NO, YES, RecordedStep, stored_digest
 from db.text_blocks import LONG, text_digest
 from lumos_queue.commands import Approve, Ask, Call, Do, Result, Step
 from lumos_queue.records import Action, Completion, Execution, FinishReason, Subgoal

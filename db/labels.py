@@ -14,9 +14,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, case, insert, select
 
 from db.connection import Database, now
-from db.labels_left import count_labels_left, lock_audit
 from db.models import Item, Label
-from db.recorded import RecordedStep, annotated_steps
+from db.remaining_labels import count_labels_left, lock_audit
+from db.step_records import RecordedStep, annotated_steps
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.records import Action, Subgoal
 from lumos_queue.util.sanitize import storable

@@ -9,13 +9,13 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from db.connection import now
-from db.damaged import sound_jobs
+from db.damage import sound_jobs
 from db.figures import progress
-from db.instants import ITEM_WAIT_SECONDS, JOB_WAIT_SECONDS, is_due
 from db.models import CallSum, EndpointCap, ExecutionRow, Item, ItemSum, JobRow, ToolCallRow, WorkerSessionRow
 from db.sessions import jobs_held, live_sessions, refused_messages, traffic_of
 from db.shares import EFFECTIVE
 from db.states import HIDDEN, OPEN, UNFINISHED, ItemState, JobState
+from db.time_conditions import ITEM_WAIT_SECONDS, JOB_WAIT_SECONDS, is_due
 from lumos_queue.endpoints.traffic import Traffic
 
 MAX_JOBS = 50  #: open jobs that are told apart, the oldest; what the others have is in the sums

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Float, Integer, case, cast, distinct, func, literal, or_, select
 
+from db.episode_search import of_accepted_attempt
 from db.filter_sql import newest_score
 from db.models import EpisodeRow, ExecutionRow, Item, TaskRow, VerdictRow
-from db.searching import of_accepted_attempt
 
 HALF = 0.5  #: of the main metric: an episode that scores less has failed
 NO_FAILURES = ("", "infra_error", "cancelled")  #: endings that say nothing of the agent

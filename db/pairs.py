@@ -11,9 +11,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, FromClause, Text, and_, cast, func, select
 from sqlalchemy.orm import aliased
 
+from db.current_scores import is_replaced
 from db.figures import count_endings, score_versions
 from db.models import EpisodeRow, Item, ScoreRow, TaskRow
-from db.newest import is_replaced
 from lumos_queue.records import Ending
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from db.instants import is_recent
 from db.models import Heartbeat, Item, WorkerSessionRow
 from db.states import ItemState
+from db.time_conditions import is_recent
 
 
 @dataclass(frozen=True, slots=True)

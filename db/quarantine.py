@@ -15,10 +15,10 @@ from sqlalchemy import Connection, exists, func, select, update
 
 from db.claims import its_turn
 from db.connection import now
-from db.instants import ITEM_WAIT_SECONDS, is_due, now_after
 from db.models import EndpointShare, Item, JobRow, WorkerSessionRow
 from db.states import OPEN, ItemState, JobState
 from db.sums import add_ended
+from db.time_conditions import ITEM_WAIT_SECONDS, is_due, now_after
 
 AT_ONCE = 2  #: deaths after which an item is tried again at once
 WAITS = (60.0, 300.0, ITEM_WAIT_SECONDS)  #: seconds before it is tried again after each further one

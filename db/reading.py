@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from db.damaged import sound_jobs
+from db.current_scores import is_replaced
+from db.damage import sound_jobs
 from db.labels import labels_of
 from db.models import (
     EndingHistory,
@@ -20,9 +21,8 @@ from db.models import (
     TaskRow,
     VerdictRow,
 )
-from db.newest import is_replaced
-from db.recorded import RecordedStep, load_steps
 from db.states import HIDDEN, ItemState, JobState
+from db.step_records import RecordedStep, load_steps
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 

@@ -9,9 +9,9 @@ from sqlalchemy import ColumnElement, Connection, delete, exists, func, or_, sel
 from db.artifacts import remove_unnamed
 from db.chunks import UNTOUCHED_SECONDS, Chunks
 from db.connection import Database, now
-from db.instants import JOB_WAIT_SECONDS, is_due
 from db.models import Dataset, DatasetArtifact, Item, JobRow, TaskRow
 from db.states import HIDDEN, JobState
+from db.time_conditions import JOB_WAIT_SECONDS, is_due
 
 
 def hide(connection: Connection, job: str) -> None:

@@ -18,11 +18,11 @@ from db.connection import Database, now
 from db.datasets import ITEM_COLUMNS, UNCLAIMED, store_items
 from db.filter_sql import conditions
 from db.filters import Filter
-from db.instants import now_after
 from db.models import Dataset, EpisodeRow, Item, JobRow, TaskRow
 from db.new_jobs import SAME_SECONDS, NewJob, find_same, insert_job, is_being_submitted, new_id, publish
 from db.removal import remove_leftovers
 from db.states import UNFINISHED, JobState
+from db.time_conditions import now_after
 from lumos_queue.errors import SpecError
 
 #: Stores some of a job's items in one transaction: gets the connection, the job, the first ordinal and the one after

@@ -16,11 +16,11 @@ from sqlalchemy import Connection, delete, exists, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from db.connection import Database, now
-from db.instants import is_due
 from db.labels import NewLabel, check, insert_labels
-from db.labels_left import count_labels_left, lock_audit
 from db.models import AuditSample, EpisodeRow, JobRow, Label, Reservation
+from db.remaining_labels import count_labels_left, lock_audit
 from db.states import HIDDEN
+from db.time_conditions import is_due
 from db.web_actions import note_action
 from lumos_queue.util.sanitize import storable
 

@@ -11,11 +11,11 @@ from sqlalchemy.orm import aliased
 from db.claims import its_turn
 from db.connection import Database, now
 from db.figures import done_items
-from db.instants import ITEM_WAIT_SECONDS, JOB_WAIT_SECONDS, is_due, is_older
 from db.jobs import lock_job
 from db.models import Item, JobEndpoint, JobRow
 from db.states import OPEN, UNFINISHED, ItemState, JobState
-from db.waiting import awaits_job
+from db.time_conditions import ITEM_WAIT_SECONDS, JOB_WAIT_SECONDS, is_due, is_older
+from db.wait_reasons import awaits_job
 from lumos_queue.util.sanitize import storable_json
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import Connection, case, func, select
 
 from db.connection import now
-from db.instants import is_recent
 from db.models import Heartbeat, Item, JobRow, RefusedMessage, WorkerSessionRow
 from db.states import HIDDEN, ItemState
+from db.time_conditions import is_recent
 from lumos_queue.endpoints.traffic import Traffic
 
 

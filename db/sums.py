@@ -15,6 +15,7 @@ from sqlalchemy.orm import aliased
 
 from db.batch import Finished
 from db.bulk import Writes, insert_into
+from db.current_scores import is_replaced
 from db.models import (
     Attempt,
     CallSum,
@@ -28,7 +29,6 @@ from db.models import (
     SubgoalRow,
     VersionSum,
 )
-from db.newest import is_replaced
 from db.states import ItemState
 from lumos_queue.records import Ending, FinishReason
 

@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from db.conditions import is_among
+from db.episode_search import says
 from db.filter_sql import conditions
 from db.filters import Filter
 from db.models import EpisodeRow, Item
-from db.searching import says
 from db.trajectories import find_episodes, select_ids, show_episodes
 
 MAX_SEARCHED = 20_000  #: episodes whose texts are looked at for one page

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, Connection, select
 
 from db.models import EpisodeRow, ToolCallRow
-from db.recorded import load_executions, stored_digest
+from db.step_records import load_executions, stored_digest
 from lumos_queue.records import Execution
 
 

@@ -11,11 +11,11 @@ from typing import Any
 from sqlalchemy import Connection, Float, Select, bindparam, func, literal, or_, select, text
 
 from db.connection import Database, clock, numbers
-from db.damaged import MAX_SECONDS, find_spec_damage
+from db.damage import MAX_SECONDS, find_spec_damage
 from db.filter_sql import Condition, conditions, newest_score
 from db.filters import Filter
 from db.models import EpisodeRow, Item, JobEndpoint, JobRow, ScoreRow, SubgoalRow, TaskRow, VerdictRow
-from db.recorded import RecordedStep, load_steps
+from db.step_records import RecordedStep, load_steps
 from lumos_queue.records import Task, Verdict
 from lumos_queue.scoring.limit import AtLimit, at_limit_of
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lumos_queue.actions.session import ActionSession, action
-    from lumos_queue.api.converting import convert
+    from lumos_queue.api.convert import convert
     from lumos_queue.api.episodes import Episodes, episodes
-    from lumos_queue.api.evaluating import evaluate, infer
+    from lumos_queue.api.evaluate import evaluate, infer
     from lumos_queue.api.jobs import JobHandle, get_job, list_jobs
     from lumos_queue.api.results import Comparison, Report
-    from lumos_queue.api.training import train
+    from lumos_queue.api.train import train
     from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
     from lumos_queue.commands import Ask, Do, Note
     from lumos_queue.domains.base import Demonstration, Domain
@@ -52,12 +52,12 @@ if TYPE_CHECKING:
 #: Module to the names that it has.
 _NAMES = {
     "actions.session": ("ActionSession", "action"),
-    "api.converting": ("convert",),
+    "api.convert": ("convert",),
     "api.episodes": ("Episodes", "episodes"),
-    "api.evaluating": ("evaluate", "infer"),
+    "api.evaluate": ("evaluate", "infer"),
     "api.jobs": ("JobHandle", "get_job", "list_jobs"),
     "api.results": ("Comparison", "Report"),
-    "api.training": ("train",),
+    "api.train": ("train",),
     "benchmarks.base": ("Benchmark", "EpisodeResult"),
     "commands": ("Ask", "Do", "Note"),
     "domains.base": ("Demonstration", "Domain"),

@@ -32,7 +32,7 @@ from lumos_queue.errors import EpisodeError, Unanswered
 from lumos_queue.notation import without_roles
 from lumos_queue.records import Action, Completion, Execution, Outcome, Task
 from lumos_queue.util.exchange import Exchange
-from lumos_queue.util.together import run_together
+from lumos_queue.util.task_group import run_together
 
 A = TypeVar("A", contravariant=True)
 STRETCH = 64  #: steps after which other episodes get a turn, even if none of them waited for anything

@@ -22,9 +22,9 @@ from sqlalchemy import event
 
 from db.commit import commit
 from db.connection import Database
+from performance.full_database import Stock
 from performance.processes import tree_cpu
 from performance.servers import Servers, running_servers
-from performance.stocked import Stock
 
 WANTED, TIMES, STEPS = 64, 20, 200
 _OF_ITEMS = re.compile(r"(SELECT|UPDATE)\b(?!.*\btask\.)(?!.*\bepisode\b).*\bitem\b", re.DOTALL)

@@ -14,7 +14,7 @@ import workers.dispatcher  # noqa: F401 - brings the module that commits
 from db.commit import commit
 from db.journal import Buffer
 from performance.contender import Measured, Spec, main
-from performance.embedded import run
+from performance.embedded_run import run
 
 waits: list[float] = []  #: seconds, of every step
 

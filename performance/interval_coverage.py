@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from lumos_queue.scoring.clusters import Clusters, bootstrap_interval
-from lumos_queue.scoring.paired import tango_interval
+from lumos_queue.scoring.paired_tests import tango_interval
 from lumos_queue.scoring.statistics import wilson
 
 TASKS = (10, 30, 100, 300)

@@ -17,7 +17,7 @@ from db.jobs import get_job
 from db.models import Attempt, EpisodeRow
 from lumos_queue.submission.store import submit
 from performance.contender import Spec
-from performance.deployed import run_job, settings_of, workers
+from performance.deployed_run import run_job, settings_of, workers
 from performance.jobs import evaluation, rows_of
 from performance.questions import questions
 from performance.server import ask, running_server

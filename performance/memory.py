@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import psutil
 
-from performance import deployed, embedded
+from performance import deployed_run, embedded_run
 from performance.contender import Measured, Spec, main
 from performance.processes import pss
 from performance.runs import last_line
@@ -51,9 +51,9 @@ def _run(spec: Spec) -> Measured:
     if spec.option == "deployed":
         # The children of the worker, which do the work: not the worker itself, which is larger and does not grow.
         peak = Peak(lambda: [each.pid for worker in own.children() for each in worker.children()])
-        run = deployed.run
+        run = deployed_run.run
     else:
-        peak, run = Peak(lambda: [own.pid]), embedded.run
+        peak, run = Peak(lambda: [own.pid]), embedded_run.run
     peak.start()
     measured = run(replace(spec, option=""))
     measured.extra["pss"] = peak.stop()

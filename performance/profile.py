@@ -105,7 +105,7 @@ def main() -> None:
             "--",
             sys.executable,
             "-m",
-            "performance.embedded",
+            "performance.embedded_run",
             json.dumps(asdict(spec)),
         ]
         done = subprocess.run(command, capture_output=True, text=True)

@@ -18,12 +18,12 @@ from fastapi import FastAPI
 
 from db.connection import Database
 from lumos_queue.settings import Settings
-from lumos_queue.web.access.doors import Door, TokenDoor
-from lumos_queue.web.access.people import Person, Role
+from lumos_queue.web.access.login_methods import Door, TokenDoor
+from lumos_queue.web.access.users import Person, Role
 from lumos_queue.web.app import make_app
+from lumos_queue.web.app_state import Site
 from lumos_queue.web.live import LiveJobs
-from lumos_queue.web.serving import make_server
-from lumos_queue.web.site import Site
+from lumos_queue.web.server import make_server
 
 CHROMIUM = Path("/usr/bin/chromium")
 ORIGIN = "http://127.0.0.1:8642"  #: of explorers that are called in this process: nothing listens there

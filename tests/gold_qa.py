@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lumos_queue.actions.qa.answering import MAX_ANSWER, YES_NO
+from lumos_queue.actions.qa.answer import MAX_ANSWER, YES_NO
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.commands import Constraint
 from lumos_queue.domains.registry import DOMAINS

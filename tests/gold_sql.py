@@ -18,7 +18,7 @@ from typing import Any
 from lumos_queue.actions.sql.interface import SqlActions
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.intercode_sql.benchmark import benchmark
-from lumos_queue.benchmarks.intercode_sql.querying import open_queries
+from lumos_queue.benchmarks.intercode_sql.gold_queries import open_queries
 from lumos_queue.benchmarks.intercode_sql.reward import iou_reward, original_reward
 from lumos_queue.commands import Ask, Do
 from lumos_queue.episode import StepContext, run_episode

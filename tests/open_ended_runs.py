@@ -25,8 +25,8 @@ from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.going_on import rows_of
-from tests.stored import stored_rows
+from tests.integration.rollout_jobs import rows_of
+from tests.stored_rows import stored_rows
 from tests.tool_apis import LATEST, LATEST_NAME, OFFICES, record
 from tests.tool_scripts import call, finish
 

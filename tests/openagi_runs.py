@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lumos_queue.benchmarks.openagi.data.samples import load_input, load_sample
-from lumos_queue.benchmarks.openagi.generated import DATA_SPLIT, SOURCE_OF
+from lumos_queue.benchmarks.openagi.generated_tasks import DATA_SPLIT, SOURCE_OF
 from lumos_queue.benchmarks.openagi.tasks import TASKS, UNDOES, TaskSpec
 from lumos_queue.experts.graph import ready_sets
 

@@ -1,4 +1,4 @@
-"""What commands and workers import: `tests/forked.py` has it imported before it forks a process."""
+"""What commands and workers import: `tests/forked_commands.py` has it imported before it forks a process."""
 
 from importlib import import_module
 
@@ -26,7 +26,7 @@ for name in (
     "lumos_queue.reports.report",
     "lumos_queue.review.scoring",
     "workers.dispatcher",
-    "workers.embedded",
+    "workers.embedded_run",
     "workers.run",
 ):
     import_module(name)

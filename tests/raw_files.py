@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from lumos_queue.compat.raw import RawAnnotation
+from lumos_queue.compat.raw_annotations import RawAnnotation
 
 
 def raw_line(row: RawAnnotation) -> str:

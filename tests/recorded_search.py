@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.actions.tools.finishing import read_finish
+from lumos_queue.actions.tools.finish import read_finish
 from lumos_queue.commands import ROOT, Ask, Command, Do, Result
 from lumos_queue.compat.toolbench.trees import RecordedDecision
 from lumos_queue.episode import StepContext

@@ -297,7 +297,7 @@ class CeleryWorker:
 
     def __init__(self, folder: Path, queues: str, *options: str, **settings: str):
         """`options` are added to the command line; `settings` become LUMOS_* variables: broker_url, database_url, …"""
-        from tests.forked import forked_celery
+        from tests.forked_commands import forked_celery
 
         self.log = folder / "celery.log"
         name = f"{folder.name}-{os.getpid()}@%h"  # two workers of one name would answer for each other

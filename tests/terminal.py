@@ -10,7 +10,7 @@ import termios
 import time
 from collections.abc import Mapping, Sequence
 
-from tests.forked import forked_lumos
+from tests.forked_commands import forked_lumos
 
 
 class Terminal:

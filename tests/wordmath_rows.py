@@ -9,7 +9,7 @@ from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.benchmarks.wordmath.grammar import generate
 from lumos_queue.downloads.catalogue import GENERATED
 from lumos_queue.submission.store import Rows
-from tests.integration.going_on import rows_of
+from tests.integration.rollout_jobs import rows_of
 
 MANY = 100
 

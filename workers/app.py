@@ -28,7 +28,7 @@ from workers import transports
 from workers.open_files import allow_open_files
 from workers.preload import preload
 from workers.queues import choose_queues
-from workers.rejected import close_rejected_messages
+from workers.rejection_counter import close_rejected_messages
 from workers.stop_signal import MAX_SLICES
 
 #: Celery task of each kind of job: the names that Flower shows and routing goes by.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from db.connection import Database
-from lumos_queue.reports.failing import describe_failing, read_failing
+from lumos_queue.reports.retry_reasons import describe_failing, read_failing
 
 NOTHING_DUE = "nothing was due"
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from db.batch import Finished
 from db.claims import Claimed
+from db.job_stops import JobStop
 from db.journal import Buffer, EpisodeJournal
 from db.models import Attempt
 from db.states import JobState
-from db.stops import JobStop
 from lumos_queue.episode import Diverged
 from lumos_queue.errors import InfrastructureError, NeedsAttention, PluginFault, RowFailed, SpecError
 from lumos_queue.jobs.base import ItemResult, Job, Work

@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from db.batch import Batch, Finished, GivenBack
 from db.claims import Claimed
+from db.job_stops import JobStop
 from db.journal import Buffer, Contents
-from db.stops import JobStop
 from lumos_queue.util.sanitize import storable
 
 

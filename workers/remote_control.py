@@ -24,7 +24,7 @@ from kombu.utils.encoding import safe_repr
 
 from lumos_queue.util.secret_urls import hide_secrets
 from workers.broker_refusals import find_refusal
-from workers.rejected import rejected_messages
+from workers.rejection_counter import rejected_messages
 from workers.validation import MessageRejected
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from socket import gethostname
 from sqlalchemy.exc import DBAPIError
 
 from db.connection import Database
-from db.damaged import DamagedJob, find_damage
+from db.damage import DamagedJob, find_damage
 from db.errors import reason, retryable
 from db.fence import Fenced
 from db.jobs import find_job, finish_if_idle

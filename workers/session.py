@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy.exc import SQLAlchemyError
 
 from db.connection import Database
+from db.endpoint_paces import read_paces
 from db.errors import reason
 from db.fence import Fenced, beat, end_session, reap, record_gpus, start_session
-from db.paces import read_paces
 from db.pools import POOLS
 from db.silence import SilenceWatch
 from lumos_queue.endpoints.admission import AdmissionControl

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from lumos_queue.records import Ending, Outcome
-from lumos_queue.util.alike import alike_key, short_line
+from lumos_queue.util.similar_messages import alike_key, short_line
 from workers.idle import NOTHING_DUE
 
 

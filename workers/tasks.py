@@ -24,7 +24,7 @@ from workers.idle import NOTHING_DUE, describe_idle
 from workers.notify import notify_workers
 from workers.presence import Presence
 from workers.queues import served_pools
-from workers.rejected import close_rejected_messages, rejected_messages
+from workers.rejection_counter import close_rejected_messages, rejected_messages
 from workers.run import try_slice
 from workers.slice_failed import SliceFailed, SliceTask
 from workers.stop_signal import StopPolicy

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from kombu.transport import TRANSPORT_ALIASES, pyamqp, redis, virtual
 
-from workers.rejected import rejected_messages
+from workers.rejection_counter import rejected_messages
 
 
 class MalformedMessage(Exception):

@@ -20,7 +20,7 @@ from kombu.message import Message
 from workers.app import CELERY_TASKS
 from workers.broker_refusals import WAIT_SECONDS, find_refusal, quiet_logs
 from workers.queues import is_for_others, leave_to_others
-from workers.rejected import rejected_messages
+from workers.rejection_counter import rejected_messages
 from workers.transports import MalformedMessage
 
 log = logging.getLogger(__name__)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from db.columns import FIELD, METRIC, NUMBERS, TEXTS, WHOLE, Columns, count_episodes, kind_of, read_columns
+from db.episode_columns import FIELD, METRIC, NUMBERS, TEXTS, WHOLE, Columns, count_episodes, kind_of, read_columns
 from db.filters import Filter, parse_where
 from db.trajectories import StoredEpisode, stream_episodes
-from lumos_queue.api.opening import open_deployment
+from lumos_queue.api.connect import open_deployment
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.util.extras import install_command

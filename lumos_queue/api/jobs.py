@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import db.jobs
 from db.connection import clock
 from db.states import ItemState, JobState
+from lumos_queue.api.connect import open_deployment
 from lumos_queue.api.episodes import Episodes, episodes
-from lumos_queue.api.opening import open_deployment
-from lumos_queue.api.starting import STOPPED, begin_job, run_of
+from lumos_queue.api.start import STOPPED, begin_job, run_of
 from lumos_queue.errors import EndpointDown, InfrastructureError, NeedsAttention, SpecError
 from lumos_queue.reports.job_list import describe_jobs
 from lumos_queue.reports.job_list import list_jobs as list_stored
@@ -21,7 +21,7 @@ from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.filters import read_job_where
 from lumos_queue.submission.ranges import check_ranges
 from lumos_queue.submission.resume import check_resume
-from workers.embedded import EmbeddedRun
+from workers.embedded_run import EmbeddedRun
 from workers.patience import Patience, format_give_up
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from db.jobs import get_job
+from lumos_queue.api.connect import open_deployment
 from lumos_queue.api.objects import name_object
-from lumos_queue.api.opening import open_deployment
 from lumos_queue.pages.compose import JobsPage, compose, read_page
 from lumos_queue.pages.fit import write_small
 from lumos_queue.pages.html import render_html

@@ -17,7 +17,6 @@ from lumos_queue.builds.calls import TOOL_AGENTS, call_rows
 from lumos_queue.builds.candidates import BuildCandidate, Rules, examine
 from lumos_queue.builds.card import card
 from lumos_queue.builds.checks import ActionChecks
-from lumos_queue.builds.choosing import arrange, choose, drop_repeated_rows
 from lumos_queue.builds.contamination import TestSplits
 from lumos_queue.builds.conversations import conversations_of
 from lumos_queue.builds.database_facts import DatabaseFacts
@@ -29,9 +28,10 @@ from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.own_files import count_own_rows
 from lumos_queue.builds.preferences import examine_try, keep_try, make_pairs
 from lumos_queue.builds.progress import EVERY, BuildStage, Tell, tell_nobody
-from lumos_queue.builds.staging import StagingDatabase
+from lumos_queue.builds.row_files import WrittenFile, files_as_json, write_rows
+from lumos_queue.builds.selection import arrange, choose, drop_repeated_rows
+from lumos_queue.builds.staging_database import StagingDatabase
 from lumos_queue.builds.summary import with_flag
-from lumos_queue.builds.writing import WrittenFile, files_as_json, write_rows
 from lumos_queue.errors import SpecError
 from lumos_queue.util.version import code_version
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from db.recorded import RecordedStep
+from db.step_records import RecordedStep
 from lumos_queue.commands import ROOT, WITHIN
 from lumos_queue.prompts.tool_agent import as_text_calls
 from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Completion, Ending, Execution, Subgoal

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.benchmarks.registry import is_test_task, knows_test_rows
-from lumos_queue.builds.annotated import (
+from lumos_queue.builds.annotations import (
     annotation_of,
     annotation_of_runs,
     failed_actions,
@@ -21,7 +21,7 @@ from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.licences import strictness
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.solver_replies import SOLVERS, has_marks_of_turns, read_reply
-from lumos_queue.builds.staging import hash_of
+from lumos_queue.builds.staging_database import hash_of
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.prefill import source_row

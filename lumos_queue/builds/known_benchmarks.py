@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from db.connection import Database
-from db.damaged import sound_jobs
+from db.damage import sound_jobs
 from db.models import JobRow
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import is_file_benchmark

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.benchmarks.from_file.definition import PREFIX, is_file_benchmark
-from lumos_queue.builds.staging import StagingDatabase
+from lumos_queue.builds.staging_database import StagingDatabase
 
 _ROWS = (
     "SELECT source.benchmark, source.dataset, count(*) FROM kept JOIN candidate source ON source.id = kept.candidate "

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lumos_queue.builds.candidates import RUNS, BuildCandidate, Rules, failure_reason, label_exclusion, task_exclusion
-from lumos_queue.builds.staging import CONTENT_ORDER, StagingDatabase
+from lumos_queue.builds.staging_database import CONTENT_ORDER, StagingDatabase
 from lumos_queue.records import MODULES, Annotation, Completion
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from db.damaged import sound_jobs
+from db.damage import sound_jobs
 from db.endings import STORED
 from db.models import JobRow, TaskRow
 from lumos_queue.row_origins.origins import KINDS, RowState, read_row_origins

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lumos_queue.cli.output import escape
-from lumos_queue.reports.chosen import remark_on_chosen
+from lumos_queue.reports.task_choice import remark_on_chosen
 
 
 def _format_adopted(report: dict[str, Any]) -> str:

@@ -70,8 +70,8 @@ def _check_options(what: str, no: bool, note: str, list_: bool, who: str) -> Non
 def find_plans(opened: Database, what: str) -> list[WaitingPlan]:
     """The plans that wait of a job, or of an episode JOB-NUMBER. Raises SpecError for names of neither."""
     from db.approvals import find_waiting
+    from db.episode_names import split_name
     from db.jobs import get_job
-    from db.named import split_name
 
     job, number = split_name(what) if "-" in what else (what, None)
     with opened.engine.connect() as connection:
@@ -132,8 +132,8 @@ def _answer_all(opened: Database, plans: list[WaitingPlan], yes: bool, note: str
 def _say_why_not(opened: Database, what: str) -> str:
     """Why nothing of the job or the episode waits."""
     from db.approvals import describe_answer, latest_answer
+    from db.episode_names import split_name
     from db.jobs import get_job
-    from db.named import split_name
     from db.reading import get_trajectory
 
     with opened.engine.connect() as connection:

@@ -75,7 +75,7 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     that need a label come first.
     """
     from db.audits import get_audit, next_of, samples_of
-    from db.named import trajectory_of
+    from db.episode_names import trajectory_of
     from lumos_queue.cli.audit_tables import print_next
     from lumos_queue.reports.trajectory import trajectory_as_json
     from lumos_queue.review.suggestions import without_suggestions

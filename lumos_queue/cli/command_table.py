@@ -84,8 +84,8 @@ SERVE = Group(
     "Serve a model, recorded answers of tools, or experts.",
     {
         "model": Command("model_files:serve_model", "serve model fits/first/export --port 8080"),
-        "tools": Command("serving:serve_tools", "serve tools --records answers.jsonl --answers nearest"),
-        "experts": Command("serving:serve_experts", "serve experts --tool experts=own --port 8090"),
+        "tools": Command("serve:serve_tools", "serve tools --records answers.jsonl --answers nearest"),
+        "experts": Command("serve:serve_experts", "serve experts --tool experts=own --port 8090"),
     },
     default="model",
 )
@@ -118,8 +118,8 @@ HEADINGS: Mapping[str, Mapping[str, Command | Group]] = {
     "Run": {
         "evaluate": Command("submit:evaluate", "evaluate wordmath --agent starter --limit 20"),
         "infer": Command("submit:infer", "infer gsm8k --planner tgi://gpu-1:8080 --grounder tgi://gpu-1:8081"),
-        "rerun": Command("again:rerun", "rerun k3f9a2cd --where 'score<1' --temperature 0.7"),
-        "extend": Command("again:extend", "extend k3f9a2cd --limit 300"),
+        "rerun": Command("job_repeats:rerun", "rerun k3f9a2cd --where 'score<1' --temperature 0.7"),
+        "extend": Command("job_repeats:extend", "extend k3f9a2cd --limit 300"),
         "resume": Command("job_state:resume", "resume k3f9a2cd"),
         "pause": Command("job_state:pause", "pause k3f9a2cd"),
         "cancel": Command("job_state:cancel", "cancel k3f9a2cd"),

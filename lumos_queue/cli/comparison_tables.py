@@ -9,12 +9,12 @@ from rich import box
 from rich.table import Table
 
 from lumos_queue.cli import output
-from lumos_queue.cli.columns import cut
 from lumos_queue.cli.difference_words import format_difference, format_p, format_points
 from lumos_queue.cli.episode_list import chop
 from lumos_queue.cli.field_tables import print_differences
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.step_tables import print_step_pair
+from lumos_queue.cli.text_columns import cut
 from lumos_queue.reports.comparison import explain_no_difference
 from lumos_queue.reports.differences import describe_differences
 

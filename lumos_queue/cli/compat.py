@@ -34,8 +34,8 @@ def import_files(
 
     Their rows become episodes: all of them, or none. Rows of the two files are joined by task and subgoals, not by id.
     """
-    from lumos_queue.compat.importing import store_released
-    from lumos_queue.compat.joining import open_join
+    from lumos_queue.compat.file_import import store_released
+    from lumos_queue.compat.row_join import open_join
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
@@ -119,7 +119,7 @@ def export_compat(
 
     From its raw annotations, byte for byte, including its quirks.
     """
-    from lumos_queue.compat.exporting import export_folder
+    from lumos_queue.compat.folder_export import export_folder
 
     found = export_folder(raw, domain, out, skip_bad_rows)
     told = {
@@ -160,7 +160,7 @@ def unify(
 
     The ids of rows are kept.
     """
-    from lumos_queue.compat.mixing import unify as write_unified
+    from lumos_queue.compat.unify import unify as write_unified
 
     rows = write_unified(files, out, direct)
     output.result(

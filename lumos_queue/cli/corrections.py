@@ -90,8 +90,8 @@ def label(
 
     The labels are right, wrong and unsure; a person's newest label counts.
     """
+    from db.episode_names import finished_trajectory
     from db.labels import NewLabel, add_labels, check, place_of_step
-    from db.named import finished_trajectory
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
@@ -125,8 +125,8 @@ def rate(
 
     A rating is stored as a label; a person's newest rating counts.
     """
+    from db.episode_names import finished_trajectory
     from db.labels import RATINGS, NewLabel, add_labels, check
-    from db.named import finished_trajectory
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database

@@ -19,7 +19,7 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.models.starter import AGENTS, STARTER, remark_on_starter, starter_url
 from lumos_queue.prompts.dialogue import get_framing
-from lumos_queue.rollouts.derived import Make, derive
+from lumos_queue.rollouts.derivation import Make, derive
 from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, other_roles, parse_pairs
 from lumos_queue.submission.database import database
 from lumos_queue.submission.filters import read_where

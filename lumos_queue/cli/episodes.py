@@ -29,9 +29,9 @@ def episodes(
 
     Of one job, or of all jobs.
     """
+    from db.episode_names import read_cursor
     from db.filters import Filter, term
     from db.jobs import get_job
-    from db.named import read_cursor
     from db.text_search import find_page
     from db.trajectories import reading
     from lumos_queue.reports.episode_list import describe_episode

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from lumos_queue.cli.outage import REPORT_SECONDS
-from lumos_queue.util.alike import alike_key
+from lumos_queue.util.similar_messages import alike_key
 
 CHANGE_SECONDS = 5.0  #: between two lines whose reasons differ: a server may send another text each time
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from db.task_fields import shorten
-from lumos_queue.cli.columns import cut
 from lumos_queue.cli.difference_words import format_difference, format_p
 from lumos_queue.cli.group_tables import format_score, new_table
 from lumos_queue.cli.output import escape
+from lumos_queue.cli.text_columns import cut
 from lumos_queue.reports.field_groups import name_group
 
 _METRICS = 2  #: of a report's metrics, as many are shown for each group: a terminal has 80 columns; --json has all

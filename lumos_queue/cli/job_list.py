@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from lumos_queue.cli import output
-from lumos_queue.cli.columns import Column, cut, fit, pad, plain_column
+from lumos_queue.cli.text_columns import Column, cut, fit, pad, plain_column
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.reports.real_state import WAITED, RealState
 from lumos_queue.row_origins.origins import RowState

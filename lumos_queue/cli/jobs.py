@@ -137,7 +137,7 @@ def report(
 
     Scores with intervals, baselines, endings, calls, tokens and times. Exit code 3: a job ended incomplete.
     """
-    from lumos_queue.cli.chosen_jobs import choose_jobs
+    from lumos_queue.cli.job_selection import choose_jobs
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
@@ -173,8 +173,8 @@ def show(
     Subgoals, actions and results, then the verdicts of filters and the labels by people. Texts of more than 20,000
     characters are shortened in the table; --json has them whole, with what was sent for each model call.
     """
+    from db.episode_names import split_name
     from db.jobs import get_job
-    from db.named import split_name
     from db.reading import get_trajectory
     from lumos_queue.cli.pictures import save_pictures
     from lumos_queue.cli.trajectory import print_trajectory

@@ -12,7 +12,7 @@ from lumos_queue.jobs.scheduling import Scheduling
 
 if TYPE_CHECKING:
     from lumos_queue.prompts.agent import Agent
-    from lumos_queue.rollouts.judged import JudgedRows
+    from lumos_queue.rollouts.judged_rows import JudgedRows
     from lumos_queue.settings import Settings
 
 Against = Annotated[
@@ -99,7 +99,7 @@ def _make_agent(
 
 def _read(settings: Settings, job: str, against: str) -> JudgedRows:
     from db.jobs import get_job
-    from lumos_queue.rollouts.judged import judged_rows
+    from lumos_queue.rollouts.judged_rows import judged_rows
     from lumos_queue.submission.database import database
 
     with database(settings) as opened:

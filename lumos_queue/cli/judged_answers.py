@@ -33,7 +33,7 @@ def judge_answers(
     from lumos_queue.formulations.stored_answer import NAME
     from lumos_queue.jobs.evaluate import Evaluate
     from lumos_queue.jobs.infer import Infer
-    from lumos_queue.rollouts.graded import SCORER, graded_rows
+    from lumos_queue.rollouts.graded_rows import SCORER, graded_rows
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.agents import make_agent, parse_pairs
     from lumos_queue.submission.database import database

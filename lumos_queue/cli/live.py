@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import DBAPIError
 
-from db.awaiting import HOW
+from db.approval_waits import HOW
 from db.connection import Database
 from db.jobs import get_job
 from db.pools import describe_lack

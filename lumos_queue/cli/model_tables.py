@@ -48,7 +48,7 @@ def print_model(model: dict[str, Any]) -> None:
 
 
 def format_curve(fit: Mapping[str, Any]) -> str:
-    """A fit of `db.training.summarize_fits` in one line; `dev_loss`, if there is one, is said too."""
+    """A fit of `db.training_steps.summarize_fits` in one line; `dev_loss`, if there is one, is said too."""
     parts = [
         f"loss {_format_loss(fit['first_loss'])} → {_format_loss(fit['last_loss'])} over {fit['steps']:,} steps",
         f"{fit['tokens']:,} tokens",

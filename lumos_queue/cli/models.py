@@ -21,7 +21,7 @@ _FIELDS = ("name", "kind", "digest", "bytes", "base", "builds", "job", "path", "
 
 def models_list(json: opt.Json = False) -> None:
     """List the models, the newest first."""
-    from db.training import list_models
+    from db.training_steps import list_models
     from lumos_queue.cli.model_tables import print_models
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
@@ -36,9 +36,9 @@ def models_show(model: Model, json: opt.Json = False) -> None:
 
     What it was made from, how its loss fell, and whether its files are still there as they were written.
     """
-    from db.training import find_models, list_models, summarize_fits
+    from db.training_steps import find_models, list_models, summarize_fits
     from lumos_queue.cli.model_tables import print_model
-    from lumos_queue.models.written import state_of_files
+    from lumos_queue.models.file_states import state_of_files
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
@@ -68,9 +68,9 @@ def models_rm(
     """
     import shutil
 
-    from db.training import find_models, list_models, remove_models
+    from db.training_steps import find_models, list_models, remove_models
     from lumos_queue.errors import SpecError
-    from lumos_queue.models.written import CHANGED, PRESENT, state_of_files
+    from lumos_queue.models.file_states import CHANGED, PRESENT, state_of_files
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
     from lumos_queue.util.launch_folder import from_launch

@@ -57,7 +57,7 @@ def papers(
         return output.result({"tables": shown}, lambda _: print_tables(shown))
     from lumos_queue.cli.data_offer import with_data
     from lumos_queue.cli.submit import submit_and_finish
-    from lumos_queue.papers.running import check_rows, find_row, options_of
+    from lumos_queue.papers.evaluation_options import check_rows, find_row, options_of
     from lumos_queue.submission.agents import parse_pairs
     from lumos_queue.submission.job_request import make_inference_job
     from lumos_queue.submission.tags import read_name_and_tags
@@ -92,8 +92,8 @@ def _require_weights(row: PaperRow, column: PaperColumn, roles: dict[str, str], 
     """Check the identity of every endpoint, before anything is stored."""
     import asyncio
 
-    from lumos_queue.papers.matching import model_of
-    from lumos_queue.papers.running import check_weights
+    from lumos_queue.papers.evaluation_options import check_weights
+    from lumos_queue.papers.stored_evaluations import model_of
     from lumos_queue.submission.agents import identify, resolve_address
 
     urls = {role: resolve_address(url, deployed=False) for role, url in roles.items()}

@@ -7,8 +7,8 @@ import sys
 import termios
 import threading
 
+from db.approval_waits import describe_awaiting
 from db.approvals import WaitingPlan, answer, find_waiting
-from db.awaiting import describe_awaiting
 from db.connection import Database
 from lumos_queue.cli import output
 from lumos_queue.cli.approvals import print_plan

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.damaged import find_damage
+from db.damage import find_damage
 from db.figures import progress, totals
 from db.jobs import find_job, get_job, work_of_people
 from db.states import ItemState

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lumos_queue.cli import output
-from lumos_queue.cli.columns import cut
+from lumos_queue.cli.text_columns import cut
 from lumos_queue.reports.differences import describe_differences
 
 _LINES = 4  #: of what differs, above a job's id

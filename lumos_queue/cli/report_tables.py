@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from db.waiting import PAUSED_BY_PERSON
+from db.wait_reasons import PAUSED_BY_PERSON
 from lumos_queue.cli import output
 from lumos_queue.cli.again_tables import ADOPTED_ROWS, print_again
 from lumos_queue.cli.conversion_tables import format_cost

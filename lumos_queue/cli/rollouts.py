@@ -14,7 +14,7 @@ from lumos_queue.jobs.scheduling import Scheduling
 if TYPE_CHECKING:
     from db.tags import NameAndTags
     from lumos_queue.cli.derived_jobs import DerivedOptions
-    from lumos_queue.rollouts.derived import Make
+    from lumos_queue.rollouts.derivation import Make
 
 Where = Annotated[str, typer.Option(metavar="FILTER", help="Which episodes: as for lumos episodes (docs/queries.md).")]
 Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the rollouts that must be right.")]
@@ -189,7 +189,7 @@ def reground(
     Submits an evaluation with the stored subgoals, new actions by the grounder, and their results.
     """
     from lumos_queue.cli.derived_jobs import DerivedOptions
-    from lumos_queue.rollouts.derived import regroundings
+    from lumos_queue.rollouts.derivation import regroundings
     from lumos_queue.submission.tags import read_name_and_tags
 
     named = read_name_and_tags(name, tag)

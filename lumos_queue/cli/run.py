@@ -11,7 +11,7 @@ from typing import Any
 from db.figures import count_endings, progress
 from db.jobs import get_job
 from db.tags import UNNAMED, NameAndTags, tags_of
-from lumos_queue.api.starting import STOPPED, store_job
+from lumos_queue.api.start import STOPPED, store_job
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.cli.live import Progress
@@ -24,7 +24,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
 from lumos_queue.submission.store import Rows
 from lumos_queue.util.plugins import TRUSTED
-from workers.embedded import EmbeddedRun
+from workers.embedded_run import EmbeddedRun
 from workers.watchdog import Watchdog
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)

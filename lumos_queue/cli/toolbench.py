@@ -28,7 +28,7 @@ def import_toolbench(
 
     Each file becomes an episode with its tree: all of them, or none.
     """
-    from lumos_queue.searches.importing import import_answer_files
+    from lumos_queue.searches.answer_import import import_answer_files
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
     from lumos_queue.submission.tags import read_name_and_tags
@@ -61,7 +61,7 @@ def export_toolbench(
 
     Imported episodes give back their files.
     """
-    from lumos_queue.searches.exporting import export_answer_files
+    from lumos_queue.searches.answer_export import export_answer_files
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 

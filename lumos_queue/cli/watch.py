@@ -16,7 +16,7 @@ from lumos_queue.cli.exit_codes import Exit
 
 if TYPE_CHECKING:
     from db.connection import Database
-    from lumos_queue.live.watched import Watched
+    from lumos_queue.live.watched_jobs import Watched
 
 REFRESHES = 2  #: of the screen in a second
 MIN_PAUSE, MAX_PAUSE = 0.5, 4.0  #: seconds between two looks at the database
@@ -33,9 +33,9 @@ def watch(
 
     Progress, time left, score so far, calls in flight, what waits and why, errors. Ctrl-C leaves the jobs alone.
     """
-    from lumos_queue.cli.chosen_jobs import choose_jobs
+    from lumos_queue.cli.job_selection import choose_jobs
     from lumos_queue.cli.watch_result import print_results, result_of
-    from lumos_queue.live.watched import Watched, open_jobs
+    from lumos_queue.live.watched_jobs import Watched, open_jobs
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
@@ -135,7 +135,7 @@ def _term_as_interrupt() -> Iterator[None]:
 
 
 def _farewell(watched: Watched) -> str:
-    from lumos_queue.live.watched import ENDED
+    from lumos_queue.live.watched_jobs import ENDED
 
     left = [one for one in watched.jobs if one.state not in ENDED]
     names = " ".join(one.id for one in left[:5])

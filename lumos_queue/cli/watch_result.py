@@ -7,7 +7,7 @@ from typing import Any
 from lumos_queue.cli import output
 from lumos_queue.cli.job_block import format_left, format_line, format_score
 from lumos_queue.live.figures import measure_score
-from lumos_queue.live.watched import WatchedJob
+from lumos_queue.live.watched_jobs import WatchedJob
 from lumos_queue.reports.completeness import completeness, remark
 from lumos_queue.util.display import one_line, percent
 

@@ -12,7 +12,7 @@ from lumos_queue.cli.job_block import describe, format_left, format_score, job_b
 from lumos_queue.cli.output import harmless
 from lumos_queue.live.figures import measure_score
 from lumos_queue.live.pace import format_seconds
-from lumos_queue.live.watched import Watched, WatchedJob
+from lumos_queue.live.watched_jobs import Watched, WatchedJob
 from lumos_queue.util.display import percent
 
 STALE_SECONDS = 6.0  #: after which the page says how old its figures are

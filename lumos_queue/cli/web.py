@@ -9,7 +9,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
-from lumos_queue.cli.serving import Host
+from lumos_queue.cli.serve import Host
 
 
 def web(
@@ -47,7 +47,7 @@ def web(
     from lumos_queue.util.launch_folder import from_launch
 
     require_libraries(*WEB_LIBRARIES, extra="web")
-    from lumos_queue.web.serving import Serving, serve
+    from lumos_queue.web.server import Serving, serve
 
     settings = read_settings()
     if flower:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from lumos_queue.compat.plan_text import Block, ParsedAction, parse_line, reported_result, reported_variable, split_plan
-from lumos_queue.compat.raw import RawAnnotation
+from lumos_queue.compat.raw_annotations import RawAnnotation
 from lumos_queue.domains.base import Domain
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError, unknown

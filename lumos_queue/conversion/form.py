@@ -10,8 +10,8 @@ from lumos_queue.conversion.lengths import CountTokens, conversation_tokens
 from lumos_queue.conversion.verdicts import make_verdicts
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.notation import Issue, variables_in
-from lumos_queue.rationales.maths.copied import copied_numbers
-from lumos_queue.rationales.maths.stated import results_stated
+from lumos_queue.rationales.maths.copied_numbers import copied_numbers
+from lumos_queue.rationales.maths.stated_results import results_stated
 from lumos_queue.records import Action, AnnotatedSubgoal, Task, Verdict
 
 #: Issues of `notation.read_annotation` and their verdicts; any other issue makes a row unreadable.

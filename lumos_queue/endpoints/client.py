@@ -14,9 +14,9 @@ import orjson
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import EndpointSettings
 from lumos_queue.endpoints.failed_try import TryFailed
+from lumos_queue.endpoints.failure_cause import Judge
 from lumos_queue.endpoints.flights import Flights
 from lumos_queue.endpoints.http import REPLY_BYTES, Http, RequestRefused
-from lumos_queue.endpoints.judging import Judge
 from lumos_queue.endpoints.replicas import Replica, Replicas
 from lumos_queue.errors import (
     EndpointNotReady,

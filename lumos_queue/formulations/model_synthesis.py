@@ -22,7 +22,7 @@ from lumos_queue.experts.plan_constraint import PlanConstraint
 from lumos_queue.experts.plans import Plan, Signature
 from lumos_queue.experts.runs import write_node
 from lumos_queue.formulations.base import Formulation, Setting
-from lumos_queue.formulations.plan_asking import ask_plan
+from lumos_queue.formulations.plan_request import ask_plan
 from lumos_queue.formulations.settings import read_choice, read_number
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.model_synthesis import FINE_TUNING, HEADS, planner_prefixes, planner_prompt

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lumos_queue.actions.web.recorded import sentence
+from lumos_queue.actions.web.recorded_action import sentence
 from lumos_queue.commands import Commands, Do, Note
 from lumos_queue.errors import EpisodeError
 from lumos_queue.formulations.base import VERSION, Formulation

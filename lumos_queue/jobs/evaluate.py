@@ -14,7 +14,7 @@ from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.episode import Journal
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.jobs.infer import Infer, InferContext
-from lumos_queue.jobs.judging import single_vote, with_judge
+from lumos_queue.jobs.judge_votes import single_vote, with_judge
 from lumos_queue.records import Completion
 from lumos_queue.settings import Settings
 

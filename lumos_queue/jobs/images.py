@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 from db.artifacts import load_artifact
-from db.lazy import LazyDatabase
+from db.lazy_database import LazyDatabase
 from lumos_queue.endpoints.base import ImagePart
 from lumos_queue.errors import EpisodeError
 from lumos_queue.records import Ending

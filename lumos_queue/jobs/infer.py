@@ -20,7 +20,7 @@ from lumos_queue.episode import EpisodeRun, Generate, Journal, run_episode
 from lumos_queue.errors import PluginFault
 from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.prefill import PrefilledReplies
-from lumos_queue.execution.tools.opening import open_caller
+from lumos_queue.execution.tools.callers import open_caller
 from lumos_queue.formulations.base import VERSION
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Identity, ItemResult, Work

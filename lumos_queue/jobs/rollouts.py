@@ -19,7 +19,7 @@ from db.connection import Database
 from db.datasets import NewDataset, load_tasks
 from db.filters import parse_where
 from db.jobs import find_job
-from db.lazy import LazyDatabase
+from db.lazy_database import LazyDatabase
 from db.models import Item
 from db.new_jobs import create_job
 from db.states import OPEN, JobState

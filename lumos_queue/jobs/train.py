@@ -18,7 +18,7 @@ from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Journal
 from lumos_queue.errors import DivergedFit, InfrastructureError, LumosError, SpecError
 from lumos_queue.jobs.base import Identity, ItemResult, Work
-from lumos_queue.jobs.forked import fork_server
+from lumos_queue.jobs.fork_server import fork_server
 from lumos_queue.jobs.rollouts import Rollouts
 from lumos_queue.settings import Settings
 from lumos_queue.training.recipes.base import Recipe, Window, WindowResult

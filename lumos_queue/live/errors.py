@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, select
 from db.jobs import problems
 from db.models import EpisodeRow
 from lumos_queue.records import Ending
-from lumos_queue.util.alike import MAX_TEXT, alike_key, short_line
+from lumos_queue.util.similar_messages import MAX_TEXT, alike_key, short_line
 
 MAX_GROUPS = 6  #: read of each kind
 SHARE = 20  #: a read that took so long is made again after so many times as long

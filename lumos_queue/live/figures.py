@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 from db.figures import Totals, count_endings, progress, running_score, seconds_by_phase, totals
 from db.schedule import find_awaited
 from db.states import OPEN, ItemState
-from db.training import list_feedback
-from lumos_queue.reports.failing import Failing, read_failing
+from db.training_steps import list_feedback
+from lumos_queue.reports.retry_reasons import Failing, read_failing
 from lumos_queue.reports.scores import samples_of
 from lumos_queue.scoring.statistics import wilson
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from db.damaged import sound_jobs
+from db.damage import sound_jobs
 from db.models import JobRow
 from db.sessions import traffic_of
 from db.shares import list_caps

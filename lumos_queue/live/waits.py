@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from db.awaiting import HOW, describe_awaiting
+from db.approval_waits import HOW, describe_awaiting
 from db.jobs import PAUSED_BY_PERSON
 from db.pools import describe_lack
 from db.states import OPEN, ItemState, JobState
 from lumos_queue.live.figures import JobFigures
 from lumos_queue.live.pace import format_seconds
-from lumos_queue.reports.failing import describe_failing
+from lumos_queue.reports.retry_reasons import describe_failing
 from lumos_queue.settings import Settings
 
 LATE_BEATS = 2.5  #: heartbeats that a worker may miss before it is called silent

@@ -13,7 +13,7 @@ from db.models import JobTag
 from db.outcomes import Throughput, action_errors, count_outcomes, throughput
 from db.reading import endpoints_of
 from lumos_queue.pages.labels import JobLabel, label_jobs
-from lumos_queue.papers.beside import PublishedFigure, published_figures
+from lumos_queue.papers.published_figures import PublishedFigure, published_figures
 from lumos_queue.reports.report import make_report
 
 MAX_BUCKETS, ALL_BUCKETS = 30, 900  #: times that the curve of one job, and those of all jobs, are divided into

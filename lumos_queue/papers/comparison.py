@@ -18,7 +18,11 @@ from lumos_queue.errors import unknown
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.figures import TABLE_5, TABLE_6
 from lumos_queue.papers.interfaces import interfaces
-from lumos_queue.papers.matching import (
+from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable, number
+from lumos_queue.papers.openagi_results import PLANNER_TABLES
+from lumos_queue.papers.openagi_rows import PlannerFigures, planner_rows
+from lumos_queue.papers.results import TABLES
+from lumos_queue.papers.stored_evaluations import (
     StoredEvaluation,
     find_best,
     on_published_rows,
@@ -27,14 +31,10 @@ from lumos_queue.papers.matching import (
     stored_evaluations,
     weight_mismatches,
 )
-from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable, number
-from lumos_queue.papers.openagi_results import PLANNER_TABLES
-from lumos_queue.papers.openagi_rows import PlannerFigures, planner_rows
-from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.tool_matching import ToolJobs
 from lumos_queue.papers.tool_results import TOOL_TABLES
 from lumos_queue.papers.tool_rows import ToolFigures, tool_rows
-from lumos_queue.papers.tuned import TunedPlanners
+from lumos_queue.papers.tuned_planners import TunedPlanners
 from lumos_queue.papers.visual_rows import VISUAL, VISUAL_TITLE, visual_rows
 from lumos_queue.papers.yields import conversions
 from lumos_queue.reports.scores import job_scores

@@ -13,9 +13,9 @@ from db.reading import keyed_tasks, values_by_metric
 from db.states import JobState
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.papers.matching import StoredEvaluation, is_tool
 from lumos_queue.papers.openagi_results import METRICS, OVERALL, RLTF, TUNED, PlannerRow, PlannerTable
-from lumos_queue.papers.tuned import TunedPlanners
+from lumos_queue.papers.stored_evaluations import StoredEvaluation, is_tool
+from lumos_queue.papers.tuned_planners import TunedPlanners
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.model_synthesis import FINE_TUNING
 from lumos_queue.reports.groups import measure_overall, samples_of

@@ -10,7 +10,7 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.model import PaperColumn
 from lumos_queue.prompts.answer_reading import stored_reader
-from lumos_queue.reports.chosen_requests import describe_requests
+from lumos_queue.reports.agent_requests import describe_requests
 from lumos_queue.scoring.answer_readers import AnswerReader
 from lumos_queue.scoring.limit import AtLimit
 

@@ -19,7 +19,7 @@ from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.formulations.base import Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.papers.matching import StoredEvaluation, is_tool, on_published_rows
+from lumos_queue.papers.stored_evaluations import StoredEvaluation, is_tool, on_published_rows
 from lumos_queue.papers.tool_results import ToolMethod, ToolRow, ToolTable
 from lumos_queue.prompts.agent import Agent
 

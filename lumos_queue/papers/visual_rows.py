@@ -16,7 +16,7 @@ from db.states import JobState
 from lumos_queue.actions.experts.options import ALL, DEFAULT
 from lumos_queue.benchmarks.sum2act_visual.cases import CONDITIONED, DISH, NAME, RECOLOUR, WEBCAM
 from lumos_queue.experts.backends.base import Fidelity
-from lumos_queue.papers.matching import StoredEvaluation
+from lumos_queue.papers.stored_evaluations import StoredEvaluation
 from lumos_queue.scoring.statistics import weighted_interval
 
 VISUAL, VISUAL_TITLE = "sum2act-visual", "Cases with image experts"

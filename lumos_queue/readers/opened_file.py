@@ -12,8 +12,8 @@ from typing import BinaryIO, cast
 
 from lumos_queue.errors import SpecError
 from lumos_queue.readers.file_kind import UTF8_MARK, FileKind, kind_of, refusal_of
+from lumos_queue.readers.gzip_file import Unpacked
 from lumos_queue.readers.source import Source
-from lumos_queue.readers.unpacked import Unpacked
 from lumos_queue.util.regular_file import UnusableFile, open_regular
 
 MAX_COPY_BYTES = 8 * 2**30  #: of a pipe, or a packed Parquet file: it is copied to a temporary file
@@ -46,7 +46,7 @@ def open_data(
     """Open a file of one of the kinds, unpacked where it is gzip; `what` names the file that is expected.
 
     Raises SpecError for another kind, with the way out, and as `open_raw`. Reading raises SpecError for gzip data that
-    is damaged, cut off, or unpacks beyond the limits of readers/unpacked.py.
+    is damaged, cut off, or unpacks beyond the limits of readers/gzip_file.py.
     """
     source = Source(path, what)
     file = open_raw(path, what, folder)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from lumos_queue.errors import BadRow
 from lumos_queue.readers.arrow_rows import ROWS_AT_ONCE, ArrowRows, damage_error, import_arrow
+from lumos_queue.readers.gzip_file import MAX_RATIO, MAX_UNPACKED_BYTES, SLACK_BYTES
 from lumos_queue.readers.opened_file import seekable
 from lumos_queue.readers.source import Row, Source
-from lumos_queue.readers.unpacked import MAX_RATIO, MAX_UNPACKED_BYTES, SLACK_BYTES
 from lumos_queue.util.untrusted_json import MAX_DEPTH
 
 if TYPE_CHECKING:

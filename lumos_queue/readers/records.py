@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.readers.dataset_folder import read_arrow, read_dataset_folder
-from lumos_queue.readers.delimited import read_delimited
+from lumos_queue.readers.delimited_rows import read_delimited
 from lumos_queue.readers.file_kind import FileKind, kind_of
 from lumos_queue.readers.json_records import read_json_lines, read_json_list
 from lumos_queue.readers.opened_file import open_data, peek_character

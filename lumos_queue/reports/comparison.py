@@ -17,7 +17,6 @@ from db.pairs import Pairs, count_common
 from db.states import ItemState
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending
-from lumos_queue.reports.chosen import remark_on_chosen
 from lumos_queue.reports.comparability import COMMON, choose_metric, find_open, find_unlike
 from lumos_queue.reports.differences import differences
 from lumos_queue.reports.field_groups import Groups, split_tasks
@@ -25,8 +24,9 @@ from lumos_queue.reports.field_scores import adjust_groups, compare_by_fields
 from lumos_queue.reports.model_names import models_told
 from lumos_queue.reports.pair_figures import measure_pairs
 from lumos_queue.reports.scores import job_scores
+from lumos_queue.reports.task_choice import remark_on_chosen
 from lumos_queue.reports.wall_time import wall_seconds
-from lumos_queue.scoring.paired import holm
+from lumos_queue.scoring.paired_tests import holm
 
 Comparison = dict[str, Any]
 SHOWN = 10  #: fixed and broken pairs that are listed of each comparison

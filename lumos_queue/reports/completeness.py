@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from db.states import ItemState, JobState
-from db.waiting import PAUSED_BY_PERSON
+from db.wait_reasons import PAUSED_BY_PERSON
 
 UNGRADED = "ungraded"  #: items whose answer has no grade, as no vote of a judge could be read
 ENDED = (JobState.DONE, JobState.CANCELLED)  #: states that a job does not leave by itself

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from lumos_queue.reports.chosen_requests import describe_field, describe_stop, describe_text
+from lumos_queue.reports.agent_requests import describe_field, describe_stop, describe_text
 from lumos_queue.reports.model_names import models_of, name_models
 from lumos_queue.reports.readers import describe_reader
 

@@ -15,7 +15,7 @@ from lumos_queue.reports.field_groups import Groups, split_tasks
 from lumos_queue.reports.groups import measure_groups
 from lumos_queue.reports.pair_figures import measure_group_pairs
 from lumos_queue.reports.scores import samples_of
-from lumos_queue.scoring.paired import holm
+from lumos_queue.scoring.paired_tests import holm
 
 Report = dict[str, Any]
 

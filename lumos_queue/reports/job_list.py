@@ -9,14 +9,14 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.connection import clock
-from db.damaged import find_damage
+from db.damage import find_damage
 from db.filters import Filter, Term, parse_where
 from db.job_filters import is_any_model, jobs_of_model
 from db.job_list import ItemCounts, ScoreSums, count_items, page_of_jobs, sum_scores
 from db.tags import tags_of
-from lumos_queue.reports.chosen import is_by_outcome
 from lumos_queue.reports.model_names import models_of, models_told, name_models
 from lumos_queue.reports.real_state import RealState, Standing, real_states
+from lumos_queue.reports.task_choice import is_by_outcome
 from lumos_queue.row_origins.origins import read_row_origins
 from lumos_queue.scoring.moments import Moments
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from db.budget import find_prices
 from db.votes import count_details, labelled_scores, sum_calls, votes_without_score
 from lumos_queue.benchmarks.from_file.definition import JudgeDefinition
-from lumos_queue.benchmarks.from_file.judging import NO_ANSWER, VoteCounts, count_votes
+from lumos_queue.benchmarks.from_file.judge_votes import NO_ANSWER, VoteCounts, count_votes
 from lumos_queue.endpoints.roles import JUDGE
 from lumos_queue.reports.audit import JUDGED, opinion
 from lumos_queue.reports.completeness import ENDED, UNGRADED

@@ -14,7 +14,7 @@ from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
 from lumos_queue.reports.scores import samples_of
 from lumos_queue.scoring.clusters import Clusters, bootstrap_interval, sign_flip_p, tasks_needed
-from lumos_queue.scoring.paired import PairedCounts, mcnemar_p, tango_interval, tasks_for_power
+from lumos_queue.scoring.paired_tests import PairedCounts, mcnemar_p, tango_interval, tasks_for_power
 from lumos_queue.scoring.statistics import counted_interval
 
 PairRow = tuple[int, float, int, float, int]  #: a pair as `Pairs.each` gives it

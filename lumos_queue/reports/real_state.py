@@ -13,9 +13,9 @@ from db.models import JobRow
 from db.pools import describe_lack
 from db.presence import Presence, read_presence
 from db.states import OPEN, JobState
-from db.waiting import HOW, PAUSED_BY_PERSON, awaits_job
+from db.wait_reasons import HOW, PAUSED_BY_PERSON, awaits_job
 from lumos_queue.errors import unknown
-from lumos_queue.reports.failing import describe_failing, read_failing
+from lumos_queue.reports.retry_reasons import describe_failing, read_failing
 
 
 class RealState(StrEnum):

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.damaged import DamagedJob, find_gaps
+from db.damage import DamagedJob, find_gaps
 from db.figures import (
     calls_by_ending,
     code_versions,
@@ -28,20 +28,20 @@ from lumos_queue.endpoints.bos import DECIDES, leaves_out_bos
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.formulations.base import version_of
 from lumos_queue.formulations.registry import FORMULATIONS
-from lumos_queue.reports.adopted import apart_from_adopted
+from lumos_queue.reports.adopted_figures import apart_from_adopted
+from lumos_queue.reports.agent_requests import describe_requests
 from lumos_queue.reports.baselines import kept_baselines
-from lumos_queue.reports.chosen import describe_chosen
-from lumos_queue.reports.chosen_requests import describe_requests
 from lumos_queue.reports.completeness import completeness
 from lumos_queue.reports.cost import cost_figures
 from lumos_queue.reports.empty_replies import empty_reply_problems
 from lumos_queue.reports.failures import failures_by_class
 from lumos_queue.reports.field_scores import measure_by_fields
 from lumos_queue.reports.groups import split_by_group
-from lumos_queue.reports.people import people_figures
+from lumos_queue.reports.human_feedback import people_figures
 from lumos_queue.reports.readers import describe_reader, reply_endings
 from lumos_queue.reports.samples import sample_figures
 from lumos_queue.reports.scores import job_scores, scores
+from lumos_queue.reports.task_choice import describe_chosen
 from lumos_queue.reports.tool_agents import calls_functions
 from lumos_queue.reports.wall_time import wall_seconds
 from lumos_queue.row_origins.origins import read_row_origins

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from db.named import finished_trajectory
+from db.episode_names import finished_trajectory
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.lanes import rows_of
 from lumos_queue.reports.trajectory import trajectory_as_json

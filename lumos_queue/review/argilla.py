@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lumos_queue.errors import BadRow
-from lumos_queue.review.exported import ExportedPlace
+from lumos_queue.review.exported_slots import ExportedPlace
 
 
 def write_record(one: ExportedPlace) -> dict[str, Any]:

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from db.connection import Database
+from db.episode_names import finished_trajectory
 from db.imports import ImportedEpisode, store_episodes
-from db.named import finished_trajectory
 from db.new_jobs import NewJob
 from db.reading import Trajectory
 from db.tags import UNNAMED, NameAndTags
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import definition_of, open_source
-from lumos_queue.builds.annotated import annotation_of, one_pass_annotation_of
+from lumos_queue.builds.annotations import annotation_of, one_pass_annotation_of
 from lumos_queue.commands import Commands, Step
 from lumos_queue.conversion.check import AnnotationCheck
 from lumos_queue.conversion.lengths import load_token_counter

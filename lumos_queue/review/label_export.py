@@ -9,11 +9,11 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.audits import Sampled
+from db.episode_names import trajectory_of
 from db.labels import newest_of_audit
-from db.named import trajectory_of
 from lumos_queue.reports.trajectory import trajectory_as_json
 from lumos_queue.review.argilla import write_record
-from lumos_queue.review.exported import ExportedPlace, GivenLabel, texts_of
+from lumos_queue.review.exported_slots import ExportedPlace, GivenLabel, texts_of
 from lumos_queue.review.label_studio import write_task
 from lumos_queue.scoring.sampling import judged_by
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lumos_queue.errors import BadRow
-from lumos_queue.review.exported import ExportedPlace
+from lumos_queue.review.exported_slots import ExportedPlace
 
 CONFIG = """\
 <View>

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from db.reading import Trajectory, endpoints_of
-from db.recorded import RecordedStep
+from db.step_records import RecordedStep
 from lumos_queue.commands import KEPT_DIGITS, Ask, Command
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.registry import SCHEMES

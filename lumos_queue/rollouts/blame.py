@@ -26,7 +26,7 @@ from lumos_queue.execution.prefill import bare, same_subgoal, source_row
 from lumos_queue.notation import KEEP_PLANNING, read_actions, read_plan, says_stop, write_actions
 from lumos_queue.prompts.gold_replies import grounder_replies, planner_replies
 from lumos_queue.records import MODULES, Annotation, Completion, FinishReason
-from lumos_queue.rollouts.derived import (
+from lumos_queue.rollouts.derivation import (
     Derivation,
     ExcludedEpisode,
     formulation_of,
@@ -36,7 +36,7 @@ from lumos_queue.rollouts.derived import (
 )
 
 if TYPE_CHECKING:
-    from db.recorded import RecordedStep
+    from db.step_records import RecordedStep
     from db.trajectories import StoredEpisode
 
 FAULTS = ("planner", "grounder", "both", "neither", "not finished")

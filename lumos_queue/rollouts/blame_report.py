@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from db.connection import Database
-from db.derived import DerivedTry, named_episodes, tries_of
+from db.derived_episodes import DerivedTry, named_episodes, tries_of
 from db.jobs import get_job
 from db.trajectories import load_episodes, reading
 from lumos_queue.benchmarks.base import Benchmark
@@ -17,7 +17,7 @@ from lumos_queue.builds.lines import Write
 from lumos_queue.errors import SpecError
 from lumos_queue.records import MODULES
 from lumos_queue.rollouts.blame import FAULTS, Difference, fault, find_difference, label_row, preference_row
-from lumos_queue.rollouts.derived import is_right
+from lumos_queue.rollouts.derivation import is_right
 
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from db.connection import Database
-from db.derived import DerivedTry, named_episodes, tries_of
+from db.derived_episodes import DerivedTry, named_episodes, tries_of
 from db.jobs import get_job
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark_of
 from lumos_queue.builds.licences import RowFilter
 from lumos_queue.builds.lines import Write
-from lumos_queue.rollouts.derived import is_right
+from lumos_queue.rollouts.derivation import is_right
 from lumos_queue.rollouts.stepwise import RolloutCounts, stepwise_row
 
 

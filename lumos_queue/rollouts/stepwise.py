@@ -22,7 +22,7 @@ from lumos_queue.benchmarks.registry import open_benchmark_of_episode
 from lumos_queue.builds.stages import Stage, same_value, stages_of
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Annotation, Task
-from lumos_queue.rollouts.derived import Derivation, ExcludedEpisode, formulation_of, gold_of, require_ended
+from lumos_queue.rollouts.derivation import Derivation, ExcludedEpisode, formulation_of, gold_of, require_ended
 
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lumos_queue.scoring.paired import Z_80
+from lumos_queue.scoring.paired_tests import Z_80
 from lumos_queue.scoring.statistics import Z_95
 
 SEED = 1947  #: of the resampling: the same pairs always give the same interval and p-value

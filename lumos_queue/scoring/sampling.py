@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from lumos_queue.errors import SpecError
 
-GRADE = "grade"  #: the metric of answers that a judge grades (benchmarks/from_file/judging.py)
+GRADE = "grade"  #: the metric of answers that a judge grades (benchmarks/from_file/judge_votes.py)
 MIDDLE = 0.5  #: of a judge's scale
 
 

@@ -20,10 +20,10 @@ from lumos_queue.jobs.convert import TEACHING, Convert
 from lumos_queue.readers.splits import split_of
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import identify, parse_pairs, resolve_address
-from lumos_queue.submission.asked_rows import is_stated, read_asked_rows
 from lumos_queue.submission.budgets import check_prices
-from lumos_queue.submission.given_rows import GivenRows
 from lumos_queue.submission.own_source import check_own_source, own_split, require_marks
+from lumos_queue.submission.program_rows import GivenRows
+from lumos_queue.submission.requested_rows import is_stated, read_asked_rows
 from lumos_queue.submission.store import Rows
 from lumos_queue.submission.teacher_vision import check_vision, resolve_vision
 from lumos_queue.util.plugins import TRUSTED

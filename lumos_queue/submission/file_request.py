@@ -11,7 +11,7 @@ from typing import Any
 
 from lumos_queue.benchmarks.from_file.benchmark import FORMAT
 from lumos_queue.benchmarks.from_file.definition import UNKNOWN_LICENCE, FieldNames, FileDefinition, make_title
-from lumos_queue.benchmarks.from_file.guessing import (
+from lumos_queue.benchmarks.from_file.guesses import (
     SAMPLE,
     Sample,
     Scoring,
@@ -30,7 +30,7 @@ from lumos_queue.errors import BadRow, SpecError, unknown
 from lumos_queue.readers.records import read_records
 from lumos_queue.submission.agents import parse_pairs
 from lumos_queue.submission.file_options import FileOptions
-from lumos_queue.submission.given_rows import GivenRows, open_given
+from lumos_queue.submission.program_rows import GivenRows, open_given
 from lumos_queue.submission.settings_file import ENDING as SETTINGS_FILE
 from lumos_queue.submission.settings_file import read_settings_file
 from lumos_queue.util.sanitize import storable

@@ -34,13 +34,13 @@ from lumos_queue.submission.agents import (
     parse_pairs,
     resolve_roles,
 )
-from lumos_queue.submission.asked_rows import is_stated, read_asked_rows
 from lumos_queue.submission.budgets import check_prices
 from lumos_queue.submission.call_settings import check_calls
-from lumos_queue.submission.given_rows import GivenRows
 from lumos_queue.submission.inference_options import InferenceOptions
 from lumos_queue.submission.judge_options import check_judge, check_votes, judge_sampling
+from lumos_queue.submission.program_rows import GivenRows
 from lumos_queue.submission.request_options import check_stops, check_texts, read_fields
+from lumos_queue.submission.requested_rows import is_stated, read_asked_rows
 from lumos_queue.submission.role_samplings import ChosenSampling, check_fields, sample_roles
 from lumos_queue.submission.runs import is_run, resolve_run
 from lumos_queue.submission.search_settings import check_search

@@ -24,7 +24,7 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.jobs.scheduling import Scheduling
-from lumos_queue.reports.chosen import is_by_outcome, remark_on_chosen
+from lumos_queue.reports.task_choice import is_by_outcome, remark_on_chosen
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import parse_pairs
 from lumos_queue.submission.filters import read_where

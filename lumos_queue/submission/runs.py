@@ -10,9 +10,9 @@ from sqlalchemy import Row
 
 from db.jobs import get_job
 from db.states import OPEN, JobState
-from db.training import list_models
+from db.training_steps import list_models
 from lumos_queue.errors import SpecError
-from lumos_queue.models.written import PRESENT, state_of_files
+from lumos_queue.models.file_states import PRESENT, state_of_files
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from db.damaged import DamagedJob
+from db.damage import DamagedJob
 from db.endings import STORED
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.roles import JUDGE

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from db.jobs import get_job
 from db.reading import values_by_metric
-from db.training import summarize_fits
+from db.training_steps import summarize_fits
 from lumos_queue.benchmarks.registry import open_benchmark_of
 from lumos_queue.reports.baselines import kept_baselines
 from lumos_queue.scoring.statistics import weighted_interval

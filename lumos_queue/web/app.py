@@ -15,8 +15,10 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.web.access.guard import MAX_BODY, BodyTooLarge, Guard
+from lumos_queue.web.app_state import Site
 from lumos_queue.web.live import TooManyPages
 from lumos_queue.web.rendering import SCRIPTS, render, render_alone, static_path
+from lumos_queue.web.request_context import Forbidden, NeedsLogin, NotFound, find_visit
 from lumos_queue.web.routes import (
     actions,
     annotate,
@@ -34,8 +36,6 @@ from lumos_queue.web.routes import (
     static,
     workers,
 )
-from lumos_queue.web.site import Site
-from lumos_queue.web.visits import Forbidden, NeedsLogin, NotFound, find_visit
 
 _LOG = logging.getLogger(__name__)
 #: In the order in which an address is looked for.

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from db.connection import Database
 from lumos_queue.errors import InfrastructureError
-from lumos_queue.live.watched import ENDED, Watched, WatchedJob
+from lumos_queue.live.watched_jobs import ENDED, Watched, WatchedJob
 from lumos_queue.settings import Settings
 
 MIN_PAUSE, MAX_PAUSE = 0.5, 4.0  #: seconds between two looks

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from lumos_queue.pages.html import make_environment
 from lumos_queue.pages.limits import cut, shorten
 from lumos_queue.pages.wording import tell_interval, tell_metric, tell_seconds, tell_share, tell_time
-from lumos_queue.web.visits import Visit
+from lumos_queue.web.request_context import Visit
 
 SCRIPTS = ("htmx.min.js", "sse.min.js", "keys.js", "problems.js")
 TYPES = {

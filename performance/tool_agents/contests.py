@@ -9,9 +9,9 @@ from statistics import mean
 
 from lumos_queue.limits import Limits
 from lumos_queue.scoring.statistics import wilson
+from performance.tool_agents.contest import NAMES, Contest, Result, play
 from performance.tool_agents.faults import Setting
 from performance.tool_agents.questions import Question, make_questions
-from performance.tool_agents.running import NAMES, Contest, Result, play
 from performance.tool_agents.world import World
 
 EQUAL = Limits(calls=24)  #: the same number of model calls for all, and no other limit

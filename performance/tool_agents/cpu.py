@@ -62,7 +62,7 @@ def work(kind: str, name: str, address: str, folder: Path, episodes: int) -> dic
     """What the process does."""
     if kind != "own":
         return bare(kind, name, f"http://{address}/generate", folder, episodes)
-    from performance.tool_agents.embedded import Embedded, questions, rows_of
+    from performance.tool_agents.product_run import Embedded, questions, rows_of
 
     rows = rows_of(questions(WARM, episodes))
     with TemporaryDirectory(dir=folder) as place:
@@ -79,7 +79,7 @@ def bare(kind: str, name: str, url: str, folder: Path, episodes: int) -> dict[st
     import uvloop
 
     from performance.tool_agents.bare import begin, send, solve
-    from performance.tool_agents.embedded import answers, questions
+    from performance.tool_agents.product_run import answers, questions
     from performance.tool_agents.scripts import SCRIPTS
 
     if kind == "sent":
@@ -97,7 +97,7 @@ def bare(kind: str, name: str, url: str, folder: Path, episodes: int) -> dict[st
 
 def measure(name: str, pairs: int, episodes: int, folder: Path) -> dict[str, Any]:
     """Milliseconds of CPU per call of each round, and the ratios of own to each bare loop."""
-    from performance.tool_agents.embedded import write_prompts
+    from performance.tool_agents.product_run import write_prompts
 
     write_prompts(name, episodes, folder)
     found: list[dict[str, float]] = []

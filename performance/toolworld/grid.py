@@ -18,10 +18,10 @@ from lumos_queue.benchmarks.toolworld.benchmark import SOLVABLE, UNSOLVABLE, ben
 from lumos_queue.errors import SpecError
 from lumos_queue.limits import Limits
 from lumos_queue.records import Task
-from lumos_queue.scoring.paired import tango_interval
+from lumos_queue.scoring.paired_tests import tango_interval
 from lumos_queue.scoring.statistics import wilson
+from performance.toolworld.memory_run import NAMES, Models, Result, break_all, play
 from performance.toolworld.policies import Policies, RandomPolicy
-from performance.toolworld.running import NAMES, Models, Result, break_all, play
 
 SPLIT = "I2-inst"
 EQUAL = Limits(calls=60)  #: the same number of model calls for all, and no other limit

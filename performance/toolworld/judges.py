@@ -32,8 +32,8 @@ from lumos_queue.prompts.tooleval import describe_tool
 from lumos_queue.records import Completion, Ending, FinishReason, Task
 from lumos_queue.scoring.statistics import cohen_kappa, kappa_interval
 from performance.toolworld.grid import EQUAL, Cell
+from performance.toolworld.memory_run import Models, run_once
 from performance.toolworld.policies import UNKNOWN, Policies, RandomPolicy
-from performance.toolworld.running import Models, run_once
 
 CELL = Cell("1-4 links", faults=0.5)
 METRICS = ("pass", "tooleval_pass")  #: of a judge: whether the answer solves the request; the same by ToolEval's table

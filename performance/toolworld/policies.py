@@ -14,14 +14,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lumos_queue.actions.tools.finishing import GIVE_ANSWER, GIVE_UP
+from lumos_queue.actions.tools.finish import GIVE_ANSWER, GIVE_UP
 from lumos_queue.actions.tools.functions import FINISH
 from lumos_queue.actions.tools.world import ANSWERS
 from lumos_queue.prompts.tool_agent import ROUTER, SYSTEM
 from lumos_queue.text_calls.three_lines import Reply, write_reply
 from performance.tool_agents.reading import Seen
-from performance.toolworld.managing import ENTITY, MANAGES, can_manage, manage
 from performance.toolworld.reading import LIMITED, LOCKED, MADE_BEFORE, Listed, Missing, WorldView, right_name
+from performance.toolworld.state_manager import ENTITY, MANAGES, can_manage, manage
 
 UNKNOWN = "unknown"
 BETWEEN = "_for_"  #: API and tool in the name of a function

@@ -20,12 +20,12 @@ from lumos_queue.benchmarks.toolworld.benchmark import SOLVABLE, UNSOLVABLE
 from lumos_queue.records import Action, Completion
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.scoring.clusters import Clusters, bootstrap_interval, sign_flip_p
-from lumos_queue.scoring.paired import holm
+from lumos_queue.scoring.paired_tests import holm
 from lumos_queue.scoring.statistics import weighted_interval
 from lumos_queue.settings import Settings
 from lumos_queue.sweeps.plot import write_plot
+from performance.toolworld.memory_run import count_repeated
 from performance.toolworld.plan import ToolWorldSweep
-from performance.toolworld.running import count_repeated
 
 DECIDING = ("policy", "router")
 BySeed = Mapping[int, Sequence[StoredEpisode]]  #: each seed's episodes of the same tasks

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import pytest
 
 from lumos_queue.execution.serving.server import reach_warning
-from lumos_queue.execution.tools.opening import open_caller
+from lumos_queue.execution.tools.callers import open_caller
 from lumos_queue.settings import Settings
 from tests.tool_apis import LATEST, LATEST_NAME, OFFICES, call, played, record
 

@@ -11,7 +11,7 @@ import pytest
 
 from db.connection import open_database
 from tests.services import CeleryWorker
-from tests.stored import stored_rows
+from tests.stored_rows import stored_rows
 
 LIMIT = "12"
 

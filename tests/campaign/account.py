@@ -13,7 +13,7 @@ from sqlalchemy import Connection, text
 
 from tests.campaign.schedule import EACH, HOUR, KINDS
 from tests.campaign.site import CONCURRENCY, FENCE, LATENCY, LEASE, Site
-from tests.faults.reckoning import reckon, repeated
+from tests.faults.costs import reckon, repeated
 from tests.faults.result import Result
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The deployment that a campaign strikes: PostgreSQL on a small disk, Redis, model servers, `lumos up`, and proxies.
 
-It has what tests/faults/reckoning.py wants of a deployment.
+It has what tests/faults/costs.py wants of a deployment.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows, submit
 from tests.faults.endpoint import Endpoint
 from tests.gold_agent import gold_replies
-from tests.integration.going_on import WithTasks
+from tests.integration.rollout_jobs import WithTasks
 from tests.tcp_proxy import TcpProxy
 
 ITEMS = 150  #: of one job

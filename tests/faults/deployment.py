@@ -23,10 +23,10 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows, read_rows, submit
 from tests.faults import witness
+from tests.faults.costs import reckon
 from tests.faults.endpoint import Endpoint
 from tests.faults.groups import ROOT, Group
 from tests.faults.invariants import CLOCK
-from tests.faults.reckoning import reckon
 from tests.faults.result import Result
 from tests.gold_agent import gold_replies
 from tests.services import wait_until

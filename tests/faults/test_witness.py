@@ -15,8 +15,8 @@ from db.fence import end_session
 from db.migrate import upgrade
 from tests.claims import claim, finish, holder, new_job
 from tests.faults import witness
+from tests.faults.costs import repeated
 from tests.faults.invariants import broken
-from tests.faults.reckoning import repeated
 
 WRITE = text(
     "INSERT INTO subgoal (episode, attempt, position, branch, command, number, text) "

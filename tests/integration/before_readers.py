@@ -26,9 +26,9 @@ from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
 from tests.integration.before_readers_models import DRESSES, Model, find_number
-from tests.integration.everything_shown import run
-from tests.integration.going_on import rows_of
+from tests.integration.command_outputs import run
 from tests.integration.made_at_limit import tasks as mills
+from tests.integration.rollout_jobs import rows_of
 from tests.original_files import write_originals
 from tests.recording_endpoint import RecordingEndpoint, Requests, read_prompt
 from tests.tool_apis import LATEST, OFFICES, record

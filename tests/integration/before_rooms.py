@@ -18,7 +18,7 @@ from sqlalchemy import MetaData, select
 
 from db.connection import Database
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.everything_shown import WIDTH, run, values
+from tests.integration.command_outputs import WIDTH, run, values
 from tests.integration.stored_database import at, jobs
 
 HALF_DONE = ("infer, half done", "evaluate, half done", "convert, half done")

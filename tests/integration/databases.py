@@ -13,7 +13,7 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.submission.store import read_rows
 from tests.services import Postgres
-from tests.stored import run_embedded
+from tests.stored_rows import run_embedded
 
 #: For what reaches the database through commands, pages or reports, whose queries other tests run on PostgreSQL.
 sqlite_only = pytest.mark.parametrize("database", ["sqlite"], indirect=True)

@@ -38,8 +38,8 @@ from lumos_queue.reports.report import make_report
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.going_on import rows_of
 from tests.integration.made_before import done, dump
+from tests.integration.rollout_jobs import rows_of
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 

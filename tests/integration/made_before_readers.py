@@ -44,7 +44,7 @@ from tests.integration.before_readers import (
     write_files,
 )
 from tests.integration.before_readers_models import find_number
-from tests.integration.everything_shown import run
+from tests.integration.command_outputs import run
 from tests.integration.made_before import dump
 from tests.integration.stored_database import jobs
 from tests.recording_endpoint import Requests, read_prompt

@@ -52,7 +52,7 @@ from tests.integration.before_rooms import (
     places,
     with_words,
 )
-from tests.integration.everything_shown import everything, run
+from tests.integration.command_outputs import everything, run
 from tests.integration.made_before import dump
 from tests.integration.stored_database import jobs, load, read, write_files
 from tests.original_files import write_originals

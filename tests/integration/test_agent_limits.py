@@ -15,7 +15,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.submission.store import read_rows
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
-from tests.stored import run_embedded
+from tests.stored_rows import run_embedded
 
 
 @pytest.fixture(scope="module")

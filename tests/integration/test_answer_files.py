@@ -29,15 +29,15 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
-from lumos_queue.searches.exporting import export_answer_files
-from lumos_queue.searches.importing import ImportSummary, import_answer_files
-from lumos_queue.searches.recorded import replies_of, task_of
+from lumos_queue.searches.answer_episodes import replies_of, task_of
+from lumos_queue.searches.answer_export import export_answer_files
+from lumos_queue.searches.answer_import import ImportSummary, import_answer_files
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows
 from tests import tool_apis
 from tests.answer_files import chain_file, tree_file
 from tests.recorded_search import BACK_OFF
-from tests.stored import run_embedded
+from tests.stored_rows import run_embedded
 from tests.tool_scripts import call, finish, give_up
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import lumos_queue as lq
-from lumos_queue.api.starting import run_of
+from lumos_queue.api.start import run_of
 from lumos_queue.cli.main import main
 
 ROOT = Path(__file__).resolve().parent.parent.parent

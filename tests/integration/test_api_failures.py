@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import lumos_queue as lq
-from lumos_queue.api.starting import run_of
+from lumos_queue.api.start import run_of
 from tests.services import CeleryWorker, running_postgres, wait_until
 
 ROOT = Path(__file__).resolve().parent.parent.parent

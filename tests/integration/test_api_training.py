@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import lumos_queue as lq
-from lumos_queue.api.training import _make
+from lumos_queue.api.train import _make
 from lumos_queue.training.engine.spec import LoraShape
 from tests.conftest import ROOT
 from tests.unit.test_training_sft import build, model  # noqa: F401 - the fixtures

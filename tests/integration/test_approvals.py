@@ -25,7 +25,7 @@ from db.models import Approval, CompletionRow
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
-from tests.kills.dying import KILLED, bury, in_child, wait
+from tests.kills.killed_child import KILLED, bury, in_child, wait
 from tests.open_ended_runs import (
     NOTE,
     SECOND,
@@ -39,7 +39,7 @@ from tests.open_ended_runs import (
     waiting,
 )
 from tests.services import wait_until
-from tests.stored import state, wait_for
+from tests.stored_rows import state, wait_for
 from tests.tool_apis import LATEST_NAME
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher

@@ -12,8 +12,8 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.reports.report import make_report
 from tests.faulty_agent import FaultyAgent
-from tests.integration.going_on import command, episodes, long_rows, servers
-from tests.stored import run_embedded
+from tests.integration.rollout_jobs import command, episodes, long_rows, servers
+from tests.stored_rows import run_embedded
 
 MOST = 4
 

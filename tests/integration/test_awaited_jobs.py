@@ -10,7 +10,7 @@ from lumos_queue.cli import output
 from lumos_queue.cli.live import Progress
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
-from tests.stored import state
+from tests.stored_rows import state
 
 POOLS = ("cpu", "llm")
 WHY = "the rollouts of step 1"

@@ -18,7 +18,7 @@ from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
 from tests.integration.stored_database import asked, at, jobs, open_old, read
-from tests.stored import state, stored_rows
+from tests.stored_rows import state, stored_rows
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 

@@ -17,11 +17,11 @@ from db.trajectories import stream_episodes
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.builds.candidates import failure_reason
 from lumos_queue.commands import KEPT_DIGITS
-from lumos_queue.rollouts.derived import is_right
+from lumos_queue.rollouts.derivation import is_right
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.made_at_limit import ITEMS, JOBS, LATER, NOW, go_on, reply, reports, settings_of
 from tests.integration.stored_database import at, bring_up_to_date, jobs, open_old, read
-from tests.stored import stored_rows
+from tests.stored_rows import stored_rows
 
 MADE = Path(__file__).with_name("before_at_limit.jsonl.gz")  #: made_at_limit.py says how
 ADDED = {"scoring", "formulation_version", "plugins", "reply_endings", "row_origin"}  #: what a report says since then

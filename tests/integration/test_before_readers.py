@@ -26,7 +26,7 @@ from tests.integration.before_readers import (
     resume_job,
 )
 from tests.integration.stored_database import at, bring_up_to_date, jobs, open_old, read
-from tests.stored import state
+from tests.stored_rows import state
 
 MADE = Path(__file__).with_name("before_readers.jsonl.gz")
 REVISION = "0019"  #: of the database in the file

@@ -27,10 +27,10 @@ from tests.integration.before_rooms import (
     places,
     with_words,
 )
-from tests.integration.everything_shown import everything, run
+from tests.integration.command_outputs import everything, run
 from tests.integration.stored_database import asked, bring_up_to_date, jobs, open_old, read, write_files
 from tests.scripted_models import all_at_once, step_by_step
-from tests.stored import state
+from tests.stored_rows import state
 
 FOLDER = Path(__file__).parent
 MADE = FOLDER / "before_rooms.jsonl.gz"

@@ -26,7 +26,7 @@ from lumos_queue.submission.store import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.services import wait_until
-from tests.stored import wait_for
+from tests.stored_rows import wait_for
 from tests.tcp_proxy import TcpProxy
 from workers.stop_signal import LEAVING_SECONDS
 

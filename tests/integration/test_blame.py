@@ -13,7 +13,7 @@ from lumos_queue.prompts.gold_replies import grounder_replies, planner_replies
 from lumos_queue.rollouts.blame import fault
 from lumos_queue.submission.store import read_rows
 from tests.faulty_agent import WRONG_SUBGOAL, WRONG_VALUE, FaultyAgent
-from tests.integration.going_on import WithTasks, command, episodes, evaluated, long_rows, servers
+from tests.integration.rollout_jobs import WithTasks, command, episodes, evaluated, long_rows, servers
 
 TASKS = 16
 

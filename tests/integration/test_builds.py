@@ -22,8 +22,8 @@ from lumos_queue.builds.difference import compare_builds
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.cli.main import main
-from lumos_queue.compat.importing import store_released
-from lumos_queue.compat.joining import open_join
+from lumos_queue.compat.file_import import store_released
+from lumos_queue.compat.row_join import open_join
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.convert import Convert
@@ -36,7 +36,7 @@ from lumos_queue.submission.store import read_rows
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.integration.made_builds import make, rows_in
-from tests.stored import run_embedded
+from tests.stored_rows import run_embedded
 from tests.wordmath_rows import training_rows
 
 CONVERTED = 60

@@ -9,7 +9,7 @@ import pytest
 
 from lumos_queue.cli.main import main
 from lumos_queue.jobs.convert import Convert
-from tests.stored import run_embedded
+from tests.stored_rows import run_embedded
 from tests.wordmath_rows import training_rows
 
 ROWS, AGAIN = 30, 5

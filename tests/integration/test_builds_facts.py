@@ -18,9 +18,9 @@ from lumos_queue.review.corrections import correct
 from lumos_queue.review.edits import Changes
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows, submit
-from tests.integration.going_on import rows_of
 from tests.integration.made_builds import make, rows_in
-from tests.stored import run_embedded
+from tests.integration.rollout_jobs import rows_of
+from tests.stored_rows import run_embedded
 from tests.wordmath_rows import training_rows
 
 

@@ -19,7 +19,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import read_conversations
 from lumos_queue.prompts.dialogue import render
 from tests.fake_endpoint import FakeEndpoint
-from tests.stored import run_embedded
+from tests.stored_rows import run_embedded
 from tests.tiny_model import make_tiny_model
 from tests.wordmath_rows import training_rows
 

@@ -20,7 +20,7 @@ from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.integration.test_dispatcher import QUICK, dispatching
 from tests.services import wait_until
-from tests.stored import state, wait_for
+from tests.stored_rows import state, wait_for
 
 TASKS = 24
 

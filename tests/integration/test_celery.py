@@ -32,7 +32,7 @@ from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.pretended_gpus import pretend_gpus
 from tests.services import CeleryWorker, running_redis, wait_until
-from tests.stored import run_embedded, state, stored_rows, wait_for
+from tests.stored_rows import run_embedded, state, stored_rows, wait_for
 from workers.app import POOLS, make_app
 from workers.notify import notify_workers
 from workers.stop_signal import MAX_SLICES

@@ -19,9 +19,9 @@ from db.figures import progress
 from db.jobs import cancel, finish_if_idle, get_job, remove, resume
 from db.journal import Buffer, EpisodeJournal
 from db.models import CompletionRow, EpisodeRow, Heartbeat, Item, JobRow
-from db.recorded import stored_digest
 from db.schedule import find_idle_jobs, runnable_jobs
 from db.silence import SilenceWatch
+from db.step_records import stored_digest
 from db.text_blocks import text_digest
 from lumos_queue.commands import KEPT_DIGITS, Ask, Do, Note, Step
 from lumos_queue.errors import SpecError

@@ -24,7 +24,7 @@ from lumos_queue.submission.store import read_rows
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.scored_jobs import scored_job, tasks_of
-from tests.stored import run_embedded
+from tests.stored_rows import run_embedded
 
 #: Clears a terminal, sets its title, writes from right to left.
 TERMINAL = "\x1b[2J\x1b]0;title\x07\u202eevil\x00"

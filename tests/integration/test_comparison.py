@@ -9,7 +9,7 @@ from db.jobs import get_job
 from db.models import EpisodeRow, Item, JobRow, ScoreRow, ScoreSum
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.comparison import Options, compare_jobs
-from lumos_queue.scoring.paired import mcnemar_p, tango_interval
+from lumos_queue.scoring.paired_tests import mcnemar_p, tango_interval
 from tests.integration.databases import sqlite_only
 from tests.scored_jobs import scored_job, tasks_of
 

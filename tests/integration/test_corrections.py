@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import func, select
 
 from db.connection import Database, open_database
+from db.episode_names import finished_trajectory
 from db.imports import ImportedEpisode, store_episodes
 from db.labels import NewLabel, add_labels, name_of_step, place_of_step
 from db.models import EpisodeRow, Item, JobRow, Label, VerdictRow
-from db.named import finished_trajectory
 from db.new_jobs import NewJob
 from lumos_queue.commands import Do, Note, Step
 from lumos_queue.errors import SpecError
@@ -20,7 +20,7 @@ from lumos_queue.review.corrections import annotation_text, correct
 from lumos_queue.review.edits import Changes
 from lumos_queue.settings import Settings
 from tests.integration.databases import Originals, convert_wordmath
-from tests.stored import stored_rows
+from tests.stored_rows import stored_rows
 
 
 @pytest.fixture(scope="module")

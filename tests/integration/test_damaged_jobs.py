@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import text
 
 from db.connection import open_database
-from db.damaged import DamagedJob, find_damage
+from db.damage import DamagedJob, find_damage
 from db.filters import parse_job_where
 from db.jobs import find_job, get_job
 from db.models import JobRow
 from lumos_queue.reports.job_list import find_jobs, list_jobs
 from tests.claims import new_job
-from tests.stored import make_tables
+from tests.stored_rows import make_tables
 
 DAMAGED = "zzzzzzzz"
 SPECS = [

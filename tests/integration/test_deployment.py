@@ -33,7 +33,7 @@ from lumos_queue.submission.store import read_rows, submit
 from lumos_queue.training.recipes.starter import Starter
 from tests.hostile_folder import make_hostile_folder, were_run
 from tests.services import free_port, wait_until
-from tests.stored import stored_rows, wait_for
+from tests.stored_rows import stored_rows, wait_for
 from workers import up as deployment
 from workers.notify import notify_workers
 from workers.supervisor import read_procfile

@@ -27,7 +27,7 @@ from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
 from tests.services import free_port, wait_until
-from tests.stored import state, wait_for
+from tests.stored_rows import state, wait_for
 from workers.app import POOLS, make_app
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from db.connection import open_database
 from db.filters import parse_where
 from db.migrate import upgrade
-from db.recorded import RecordedStep
+from db.step_records import RecordedStep
 from db.trajectories import StoredEpisode, reading, stream_episodes
 from lumos_queue.records import Execution, Subgoal
 from performance.queries import documented

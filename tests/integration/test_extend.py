@@ -19,7 +19,7 @@ from db.recount import differences
 from tests import scripted_models
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.databases import sqlite_only
-from tests.stored import stored_rows
+from tests.stored_rows import stored_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLED = ("--temperature", "0.7", "--seed", "5")

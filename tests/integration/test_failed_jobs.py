@@ -11,17 +11,17 @@ from db.claims import ClaimRequest
 from db.commit import commit
 from db.fence import beat
 from db.figures import progress
+from db.job_stops import JobStop
 from db.jobs import cancel, get_job, pause, remove, resume
 from db.schedule import back_off, begin_work, find_idle_jobs, runnable_jobs
 from db.states import JobState
-from db.stops import JobStop
 from lumos_queue.errors import DivergedFit, InfrastructureError, SpecError
 from lumos_queue.jobs.base import ItemResult, Work
-from lumos_queue.reports.failing import read_failing
+from lumos_queue.reports.retry_reasons import read_failing
 from tests.claims import claim, holder, new_job
 from tests.integration.test_slices import Doing, run
 from tests.integration.test_training_rows import steps, train_job
-from tests.stored import state
+from tests.stored_rows import state
 from workers.item import MAX_CLAIMS
 from workers.run import _note_stop
 from workers.slice_result import SliceResult

@@ -12,11 +12,11 @@ import pytest
 from rich.console import Console
 from sqlalchemy import update
 
-from db.awaiting import describe_awaiting
+from db.approval_waits import describe_awaiting
 from db.batch import Batch
 from db.claims import ClaimRequest
 from db.commit import commit
-from db.failing import MAX_GROUPS, failure_groups
+from db.failure_groups import MAX_GROUPS, failure_groups
 from db.fence import end_session, start_session
 from db.jobs import cancel, get_job, pause
 from db.models import Item, JobRow
@@ -25,9 +25,9 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli import output
 from lumos_queue.cli.live import Progress
 from lumos_queue.cli.watch_result import format_watched
-from lumos_queue.live.watched import Watched
-from lumos_queue.reports.failing import Failing, describe_failing, read_failing
+from lumos_queue.live.watched_jobs import Watched
 from lumos_queue.reports.real_state import RealState, real_states
+from lumos_queue.reports.retry_reasons import Failing, describe_failing, read_failing
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows
 from lumos_queue.util.plugins import entry_points_of
@@ -269,7 +269,7 @@ def test_the_reason_of_a_real_failure_is_on_every_surface(
     tmp_path, plugin, model, items, reason, progress, lumos, monkeypatch, capsys
 ):
     monkeypatch.setattr("workers.item.ROUND_SECONDS", (600.0, 600.0, 600.0, 600.0))
-    monkeypatch.setattr("lumos_queue.endpoints.judging.QUIET_SECONDS", 0.3)
+    monkeypatch.setattr("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.3)
     rows = read_rows(open_benchmark("wordmath"), None, "test", False)
     with model(rows) as url:
         reason = reason.replace("PORT", url.rpartition(":")[2])

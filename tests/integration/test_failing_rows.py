@@ -35,7 +35,7 @@ def rows():
 @pytest.fixture
 def soon(monkeypatch):
     """Waits of seconds take parts of a second."""
-    monkeypatch.setattr("lumos_queue.endpoints.judging.QUIET_SECONDS", 0.3)
+    monkeypatch.setattr("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.3)
     monkeypatch.setattr("workers.item.ROUND_SECONDS", (0.2, 0.3, 0.4, 0.5))
     monkeypatch.setattr("workers.run.WAIT_SECONDS", 0.5)
     monkeypatch.setattr("workers.slice.UNDECIDED_SECONDS", 0.3)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from db.columns import read_columns
 from db.connection import Database
+from db.episode_columns import read_columns
 from db.filters import parse_where
 from db.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
@@ -20,7 +20,7 @@ from lumos_queue.records import Task
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.reports.field_groups import MAX_VALUE, known_fields, name_group, split_tasks
 from lumos_queue.reports.report import make_report
-from lumos_queue.scoring.paired import holm, mcnemar_p
+from lumos_queue.scoring.paired_tests import holm, mcnemar_p
 from lumos_queue.scoring.statistics import wilson
 from tests.field_jobs import job_by_topic, tasks_with
 from tests.page_parts import HOSTILE, parse_page, require_harmless, table_rows

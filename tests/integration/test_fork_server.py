@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lumos_queue.jobs.forked import ForkServer
+from lumos_queue.jobs.fork_server import ForkServer
 from lumos_queue.jobs.train import Train
 from lumos_queue.training.recipes.rltf import REQUEST
 from tests.tiny_planners import gold_rollouts, tiny_recipe, write_planner
@@ -22,7 +22,7 @@ from tests.tiny_planners import gold_rollouts, tiny_recipe, write_planner
 BLOCKED = """
 import asyncio, json, sys
 from pathlib import Path
-from lumos_queue.jobs.forked import ForkServer
+from lumos_queue.jobs.fork_server import ForkServer
 asyncio.run(ForkServer().run(json.loads(sys.argv[1]), Path(sys.argv[2])))
 """
 

@@ -15,7 +15,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows, submit
 from tests.integration.test_deployment import running_up
 from tests.services import CeleryWorker, Redis, running_redis, wait_until
-from tests.stored import wait_for
+from tests.stored_rows import wait_for
 from workers.broker_refusals import OncePerMinute, find_refusal
 from workers.notify import notify_workers
 

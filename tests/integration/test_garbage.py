@@ -9,7 +9,7 @@ from db.journal import EpisodeJournal
 from db.migrate import upgrade
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
-from performance.embedded import run_job
+from performance.embedded_run import run_job
 from performance.jobs import rows_of
 from performance.questions import questions
 from performance.server import running_server

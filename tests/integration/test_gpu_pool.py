@@ -19,16 +19,16 @@ from db.schedule import back_off
 from db.sessions import live_sessions
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
-from lumos_queue.live.watched import Watched
+from lumos_queue.live.watched_jobs import Watched
 from lumos_queue.settings import Settings
 from lumos_queue.submission.fit_device import choose_device
 from lumos_queue.submission.store import read_rows, submit
 from tests.claim_log import claimers, log_claims
 from tests.claims import new_job
-from tests.forked import forked_lumos
+from tests.forked_commands import forked_lumos
 from tests.pretended_gpus import pretend_gpus
 from tests.services import free_port, wait_until
-from tests.stored import state, wait_for
+from tests.stored_rows import state, wait_for
 from workers import gpus
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher

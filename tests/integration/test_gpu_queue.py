@@ -18,7 +18,7 @@ from lumos_queue.submission.store import read_rows, submit
 from tests.claim_log import claimers, log_claims
 from tests.pretended_gpus import pretend_gpus
 from tests.services import CeleryWorker, wait_until
-from tests.stored import state, wait_for
+from tests.stored_rows import state, wait_for
 from workers.app import make_app
 from workers.notify import notify_workers
 

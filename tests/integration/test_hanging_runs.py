@@ -30,7 +30,7 @@ PROGRAM = """
 import lumos_queue as lq
 from blocking import blocks
 from db.figures import progress
-from lumos_queue.api.opening import open_deployment
+from lumos_queue.api.connect import open_deployment
 
 def items(job):
     with open_deployment(lq.Settings()) as opened, opened.engine.connect() as connection:

@@ -8,10 +8,10 @@ import os
 from db.jobs import get_job
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
-from tests.forked import forked_lumos
+from tests.forked_commands import forked_lumos
 from tests.plugin_packages import write_files
 from tests.services import free_port, wait_until
-from tests.stored import make_tables
+from tests.stored_rows import make_tables
 
 MODELS = """
 from subprocess import getoutput

@@ -27,7 +27,7 @@ def lumos(lumos, monkeypatch):
     """The command, which waits a tenth as long for evidence about what was refused, and before it tries again."""
     lumos.set(LUMOS_CONCURRENCY=2, COLUMNS=80)
     for name, seconds in (
-        ("lumos_queue.endpoints.judging.QUIET_SECONDS", 0.15),
+        ("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.15),
         ("workers.slice.UNDECIDED_SECONDS", 0.3),
         ("workers.slice.REFUSED_SECONDS", 0.8),
         ("workers.slice.IDLE_SECONDS", 0.05),

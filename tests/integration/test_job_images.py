@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from db import lazy
+from db import lazy_database
 from db.artifacts import store_artifact
 from lumos_queue.errors import EpisodeError
 from lumos_queue.jobs import images
@@ -18,14 +18,14 @@ def test_images_that_are_loaded_at_once_come_from_one_connection_pool(database, 
     data = [bytes([at]) for at in range(8)]
     with database.writer.begin() as connection:
         digests = [store_artifact(connection, one, "image/png") for one in data]
-    opened, really = [], lazy.open_database
+    opened, really = [], lazy_database.open_database
 
     def slowly(*arguments):
         time.sleep(0.1)  # long enough for every thread to come by
         opened.append(really(*arguments))
         return opened[-1]
 
-    monkeypatch.setattr(lazy, "open_database", slowly)
+    monkeypatch.setattr(lazy_database, "open_database", slowly)
 
     async def load_all():
         return await asyncio.gather(*map(loader.load, digests))

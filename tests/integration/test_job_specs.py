@@ -18,7 +18,7 @@ import pytest
 
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.training.engine.spec import FitSpec, LoraShape
-from tests.integration.everything_shown import run
+from tests.integration.command_outputs import run
 from tests.original_files import words
 
 #: As jobs of earlier versions are stored.

@@ -25,12 +25,12 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
-from lumos_queue.rollouts.judged import judged_rows
+from lumos_queue.rollouts.judged_rows import judged_rows
 from lumos_queue.submission.store import Rows, submit
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.going_on import command, episodes, rows_of
 from tests.integration.made_at_limit import go_on, settings_of
-from tests.stored import run_embedded
+from tests.integration.rollout_jobs import command, episodes, rows_of
+from tests.stored_rows import run_embedded
 from tests.tool_apis import LATEST, LATEST_NAME, OFFICES
 from tests.tool_judges import AGAIN, ANSWER, PAIR, TASK, kind_of, label, shown_answers
 from tests.tool_scripts import call, finish, give_up

@@ -26,7 +26,7 @@ def rows():
 def soon(monkeypatch):
     """Waits of seconds take parts of a second."""
     monkeypatch.setattr(readiness, "PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr("lumos_queue.endpoints.judging.QUIET_SECONDS", 0.3)
+    monkeypatch.setattr("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.3)
     monkeypatch.setattr("workers.run.WAIT_SECONDS", 0.2)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stored import make_tables
+from tests.stored_rows import make_tables
 
 COMMAND = (sys.executable, "-P", "-m", "lumos_queue.cli.main")
 LOST = "lumos: Cannot write the output: No space left on device. Make room, or send the output to another file.\n"

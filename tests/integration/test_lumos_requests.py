@@ -30,7 +30,7 @@ from lumos_queue.commands import KEPT_DIGITS, Ask
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.records import Task
 from lumos_queue.settings import read_settings
-from tests.integration.everything_shown import run
+from tests.integration.command_outputs import run
 from tests.original_files import words
 from tests.recording_endpoint import RecordingEndpoint, Requests, read_prompt
 from tests.scripted_models import all_at_once, step_by_step

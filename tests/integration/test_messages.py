@@ -11,7 +11,7 @@ import redis
 
 from db.connection import open_database
 from db.migrate import upgrade
-from db.rejected import add_rejected
+from db.rejection_counts import add_rejected
 from db.sessions import refused_messages
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
@@ -19,9 +19,9 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows, submit
 from tests.bad_messages import BAD_ENVELOPES, Bad, bad_messages, body, counted, headers, publish
 from tests.services import CeleryWorker, wait_until
-from tests.stored import wait_for
+from tests.stored_rows import wait_for
 from workers.notify import notify_workers
-from workers.rejected import RejectedMessageCounter
+from workers.rejection_counter import RejectedMessageCounter
 from workers.validation import describe_message
 
 
@@ -124,7 +124,7 @@ def test_counts_are_added_up_in_both_databases(database):
 
 
 def test_counts_wait_for_a_database_that_does_not_answer(tmp_path, monkeypatch):
-    monkeypatch.setattr("workers.rejected.AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr("workers.rejection_counter.AGAIN_SECONDS", 0.1)
     file = tmp_path / "folder" / "lumos.db"
     file.parent.touch()  # a file where the folder should be: nothing can be opened there
     refusals = RejectedMessageCounter(Settings(database_url=f"sqlite:///{file}"))

@@ -29,9 +29,9 @@ from lumos_queue.submission.store import Rows, submit
 from tests import tool_apis
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.made_builds import make, rows_in
-from tests.kills.dying import bury, settings_of, work_and_die
+from tests.kills.killed_child import bury, settings_of, work_and_die
 from tests.native_models import NativeServer, as_message, function_call
-from tests.stored import run_embedded
+from tests.stored_rows import run_embedded
 from tests.tool_scripts import call, finish, give_up
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # a child uses no thread of this process

@@ -13,7 +13,7 @@ from db.connection import Database, open_database
 from lumos_queue.cli.main import main
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
-from tests.kills.dying import bury
+from tests.kills.killed_child import bury
 from tests.open_ended_models import LISTS, POEM, reply
 from tests.open_ended_runs import everything
 from tests.terminal import Terminal

@@ -14,9 +14,9 @@ import pytest
 from lumos_queue.cli.main import main
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
-from tests.forked import Forked
+from tests.forked_commands import Forked
 from tests.services import wait_until
-from tests.stored import make_tables
+from tests.stored_rows import make_tables
 from workers.open_files import allow_open_files, files_needed
 
 ITEMS = 20

@@ -15,7 +15,7 @@ from db.models import JobRow
 from lumos_queue.benchmarks.openagi.splits import tasks_of
 from lumos_queue.cli.main import app
 from lumos_queue.papers.openagi_results import PLANNER_TABLES
-from lumos_queue.papers.tuned import TunedPlanners
+from lumos_queue.papers.tuned_planners import TunedPlanners
 from lumos_queue.prompts.conversations import Conversation, write_conversations
 from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.settings import Settings

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import update
 
 from db.connection import now
+from db.endpoint_paces import read_paces
 from db.fence import beat, end_session, start_session
 from db.models import Heartbeat
-from db.paces import read_paces
 from db.shares import list_caps, set_cap
 from lumos_queue.endpoints import pace
 from lumos_queue.endpoints.admission import AdmissionControl

@@ -17,11 +17,11 @@ from db.models import JobRow
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
-from tests.forked import forked_lumos
-from tests.kills.dying import bury
+from tests.forked_commands import forked_lumos
+from tests.kills.killed_child import bury
 from tests.plugin_packages import install_example
 from tests.services import free_port, wait_until
-from tests.stored import make_tables
+from tests.stored_rows import make_tables
 
 EVALUATE = ("evaluate", "roman", "--formulation", "one-action", "--solver", "abacus:20")
 

@@ -14,13 +14,13 @@ from sqlalchemy import inspect, text
 from db.connection import open_database
 from db.migrate import current, downgrade, head, upgrade
 from db.models import Base
-from db.recorded import load_steps
+from db.step_records import load_steps
 from db.text_blocks import insert_texts
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.submission.store import read_rows
 from lumos_queue.util.sanitize import storable_json
-from tests.stored import run_embedded, stored_rows
+from tests.stored_rows import run_embedded, stored_rows
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

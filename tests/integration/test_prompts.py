@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.everything_shown import run
+from tests.integration.command_outputs import run
 from tests.original_files import words
 from tests.scripted_models import all_at_once, step_by_step
 

@@ -11,7 +11,7 @@ from db.batch import Batch
 from db.commit import commit
 from db.journal import Buffer, EpisodeJournal
 from db.migrate import downgrade, upgrade
-from db.recorded import load_steps
+from db.step_records import load_steps
 from db.text_blocks import LONG
 from lumos_queue.commands import Ask, Do, Note, Step
 from lumos_queue.records import Action, Completion, Execution, FinishReason, Subgoal, Task

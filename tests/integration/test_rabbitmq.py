@@ -28,7 +28,7 @@ from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.integration.test_deployment import fetch, running_up
 from tests.services import CeleryWorker, wait_until
-from tests.stored import wait_for
+from tests.stored_rows import wait_for
 from workers.notify import notify_workers
 
 

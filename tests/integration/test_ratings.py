@@ -16,7 +16,7 @@ from db.models import Item
 from db.trajectories import find_episodes
 from lumos_queue.builds.database_facts import _wrong_episodes
 from lumos_queue.errors import SpecError
-from lumos_queue.reports.people import people_figures
+from lumos_queue.reports.human_feedback import people_figures
 from tests.claims import finish, holder, new_job
 
 

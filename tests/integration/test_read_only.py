@@ -26,7 +26,7 @@ from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import broken
 from tests.gold_agent import gold_replies
 from tests.services import running_postgres, wait_until
-from tests.stored import state
+from tests.stored_rows import state
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 from workers.run import run_slice

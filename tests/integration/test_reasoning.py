@@ -21,8 +21,8 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
 from lumos_queue.reports.report import make_report
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.going_on import rows_of
-from tests.stored import run_embedded
+from tests.integration.rollout_jobs import rows_of
+from tests.stored_rows import run_embedded
 
 THOUGHT = "hm " * 200  #: more words than the limit of tokens
 

@@ -10,7 +10,7 @@ import pytest
 
 from db.journal import COLUMNS, Buffer, EpisodeJournal
 from db.models import CompletionRow
-from lumos_queue.actions.tools.finishing import read_finish
+from lumos_queue.actions.tools.finish import read_finish
 from lumos_queue.commands import Ask, Do
 from lumos_queue.compat.toolbench.trees import count_nodes, read_decisions
 from lumos_queue.episode import EpisodeRun, Journal, run_episode

@@ -20,7 +20,7 @@ from lumos_queue.submission.stored_request import Changes
 from tests import scripted_models
 from tests.command_line import CommandLine
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.everything_shown import run as printed
+from tests.integration.command_outputs import run as printed
 from tests.integration.test_job_specs import CASES, environment, stored_job
 
 BOTH = pytest.mark.parametrize("home", ["sqlite", "postgresql"], indirect=True)
@@ -181,7 +181,7 @@ def test_the_papers_tables_leave_chosen_tasks_out(home, server, lumos):
     first = run(lumos, *evaluate(server, "--limit", "4"))
     chosen = run(lumos, "rerun", first["job"], "--where", "calls>0")
     from db.reading import jobs_of_kind
-    from lumos_queue.papers.matching import stored_evaluations
+    from lumos_queue.papers.stored_evaluations import stored_evaluations
 
     with home.engine.connect() as connection:
         found = [one.job.id for one in stored_evaluations(jobs_of_kind(connection, "evaluate"), [])]

@@ -12,14 +12,14 @@ from sqlalchemy import text
 
 from db.jobs import cancel, pause, resume
 from db.schedule import begin_work, runnable_jobs
-from db.training import list_feedback
+from db.training_steps import list_feedback
 from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.settings import read_settings
 from lumos_queue.submission.database import database
 from tests.integration.test_incomplete import lumos, result  # noqa: F401 - the fixture
 from tests.rltf_jobs import OPENAGI, begin_fit
 from tests.services import wait_until
-from tests.stored import state
+from tests.stored_rows import state
 from tests.tiny_planners import write_planner
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher

@@ -16,7 +16,7 @@ from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.training.engine.checkpoints import checkpoint_of
 from tests.integration.test_incomplete import lumos, result  # noqa: F401 - the fixture
 from tests.rltf_jobs import OPENAGI, begin_fit
-from tests.stored import state
+from tests.stored_rows import state
 from tests.tiny_model import make_tiny_model
 from tests.tiny_planners import write_planner, write_t5_planner
 

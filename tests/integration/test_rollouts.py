@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import func, select
 
-from db.derived import tries_of
+from db.derived_episodes import tries_of
 from db.figures import calls_by_ending, latency_by_role
 from db.jobs import get_job
 from db.models import CompletionRow, EpisodeRow
@@ -22,17 +22,17 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import FinishReason
 from lumos_queue.reports.report import make_report
-from lumos_queue.rollouts.derived import derive, regroundings
+from lumos_queue.rollouts.derivation import derive, regroundings
 from lumos_queue.rollouts.stepwise import RolloutCounts, gold_hits, judge, prefixes
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
 from tests.fake_endpoint import FakeEndpoint
 from tests.faulty_agent import WRONG_SUBGOAL, WRONG_VALUE, FaultyAgent
-from tests.forked import Forked
-from tests.integration.going_on import command, episodes, evaluated, long_rows, rows_of, servers
-from tests.kills import dying
+from tests.forked_commands import Forked
+from tests.integration.rollout_jobs import command, episodes, evaluated, long_rows, rows_of, servers
+from tests.kills import killed_child
 from tests.services import wait_until
-from tests.stored import run_embedded
+from tests.stored_rows import run_embedded
 
 TASKS = 8
 
@@ -221,7 +221,7 @@ def test_a_killed_rollout_job_goes_on_and_repeats_no_recorded_call(rows, tmp_pat
         agent = Agent(roles={"planner": plans.tgi, "grounder": grounds.tgi}, domain="maths")
         infer = Infer("wordmath", derived.digest, derived.split, "iterative", agent, samples=2)
         rollouts, _ = submit(database, settings, Evaluate(infer), derived)
-        worker = Forked(dying.go_on, settings, rollouts)
+        worker = Forked(killed_child.go_on, settings, rollouts)
         try:
             wait_until(lambda: _recorded(database, rollouts)[0] > 8, "some calls are recorded", 60)
         finally:
@@ -229,9 +229,9 @@ def test_a_killed_rollout_job_goes_on_and_repeats_no_recorded_call(rows, tmp_pat
         before, given = _recorded(database, rollouts)
         assert given, "given replies were recorded before the kill"
         plans.latency = grounds.latency = 0.0
-        dying.bury(settings)
+        killed_child.bury(settings)
         earlier = plans.count + grounds.count
-        dying.go_on(settings, rollouts)
+        killed_child.go_on(settings, rollouts)
         asked = plans.count + grounds.count - earlier
     after, _ = _recorded(database, rollouts)
     made = episodes(database, f"job={rollouts}")

@@ -9,8 +9,8 @@ import threading
 import pytest
 from sqlalchemy import func, select, update
 
-from db.columns import count_episodes
 from db.connection import open_database
+from db.episode_columns import count_episodes
 from db.figures import count_scores, running_score
 from db.filters import parse_where
 from db.job_list import sum_scores
@@ -27,7 +27,7 @@ from lumos_queue.review.scorers.base import Scorer
 from lumos_queue.review.scorers.registry import SCORERS
 from lumos_queue.review.scoring import score_job
 from lumos_queue.settings import Settings
-from tests.forked import Forked
+from tests.forked_commands import Forked
 from tests.scored_jobs import scored_job
 
 SETTINGS = Settings()

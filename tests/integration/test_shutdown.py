@@ -26,9 +26,9 @@ from lumos_queue.submission.store import read_rows, submit
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.faults.invariants import INVARIANTS
 from tests.gold_agent import gold_replies
-from tests.kills.dying import bury
+from tests.kills.killed_child import bury
 from tests.services import CeleryWorker, wait_until
-from tests.stored import state
+from tests.stored_rows import state
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 from workers.notify import notify_workers

@@ -15,7 +15,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import gold_conversations
 from lumos_queue.prompts.dialogue import render
 from lumos_queue.submission.store import read_rows
-from tests.stored import run_embedded, stored_rows
+from tests.stored_rows import run_embedded, stored_rows
 
 TASKS = 4
 

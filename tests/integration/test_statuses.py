@@ -86,7 +86,7 @@ REFUSALS = (301, 400, 401, 402, 403, 404, 405, 410, 413, 418, 422, 451)
 @pytest.fixture
 def soon(monkeypatch):
     """What waits for seconds waits for parts of one."""
-    monkeypatch.setattr("lumos_queue.endpoints.judging.QUIET_SECONDS", 0.5)
+    monkeypatch.setattr("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.5)
     monkeypatch.setattr("workers.run.WAIT_SECONDS", 0.5)
     monkeypatch.setattr("workers.slice.REFUSED_SECONDS", 0.8)
     monkeypatch.setattr("workers.slice.UNDECIDED_SECONDS", 0.3)

@@ -26,7 +26,7 @@ from db.reading import jobs_of_kind
 from db.schedule import find_idle_jobs, runnable_jobs
 from lumos_queue.errors import SpecError
 from tests.claims import claim, holder, new_job
-from tests.forked import Forked
+from tests.forked_commands import Forked
 from tests.services import wait_until
 
 CHUNK = 300  #: rows

@@ -8,7 +8,7 @@ import pytest
 
 from db.batch import Batch, Finished
 from db.commit import commit
-from db.training import insert_steps
+from db.training_steps import insert_steps
 from lumos_queue.records import Ending, Outcome, Score, Task, TrainingStep
 from lumos_queue.scoring.statistics import weighted_interval
 from lumos_queue.sweeps.carry_out import SweepFit

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.everything_shown import run
+from tests.integration.command_outputs import run
 
 QUERY = [
     {

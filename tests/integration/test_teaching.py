@@ -23,10 +23,10 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows
 from tests import scripted_teacher as teacher
 from tests.fake_endpoint import FakeEndpoint
-from tests.forked import Forked
-from tests.kills.dying import bury, go_on
+from tests.forked_commands import Forked
+from tests.kills.killed_child import bury, go_on
 from tests.services import wait_until
-from tests.stored import run_embedded, state, stored_rows
+from tests.stored_rows import run_embedded, state, stored_rows
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 

@@ -19,9 +19,9 @@ from lumos_queue.commands import Call
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.tools import registry
+from lumos_queue.execution.tools.callers import open_caller
 from lumos_queue.execution.tools.guard import Guard
 from lumos_queue.execution.tools.http import GuardedHttp
-from lumos_queue.execution.tools.opening import open_caller
 from lumos_queue.execution.tools.rate_limit import HostRateLimiter
 from lumos_queue.execution.tools.replay import open_replay
 from lumos_queue.jobs.infer import Infer
@@ -30,7 +30,7 @@ from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows
 from tests.fake_web import FakeWeb
-from tests.stored import run_embedded
+from tests.stored_rows import run_embedded
 
 ASKED = {  # question to what its one action looks up
     "Who opened the bridge?": "Quillon Bridge",
@@ -49,7 +49,7 @@ def url(request) -> str:
 @pytest.fixture
 def request_of(tmp_path, monkeypatch):
     """Makes the job, with its rows; its actions look things up."""
-    domain = replace(DOMAINS.load("complex_qa"), interface="tests.looking_up:LookUpActions")
+    domain = replace(DOMAINS.load("complex_qa"), interface="tests.lookup_actions:LookUpActions")
     monkeypatch.setattr(DOMAINS, "_loaded", {"complex_qa": domain})
     rules = [{"contains": "subgoal-based plan", "reply": "Subgoal 1: Look it up."}] + [
         {"contains": f"Task: {question}", "reply": f"R1 = KnowledgeQuery({title})"} for question, title in ASKED.items()

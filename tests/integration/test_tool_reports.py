@@ -18,7 +18,7 @@ from lumos_queue.reports.provenance import classify
 from lumos_queue.review.task_states import agent_of, rebuild_states
 from lumos_queue.settings import read_settings
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.going_on import command, episodes
+from tests.integration.rollout_jobs import command, episodes
 from tests.parcel_agents import judge, policy, state_agent, write_queries, write_records
 from tests.tool_scripts import finish
 

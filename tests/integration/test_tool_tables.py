@@ -15,7 +15,7 @@ from lumos_queue.benchmarks.toolbench.rows import FILES
 from lumos_queue.cli.main import app, main
 from lumos_queue.settings import read_settings
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.going_on import command
+from tests.integration.rollout_jobs import command
 from tests.parcel_agents import judge, policy, state_agent, write_queries, write_records
 
 CHATGPT, JUDGE = "gpt-3.5-turbo", "gpt-3.5-turbo-16k"

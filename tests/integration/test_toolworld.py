@@ -11,7 +11,7 @@ from lumos_queue.cli.main import app, main
 from lumos_queue.formulations.registry import FORMULATIONS
 from performance.toolworld.policies import oracle
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.going_on import command
+from tests.integration.rollout_jobs import command
 from tests.kills.search import kill_at, prepare
 from tests.kills.world import SPLIT, world_search
 from tests.tool_judges import label

@@ -36,9 +36,9 @@ from performance.toolworld.plan import read_sweep
 from performance.toolworld.policies import Policies, noisy, teach
 from performance.toolworld.results import print_results, prompt_lengths, repeated_calls
 from performance.toolworld.rows import TaughtRows, label_rollouts, read_rollouts, write_rows
-from tests.forked import Forked
-from tests.kills.dying import bury
-from tests.stored import make_tables, run_embedded, submit
+from tests.forked_commands import Forked
+from tests.kills.killed_child import bury
+from tests.stored_rows import make_tables, run_embedded, submit
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 

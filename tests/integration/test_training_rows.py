@@ -18,7 +18,7 @@ from db.connection import open_database
 from db.fence import Fenced
 from db.jobs import cancel, finish_if_idle, remove
 from db.migrate import downgrade, upgrade
-from db.training import find_models, insert_models, list_models, list_steps, summarize_fits
+from db.training_steps import find_models, insert_models, list_models, list_steps, summarize_fits
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.records import TrainedModel, TrainingStep
 from lumos_queue.reports.training import training_figures
@@ -26,7 +26,7 @@ from lumos_queue.settings import Settings
 from tests.claims import claim, holder, new_job
 from tests.integration.test_deaths import kill
 from tests.integration.test_slices import Doing, run
-from tests.stored import state
+from tests.stored_rows import state
 
 TABLES = ("training_step", "model")
 

@@ -13,7 +13,7 @@ import pytest
 
 from lumos_queue.errors import DivergedFit, InfrastructureError, SpecError
 from lumos_queue.jobs import train_child
-from lumos_queue.jobs.forked import fork_server
+from lumos_queue.jobs.fork_server import fork_server
 from lumos_queue.jobs.train import Train, TrainingCrashed, problem_of
 from lumos_queue.prompts.conversations import Conversation, write_conversations
 from lumos_queue.prompts.dialogue import Turn
@@ -23,7 +23,7 @@ from lumos_queue.submission.store import submit
 from lumos_queue.training.recipes.base import TrainedModel, TrainingStep, WindowResult
 from lumos_queue.training.recipes.sft import sft
 from lumos_queue.training.recipes.starter import Starter
-from tests.forked import Forked
+from tests.forked_commands import Forked
 
 DONE = WindowResult(
     {"fit": "a"},

@@ -26,7 +26,7 @@ from lumos_queue.row_origins.origins import read_row_origins
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.store import Rows, read_rows, submit
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.going_on import command
+from tests.integration.rollout_jobs import command
 
 ROW = "1b/LUMOS-O/gsm8k"
 PUBLISHED = "LUMOS-I, table 1b"  #: what a chart calls a published figure

@@ -9,7 +9,7 @@ from db.models import Attempt, CompletionRow, EpisodeRow
 from db.recount import differences, repair
 from lumos_queue.cli.report_tables import print_reports
 from lumos_queue.reports.report import make_report
-from tests.integration.going_on import evaluated, long_rows
+from tests.integration.rollout_jobs import evaluated, long_rows
 
 EPISODES = 5
 

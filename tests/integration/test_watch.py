@@ -26,7 +26,7 @@ from lumos_queue.cli.main import main
 from lumos_queue.cli.watch import _Lines, _read_on
 from lumos_queue.cli.watch_screen import Screen
 from lumos_queue.endpoints.traffic import Traffic
-from lumos_queue.live.watched import Watched
+from lumos_queue.live.watched_jobs import Watched
 from lumos_queue.records import Outcome, Score
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job

@@ -25,7 +25,7 @@ from db.models import Artifact, EpisodeArtifact, EpisodeRow, TaskRow, ToolCallRo
 from db.tool_calls import load_executions
 from lumos_queue.actions.experts.interface import ExpertActions
 from lumos_queue.actions.experts.options import prepare_experts
-from lumos_queue.benchmarks.openagi.generated import generate_task
+from lumos_queue.benchmarks.openagi.generated_tasks import generate_task
 from lumos_queue.benchmarks.openagi.tasks import LABEL, TASKS
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.experts.backends.base import BackendFacts
@@ -36,10 +36,10 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
-from tests.integration.going_on import rows_of
-from tests.kills.dying import DONE, KILLED, bury, go_on, in_child, settings_of, wait, wait_for_progress
-from tests.kills.stored import whole
-from tests.stored import state
+from tests.integration.rollout_jobs import rows_of
+from tests.kills.killed_child import DONE, KILLED, bury, go_on, in_child, settings_of, wait, wait_for_progress
+from tests.kills.stored_episodes import whole
+from tests.stored_rows import state
 
 SAMPLES = 2
 #: Two tasks for each set of augmentations, which restore the same pictures: 32 runs serve both, 15 classify.

@@ -27,16 +27,16 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows, submit
+from performance.tool_agents.contest import NAMES
 from performance.tool_agents.faults import RECOVERS, Setting, Tools
 from performance.tool_agents.models import Models
 from performance.tool_agents.questions import Question, make_questions
-from performance.tool_agents.running import NAMES
 from performance.tool_agents.world import RELATIONS, World
 from tests.fake_endpoint import FakeEndpoint
-from tests.integration.going_on import rows_of
-from tests.kills.dying import DONE, KILLED, bury, go_on, in_child, settings_of, wait, wait_for_progress
-from tests.kills.stored import asked, whole
-from tests.stored import state
+from tests.integration.rollout_jobs import rows_of
+from tests.kills.killed_child import DONE, KILLED, bury, go_on, in_child, settings_of, wait, wait_for_progress
+from tests.kills.stored_episodes import asked, whole
+from tests.stored_rows import state
 
 IN_FLIGHT = 6
 LATENCY = 0.2  #: seconds of each reply

@@ -21,9 +21,9 @@ from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
 from lumos_queue.submission.store import submit
-from tests.integration.going_on import rows_of
-from tests.kills.dying import bury, settings_of, work_and_die
-from tests.kills.stored import Places, places, whole
+from tests.integration.rollout_jobs import rows_of
+from tests.kills.killed_child import bury, settings_of, work_and_die
+from tests.kills.stored_episodes import Places, places, whole
 from tests.recorded_search import reply_of
 
 ROW = "8"

@@ -23,7 +23,7 @@ from db.recount import recount
 from lumos_queue.settings import Settings
 from tests import scripted_models
 from tests.fake_endpoint import FakeEndpoint, digest
-from tests.kills.dying import bury
+from tests.kills.killed_child import bury
 
 ROOT = Path(__file__).resolve().parents[2]
 DEEDS = ("kill", "kill", "kill", "cancel", "pause", "resume", "requeue", "extend", "rerun", "rm")

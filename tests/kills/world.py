@@ -9,8 +9,8 @@ from lumos_queue.commands import Ask
 from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, Ending, Task
+from performance.toolworld.memory_run import run_once
 from performance.toolworld.policies import Policies
-from performance.toolworld.running import run_once
 
 SPLIT = "I2-inst"
 LIMITS = Limits(calls=60)

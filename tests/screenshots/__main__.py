@@ -22,7 +22,7 @@ from db.connection import open_database
 from lumos_queue.settings import Settings
 from tests.conftest import ROOT
 from tests.explorers import CHROMIUM, Explorer, serving
-from tests.screenshots.stored import Stored, store
+from tests.screenshots.sample_jobs import Stored, store
 
 WINDOWS = {"light": (1280, 900), "dark": (390, 844)}
 COLOURS = 64  #: of a picture: a quarter of the bytes, and no difference to the eye

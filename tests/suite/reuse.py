@@ -25,7 +25,7 @@ from lumos_queue.records import Task
 from lumos_queue.util.sandbox import Sandbox
 
 #: The modules of actions that start helper processes.
-SANDBOX_USERS = ("maths.interface", "code.interface", "sql.asking")
+SANDBOX_USERS = ("maths.interface", "code.interface", "sql.databases")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -107,9 +107,9 @@ def own_helper_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def server_of_forks_ends() -> Iterator[None]:
-    """The server that the first forked process starts (tests/forked.py) ends with the tests of this process."""
+    """End the server that forks processes (tests/forked_commands.py) after the tests of this process."""
     yield
-    if forked := sys.modules.get("tests.forked"):
+    if forked := sys.modules.get("tests.forked_commands"):
         forked.end_server()
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lumos_queue.endpoints.base import Sampling
+from lumos_queue.papers.evaluation_options import find_row, options_of
 from lumos_queue.papers.protocol import departures
-from lumos_queue.papers.running import find_row, options_of
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.answer_reading import conclude, read_answer, reader_of, stored_reader
 from lumos_queue.prompts.choice_text import split_choices

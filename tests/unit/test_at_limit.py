@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from db.recorded import RecordedStep
+from db.step_records import RecordedStep
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.builds.annotated import annotation_of, one_pass_annotation_of
+from lumos_queue.builds.annotations import annotation_of, one_pass_annotation_of
 from lumos_queue.builds.candidates import Rules, failure_reason
 from lumos_queue.builds.contamination import TestSplits
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
@@ -24,7 +24,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Annotation, Execution, Outcome, Score, Task
-from lumos_queue.rollouts.derived import is_right
+from lumos_queue.rollouts.derivation import is_right
 from lumos_queue.scoring.limit import at_limit_of, judged_answer
 from lumos_queue.submission.agents import check_at_limit
 from tests.gold_qa import OracleQa, ScriptedRole, plans_of, try_out

@@ -20,7 +20,7 @@ import pytest
 
 from lumos_queue.cli.main import main
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.readers import delimited, json_records, opened_file, unpacked
+from lumos_queue.readers import delimited_rows, gzip_file, json_records, opened_file
 from lumos_queue.readers.records import read_records
 from tests.conftest import ROOT
 
@@ -173,7 +173,7 @@ def test_bad_lines_are_named_and_the_others_read(tmp_path):
 
 
 def test_a_cell_beyond_the_limit_is_a_bad_row(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "MAX_FIELD_BYTES", 1_000)
+    monkeypatch.setattr(delimited_rows, "MAX_FIELD_BYTES", 1_000)
     path = tmp_path / "data.csv"
     path.write_text(f"question,answer\na,1\n{'x' * 3_000},2\n")
     ((number, problem),) = bad_rows(path)
@@ -235,7 +235,7 @@ def test_a_gzip_bomb_is_refused_in_little_memory(tmp_path, start, part):
 
 
 def test_the_size_of_what_is_unpacked_has_a_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(unpacked, "MAX_UNPACKED_BYTES", 10_000)
+    monkeypatch.setattr(gzip_file, "MAX_UNPACKED_BYTES", 10_000)
     path = tmp_path / "data.gz"
     path.write_bytes(gzip.compress(TABLE))
     with pytest.raises(SpecError, match="unpacks to more than"):

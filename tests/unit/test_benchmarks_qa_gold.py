@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from lumos_queue.actions.qa.answering import YES_NO
+from lumos_queue.actions.qa.answer import YES_NO
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.notation import write_action
 from lumos_queue.rationales.questions.hops import Hop, annotation

@@ -11,7 +11,7 @@ from lumos_queue.formulations.direct import direct
 from lumos_queue.records import Task
 from lumos_queue.scoring import judge
 from lumos_queue.scoring.page_baselines import likeliest_title
-from tests.judged import said_by, scores, write_json
+from tests.benchmark_files import said_by, scores, write_json
 
 HOTPOTQA, MUSIQUE = open_benchmark("hotpotqa"), open_benchmark("musique")
 

@@ -13,7 +13,7 @@ from lumos_queue.formulations.direct import direct
 from lumos_queue.records import Task
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.yes_no import contains_yes, read_yes_no
-from tests.judged import said_by, scores, write_json
+from tests.benchmark_files import said_by, scores, write_json
 
 STRATEGYQA = open_benchmark("strategyqa")
 FOUND, OPERATION, NOTHING = [["Ann-3"]], ["operation"], ["no_evidence"]

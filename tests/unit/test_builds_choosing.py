@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from db.recorded import RecordedStep
+from db.step_records import RecordedStep
 from db.trajectories import StoredEpisode
 from lumos_queue.builds.build import build
 from lumos_queue.builds.contamination import text_key

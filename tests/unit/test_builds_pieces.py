@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from db.recorded import RecordedStep
+from db.step_records import RecordedStep
 from lumos_queue.builds import near_duplicates
-from lumos_queue.builds.annotated import annotation_of, failed_actions, one_pass_annotation_of, planner_only
+from lumos_queue.builds.annotations import annotation_of, failed_actions, one_pass_annotation_of, planner_only
 from lumos_queue.builds.contamination import TestSplits, task_key
 from lumos_queue.builds.folder import MANIFEST, existing_build, folder_of, publish, staging_folder
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lumos_queue.scoring.clusters import Clusters, bootstrap_interval, sign_flip_p, tasks_needed
-from lumos_queue.scoring.paired import mcnemar_p, tango_interval
+from lumos_queue.scoring.paired_tests import mcnemar_p, tango_interval
 
 #: Four tasks with two samples each. A has 2 0 1 1 right ones, B has 2 2 1 2.
 SAMPLES = Clusters([[2, 2, 2, 2], [2, 0, 2, 2], [2, 1, 2, 1], [2, 1, 2, 2]], [1, 1, 1, 1])  # type: ignore[arg-type]

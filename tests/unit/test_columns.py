@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from lumos_queue.cli.columns import cut, fit, pad, plain_column
 from lumos_queue.cli.job_list import format_age, print_jobs
+from lumos_queue.cli.text_columns import cut, fit, pad, plain_column
 
 HOSTILE = (
     "",

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from lumos_queue.compat.raw import RawAnnotation
+from lumos_queue.compat.raw_annotations import RawAnnotation
 from lumos_queue.compat.training_files import export_rows
 from tests import compat_oracle
 

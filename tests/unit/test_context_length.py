@@ -231,7 +231,7 @@ def test_it_ends_the_episode_at_once_and_the_server_is_well(scheme, name):
 
 @pytest.mark.parametrize("scheme", ["tgi", "openai", "chat"])
 def test_a_refusal_that_says_nothing_of_it_takes_evidence_as_before(scheme, monkeypatch):
-    monkeypatch.setattr("lumos_queue.endpoints.judging.QUIET_SECONDS", 0.1)
+    monkeypatch.setattr("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.1)
     said = 422, json.dumps(OTHERS[0][1]).encode()
 
     async def work(server):

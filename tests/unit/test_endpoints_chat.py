@@ -78,7 +78,7 @@ def test_what_another_try_may_mend_is_tried_again(failure):
 
 
 def test_what_no_try_can_mend_ends_the_episode_once_a_control_is_answered(monkeypatch):
-    monkeypatch.setattr("lumos_queue.endpoints.judging.QUIET_SECONDS", 0.1)
+    monkeypatch.setattr("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.1)
     with FakeEndpoint(lambda prompt: 422 if "Bye" in prompt else "fine") as server:
         with pytest.raises(EpisodeError, match="422"):
             ask(server.chat, "Hello?", "Bye?")
@@ -86,7 +86,7 @@ def test_what_no_try_can_mend_ends_the_episode_once_a_control_is_answered(monkey
 
 
 def test_what_nobody_vouches_for_is_undecided(monkeypatch):
-    monkeypatch.setattr("lumos_queue.endpoints.judging.QUIET_SECONDS", 0.1)
+    monkeypatch.setattr("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.1)
     with FakeEndpoint(lambda prompt: "fine", failures=["400", "400"]) as server:
         with pytest.raises(Undecided, match="answered 400 Bad Request"):
             ask(server.chat, "Hello?")

@@ -158,7 +158,7 @@ def test_a_passing_failure_is_tried_again(scheme, failure):
 
 @pytest.mark.parametrize("failure", ["500", "truncated", "reset", "garbage", "wrong"])
 def test_a_lasting_failure_alone_is_charged_to_nobody(scheme, failure, monkeypatch):
-    monkeypatch.setattr("lumos_queue.endpoints.judging.QUIET_SECONDS", 0.1)
+    monkeypatch.setattr("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.1)
     with FakeEndpoint(lambda prompt: "fine", failures=[failure] * 9) as server:
         with pytest.raises(Undecided) as caught:
             ask(url_of(server, scheme), request_retries=2)
@@ -169,7 +169,7 @@ def test_a_lasting_failure_alone_is_charged_to_nobody(scheme, failure, monkeypat
 
 @pytest.mark.parametrize("status", [302, 400, 401, 404, 413, 422, 600])
 def test_a_refusal_alone_is_charged_to_nobody(scheme, status, monkeypatch):
-    monkeypatch.setattr("lumos_queue.endpoints.judging.QUIET_SECONDS", 0.1)
+    monkeypatch.setattr("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.1)
     with FakeEndpoint(lambda prompt: "fine", mode=str(status)) as server:
         with pytest.raises(Undecided) as caught:
             ask(url_of(server, scheme))
@@ -180,7 +180,7 @@ def test_a_refusal_alone_is_charged_to_nobody(scheme, status, monkeypatch):
 
 @pytest.mark.parametrize("status", [404, 422])
 def test_a_refusal_that_is_over_when_a_control_is_answered_costs_one_try(scheme, status, monkeypatch):
-    monkeypatch.setattr("lumos_queue.endpoints.judging.QUIET_SECONDS", 0.1)
+    monkeypatch.setattr("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.1)
     with FakeEndpoint(lambda prompt: "fine", failures=[str(status)]) as server:
         done = ask(url_of(server, scheme))
         assert (done.text, done.retries, server.count) == ("fine", 1, 3)
@@ -189,7 +189,7 @@ def test_a_refusal_that_is_over_when_a_control_is_answered_costs_one_try(scheme,
 @pytest.mark.parametrize(("status", "tries"), [(400, 4), (422, 3)])
 def test_a_wrong_request_that_is_alone_is_found_out_by_controls(scheme, status, tries, monkeypatch):
     """The first of its tries counts for nothing: nobody had been answered before it."""
-    monkeypatch.setattr("lumos_queue.endpoints.judging.QUIET_SECONDS", 0.1)
+    monkeypatch.setattr("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.1)
     with FakeEndpoint(lambda prompt: " 2" if "1 + 1" in prompt else status) as server:
         with pytest.raises(EpisodeError, match=f"answered {status}"):
             ask(url_of(server, scheme))

@@ -13,7 +13,7 @@ from db.migrate import upgrade
 from lumos_queue.actions.experts import reuse
 from lumos_queue.actions.experts.interface import ExpertActions
 from lumos_queue.actions.experts.options import prepare_experts
-from lumos_queue.actions.experts.recorded import RecordedRuns
+from lumos_queue.actions.experts.recorded_runs import RecordedRuns
 from lumos_queue.actions.experts.reuse import Results, ReusedRuns
 from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.experts.problems import DIED, Problem

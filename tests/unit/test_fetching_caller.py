@@ -11,9 +11,9 @@ import pytest
 from lumos_queue.commands import Call
 from lumos_queue.errors import ActionError, InfrastructureError, SpecError
 from lumos_queue.execution.tools.caller import MAX_KEPT, Caller
+from lumos_queue.execution.tools.callers import open_caller
 from lumos_queue.execution.tools.guard import Guard
 from lumos_queue.execution.tools.http import GuardedHttp
-from lumos_queue.execution.tools.opening import open_caller
 from lumos_queue.execution.tools.rate_limit import HostRateLimiter
 from lumos_queue.execution.tools.registry import call_through, user_agent
 from lumos_queue.records import Execution
@@ -174,7 +174,7 @@ def test_who_asks_is_named_with_a_way_to_reach_them(tmp_path):
 
 def test_fault_38_nothing_of_the_network_is_imported_and_no_key_is_needed_until_a_call_is_made():
     code = (
-        "import sys, lumos_queue.execution.tools.opening as c; c.open_caller(False, '', None);"
+        "import sys, lumos_queue.execution.tools.callers as c; c.open_caller(False, '', None);"
         "print([name for name in ('httpcore2', 'lxml', 'openai', 'idna', 'torch') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={})

@@ -9,10 +9,10 @@ import pytest
 
 from lumos_queue.commands import Call
 from lumos_queue.errors import InfrastructureError
+from lumos_queue.execution.tools.callers import open_caller
 from lumos_queue.execution.tools.guard import Guard
 from lumos_queue.execution.tools.http import GuardedHttp
 from lumos_queue.execution.tools.named_server import NamedServer
-from lumos_queue.execution.tools.opening import open_caller
 from lumos_queue.execution.tools.rate_limit import HostRateLimiter
 from lumos_queue.execution.tools.registry import call_through
 from lumos_queue.records import Execution

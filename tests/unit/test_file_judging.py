@@ -9,7 +9,7 @@ import pytest
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.from_file.benchmark import FileBenchmark
 from lumos_queue.benchmarks.from_file.definition import FieldNames, FileDefinition
-from lumos_queue.benchmarks.from_file.judging import VoteCounts, read_grade, read_vote, score_votes
+from lumos_queue.benchmarks.from_file.judge_votes import VoteCounts, read_grade, read_vote, score_votes
 from lumos_queue.benchmarks.from_file.rubrics import (
     DEFAULT_RUBRICS,
     MAX_QUOTED,
@@ -27,7 +27,7 @@ from lumos_queue.episode import run_episode
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.memory_journal import MemoryJournal
-from lumos_queue.jobs.judging import with_judge
+from lumos_queue.jobs.judge_votes import with_judge
 from lumos_queue.notation import without_roles
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Completion, FinishReason, Outcome, Task

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from db.filters import CHOICES, FIELDS, NUMBERS, TIMES, Filter, Term, parse_job_where, parse_where, term
 from lumos_queue.errors import SpecError
-from lumos_queue.reports.chosen import is_by_outcome
+from lumos_queue.reports.task_choice import is_by_outcome
 
 
 def test_terms_stand_side_by_side_or_with_and_between_them():

@@ -367,7 +367,7 @@ def test_every_formulation_says_what_follows_from_it():
 def test_the_names_of_formulations_are_known_before_one_is_imported():
     code = (
         "import sys; from lumos_queue.formulations.registry import FORMULATIONS; print(len(FORMULATIONS.names), "
-        "[name for name in sys.modules if name.endswith(('iterative', 'teacher_forced', 'web.recorded'))])"
+        "[name for name in sys.modules if name.endswith(('iterative', 'teacher_forced', 'web.recorded_action'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "15 []"

@@ -28,7 +28,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Subgoal, Task
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
-from tests.integration.going_on import rows_of
+from tests.integration.rollout_jobs import rows_of
 from tests.unit.test_builds_choosing import episode
 
 PLANNER = "<|user|>\nPlan this: How many legs have 3 ostriches?\n<|assistant|>\n"

@@ -22,7 +22,7 @@ MOST_BYTES = 4 << 20  #: held at once by one call, everything counted
 @pytest.mark.parametrize("scheme", ["tgi", "openai", "chat"])
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_call_ends_in_time_and_in_bounded_memory(name, scheme, run, monkeypatch):
-    monkeypatch.setattr("lumos_queue.endpoints.judging.QUIET_SECONDS", 0.05)
+    monkeypatch.setattr("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.05)
     import lumos_queue.endpoints.chat  # noqa: F401 - importing its library is not to be measured with the first call
 
     async def call(port: int) -> None:

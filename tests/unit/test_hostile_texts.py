@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from lumos_queue.actions.code.pseudo import program
-from lumos_queue.actions.qa.answering import read_answer
+from lumos_queue.actions.qa.answer import read_answer
 from lumos_queue.actions.qa.wikitext import paragraphs_of
 from lumos_queue.actions.quantities.kinds import Quantity
 from lumos_queue.actions.quantities.reading import read_value
 from lumos_queue.actions.shop.arguments import read_query
 from lumos_queue.actions.shop.words import nouns
-from lumos_queue.actions.tools.finishing import _find_fields
+from lumos_queue.actions.tools.finish import _find_fields
 from lumos_queue.actions.tools.simulator import _remove_fence
 from lumos_queue.benchmarks.masked_table import masked_task
 from lumos_queue.benchmarks.mind2web.prompts import _read_attributes

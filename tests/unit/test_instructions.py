@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lumos_queue.cli.main import main
-from lumos_queue.compat.mixing import unify
+from lumos_queue.compat.unify import unify
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.prompts.conversations import read_conversations
 from lumos_queue.prompts.dialogue import question_prompt, render

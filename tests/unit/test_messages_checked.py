@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-import workers.rejected
+import workers.rejection_counter
 from db.connection import open_database
 from db.migrate import upgrade
 from db.sessions import refused_messages
 from lumos_queue.settings import Settings
 from tests.bad_messages import NOTHING, body, headers
 from tests.services import wait_until
-from workers.rejected import MAX_DETAIL, RejectedMessageCounter
+from workers.rejection_counter import MAX_DETAIL, RejectedMessageCounter
 from workers.validation import MAX_BODY_BYTES, MessageRejected, _rebuild, check_message
 
 JOB = "abcdefgh"
@@ -138,7 +138,7 @@ def counted(database) -> dict[str, tuple[int, str]]:
 
 def test_counts_that_could_not_be_written_are_counted_beside_what_came_meanwhile(database, monkeypatch):
     """The newer detail stays."""
-    monkeypatch.setattr(workers.rejected, "AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(workers.rejection_counter, "AGAIN_SECONDS", 0.05)
     found = RejectedMessageCounter(Settings(database_url=database.url))
     times = []
 
@@ -149,7 +149,7 @@ def test_counts_that_could_not_be_written_are_counted_beside_what_came_meanwhile
             raise OSError("away")
         return open_database(*arguments)
 
-    monkeypatch.setattr(workers.rejected, "open_database", away_at_first)
+    monkeypatch.setattr(workers.rejection_counter, "open_database", away_at_first)
     found.add("forged", "before", 3)
     wait_until(lambda: counted(database) == {"forged": (5, "meanwhile")}, "they are written", 60)
     found.close()
@@ -165,12 +165,12 @@ def test_a_detail_is_cut_and_made_printable(database):
 
 def test_a_process_counts_until_it_closes_its_counter(database, monkeypatch):
     monkeypatch.setenv("LUMOS_DATABASE_URL", database.url)
-    mine = workers.rejected.rejected_messages()
-    assert workers.rejected.rejected_messages() is mine
+    mine = workers.rejection_counter.rejected_messages()
+    assert workers.rejection_counter.rejected_messages() is mine
     mine.add("forged", "one")
-    workers.rejected.close_rejected_messages()
+    workers.rejection_counter.close_rejected_messages()
     assert counted(database) == {"forged": (1, "one")}
-    workers.rejected.close_rejected_messages()  # nothing is left to close
-    other = workers.rejected.rejected_messages()
+    workers.rejection_counter.close_rejected_messages()  # nothing is left to close
+    other = workers.rejection_counter.rejected_messages()
     assert other is not mine
-    workers.rejected.close_rejected_messages()
+    workers.rejection_counter.close_rejected_messages()

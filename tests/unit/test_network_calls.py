@@ -19,7 +19,7 @@ from tests.network_calls import find_calls, find_imports
 HOSTS = ("hosts.problem", "lumos_queue/endpoints/dial.py")
 MYSQL = ("check_addresses", "lumos_queue/actions/sql/server.py")
 DIALLED = ("dial", "lumos_queue/endpoints/connections.py")
-PAGES = ("self._guard.addresses", "lumos_queue/execution/tools/connecting.py")
+PAGES = ("self._guard.addresses", "lumos_queue/execution/tools/connections.py")
 RESOLVED = ("self._problem", "lumos_queue/execution/tools/guard.py")
 BACKEND = ("CheckedBackend", "lumos_queue/execution/tools/http.py")
 #: No guard, as no job names the address.
@@ -58,7 +58,7 @@ CALLS = {
     ("lumos_queue/endpoints/server.py", "Client"): NAME_ONLY,
     ("lumos_queue/endpoints/tgi_info.py", "AsyncInferenceClient"): DIALLED,
     ("lumos_queue/endpoints/tgi_info.py", "httpx2.AsyncClient"): DIALLED,
-    ("lumos_queue/execution/tools/connecting.py", "self._sockets.connect_tcp"): PAGES,
+    ("lumos_queue/execution/tools/connections.py", "self._sockets.connect_tcp"): PAGES,
     ("lumos_queue/execution/tools/guard.py", "asyncio.get_running_loop().getaddrinfo"): RESOLVED,
     ("lumos_queue/execution/tools/http.py", "httpcore2.AsyncConnectionPool"): BACKEND,
     ("lumos_queue/experts/backends/hf/images.py", "AutoConfig.from_pretrained"): FOLDER,
@@ -74,7 +74,7 @@ CALLS = {
     ("lumos_queue/scoring/media/paper.py", "AutoImageProcessor.from_pretrained"): FOLDER,
     ("lumos_queue/scoring/media/paper.py", "AutoTokenizer.from_pretrained"): FOLDER,
     ("lumos_queue/training/engine/model.py", "auto_class(folder).from_pretrained"): FOLDER,
-    ("lumos_queue/web/serving.py", "socket.getaddrinfo"): LISTENS,
+    ("lumos_queue/web/server.py", "socket.getaddrinfo"): LISTENS,
     ("workers/app.py", "Celery"): DEPLOYMENT,
     ("workers/transports.py", "pyamqp.Connection"): DEPLOYMENT,
     ("workers/up.py", "Connection"): DEPLOYMENT,
@@ -85,7 +85,7 @@ IMPORTS = {
     "aiohappyeyeballs": ("lumos_queue/endpoints/dial.py",),
     "celery": ("workers/",),
     "datasets": ("lumos_queue/api/episodes.py",),  # makes a data set of rows in memory
-    "httpcore2": ("lumos_queue/execution/tools/connecting.py", "lumos_queue/execution/tools/http.py"),
+    "httpcore2": ("lumos_queue/execution/tools/connections.py", "lumos_queue/execution/tools/http.py"),
     "httpx2": ("lumos_queue/downloads/fetch.py", "lumos_queue/endpoints/chat.py", "lumos_queue/endpoints/tgi_info.py"),
     "huggingface_hub": ("lumos_queue/endpoints/tgi_info.py", "lumos_queue/util/weights.py"),
     "kombu": ("lumos_queue/cli/doctor.py", "workers/"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from lumos_queue.actions.qa.answering import CLOSED_BOOK, FORCED_YES_NO, WITH_CONTEXT, YES_NO
+from lumos_queue.actions.qa.answer import CLOSED_BOOK, FORCED_YES_NO, WITH_CONTEXT, YES_NO
 from lumos_queue.actions.qa.interface import QaActions, QaSession
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask, Call, Do, Final, digest

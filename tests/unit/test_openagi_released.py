@@ -195,5 +195,5 @@ def test_pictures_outside_the_task_are_not_read(released, tmp_path):
 
 
 def test_a_text_file_of_another_size_than_memory_bears_is_not_read(released, monkeypatch):
-    monkeypatch.setattr("lumos_queue.benchmarks.openagi.released.MAX_TEXT_BYTES", 4)
+    monkeypatch.setattr("lumos_queue.benchmarks.openagi.released_folder.MAX_TEXT_BYTES", 4)
     assert "more than 0 MB" in problem(released, "113")

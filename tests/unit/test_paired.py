@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lumos_queue.scoring.paired import PairedCounts, holm, mcnemar_p, tango_interval, tasks_for_power
+from lumos_queue.scoring.paired_tests import PairedCounts, holm, mcnemar_p, tango_interval, tasks_for_power
 
 counts = st.integers(min_value=0, max_value=400)
 

@@ -23,8 +23,8 @@ import pytest
 
 from lumos_queue.actions.algebra.formula import read as read_formula
 from lumos_queue.actions.code.interface import CodeRunner
-from lumos_queue.actions.maths.counting import count
-from lumos_queue.actions.qa import answering
+from lumos_queue.actions.maths.count import count
+from lumos_queue.actions.qa import answer
 from lumos_queue.actions.qa.titles import key_of
 from lumos_queue.actions.qa.wikitext import facts_of, paragraphs_of
 from lumos_queue.actions.quantities.reading import read_value
@@ -48,7 +48,7 @@ from lumos_queue.prompts.todo_list import read_list
 from lumos_queue.rationales.maths.calculations import calculations
 from lumos_queue.rationales.queries import is_ordered, read_query
 from lumos_queue.rationales.reasons import NotConvertible
-from lumos_queue.readers.delimited import read_delimited
+from lumos_queue.readers.delimited_rows import read_delimited
 from lumos_queue.readers.json_records import read_json_list
 from lumos_queue.readers.source import Source
 from lumos_queue.readers.xml import read_elements
@@ -326,8 +326,8 @@ _CASES = {
         texts={"nines": "9" * 4_000_000, "decimals": "." + "1" * 4_000_000},
     ),
     "host": Case(lambda text: Origin.of(f"http://é{text}"), REPLY, (ValueError,)),
-    "address of a hit": Case(lambda text: answering._on_wikipedia({"url": f"http://é{text}"}), REPLY),
-    "bracketed host of a hit": Case(lambda text: answering._on_wikipedia({"url": f"http://[{text}"}), 1_000),
+    "address of a hit": Case(lambda text: answer._on_wikipedia({"url": f"http://é{text}"}), REPLY),
+    "bracketed host of a hit": Case(lambda text: answer._on_wikipedia({"url": f"http://[{text}"}), 1_000),
     "Content-Type": Case(
         lambda text: read_content_type(f'text/html; a="{text}').get_content_charset("utf-8"),
         HEADER,

@@ -26,6 +26,7 @@ from performance import profile
 from performance.collect import chosen, ratio
 from performance.contender import Measured, Spec
 from performance.episode import prompts, request
+from performance.full_database import Stock, perform
 from performance.goals import RATIOS, Goal
 from performance.jobs import rows_of
 from performance.processes import pss, tree_cpu
@@ -34,7 +35,6 @@ from performance.runs import CONTENDERS, Pair, last_line, order
 from performance.scenarios import best_schedule
 from performance.server import answer, ask, running_server
 from performance.statistics import estimate
-from performance.stocked import Stock, perform
 
 
 def said(path: bytes, body: object) -> dict:

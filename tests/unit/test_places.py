@@ -17,7 +17,7 @@ from lumos_queue.errors import ActionError, EpisodeError
 from lumos_queue.execution.executor import Executor
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.answer import conclude
-from lumos_queue.jobs.judging import single_vote, with_judge
+from lumos_queue.jobs.judge_votes import single_vote, with_judge
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import Dialogue, question_prompt
 from lumos_queue.records import Action, Execution, Outcome, Subgoal, Task

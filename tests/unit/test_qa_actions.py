@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from lumos_queue.actions.qa.answering import CLOSED_BOOK, FORCED_YES_NO, WITH_CONTEXT, read_answer
+from lumos_queue.actions.qa.answer import CLOSED_BOOK, FORCED_YES_NO, WITH_CONTEXT, read_answer
 from lumos_queue.actions.qa.interface import QaActions
 from lumos_queue.commands import Call, Do
 from lumos_queue.endpoints.base import Sampling

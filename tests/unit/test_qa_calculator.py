@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lumos_queue.actions.maths.interface import MathsActions
-from lumos_queue.actions.qa.comparing import calculate
+from lumos_queue.actions.qa.comparison import calculate
 from lumos_queue.actions.qa.unit_arithmetic import Unclear
 from lumos_queue.actions.quantities.kinds import Quantity, When
 from lumos_queue.actions.quantities.reading import read_value

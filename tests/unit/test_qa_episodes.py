@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from lumos_queue.actions.qa.answering import WITH_CONTEXT
+from lumos_queue.actions.qa.answer import WITH_CONTEXT
 from lumos_queue.actions.qa.interface import QaActions
 from lumos_queue.commands import WITHIN, Ask, Do, Final
 from lumos_queue.endpoints.base import Sampling

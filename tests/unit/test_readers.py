@@ -11,7 +11,7 @@ from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import TESTABLE, open_benchmark
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.readers import delimited, json_records
+from lumos_queue.readers import delimited_rows, json_records
 from lumos_queue.records import Task
 from tests.cpu_limit import cpu_limit
 
@@ -231,7 +231,7 @@ def test_bad_table_rows_are_named_and_the_others_read(tmp_path):
 
 
 def test_an_open_quote_does_not_take_the_file_along_silently(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "MAX_FIELD_BYTES", 1000)
+    monkeypatch.setattr(delimited_rows, "MAX_FIELD_BYTES", 1000)
     text = HEADER + "number0,1,number0,1\n" + '"open' + "\nnumber0,1,number0,1" * 100
     rows = read(MAWPS, write(tmp_path, text))
     assert isinstance(rows[0], Task)

@@ -13,8 +13,8 @@ from typer.testing import CliRunner, Result
 from db.connection import open_database
 from db.models import EpisodeRow, JobRow
 from lumos_queue.cli import compat, output
-from lumos_queue.compat.mixing import unify
-from lumos_queue.compat.raw import RawAnnotation
+from lumos_queue.compat.raw_annotations import RawAnnotation
+from lumos_queue.compat.unify import unify
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import read_settings
 from tests.raw_files import raw_line, write_raw

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lumos_queue.compat.plan_text import parse_line, reported_result, split_plan
-from lumos_queue.compat.raw import RawAnnotation, read_raw
+from lumos_queue.compat.raw_annotations import RawAnnotation, read_raw
 from lumos_queue.compat.training_files import export_rows
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import BadRow, SpecError

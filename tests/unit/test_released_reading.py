@@ -12,13 +12,13 @@ from sqlalchemy import func, select
 from db.connection import open_database
 from db.migrate import upgrade
 from db.models import Attempt, EpisodeRow, JobRow, TaskRow
-from db.recorded import load_steps
-from lumos_queue.builds.annotated import annotation_of
-from lumos_queue.compat.importing import JoinedAnnotation, joined_annotations, store_released
-from lumos_queue.compat.joining import open_join
+from db.step_records import load_steps
+from lumos_queue.builds.annotations import annotation_of
+from lumos_queue.compat.file_import import JoinedAnnotation, joined_annotations, store_released
 from lumos_queue.compat.lines import JsonLine
-from lumos_queue.compat.raw import RawAnnotation
+from lumos_queue.compat.raw_annotations import RawAnnotation
 from lumos_queue.compat.reading import read_row
+from lumos_queue.compat.row_join import open_join
 from lumos_queue.compat.training_files import export_rows
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.formulations.registry import FORMULATIONS

@@ -13,8 +13,8 @@ from db.jobs import finish_if_idle, get_job, remove
 from db.migrate import upgrade
 from db.models import Dataset, EpisodeRow, Item, JobRow, TaskRow, VerdictRow
 from db.new_jobs import NewJob
-from db.recorded import load_steps
 from db.schedule import find_idle_jobs
+from db.step_records import load_steps
 from lumos_queue.commands import Do, Note, Step
 from lumos_queue.records import Action, Execution, Outcome, Subgoal, Task, Verdict
 

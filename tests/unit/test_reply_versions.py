@@ -8,7 +8,7 @@ from itertools import islice
 
 import pytest
 
-from db.recorded import RecordedStep
+from db.step_records import RecordedStep
 from db.tool_figures import SerialStep
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import KEPT_DIGITS, Ask, Do, write_answer
@@ -21,11 +21,11 @@ from lumos_queue.prompts.tool_agent import NO_ACTION
 from lumos_queue.records import Completion, FinishReason, Task
 from lumos_queue.reports.state_manager import StepCounts, _count_episode
 from lumos_queue.review.task_states import rebuild_states
-from lumos_queue.searches.recorded import recorded_episode
+from lumos_queue.searches.answer_episodes import recorded_episode
 from lumos_queue.text_calls.three_lines import read_reply
 from lumos_queue.util.exchange import Exchange
+from performance.toolworld.memory_run import run_once
 from performance.toolworld.policies import Policies
-from performance.toolworld.running import run_once
 from tests.answer_files import chain_file
 from tests.tool_scripts import TASK, Scripted, call, finish, run
 from tests.unit.test_marked_calls import OSLO, PRETTY, READ, play

@@ -19,7 +19,7 @@ from lumos_queue.formulations.react import POLICY_SAMPLING
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.formulations.rewoo import WRITING
 from lumos_queue.prompts.agent import Agent
-from lumos_queue.reports.chosen_requests import describe_requests
+from lumos_queue.reports.agent_requests import describe_requests
 from lumos_queue.submission.request_options import (
     MAX_DEPTH,
     MAX_TEXT,

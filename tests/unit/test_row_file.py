@@ -14,7 +14,7 @@ import pytest
 from lumos_queue.downloads import catalogue
 from lumos_queue.downloads.cache import fetch
 from lumos_queue.downloads.catalogue import FILES, PublicFile, can_verify, has_split
-from lumos_queue.downloads.published import find_published
+from lumos_queue.downloads.published_files import find_published
 from lumos_queue.errors import SpecError
 from lumos_queue.submission.row_file import watch_file
 from lumos_queue.util.regular_file import accept_pipe

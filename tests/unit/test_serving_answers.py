@@ -8,8 +8,8 @@ import pytest
 
 from lumos_queue.actions.tools.answers import MAX_BODY
 from lumos_queue.actions.tools.arguments import canonical
+from lumos_queue.actions.tools.function_names import category_name, safe_name, standardize
 from lumos_queue.actions.tools.functions import functions_of
-from lumos_queue.actions.tools.naming import category_name, safe_name, standardize
 from lumos_queue.actions.tools.records import Records, records_of
 from lumos_queue.errors import ActionError, SpecError
 from lumos_queue.execution.serving.answers import Answers, BadRequest

@@ -11,7 +11,7 @@ from lumos_queue.conversion.teacher import OFFERED
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import read_annotation, variables_in, write_annotation
-from lumos_queue.rationales.maths.stated import results_stated
+from lumos_queue.rationales.maths.stated_results import results_stated
 from tests.strictly_stated import strictly_stated
 
 DOMAIN_OF = {

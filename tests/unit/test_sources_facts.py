@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lumos_queue.rationales.questions.closing import answer_follows
 from lumos_queue.rationales.questions.facts import find_answer
-from lumos_queue.rationales.questions.matching import find, occurs, same_word
+from lumos_queue.rationales.questions.last_step import answer_follows
 from lumos_queue.rationales.questions.spans import compare_spans, dates, names, quantities
+from lumos_queue.rationales.questions.word_matches import find, occurs, same_word
 from tests.cpu_limit import cpu_limit
 
 FACTS = [

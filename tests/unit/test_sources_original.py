@@ -18,8 +18,8 @@ from lumos_queue.notation import (
     variables_in,
     write_annotation,
 )
-from lumos_queue.rationales.maths.stated import results_stated
-from lumos_queue.rationales.questions.matching import content, has_form, words
+from lumos_queue.rationales.maths.stated_results import results_stated
+from lumos_queue.rationales.questions.word_matches import content, has_form, words
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Task
 from lumos_queue.util.plugins import TRUSTED

@@ -36,7 +36,7 @@ def reading(folder):
 def hasty(folder):
     """As `reading`, with a tenth of the processor time for a statement."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lumos_queue.actions.sql.asking.new_sandbox", lambda count: Sandbox("tests.hasty_sql", count))
+        patch.setattr("lumos_queue.actions.sql.databases.new_sandbox", lambda count: Sandbox("tests.hasty_sql", count))
         actions = SqlActions(SqlActions.prepare({"databases": str(folder)}))
     yield actions
     asyncio.run(actions.close())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lumos_queue.actions.sql.comparing import kind_of_declaration
+from lumos_queue.actions.sql.comparison import kind_of_declaration
 from lumos_queue.actions.sql.interface import SqlActions
 from lumos_queue.actions.sql.numbers import number_of
 from tests.sql_shop import Episode

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from lumos_queue.actions.sql.interface import SqlActions
-from lumos_queue.benchmarks.intercode_sql import querying
-from lumos_queue.benchmarks.intercode_sql.querying import GoldQueries, open_queries
+from lumos_queue.benchmarks.intercode_sql import gold_queries
+from lumos_queue.benchmarks.intercode_sql.gold_queries import GoldQueries, open_queries
 from lumos_queue.errors import ActionError
 
 pytestmark = pytest.mark.usefixtures("own_helper_processes")
@@ -54,7 +54,7 @@ def test_the_process_ends_when_nothing_is_asked_and_comes_back(tools):
 
 
 def test_what_was_asked_is_remembered_within_bounds(tools, monkeypatch):
-    monkeypatch.setattr(querying, "MAX_REMEMBERED", 300_000)
+    monkeypatch.setattr(gold_queries, "MAX_REMEMBERED", 300_000)
     queries, counted = GoldQueries(tools), []
     ask = queries._databases.ask
 
@@ -97,10 +97,10 @@ def test_threads_that_ask_at_the_same_time_share_one_process(tools):
 
 def test_options_that_were_not_used_lately_are_closed(tools):
     before = children()
-    many = [tools | {"turns": str(number)} for number in range(1, querying.MAX_OPEN + 2)]
+    many = [tools | {"turns": str(number)} for number in range(1, gold_queries.MAX_OPEN + 2)]
     for one in many:
         open_queries(one).rows("shop", "SELECT 1")
-    assert len(children() - before) == querying.MAX_OPEN
+    assert len(children() - before) == gold_queries.MAX_OPEN
     for one in many:
         open_queries(one).close()
     assert children() <= before

@@ -94,7 +94,7 @@ def test_one_refusal_of_one_item_is_lone_and_a_second_is_not():
 
 @pytest.fixture
 def soon(monkeypatch):
-    monkeypatch.setattr("lumos_queue.endpoints.judging.QUIET_SECONDS", 0.2)
+    monkeypatch.setattr("lumos_queue.endpoints.failure_cause.QUIET_SECONDS", 0.2)
 
 
 def run(work, *servers, **settings):

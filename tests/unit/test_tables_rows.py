@@ -11,12 +11,19 @@ from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.comparison import _status as told
+from lumos_queue.papers.evaluation_options import check_weights, find_row, options_of
 from lumos_queue.papers.figures import TABLE_4, TABLE_6
-from lumos_queue.papers.matching import StoredEvaluation, find_best, is_tool, is_weights, model_of, weight_mismatches
 from lumos_queue.papers.model import PaperRow, number
 from lumos_queue.papers.protocol import departures
 from lumos_queue.papers.results import TABLES
-from lumos_queue.papers.running import check_weights, find_row, options_of
+from lumos_queue.papers.stored_evaluations import (
+    StoredEvaluation,
+    find_best,
+    is_tool,
+    is_weights,
+    model_of,
+    weight_mismatches,
+)
 from lumos_queue.row_origins.origins import RowOrigin, RowState
 
 VERIFIED = RowOrigin(RowState.VERIFIED, "hotpotqa/hotpot_dev_distractor_v1.json")

@@ -8,9 +8,9 @@ import random
 import pytest
 
 from lumos_queue.actions.tools.arguments import MAX_ARGUMENTS, canonical, read_arguments
-from lumos_queue.actions.tools.finishing import read_finish
+from lumos_queue.actions.tools.finish import read_finish
+from lumos_queue.actions.tools.function_names import MAX_NAME, category_name, safe_name, standardize, unique_names
 from lumos_queue.actions.tools.functions import FINISH, MAX_DESCRIPTION, MAX_PARAMETERS, functions_of
-from lumos_queue.actions.tools.naming import MAX_NAME, category_name, safe_name, standardize, unique_names
 from lumos_queue.errors import ActionError
 from tests.tool_apis import LATEST, entry, parameter
 

@@ -18,8 +18,8 @@ from lumos_queue.builds.contamination import TestSplits
 from lumos_queue.builds.known_benchmarks import KnownBenchmarks
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import Task
+from tests.benchmark_files import write_json
 from tests.gold_tools import FINISH, judged, other_calls, relevant_calls
-from tests.judged import write_json
 from tests.tool_apis import LATEST, LATEST_NAME, OFFICES, call, entry
 
 BENCHMARK = open_benchmark("toolbench")

@@ -15,8 +15,8 @@ from lumos_queue.commands import Call, Do
 from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.limits import Limits
 from lumos_queue.records import Ending, Execution, Task
+from performance.toolworld.memory_run import NAMES, run_once
 from performance.toolworld.policies import Policies
-from performance.toolworld.running import NAMES, run_once
 from tests.kills.world import world_search
 from tests.tool_scripts import call, finish, give_up
 

@@ -6,7 +6,7 @@ import pytest
 
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.benchmarks.toolworld.checking import MAX_ANSWER, PartCheck, check_answer, holds_value
+from lumos_queue.benchmarks.toolworld.answer_check import MAX_ANSWER, PartCheck, check_answer, holds_value
 from lumos_queue.records import Execution, Task
 
 RIGHT, REFUSED, WRONG, MISSING = PartCheck

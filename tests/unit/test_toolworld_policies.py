@@ -19,10 +19,10 @@ from lumos_queue.text_calls.three_lines import read_reply
 from performance.toolworld import grid
 from performance.toolworld.grid import EQUAL, Cell, Run, all_cells, measure, read_lines, work
 from performance.toolworld.judges import JUDGES, KNOWING, METRICS, compare
-from performance.toolworld.managing import manage
+from performance.toolworld.memory_run import NAMES, Models, break_all, play, run_once
 from performance.toolworld.policies import Policies, RandomPolicy, oracle
 from performance.toolworld.reading import WorldView
-from performance.toolworld.running import NAMES, Models, break_all, play, run_once
+from performance.toolworld.state_manager import manage
 
 BENCHMARK = open_benchmark("toolworld")
 HARDEST = {"faults": "1", "traps": "1"}

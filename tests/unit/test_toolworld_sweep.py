@@ -22,11 +22,11 @@ from lumos_queue.prompts.tool_agent import DECOMPOSER, ROUTER, STATE_MANAGER, ST
 from lumos_queue.records import Completion, Task
 from lumos_queue.text_calls.three_lines import read_reply
 from performance.toolworld.grid import EQUAL
-from performance.toolworld.managing import divide_request, rewrite_state
+from performance.toolworld.memory_run import play, run_once
 from performance.toolworld.plan import ToolWorldSweep, read_sweep
 from performance.toolworld.policies import teach
 from performance.toolworld.results import pooled_rows, score_of
-from performance.toolworld.running import play, run_once
+from performance.toolworld.state_manager import divide_request, rewrite_state
 from performance.toolworld.sweep import JOBS, SweepRun, app, read_jobs
 
 FILE = Path(__file__).parents[2] / "performance" / "toolworld" / "sweep.toml"

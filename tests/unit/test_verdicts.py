@@ -25,7 +25,7 @@ from lumos_queue.notation import read_annotation
 from lumos_queue.rationales.comparison import matches_stated
 from lumos_queue.rationales.maths.doubtful_links import ambiguous_operands
 from lumos_queue.rationales.maths.readings import readings
-from lumos_queue.rationales.maths.stated import results_stated
+from lumos_queue.rationales.maths.stated_results import results_stated
 from lumos_queue.records import Action, Completion, Execution, Task
 from tests.strictly_stated import strictly_stated
 

@@ -12,7 +12,7 @@ from lumos_queue.benchmarks.openagi.data.animals import ANIMALS, COLOURS
 from lumos_queue.benchmarks.openagi.data.drawing import Scene, Spot, draw_scene
 from lumos_queue.benchmarks.openagi.data.png import write_png
 from lumos_queue.benchmarks.openagi.data.things import PLACES
-from lumos_queue.benchmarks.openagi.rules.editing import PaintOutlines, Recolour
+from lumos_queue.benchmarks.openagi.rules.colours import PaintOutlines, Recolour
 from lumos_queue.benchmarks.openagi.rules.pictures import AnswerFromScene
 from lumos_queue.experts.backends.own.styles import STYLES, ChangeStyle
 from lumos_queue.experts.backends.pixels import read_picture, write_picture

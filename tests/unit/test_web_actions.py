@@ -9,7 +9,7 @@ import pytest
 
 from lumos_queue.actions.session import describe
 from lumos_queue.actions.web.interface import WebSession
-from lumos_queue.actions.web.recorded import Recorded, read_recorded, sentence
+from lumos_queue.actions.web.recorded_action import Recorded, read_recorded, sentence
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import SpecError

@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from lumos_queue.actions.web.page import HtmlPage
-from lumos_queue.actions.web.recorded import sentence
+from lumos_queue.actions.web.recorded_action import sentence
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.mind2web.scores import METRICS, click_at, operation_f1
 from lumos_queue.benchmarks.registry import open_benchmark

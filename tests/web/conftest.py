@@ -10,7 +10,7 @@ import pytest
 
 from db.connection import Database, open_database
 from db.migrate import upgrade
-from lumos_queue.web.access.people import Role
+from lumos_queue.web.access.users import Role
 from tests.explorers import CHROMIUM, Explorer, RoleDoor, calling, serving
 
 if TYPE_CHECKING:

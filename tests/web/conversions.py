@@ -10,7 +10,7 @@ from db.connection import Database
 from lumos_queue.benchmarks.wordmath.benchmark import benchmark
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.submission.store import Rows, read_rows
-from tests.stored import run_embedded
+from tests.stored_rows import run_embedded
 
 
 @cache

@@ -14,7 +14,7 @@ from db.labels import NewLabel, add_labels, newest_of_audit
 from db.models import Audit, Label, Reservation
 from db.web_actions import list_actions
 from lumos_queue.scoring.sampling import AuditKind
-from lumos_queue.web.access.people import Role
+from lumos_queue.web.access.users import Role
 from tests.scored_jobs import scored_job
 
 NAME = "two words & <script>document.title='run'<b>%2e?#"

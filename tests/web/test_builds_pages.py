@@ -15,7 +15,7 @@ from db.web_actions import list_actions
 from lumos_queue.builds.folder import MANIFEST
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.submission.build_request import make_build
-from lumos_queue.web.access.people import Role
+from lumos_queue.web.access.users import Role
 from lumos_queue.web.drafts import Draft
 from tests.explorers import Client, Explorer, RoleDoor, calling
 from tests.services import wait_until

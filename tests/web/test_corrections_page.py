@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import func, select
 
+from db.episode_names import finished_trajectory
 from db.models import EpisodeRow
-from db.named import finished_trajectory
 from db.web_actions import list_actions
 from lumos_queue.review.corrections import annotation_text
 from tests.explorers import calling

@@ -21,17 +21,17 @@ from lumos_queue.cli.main import main
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from lumos_queue.web.access import passwords
-from lumos_queue.web.access.attempts import MAX_FAILURES, WINDOW_SECONDS, LoginAttempts
-from lumos_queue.web.access.doors import PasswordDoor
+from lumos_queue.web.access.login_limits import MAX_FAILURES, WINDOW_SECONDS, LoginAttempts
+from lumos_queue.web.access.login_methods import PasswordDoor
 from lumos_queue.web.access.passwords import PasswordFile, add_person
-from lumos_queue.web.access.people import Role
 from lumos_queue.web.access.sessions import IDLE_SECONDS, MAX_SECONDS, Sessions
+from lumos_queue.web.access.users import Role
 from lumos_queue.web.app import ROUTERS
-from lumos_queue.web.visits import role_of_route
+from lumos_queue.web.request_context import role_of_route
 from tests.conftest import ROOT
 from tests.explorers import Client, calling
 from tests.scored_jobs import scored_job
-from tests.stored import state
+from tests.stored_rows import state
 
 OPEN_TO_ALL = {"/", "/login", "/favicon.ico", "/static/{digest}/{name}"}
 

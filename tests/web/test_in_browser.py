@@ -11,13 +11,13 @@ from sqlalchemy.engine import make_url
 
 from db.audits import draw_audit, samples_of
 from db.connection import open_database
+from db.episode_names import finished_trajectory
 from db.filters import parse_where
 from db.labels import labels_of, newest_of_audit
 from db.models import Item, JobRow, Label
-from db.named import finished_trajectory
 from lumos_queue.builds.folder import MANIFEST
 from lumos_queue.scoring.sampling import AuditKind
-from lumos_queue.web.access.people import Role
+from lumos_queue.web.access.users import Role
 from tests.claims import claim, fail, holder
 from tests.explorers import RoleDoor, serving
 from tests.page_jobs import FAILED, RIGHT, WRONG, evaluation

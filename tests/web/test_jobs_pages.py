@@ -9,7 +9,7 @@ import pytest
 from db.web_actions import list_actions
 from tests.claims import claim, fail, holder
 from tests.scored_jobs import scored_job
-from tests.stored import state
+from tests.stored_rows import state
 
 HOSTILE = "<script>document.title='run'</script>\u202e \x1b[31m"
 

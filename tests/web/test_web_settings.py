@@ -6,7 +6,7 @@ import pytest
 
 from lumos_queue.cli.main import main
 from lumos_queue.errors import SpecError
-from lumos_queue.web.access.doors import MIN_TOKEN, TokenDoor
+from lumos_queue.web.access.login_methods import MIN_TOKEN, TokenDoor
 
 
 def test_a_token_that_is_given_is_the_one_that_comes_in_and_none_that_could_be_guessed():

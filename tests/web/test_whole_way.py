@@ -23,7 +23,7 @@ from tests.fake_endpoint import FakeEndpoint
 from tests.gold_agent import gold_replies
 from tests.integration.test_deployment import Up, running_up
 from tests.services import wait_until
-from tests.stored import state
+from tests.stored_rows import state
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -188,6 +188,6 @@ def _read_text(data: bytes) -> str | Problem:
 def _open_recorded(settings: Settings | None) -> Any:
     if settings is None:
         return None
-    from lumos_queue.actions.experts.recorded import RecordedRuns
+    from lumos_queue.actions.experts.recorded_runs import RecordedRuns
 
     return RecordedRuns(settings)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from lumos_queue.actions.tools.naming import safe_name
+from lumos_queue.actions.tools.function_names import safe_name
 from lumos_queue.errors import unknown
 from lumos_queue.experts.base import Expert, Kind
 from lumos_queue.experts.catalogue import EXPERTS

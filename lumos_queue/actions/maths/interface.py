@@ -14,7 +14,7 @@ from lumos_queue.actions.algebra.values import Value, as_value, assign, range_va
 from lumos_queue.actions.base import Stateless
 from lumos_queue.actions.code.interface import SECONDS, CodeRunner
 from lumos_queue.actions.code.values import spread
-from lumos_queue.actions.maths.counting import count
+from lumos_queue.actions.maths.count import count
 from lumos_queue.actions.maths.systems import flat, latest, open_equations, parts_of, system
 from lumos_queue.actions.options import check_option_names
 from lumos_queue.errors import ActionError

@@ -9,7 +9,7 @@ from pathlib import Path
 from lumos_queue.actions.code.interface import CodeRunner
 from lumos_queue.actions.maths.interface import MathsActions
 from lumos_queue.actions.options import check_option_names
-from lumos_queue.actions.qa.answering import NO_ANSWER, WITH_CONTEXT, YES_NO, answer_question, live_pages, read_answer
+from lumos_queue.actions.qa.answer import NO_ANSWER, WITH_CONTEXT, YES_NO, answer_question, live_pages, read_answer
 from lumos_queue.actions.qa.arguments import (
     context_and_question,
     full_text,
@@ -18,7 +18,7 @@ from lumos_queue.actions.qa.arguments import (
     short_text,
     value_of,
 )
-from lumos_queue.actions.qa.comparing import Unclear, calculate, is_question
+from lumos_queue.actions.qa.comparison import Unclear, calculate, is_question
 from lumos_queue.actions.qa.corpus import record_page
 from lumos_queue.actions.qa.index import Index
 from lumos_queue.actions.qa.library import Library, prepare_corpus

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from lumos_queue.actions.quantities.dates import read_date
 from lumos_queue.actions.quantities.kinds import Quantity, When
-from lumos_queue.actions.quantities.spelled import NUMBER_WORDS, SCALES, read_spelled
+from lumos_queue.actions.quantities.number_words import NUMBER_WORDS, SCALES, read_spelled
 from lumos_queue.actions.quantities.units import BEHIND_A_UNIT, SHORT
 from lumos_queue.scoring.numbers import parse_number
 

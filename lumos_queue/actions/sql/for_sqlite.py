@@ -14,7 +14,7 @@ from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import ErrorLevel, UnsupportedError
 
 from lumos_queue.actions.sql.catalogue import insert_catalogue
-from lumos_queue.actions.sql.comparing import NUMBER_OF, with_numbers
+from lumos_queue.actions.sql.comparison import NUMBER_OF, with_numbers
 from lumos_queue.actions.sql.database import Tables
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In, exp.Between)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lumos_queue.actions.session import ActionSession, Value
-from lumos_queue.actions.sql.asking import Databases
+from lumos_queue.actions.sql.databases import Databases
 from lumos_queue.actions.sql.tools import open_tools, prepare_tools
 from lumos_queue.actions.sql.wording import is_statement
 from lumos_queue.episode import Diverged, StepContext

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lumos_queue.actions.tools.naming import FINISH_NAME, safe_name, unique_names
+from lumos_queue.actions.tools.function_names import FINISH_NAME, safe_name, unique_names
 from lumos_queue.actions.tools.numbers import MAX_DIGITS, read_number
 from lumos_queue.commands import FunctionSchema
 from lumos_queue.util.sanitize import storable, storable_json

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from lumos_queue.actions.base import LocalTool
-from lumos_queue.actions.tools.answering import LIVE, STRICT, AnswerSource, find_answer
+from lumos_queue.actions.tools.answer_source import LIVE, STRICT, AnswerSource, find_answer
 from lumos_queue.actions.tools.answers import SHOWN, Answer, body_of, observe
 from lumos_queue.actions.tools.arguments import read_arguments
 from lumos_queue.actions.tools.functions import Function
@@ -27,7 +27,7 @@ WORLD = "world"  #: the task's input that says what its generated APIs answer (w
 
 
 class ToolActions:
-    """Calls functions of a task's APIs. Options: options.OPTIONS. What they answer: answering.py."""
+    """Calls functions of a task's APIs. Options: options.OPTIONS. What they answer: answer_source.py."""
 
     domain = "tools"
     roles: tuple[str, ...] = ()  #: the role 'simulator' is asked with answers=simulated alone

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from lumos_queue.actions.options import check_option_names
-from lumos_queue.actions.tools.answering import LIVE, MODES, STRICT
+from lumos_queue.actions.tools.answer_source import LIVE, MODES, STRICT
 from lumos_queue.actions.tools.answers import SHOWN
 from lumos_queue.actions.tools.records import FORMAT, Records, read_records
 from lumos_queue.errors import SpecError, unknown

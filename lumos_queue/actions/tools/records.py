@@ -18,8 +18,8 @@ from typing import Any
 
 from lumos_queue.actions.tools.answers import Answer
 from lumos_queue.actions.tools.arguments import canonical, read_object
+from lumos_queue.actions.tools.function_names import category_name, safe_name, standardize
 from lumos_queue.actions.tools.functions import Function
-from lumos_queue.actions.tools.naming import category_name, safe_name, standardize
 from lumos_queue.actions.tools.statuses import status_of
 from lumos_queue.errors import ActionError, BadRow, SpecError
 from lumos_queue.readers.fields import RowNode

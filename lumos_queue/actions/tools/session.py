@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from lumos_queue.actions.tools.answers import SHOWN, envelope, observe
-from lumos_queue.actions.tools.finishing import read_finish
+from lumos_queue.actions.tools.finish import read_finish
 from lumos_queue.actions.tools.functions import FINISH, Function
 from lumos_queue.actions.tools.statuses import ANSWERED, code_of
 from lumos_queue.actions.tools.task_functions import functions_of_task

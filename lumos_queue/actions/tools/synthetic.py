@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lumos_queue.actions.tools.answers import Answer
+from lumos_queue.actions.tools.function_names import safe_name
 from lumos_queue.actions.tools.functions import Function
-from lumos_queue.actions.tools.naming import safe_name
 from lumos_queue.actions.tools.shapes import LIST_LENGTH, read_shape
 from lumos_queue.commands import digest
 

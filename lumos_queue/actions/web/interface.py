@@ -16,7 +16,7 @@ from lumos_queue.actions.ranking.base import Ranker
 from lumos_queue.actions.ranking.registry import open_prepared, prepare_ranker
 from lumos_queue.actions.session import ActionSession, Value, action
 from lumos_queue.actions.web.candidates import parts
-from lumos_queue.actions.web.matching import rank_candidates, with_option
+from lumos_queue.actions.web.element_ranking import rank_candidates, with_option
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Task

@@ -10,7 +10,7 @@ import re
 
 from lumos_queue.rationales.maths.equations import final_quantity, quantity_describer
 from lumos_queue.rationales.maths.expressions import Operation, parse_infix
-from lumos_queue.rationales.maths.linking import Linker
+from lumos_queue.rationales.maths.links import Linker
 from lumos_queue.rationales.maths.program import ProgramBuilder
 from lumos_queue.rationales.maths.question_numbers import question_numbers
 from lumos_queue.rationales.reasons import NotConvertible

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.from_file.definition import OWN, FileDefinition
-from lumos_queue.benchmarks.from_file.judging import may_ask_again, score_votes
+from lumos_queue.benchmarks.from_file.judge_votes import may_ask_again, score_votes
 from lumos_queue.benchmarks.from_file.row_choices import FORMS, OPTION
 from lumos_queue.benchmarks.from_file.row_tasks import RowTasks, pictures_beside
 from lumos_queue.benchmarks.from_file.rubrics import write_prompt, write_reminder

@@ -10,10 +10,10 @@ from fractions import Fraction
 
 from lumos_queue.rationales.maths.blanks import content_words, describe_blank
 from lumos_queue.rationales.maths.calculations import Calculation, SolutionLine, calculations
-from lumos_queue.rationales.maths.copied import copied_numbers
+from lumos_queue.rationales.maths.copied_numbers import copied_numbers
 from lumos_queue.rationales.maths.equations import final_quantity
 from lumos_queue.rationales.maths.expressions import Operation
-from lumos_queue.rationales.maths.linking import Linker
+from lumos_queue.rationales.maths.links import Linker
 from lumos_queue.rationales.maths.program import ProgramBuilder, Step
 from lumos_queue.rationales.maths.prose import describe_quantity
 from lumos_queue.rationales.maths.question_numbers import question_numbers

@@ -12,7 +12,7 @@ from typing import Any
 from lumos_queue.rationales.questions.bridges import TitledPage, find_bridge
 from lumos_queue.rationales.questions.comparisons import find_sides
 from lumos_queue.rationales.questions.hops import REFERENCE, Hop, annotation, rationale, strip_brackets
-from lumos_queue.rationales.questions.matching import occurs
+from lumos_queue.rationales.questions.word_matches import occurs
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation, Task
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
-from lumos_queue.benchmarks.intercode_sql.querying import GoldQueries, open_queries
+from lumos_queue.benchmarks.intercode_sql.gold_queries import GoldQueries, open_queries
 from lumos_queue.benchmarks.intercode_sql.reward import iou_reward, order_aware_reward, original_reward
 from lumos_queue.benchmarks.spider.benchmark import benchmark as spider
 from lumos_queue.errors import ActionError, BadRow, SpecError

@@ -10,7 +10,7 @@ beginning, and not converted: its end would teach to stop too early.
 
 from __future__ import annotations
 
-from lumos_queue.actions.web.recorded import read_recorded
+from lumos_queue.actions.web.recorded_action import read_recorded
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.rationales.steps import Steps, reject_variables
 from lumos_queue.records import Annotation, Task

@@ -65,7 +65,7 @@ class OpenAGI(Benchmark):
         return self._generate(split, samples, profile) if path is None else self._read_folder(path, split, samples)
 
     def _generate(self, split: str, samples: int, profile: str) -> Iterator[Task]:
-        from lumos_queue.benchmarks.openagi.generated import generate_task
+        from lumos_queue.benchmarks.openagi.generated_tasks import generate_task
 
         artifacts: dict[str, bytes] = {}
         self.artifacts = artifacts
@@ -75,7 +75,7 @@ class OpenAGI(Benchmark):
             yield generate_task(spec, samples, profile, artifacts)
 
     def _read_folder(self, path: Path, split: str, samples: int) -> Iterator[Task | BadRow]:
-        from lumos_queue.benchmarks.openagi.released import ReleasedFolder
+        from lumos_queue.benchmarks.openagi.released_folder import ReleasedFolder
 
         folder = ReleasedFolder(path)
         self.artifacts, self.notes = folder.artifacts, []

@@ -3,7 +3,7 @@
 The first annotator who found evidence for every step is used, as for the LUMOS annotations. By rule, a row is converted
 when of each step but the last one fact gives the answer, clearly more than any other (rationales/questions/facts.py),
 and the row's own answer follows from these in the last one, as far as that can be told
-(rationales/questions/closing.py). The words of the fact that answer are the result. All other rows wait for a teacher.
+(rationales/questions/last_step.py). The result is the words of the fact that answer. All other rows wait for a teacher.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from lumos_queue.rationales.questions.closing import answer_follows
 from lumos_queue.rationales.questions.facts import find_answer
 from lumos_queue.rationales.questions.hops import REFERENCE, Hop, annotation, rationale
+from lumos_queue.rationales.questions.last_step import answer_follows
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Annotation, Task
 

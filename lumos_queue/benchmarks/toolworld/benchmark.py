@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
-from lumos_queue.benchmarks.toolworld.checking import PartCheck, check_answer
+from lumos_queue.benchmarks.toolworld.answer_check import PartCheck, check_answer
 from lumos_queue.benchmarks.toolworld.dials import OPTIONS, SIZES, TRAIN, Dials, read_dials
 from lumos_queue.benchmarks.toolworld.generate import NAME, make_tasks
 from lumos_queue.errors import BadRow, SpecError

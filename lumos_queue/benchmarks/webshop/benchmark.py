@@ -17,7 +17,7 @@ from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.webshop.baselines import shop_baselines
 from lumos_queue.benchmarks.webshop.goal_files import OPTIONS, read_goals
 from lumos_queue.benchmarks.webshop.goals import SPLITS
-from lumos_queue.benchmarks.webshop.renumbering import renumber
+from lumos_queue.benchmarks.webshop.item_numbers import renumber
 from lumos_queue.benchmarks.webshop.tasks import annotate, goal_of, goals
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.rationales.reasons import NotConvertible

@@ -13,8 +13,8 @@ from typing import Any
 
 from lumos_queue.actions.tools.answers import CUT
 from lumos_queue.actions.tools.arguments import read_object
+from lumos_queue.actions.tools.function_names import FINISH_NAME
 from lumos_queue.actions.tools.functions import Function
-from lumos_queue.actions.tools.naming import FINISH_NAME
 from lumos_queue.compat.toolbench.messages import UNKNOWN_FUNCTION
 from lumos_queue.compat.toolbench.trees import RecordedDecision
 from lumos_queue.errors import ActionError

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from lumos_queue.actions.tools.function_names import FINISH_NAME
 from lumos_queue.actions.tools.functions import functions_of
-from lumos_queue.actions.tools.naming import FINISH_NAME
 
 _DESCRIPTION = re.compile(r"The description of this function is: ?\"")
 _TYPES = {"number": "NUMBER", "integer": "NUMBER", "boolean": "BOOLEAN"}

@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from db.recorded import RecordedStep
-from lumos_queue.actions.tools.finishing import GIVE_ANSWER
+from db.step_records import RecordedStep
+from lumos_queue.actions.tools.finish import GIVE_ANSWER
 from lumos_queue.actions.tools.functions import FINISH
 from lumos_queue.actions.tools.statuses import code_of
 from lumos_queue.commands import WITHIN

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from lumos_queue.actions.tools.answering import NEAREST, STRICT, SYNTHETIC
+from lumos_queue.actions.tools.answer_source import NEAREST, STRICT, SYNTHETIC
 from lumos_queue.actions.tools.answers import CUT, MAX_BODY, envelope
 from lumos_queue.actions.tools.answers import Answer as Found
 from lumos_queue.actions.tools.arguments import canonical, read_object
@@ -21,7 +21,7 @@ from lumos_queue.errors import ActionError, SpecError, unknown
 from lumos_queue.execution.serving.catalogue import Catalogue
 from lumos_queue.util.sanitize import storable_json
 
-MODES = (STRICT, NEAREST, SYNTHETIC)  #: of those in answering.py, what needs neither a model nor another server
+MODES = (STRICT, NEAREST, SYNTHETIC)  #: of those in answer_source.py, what needs neither a model nor another server
 NAMES = ("category", "tool_name", "api_name")
 
 
@@ -81,7 +81,7 @@ class Answers:
             return self._reply("misses", Found("the document of this function is nested too deeply"))
 
     def _find(self, function: Function, arguments: Mapping[str, Any]) -> tuple[str, Found]:
-        """How the answer was found, and the answer: in the order of answering.py."""
+        """How the answer was found, and the answer: in the order of answer_source.py."""
         if (found := self._records.find(function, arguments)) is not None:
             return "recorded", found
         if self._mode == SYNTHETIC:

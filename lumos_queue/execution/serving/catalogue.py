@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from lumos_queue.actions.tools.function_names import category_name, safe_name, standardize
 from lumos_queue.actions.tools.functions import Function, functions_of
-from lumos_queue.actions.tools.naming import category_name, safe_name, standardize
 from lumos_queue.actions.tools.records import Records
 from lumos_queue.benchmarks.toolbench.rows import listed_apis
 

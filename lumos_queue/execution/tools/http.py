@@ -21,7 +21,7 @@ import httpcore2
 
 from lumos_queue.endpoints.dial import tls_context
 from lumos_queue.errors import ActionError, InfrastructureError
-from lumos_queue.execution.tools.connecting import CheckedBackend
+from lumos_queue.execution.tools.connections import CheckedBackend
 from lumos_queue.execution.tools.guard import Guard, Target
 from lumos_queue.execution.tools.rate_limit import HostRateLimiter
 

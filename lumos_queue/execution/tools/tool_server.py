@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.actions.tools.answers import Answer
-from lumos_queue.actions.tools.naming import category_name, safe_name, standardize
+from lumos_queue.actions.tools.function_names import category_name, safe_name, standardize
 from lumos_queue.endpoints.api_keys import find_key
 from lumos_queue.errors import ActionError
 from lumos_queue.execution.tools.http import FetchedPage, GuardedHttp

@@ -10,8 +10,8 @@ from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.sections.fields import scores_by_field
 from lumos_queue.pages.wording import plain, tell_interval, tell_metric, tell_share, tell_whole_metric
-from lumos_queue.papers.beside import PublishedFigure
-from lumos_queue.reports.chosen import remark_on_chosen
+from lumos_queue.papers.published_figures import PublishedFigure
+from lumos_queue.reports.task_choice import remark_on_chosen
 from lumos_queue.row_origins.origins import STATED_REMARK, RowState
 
 LEGEND = (("mark ours", "these jobs"), ("mark paper", "published"), ("mark baseline", "rules without a model"))

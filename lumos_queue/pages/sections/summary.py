@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.wording import plural, tell_interval, tell_metric, tell_seconds
-from lumos_queue.reports.chosen import remark_on_chosen
 from lumos_queue.reports.completeness import remark
+from lumos_queue.reports.task_choice import remark_on_chosen
 
 
 def title_of(material: Material) -> str:

@@ -1,6 +1,6 @@
 """Lists every plausible reading of a solution's calculations as a program: which operands are earlier results.
 
-`linking.py` chooses one reading. The readings differ when the numbers change: an operand equal to an earlier result may
+`links.py` chooses one reading. The readings differ when the numbers change: an operand equal to an earlier result may
 be that result, another result of the same value, the number of that value in the question, a constant that words
 imply, or the 3 of `1/3`. Solutions do not calculate what they do not need, so a reading is implausible when another
 leaves fewer results unused.
@@ -23,7 +23,7 @@ from lumos_queue.rationales.maths.expressions import (
     leaves,
     replace_numbers,
 )
-from lumos_queue.rationales.maths.linking import possible_literals
+from lumos_queue.rationales.maths.links import possible_literals
 from lumos_queue.rationales.maths.question_numbers import question_numbers
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import Action

@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 
 from lumos_queue.rationales.questions.english import LIGHT_WORDS
-from lumos_queue.rationales.questions.matching import content, has_form, same_word, words
 from lumos_queue.rationales.questions.predicates import noun_of, read_predicate
 from lumos_queue.rationales.questions.spans import Span, dates, names, quantities
+from lumos_queue.rationales.questions.word_matches import content, has_form, same_word, words
 from lumos_queue.rationales.word_set import word_set
 
 #: Words that a sentence may have and its question not, by kind: dates are certain by form, so they allow the most.

@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lumos_queue.rationales.questions.matching import content, find, missing_words, occurs
 from lumos_queue.rationales.questions.relations import is_person
+from lumos_queue.rationales.questions.word_matches import content, find, missing_words, occurs
 from lumos_queue.rationales.word_set import word_set
 
 MIN_COVERAGE = 0.6  #: share of a part's words that must occur on its page

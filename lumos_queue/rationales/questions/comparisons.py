@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lumos_queue.rationales.questions.english import COMPARATIVE, LARGER, SMALLER
-from lumos_queue.rationales.questions.matching import content, find, has_form, missing_words, words
 from lumos_queue.rationales.questions.spans import Span, compare_spans, dates, quantities
+from lumos_queue.rationales.questions.word_matches import content, find, has_form, missing_words, words
 from lumos_queue.rationales.word_set import word_set
 
 MAX_CHARACTERS = 600  #: of a question

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 
 from lumos_queue.rationales.questions.answers import read_answer, type_words
 from lumos_queue.rationales.questions.english import LIGHT_WORDS
-from lumos_queue.rationales.questions.matching import content, has_form, words
 from lumos_queue.rationales.questions.spans import names
+from lumos_queue.rationales.questions.word_matches import content, has_form, words
 
 MARGIN = 0.25  #: by which the share of the question's words in the best fact must exceed that in any other
 ROUGH_SHARE, ROUGH_MARGIN = 0.6, 0.34  #: of a fact whose answer is checked in another way

@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lumos_queue.rationales.questions.matching import content, occurs, words
+from lumos_queue.rationales.questions.word_matches import content, occurs, words
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.rationales.steps import Steps, reject_variables
 from lumos_queue.records import Annotation

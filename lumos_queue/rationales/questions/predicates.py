@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 from lumos_queue.rationales.questions.english import LIGHT_WORDS
-from lumos_queue.rationales.questions.matching import content, has_form, same_word, tokens, words
+from lumos_queue.rationales.questions.word_matches import content, has_form, same_word, tokens, words
 
 MAX_KIND_WORDS = 5  #: of a kind that does not contain the noun asked for: `a mountain bike` is a kind of vehicle
 

@@ -10,12 +10,12 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from lumos_queue.actions.qa.comparing import compare
+from lumos_queue.actions.qa.comparison import compare
 from lumos_queue.actions.qa.unit_arithmetic import Unclear
 from lumos_queue.actions.quantities.dates import read_date
 from lumos_queue.actions.quantities.kinds import Quantity, When
+from lumos_queue.actions.quantities.number_words import NUMBER_WORDS, SCALES
 from lumos_queue.actions.quantities.reading import read_quantity
-from lumos_queue.actions.quantities.spelled import NUMBER_WORDS, SCALES
 from lumos_queue.actions.quantities.units import readings
 
 MAX_CHARACTERS = 2000  #: of a text that is searched

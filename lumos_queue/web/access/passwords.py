@@ -18,7 +18,7 @@ from argon2.exceptions import Argon2Error, InvalidHashError
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.util.regular_file import read_regular_text
 from lumos_queue.util.sanitize import storable
-from lumos_queue.web.access.people import Person, Role
+from lumos_queue.web.access.users import Person, Role
 
 MAX_NAME, MAX_PASSWORD = 80, 1_000  #: characters
 MIN_PASSWORD = 8

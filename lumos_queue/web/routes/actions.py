@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from db.web_actions import list_actions
 from lumos_queue.web.rendering import render
-from lumos_queue.web.visits import OperatorReading
+from lumos_queue.web.request_context import OperatorReading
 from workers.validation import JOB_ID
 
 router = APIRouter()

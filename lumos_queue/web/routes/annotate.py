@@ -10,8 +10,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from db.audit_progress import count_left, count_own
 from db.audits import get_audit
+from db.episode_names import trajectory_of
 from db.labels import VALUES
-from db.named import trajectory_of
 from db.reservations import Reserved, Turn, reserve_next, skip_place, store_label, take_back_label
 from lumos_queue.errors import SpecError
 from lumos_queue.pages.limits import PageLimits
@@ -21,7 +21,7 @@ from lumos_queue.review.suggestions import read_suggestions, without_suggestions
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.addresses import address_of_audit
 from lumos_queue.web.rendering import render, render_part
-from lumos_queue.web.visits import Annotating, AnnotatorReading, NotFound, Visit
+from lumos_queue.web.request_context import Annotating, AnnotatorReading, NotFound, Visit
 
 router = APIRouter()
 #: Of an episode that is judged: prompts are left out, so that the next one is there at once.

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from db.artifacts import load_artifact
 from db.trajectories import reading
 from lumos_queue.pages.sections.failures import IMAGES
+from lumos_queue.web.request_context import NotFound, Reading
 from lumos_queue.web.views.episode import find_damage
-from lumos_queue.web.visits import NotFound, Reading
 
 router = APIRouter()
 _DIGEST = re.compile(r"[0-9a-f]{64}")

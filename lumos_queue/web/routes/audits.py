@@ -21,8 +21,8 @@ from lumos_queue.submission.filters import read_where
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.addresses import address_of_audit
 from lumos_queue.web.rendering import render, render_part
+from lumos_queue.web.request_context import Operating, OperatorReading, Reading, Visit
 from lumos_queue.web.routes.annotate import find_audit
-from lumos_queue.web.visits import Operating, OperatorReading, Reading, Visit
 
 router = APIRouter()
 PAGE = 50  #: audits, or places

@@ -16,7 +16,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.util.regular_file import open_regular_text
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.rendering import render, render_part
-from lumos_queue.web.visits import NotFound, Reading, Visit
+from lumos_queue.web.request_context import NotFound, Reading, Visit
 
 router = APIRouter()
 PAGE = 100  #: builds

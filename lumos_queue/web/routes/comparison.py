@@ -20,10 +20,10 @@ from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.reports.step_pairs import pair_episodes
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.rendering import render, render_part
+from lumos_queue.web.request_context import NotFound, Reading
 from lumos_queue.web.routes.jobs import find_job
 from lumos_queue.web.views.comparison import MAX_JOBS, find_of_task, list_changed
 from lumos_queue.web.views.fields import FieldChoice, choose_fields
-from lumos_queue.web.visits import NotFound, Reading
 
 router = APIRouter()
 MAX_KEY = 2**62  #: of an episode or a task, which are asked for by their keys

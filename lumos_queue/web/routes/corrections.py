@@ -16,9 +16,9 @@ from lumos_queue.review.corrections import CheckedCorrection, annotation_text, c
 from lumos_queue.review.edits import Changes
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.rendering import render
+from lumos_queue.web.request_context import Annotating, AnnotatorReading, Visit
 from lumos_queue.web.routes.episode import episode_path, find_trajectory
 from lumos_queue.web.views.text_difference import compare_lines
-from lumos_queue.web.visits import Annotating, AnnotatorReading, Visit
 
 router = APIRouter()
 MAX_TEXT = 200_000  #: characters of an annotation

@@ -22,8 +22,8 @@ from lumos_queue.util.sanitize import storable
 from lumos_queue.web.build_form import BuildForm, fetched_tests, form_like, read_form
 from lumos_queue.web.drafts import MOVING, Draft, DraftState
 from lumos_queue.web.rendering import render, render_part
+from lumos_queue.web.request_context import NotFound, Operating, OperatorReading, Visit
 from lumos_queue.web.routes.builds import address_of_build, cut_card, facts_of, find_build
-from lumos_queue.web.visits import NotFound, Operating, OperatorReading, Visit
 
 router = APIRouter()
 MAX_COUNT = 100_000  #: episodes that are counted for a filter

@@ -17,9 +17,9 @@ from lumos_queue.errors import SpecError
 from lumos_queue.live.loads import read_loads, read_open_work
 from lumos_queue.submission.ranges import MAX_INTEGER
 from lumos_queue.util.sanitize import storable
+from lumos_queue.web.app_state import Site
 from lumos_queue.web.rendering import render, render_part
-from lumos_queue.web.site import Site
-from lumos_queue.web.visits import Operating, Reading
+from lumos_queue.web.request_context import Operating, Reading
 
 router = APIRouter()
 MAX_OPEN = 500  #: jobs whose endpoints are read

@@ -10,13 +10,13 @@ from fastapi import APIRouter, Form, Query
 from sqlalchemy import Connection
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
+from db.episode_names import split_name
 from db.filters import Filter, term
 from db.jobs import get_job
 from db.label_removal import take_back_label
 from db.labels import VALUES, NewLabel, add_labels, labels_of
-from db.named import split_name
 from db.reading import Trajectory, get_trajectory
-from db.recorded import load_steps
+from db.step_records import load_steps
 from db.text_search import find_neighbour
 from db.trajectories import reading
 from db.web_actions import add_action
@@ -26,8 +26,8 @@ from lumos_queue.reports.trajectory import trajectory_as_json
 from lumos_queue.submission.filters import read_where
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.rendering import render
+from lumos_queue.web.request_context import Annotating, NotFound, Reading, Visit
 from lumos_queue.web.views.episode import parts_of, read_episode
-from lumos_queue.web.visits import Annotating, NotFound, Reading, Visit
 
 router = APIRouter()
 MAX_NOTE = 10_000  #: characters of a label's note

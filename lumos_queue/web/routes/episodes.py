@@ -13,6 +13,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.submission.filters import read_where
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.rendering import render, render_part
+from lumos_queue.web.request_context import Reading, Visit
 from lumos_queue.web.routes.jobs import find_job
 from lumos_queue.web.views.episode_list import (
     EXPORTED,
@@ -23,7 +24,6 @@ from lumos_queue.web.views.episode_list import (
     link_facets,
     read_list,
 )
-from lumos_queue.web.visits import Reading, Visit
 
 router = APIRouter()
 

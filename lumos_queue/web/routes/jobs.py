@@ -19,7 +19,7 @@ from db.tags import tags_of
 from db.web_actions import add_action
 from lumos_queue.errors import SpecError
 from lumos_queue.live.figures import measure_score
-from lumos_queue.live.watched import ENDED, Watched, WatchedJob
+from lumos_queue.live.watched_jobs import ENDED, Watched, WatchedJob
 from lumos_queue.pages.compose import compose, read_page
 from lumos_queue.pages.limits import LEVELS
 from lumos_queue.reports.job_list import describe_jobs, list_jobs
@@ -27,10 +27,10 @@ from lumos_queue.reports.real_state import RealState
 from lumos_queue.submission.filters import read_job_where
 from lumos_queue.submission.resume import check_resume
 from lumos_queue.util.sanitize import storable
-from lumos_queue.web.access.people import Role
+from lumos_queue.web.access.users import Role
 from lumos_queue.web.rendering import render, render_part
+from lumos_queue.web.request_context import NotFound, Operating, Reading, Visit
 from lumos_queue.web.views.fields import choose_fields
-from lumos_queue.web.visits import NotFound, Operating, Reading, Visit
 
 router = APIRouter()
 PAGE = 50  #: jobs

@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from starlette.responses import RedirectResponse, Response
 
+from lumos_queue.web.app_state import Site, site_of
 from lumos_queue.web.rendering import render_alone
-from lumos_queue.web.site import Site, site_of
-from lumos_queue.web.visits import Leaving
+from lumos_queue.web.request_context import Leaving
 
 router = APIRouter()
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from starlette.responses import RedirectResponse, Response
 
 from lumos_queue.web.rendering import TYPES, static_files, static_path
-from lumos_queue.web.visits import NotFound
+from lumos_queue.web.request_context import NotFound
 
 router = APIRouter()
 

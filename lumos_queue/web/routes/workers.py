@@ -10,7 +10,7 @@ from db.pools import describe_gpus
 from db.sessions import jobs_held, live_sessions, refused_messages
 from lumos_queue.live.waits import is_silent
 from lumos_queue.web.rendering import render, render_part
-from lumos_queue.web.visits import Reading
+from lumos_queue.web.request_context import Reading
 
 router = APIRouter()
 MAX_JOBS = 10  #: of one worker that are named

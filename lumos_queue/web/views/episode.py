@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 from db.artifacts import peek_artifact
 from db.models import Attempt
 from db.reading import Trajectory
-from db.relatives import MAX_RELATIVES, Relative, find_relatives
+from db.related_episodes import MAX_RELATIVES, Relative, find_relatives
 from lumos_queue.pages.limits import PageLimits, cut
 from lumos_queue.pages.sections.failures import IMAGES
 from lumos_queue.pages.trajectories import ShownCall, show_calls, tell_facts, tell_verdicts

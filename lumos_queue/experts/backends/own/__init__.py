@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from lumos_queue.commands import digest
 from lumos_queue.experts.backends.base import MIB, BackendFacts, Fidelity, Loading
-from lumos_queue.experts.backends.own.trained import find_trained
+from lumos_queue.experts.backends.own.trained_networks import find_trained
 from lumos_queue.experts.catalogue import EXPERTS
 
 LICENCE = "MIT"  #: this project's

@@ -1,0 +1,82 @@
+"""Reading the episodes of derived tasks beside those that they come from (lumos_queue/rollouts/derivation.py)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, literal, select
+
+from db.connection import Database, numbers
+from db.models import EpisodeRow, Item, TaskRow
+from db.trajectories import StoredEpisode, load_episodes, reading
+from lumos_queue.errors import SpecError
+from lumos_queue.records import Task
+from lumos_queue.scoring.limit import at_limit_of
+
+CHUNK = 200  #: episodes that are read whole at once
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedTry:
+    """One try at a derived task. `episode` is its key; `ending` is empty until it has ended."""
+
+    task: Task
+    sample: int
+    episode: int
+    ending: str
+    answer: str | None
+    at_limit: str  #: what its answer counts where it ended as `limit` (lumos_queue/scoring/limit.py)
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What the task says of where it comes from: the name of its source's `episode`, `row`, `subgoals`, …"""
+        return self.task.inputs["from"]
+
+    @property
+    def ended(self) -> bool:
+        """Whether it can be judged: what infrastructure or a person ended says nothing about the modules."""
+        return self.ending not in ("", "infra_error", "cancelled")
+
+
+def tries_of(connection: Connection, job: Any) -> list[DerivedTry]:
+    """Every item of a job (its row) on a derived dataset, those that have not begun included, in order.
+
+    Raises SpecError when its tasks are not derived from episodes.
+    """
+    at_limit = at_limit_of(job.spec)
+    rows = connection.execute(
+        select(TaskRow.dataset, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold)
+        .add_columns(Item.id, Item.sample, EpisodeRow.ending, EpisodeRow.answer)
+        .select_from(Item)
+        .join(TaskRow, TaskRow.id == Item.task)
+        .join(EpisodeRow, EpisodeRow.id == Item.id, isouter=True)
+        .where(Item.job == job.id)
+        .order_by(Item.ordinal)
+    )
+    found = []
+    for row in rows:
+        task = Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold)
+        found.append(DerivedTry(task, row.sample, row.id, row.ending or "", row.answer, at_limit))
+    if not found or not all("from" in one.task.inputs for one in found):
+        raise SpecError(
+            f"The tasks of job {job.id} are not derived from episodes: name one that the command submitted."
+        )
+    return found
+
+
+def named_episodes(database: Database, names: Iterable[str]) -> Iterator[StoredEpisode]:
+    """The episodes of these names (`JOB-ORDINAL`) with their steps, job by job; removed ones are left out."""
+    ordinals: dict[str, list[int]] = {}
+    for name in dict.fromkeys(names):
+        job, _, ordinal = name.rpartition("-")
+        ordinals.setdefault(job, []).append(int(ordinal))
+    for job, wanted in ordinals.items():
+        for start in range(0, len(wanted), CHUNK):
+            sent = literal(json.dumps(wanted[start : start + CHUNK]))
+            with reading(database) as connection:
+                keys = select(Item.id).where(Item.job == job, Item.ordinal.op("IN")(numbers(sent)))
+                found = load_episodes(connection, list(connection.execute(keys).scalars()))
+            yield from found

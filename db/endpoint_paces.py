@@ -1,0 +1,39 @@
+"""What worker processes have learnt of endpoints: a new process begins with its share of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlalchemy import Connection, select
+
+from db.connection import now
+from db.models import Heartbeat, WorkerSessionRow
+from db.time_conditions import is_recent
+from lumos_queue.endpoints.pace import FORGET_SECONDS
+from lumos_queue.endpoints.traffic import Traffic
+
+
+def read_paces(connection: Connection, urls: Collection[str], lease_seconds: float) -> dict[str, tuple[float, float]]:
+    """By endpoint the window that a process begins with, and the seconds of a reply, as heartbeats of the last hour
+    have them.
+
+    The windows of the processes that used an endpoint last, all within one lease, are what it serves well. Those that
+    are alive share it with the new process. Endpoints of which nothing is known are left out.
+    """
+    rows = connection.execute(
+        select(Heartbeat.at, Heartbeat.calls, WorkerSessionRow.ended_at, now().label("now"))
+        .join(WorkerSessionRow, WorkerSessionRow.id == Heartbeat.session)
+        .where(is_recent(Heartbeat.at, FORGET_SECONDS))
+    ).all()
+    paces: dict[str, tuple[float, float]] = {}
+    for url in urls:
+        reports = [(row, Traffic(*row.calls[url])) for row in rows if url in (row.calls or {})]
+        reports = [(row, traffic) for row, traffic in reports if traffic.window]
+        if not reports:
+            continue
+        newest = max(row.at for row, _ in reports)
+        recent = [(row, traffic) for row, traffic in reports if row.at >= newest - lease_seconds]
+        alive = sum(row.ended_at is None and row.at >= row.now - lease_seconds for row, _ in recent)
+        whole = Traffic.sum(traffic for _, traffic in recent)
+        paces[url] = max(1.0, whole.window / (alive + 1)), whole.reply_seconds
+    return paces

@@ -1,0 +1,34 @@
+"""Runs of experts that the database has recorded, of whatever job."""
+
+from __future__ import annotations
+
+import asyncio
+
+from sqlalchemy.exc import DBAPIError
+
+from db.lazy_database import LazyDatabase
+from db.tool_calls import recorded_anywhere
+from lumos_queue.errors import InfrastructureError
+from lumos_queue.records import Execution
+from lumos_queue.settings import Settings
+
+
+class RecordedRuns:
+    """Looks calls up by their digest. The database is opened by the first."""
+
+    def __init__(self, settings: Settings):
+        self._database = LazyDatabase(settings.database, settings.lease_seconds)  # look-ups run in threads
+
+    async def find(self, command: str) -> Execution | None:
+        """What an equal call gave that succeeded. Raises InfrastructureError when the database cannot be read."""
+        try:
+            return await asyncio.to_thread(self._find, command)
+        except DBAPIError as error:
+            raise InfrastructureError(f"the recorded runs of experts cannot be read: {error.orig}") from None
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _find(self, command: str) -> Execution | None:
+        with self._database.get().engine.connect() as connection:
+            return recorded_anywhere(connection, command)

@@ -1,0 +1,176 @@
+"""Evaluations and inferences, as `lumos evaluate` and `lumos infer` make them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lumos_queue.records import Task
+
+if TYPE_CHECKING:  # to name `evaluate` takes no time: what it needs is imported when it is called
+    from lumos_queue.api.jobs import JobHandle
+    from lumos_queue.benchmarks.base import Benchmark
+    from lumos_queue.formulations.base import Formulation
+    from lumos_queue.settings import Settings
+
+Model = str | Callable[[str], Any]  #: an address, or a function that gets a prompt and returns the reply
+Values = Mapping[str, Any]
+
+
+def evaluate(
+    benchmark: str | Path | Benchmark = "",
+    *,
+    rows: Iterable[Task | Mapping[str, Any]] | None = None,
+    data: str | Path | None = None,
+    split: str = "",
+    formulation: str | Formulation = "",
+    agent: str = "",
+    planner: Model = "",
+    grounder: Model = "",
+    solver: Model = "",
+    roles: Mapping[str, Model] | None = None,
+    limit: int = 0,
+    samples: int = 1,
+    seed: int = 0,
+    temperature: float | None = None,
+    top_p: float | None = None,
+    max_tokens: int | None = None,
+    max_subgoals: int = 0,
+    framing: str = "train",
+    shots: int | None = None,
+    answer_by: str = "",
+    at_limit: str = "",
+    reader: str = "",
+    tools: Values | None = None,
+    options: Values | None = None,
+    settings: Values | None = None,
+    samplings: Values | None = None,
+    live: bool = False,
+    replay: str = "",
+    draw: int = 0,
+    sets: int = 0,
+    skip_bad_rows: bool = False,
+    yes: bool = False,
+    stop: str | Sequence[str] | None = None,
+    system: str | None = None,
+    prompt: str | Path = "",
+    request: Values | None = None,
+    price_prompt: float = 0.0,
+    price_completion: float = 0.0,
+    budget: float = 0.0,
+    name: str = "",
+    tags: Values | None = None,
+    again: bool = False,
+    priority: int = 0,
+    concurrency: int = 0,
+    fields: Mapping[str, str | Sequence[str]] | None = None,
+    scorer: str = "",
+    domain: str = "",
+    licence: str = "",
+    title: str = "",
+    rubric: str | Path = "",
+    grades: int = 0,
+    votes: int = 0,
+    published: bool = False,
+    deployment: Settings | None = None,
+) -> JobHandle:
+    """Run an agent on a benchmark and score its answers; returns at once.
+
+    Work begins with the call: in a thread of this process, or by workers where `LUMOS_BROKER_URL` names a broker. The
+    same request made again is the stored job, unless `again`.
+
+    Arguments are those of `lumos evaluate` (docs/commands.md); `tools`, `options`, `settings`, `samplings` and `tags`
+    are mappings of name to value, and `request` one of [ROLE.]NAME to a value of JSON. `benchmark` and `formulation`
+    may be objects, and models functions of a prompt: outside a module, only where this process does the work. `rows`
+    are Tasks, or rows as the benchmark's files have them. Your own data: `benchmark` is the path of a file, or it is
+    left out and `rows` are mappings; `fields` maps question, answer, id, choices, images and rationale to the fields
+    that have them (docs/own_data.md). The judge of the scorer `judge` is the role `judge`. `deployment`: settings in
+    place of those of the environment (LUMOS_…).
+
+    Raises SpecError for a request that cannot be carried out, InfrastructureError when an endpoint or the database does
+    not answer.
+
+    >>> import lumos_queue as lq
+    >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "7", limit=20).wait()
+    >>> job.state
+    'done'
+    >>> rows = [{"prompt": "What is 2 + 3?", "result": 5}]
+    >>> job = lq.evaluate(rows=rows, fields={"answer": "result"}, solver=lambda prompt: "Answer is 5.").wait()
+    >>> [episode.scores["accuracy"] for episode in job.episodes()]
+    [1.0]
+    """
+    given = dict(locals())
+    from lumos_queue.api.submit import submit_inference
+
+    return submit_inference("evaluate", given)
+
+
+def infer(
+    benchmark: str | Path | Benchmark = "",
+    *,
+    rows: Iterable[Task | Mapping[str, Any]] | None = None,
+    data: str | Path | None = None,
+    split: str = "",
+    formulation: str | Formulation = "",
+    agent: str = "",
+    planner: Model = "",
+    grounder: Model = "",
+    solver: Model = "",
+    roles: Mapping[str, Model] | None = None,
+    limit: int = 0,
+    samples: int = 1,
+    seed: int = 0,
+    temperature: float | None = None,
+    top_p: float | None = None,
+    max_tokens: int | None = None,
+    max_subgoals: int = 0,
+    framing: str = "train",
+    shots: int | None = None,
+    answer_by: str = "",
+    at_limit: str = "",
+    reader: str = "",
+    tools: Values | None = None,
+    options: Values | None = None,
+    settings: Values | None = None,
+    samplings: Values | None = None,
+    live: bool = False,
+    replay: str = "",
+    draw: int = 0,
+    sets: int = 0,
+    skip_bad_rows: bool = False,
+    yes: bool = False,
+    stop: str | Sequence[str] | None = None,
+    system: str | None = None,
+    prompt: str | Path = "",
+    request: Values | None = None,
+    price_prompt: float = 0.0,
+    price_completion: float = 0.0,
+    budget: float = 0.0,
+    name: str = "",
+    tags: Values | None = None,
+    again: bool = False,
+    priority: int = 0,
+    concurrency: int = 0,
+    fields: Mapping[str, str | Sequence[str]] | None = None,
+    scorer: str = "",
+    domain: str = "",
+    licence: str = "",
+    title: str = "",
+    rubric: str | Path = "",
+    grades: int = 0,
+    votes: int = 0,
+    published: bool = False,
+    deployment: Settings | None = None,
+) -> JobHandle:
+    """Run an agent on a benchmark, unscored. Arguments, return value and errors are those of `evaluate`.
+
+    >>> import lumos_queue as lq
+    >>> job = lq.infer("wordmath", formulation="direct", solver=lambda prompt: "7", limit=5).wait()
+    >>> [episode.answer for episode in job.episodes()]
+    ['7', '7', '7', '7', '7']
+    """
+    given = dict(locals())
+    from lumos_queue.api.submit import submit_inference
+
+    return submit_inference("infer", given)

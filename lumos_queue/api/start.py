@@ -1,0 +1,137 @@
+"""A job stored, and begun: in a thread of this process, or by the workers of a deployment."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures.thread
+import logging
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from db.jobs import get_job
+from db.states import JobState
+from db.tags import UNNAMED, NameAndTags
+from lumos_queue.api.forks import refuse_sqlite
+from lumos_queue.jobs.base import Job
+from lumos_queue.jobs.plugins import check_plugins
+from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING, Scheduling
+from lumos_queue.settings import Settings
+from lumos_queue.submission.database import database
+from lumos_queue.submission.extend import remark_on_extend
+from lumos_queue.submission.store import Rows, submit
+from workers.embedded_run import EmbeddedRun
+from workers.watchdog import Watchdog
+
+R = TypeVar("R")
+STOPPED = (JobState.DONE, JobState.CANCELLED, JobState.PAUSED, JobState.FAILED)
+log = logging.getLogger("lumos_queue")
+#: The jobs that threads of this process work on, by database and id.
+_runs: dict[tuple[str, str], EmbeddedRun] = {}
+_abandoned: list[EmbeddedRun] = []  #: earlier runs of these jobs whose threads hang
+_changing = threading.Lock()
+
+
+def store_job(
+    deployment: Settings,
+    job: Job,
+    rows: Rows | None,
+    say: Callable[[str], None],
+    *,
+    named: NameAndTags | None = None,
+    windows: int = 0,
+    scheduling: Scheduling = DEFAULT_SCHEDULING,
+    again: bool = False,
+) -> tuple[Any, bool]:
+    """Store a job; returns its row, and whether it is new. `say` gets each remark, a line for a person."""
+    with database(deployment, create=True) as opened:
+        if not again and (told := remark_on_extend(opened, deployment, job)):
+            say(told)
+        identifier, new = submit(
+            opened, deployment, job, rows, named=named or UNNAMED, windows=windows, scheduling=scheduling, again=again
+        )
+        with opened.engine.connect() as connection:
+            row = get_job(connection, identifier)
+    if rows and rows.bad:
+        skipped = f"{len(rows.bad)} bad row{'s' * (len(rows.bad) > 1)}"
+        say(f"skipped {skipped} of {len(rows.bad) + len(rows.tasks)}; the first: {rows.bad[0]}")
+    return row, new
+
+
+def begin_job(deployment: Settings, row: Any) -> None:
+    """Have a stored job (its row) worked on, unless it has stopped.
+
+    Without a broker a thread of this process does it; it drains when the process ends. One that hangs is abandoned, as
+    the program is not ours to end. Raises SpecError when this process has not the plug-ins that the job needs.
+    """
+    if row.state in STOPPED:
+        return
+    if deployment.broker_url:
+        from workers.notify import notify_workers
+
+        if not notify_workers(deployment, row.kind, row.id, row.items, row.pool):
+            log.warning("the broker does not answer: a dispatcher will find the job without it")
+        return
+    check_plugins(row)
+    with _changing:
+        key = deployment.database, row.id
+        run = _runs.get(key)
+        if run is None or not run.go_on():
+            if run is not None and run.is_abandoned:
+                _abandoned.append(run)
+            _runs[key] = run = EmbeddedRun(deployment, row.id, ends_process=False)
+            if run.remark:
+                log.warning(run.remark)
+            Watchdog(run.context, run.stop.is_set, run.over).start()
+            run.start()
+
+
+def run_of(deployment: Settings, job: str) -> EmbeddedRun | None:
+    """The thread of this process that works, or has worked, on a job."""
+    return _runs.get((deployment.database, job))
+
+
+def call_outside_loop(function: Callable[[], R]) -> R:
+    """Call it; in a thread where an event loop runs here, as in notebooks: it may need a loop of its own."""
+    try:
+        asyncio.get_running_loop()
+        runs = True
+    except RuntimeError:
+        runs = False
+    if not runs:  # not above: what it raises would be told as an error during the other one
+        return function()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(function).result()
+
+
+def _drain() -> None:
+    for run in list(_runs.values()):
+        run.stop.set()
+    for run in list(_runs.values()):
+        run.close()
+    if any(run.is_abandoned for run in (*_abandoned, *_runs.values())):
+        _leave_daemon_threads()
+
+
+def _leave_daemon_threads() -> None:
+    """Have the end of the interpreter not wait for the threads of executors that hanging daemon threads began."""
+    queues: Any = concurrent.futures.thread._threads_queues  # type: ignore[attr-defined]
+    for thread in [one for one in queues if one.daemon]:
+        queues.pop(thread, None)
+
+
+def _forget_runs() -> None:
+    """In a forked child: the threads are its parent's."""
+    global _changing
+    if not all(run.over.is_set() for run in _runs.values()):
+        refuse_sqlite()
+    _runs.clear()
+    _abandoned.clear()
+    _changing = threading.Lock()
+
+
+# Before executors are shut down, which threads at work need until they have drained: `atexit` would come too late.
+# Executors' own hook is registered when their module is imported, and hooks run in reverse order.
+threading._register_atexit(_drain)  # type: ignore[attr-defined]
+os.register_at_fork(after_in_child=_forget_runs)

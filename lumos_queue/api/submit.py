@@ -1,0 +1,107 @@
+"""From the arguments of a call to a stored job on which work begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lumos_queue.api.connect import translate_failures
+from lumos_queue.api.forks import note_call
+from lumos_queue.api.jobs import JobHandle
+from lumos_queue.api.objects import address_of, name_benchmark, name_formulation
+from lumos_queue.api.start import begin_job, call_outside_loop, log, store_job
+from lumos_queue.errors import SpecError
+from lumos_queue.jobs.scheduling import Scheduling
+from lumos_queue.settings import Settings, read_settings
+from lumos_queue.submission.file_options import read_file_options, read_judge_options
+from lumos_queue.submission.file_request import FileRequest, list_rows, resolve_file, resolve_rows
+from lumos_queue.submission.inference_options import InferenceOptions
+from lumos_queue.submission.job_request import make_inference_job
+from lumos_queue.submission.program_rows import GivenRows
+from lumos_queue.submission.ranges import check_ranges
+from lumos_queue.submission.request_options import read_system, read_template, write_fields
+from lumos_queue.submission.role_samplings import COMMON, resolve_common
+from lumos_queue.submission.tags import read_name_and_tags
+
+_ROLES = ("planner", "grounder", "solver")  #: that have an argument of their own
+
+
+@translate_failures()
+def submit_inference(kind: str, given: dict[str, Any]) -> JobHandle:
+    """The job of kind 'evaluate' or 'infer'; `given`: the arguments of `evaluate`."""
+    deployment = given.pop("deployment") or read_settings()
+    check_ranges(given, ("shots", *COMMON))
+    named = read_name_and_tags(given.pop("name"), pairs("tags", given.pop("tags")))
+    again, rows = given.pop("again"), given.pop("rows")
+    scheduling = Scheduling(given.pop("priority"), given.pop("concurrency"))
+    models = {role: given.pop(role) for role in _ROLES} | check_mapping("roles", given.pop("roles"))
+    others = {role: address_of(model, deployment) if model != "" else "" for role, model in models.items()}
+    given |= {role: others.pop(role) for role in _ROLES}
+    stop = given.pop("stop")
+    file, rows = name_rows(kind, given, rows, deployment)
+    asked = InferenceOptions(
+        benchmark=file.benchmark,
+        data=file.data,
+        split=file.split,
+        definition=file.definition,
+        formulation=name_formulation(given.pop("formulation"), deployment),
+        roles=[*pairs("roles", others), *file.roles],
+        stop=[stop] if isinstance(stop, str) else stop,
+        system=read_system(given.pop("system")),
+        prompt=read_template(given.pop("prompt")) or "",
+        requests=write_fields({"": check_mapping("request", given.pop("request"))}),
+        **resolve_common({name: given.pop(name) for name in COMMON}),
+        **{name: pairs(name, given.pop(name)) for name in ("tools", "options", "settings", "samplings")},
+        **given,
+    )
+    with note_call(deployment):
+        job, read = call_outside_loop(lambda: make_inference_job(kind, asked, deployment, log.warning, rows))
+        row, new = store_job(deployment, job, read, log.warning, named=named, scheduling=scheduling, again=again)
+    return handle_of(deployment, row, new)
+
+
+def name_rows(
+    kind: str, given: dict[str, Any], rows: GivenRows | None, deployment: Settings
+) -> tuple[FileRequest, GivenRows | None]:
+    """Take the arguments that name the rows out of `given`. Return what they name, and rows that can be read twice."""
+    benchmark, data, split = given.pop("benchmark"), given.pop("data"), given.pop("split")
+    others = {name: given.pop(name) for name in ("scorer", "domain", "licence", "title")}
+    judge = read_judge_options("", given.pop("rubric"), given.pop("grades"), given.pop("votes"))
+    file_options = read_file_options(given.pop("fields"), others, judge)
+    reader_options = pairs("options", given["options"])
+    path = None if data is None else Path(data)
+    if isinstance(benchmark, Path):
+        benchmark = f"./{benchmark}" if benchmark.name == str(benchmark) else str(benchmark)
+    if benchmark == "":
+        if rows is None:
+            raise SpecError("Nothing to evaluate: name a benchmark or a file, or give rows.")
+        rows = list_rows(rows)
+        return resolve_rows(rows, path, split, file_options, reader_options, log.warning, kind=kind), rows
+    if isinstance(benchmark, str) and rows is None:
+        file = resolve_file(benchmark, path, split, file_options, reader_options, log.warning, kind=kind)
+        if file.definition:
+            return file, None
+    elif names := file_options.option_names:
+        raise SpecError(f"{names[0]} is for rows of your own: leave it out, or leave out the benchmark.")
+    return FileRequest(name_benchmark(benchmark, deployment), path, split), rows
+
+
+def handle_of(deployment: Settings, row: Any, new: bool) -> JobHandle:
+    """The handle of a job that was just stored, on which work begins."""
+    if not new:
+        log.warning("job %s is the same request and is %s (again=True runs a new job)", row.id, row.state)
+    begin_job(deployment, row)
+    return JobHandle(row.id, deployment)
+
+
+def pairs(argument: str, values: Mapping[str, Any] | None) -> list[str]:
+    """NAME=VALUE texts, as the command line has them."""
+    return [f"{name}={value}" for name, value in check_mapping(argument, values).items()]
+
+
+def check_mapping(argument: str, values: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The values; none for None. Raises SpecError for what is not a mapping."""
+    if values is not None and not isinstance(values, Mapping):
+        raise SpecError(f"{argument} is {values!r:.80}: expected a mapping of names to values, such as a dict.")
+    return dict(values or {})

@@ -1,0 +1,150 @@
+"""Which candidates stay: no duplicate solutions, the best of each task, the shares of a mix; and which go into dev."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from lumos_queue.builds.near_duplicates import bands, shingles, similarity
+from lumos_queue.builds.options import BuildOptions
+from lumos_queue.builds.progress import EVERY, BuildStage, Tell, tell_nobody
+from lumos_queue.builds.staging_database import CONTENT_ORDER, StagingDatabase
+from lumos_queue.errors import SpecError
+
+#: What comes first among the episodes of one task.
+RANKS = {
+    "all": CONTENT_ORDER,
+    "best": f"score DESC, checked DESC, subgoals, length(solution), {CONTENT_ORDER}",
+    "shortest": f"subgoals, length(solution), checked DESC, {CONTENT_ORDER}",
+    "newest": f"finished_at DESC, {CONTENT_ORDER}",
+}
+
+
+def choose(staging: StagingDatabase, options: BuildOptions, tell: Tell = tell_nobody) -> None:
+    """Exclude candidates, each with a reason, and put those that stay in order and in parts."""
+    tell(BuildStage.DUPLICATES, 0)
+    _exclude_corrected(staging)
+    _exclude_repeated(staging)
+    if options.near:
+        _exclude_near(staging, options, tell)
+    tell(BuildStage.CHOOSING, 0)
+    if options.per_task:
+        _limit_per_task(staging, options)
+    if options.mix:
+        _apply_mix(staging, options)
+    if options.rows:
+        _limit_rows(staging, options)
+    arrange(staging, options)
+
+
+def arrange(staging: StagingDatabase, options: BuildOptions) -> None:
+    """Give every candidate that stays its position and its part: a source task is wholly in train or wholly in dev.
+
+    Which of them depends on the task alone: it is the same in every build with the same share, and a task in dev stays
+    in dev with a larger share.
+    """
+    if options.dev_share:
+        staging.run("UPDATE candidate SET part = 'dev' WHERE share('dev', source) < ?", options.dev_share)
+    staging.run(
+        "INSERT INTO kept (candidate, part) "
+        f"SELECT id, part FROM candidate WHERE why IS NULL AND good ORDER BY {CONTENT_ORDER}"
+    )
+
+
+def drop_repeated_rows(staging: StagingDatabase) -> int:
+    """Keep each row once in its file and return how many were dropped: two episodes may begin alike."""
+    return staging.run(
+        "DELETE FROM line WHERE rowid IN (SELECT rowid FROM (SELECT line.rowid, row_number() OVER "
+        "(PARTITION BY kept.part, line.file, hash(line.json) ORDER BY kept.place, line.rowid) AS place "
+        "FROM kept JOIN line ON line.candidate = kept.candidate) WHERE place > 1)"
+    )
+
+
+def _exclude_corrected(staging: StagingDatabase) -> None:
+    staging.run(
+        "UPDATE candidate SET why = 'corrected by a person' WHERE why IS NULL AND episode IN "
+        "(SELECT parent FROM candidate WHERE parent IS NOT NULL)"
+    )
+    staging.run(
+        "UPDATE candidate SET why = 'corrected by a person, and the correction is not among those that fit' "
+        "WHERE why IS NULL AND episode IN (SELECT episode FROM corrected)"
+    )
+
+
+def _exclude_repeated(staging: StagingDatabase) -> None:
+    """Of equal solutions the one under the strictest licence stays: its terms apply to the text in any case."""
+    order = f"strict DESC, licence, completeness DESC, checked DESC, origin, {CONTENT_ORDER}"
+    staging.run(
+        "UPDATE candidate SET why = 'duplicate' WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER "
+        f"(PARTITION BY text ORDER BY {order}) AS place FROM candidate WHERE why IS NULL) WHERE place > 1)"
+    )
+
+
+def _exclude_near(staging: StagingDatabase, options: BuildOptions, tell: Tell) -> None:
+    order = f"SELECT id, solution FROM candidate WHERE why IS NULL ORDER BY {_by_task(options)}"
+    staging.run("CREATE TEMP TABLE ranked AS SELECT id FROM candidate WHERE 0")
+    staging.run(f"INSERT INTO ranked SELECT id FROM ({order})")
+
+    @lru_cache(maxsize=4096)
+    def shingles_of(candidate: int) -> frozenset[int]:
+        return shingles(staging.one("SELECT solution FROM candidate WHERE id = ?", candidate))
+
+    for done, (candidate,) in enumerate(staging.read("SELECT id FROM ranked ORDER BY rowid")):
+        if not done % EVERY:
+            tell(BuildStage.NEAR_DUPLICATES, done)
+        mine = shingles_of(candidate)
+        keys = bands(mine, options.near)
+        if any(similarity(mine, shingles_of(other)) >= options.near for other in _neighbours(staging, keys)):
+            staging.exclude("near-duplicate", [candidate])
+        else:
+            staging.insert("band", [{"key": key, "candidate": candidate} for key in dict.fromkeys(keys)])
+
+
+def _neighbours(staging: StagingDatabase, keys: list[bytes]) -> list[int]:
+    wanted = ", ".join("?" * len(keys))
+    return [one for (one,) in staging.read(f"SELECT DISTINCT candidate FROM band WHERE key IN ({wanted})", *keys)]
+
+
+def _limit_per_task(staging: StagingDatabase, options: BuildOptions) -> None:
+    staging.run(
+        "UPDATE candidate SET why = 'others of its task come first' WHERE id IN (SELECT id FROM (SELECT id, "
+        f"row_number() OVER (PARTITION BY benchmark, task ORDER BY {RANKS[options.select]}) AS place "
+        "FROM candidate WHERE why IS NULL) WHERE place > ?)",
+        options.per_task,
+    )
+
+
+def _apply_mix(staging: StagingDatabase, options: BuildOptions) -> None:
+    """The largest mix for which every group can fill its share. Raises SpecError for an empty group."""
+    groups = ", ".join("?" * len(options.mix))
+    group = f"CASE WHEN benchmark IN ({groups}) THEN benchmark ELSE domain END"
+    names = list(options.mix)
+    staging.run(
+        f"UPDATE candidate SET why = 'not in the mix' WHERE why IS NULL AND {group} NOT IN ({groups})", *names, *names
+    )
+    held = dict(staging.read(f"SELECT {group}, count(*) FROM candidate WHERE why IS NULL GROUP BY 1", *names))
+    if empty := sorted(set(options.mix) - held.keys()):
+        raise SpecError(f"--mix asks for '{empty[0]}', of which no episode is left: leave it out or widen --where.")
+    total = min(held[name] / share for name, share in options.mix.items())
+    for name, share in options.mix.items():
+        staging.run(
+            "UPDATE candidate SET why = 'beyond its share of the mix' WHERE id IN (SELECT id FROM candidate "
+            f"WHERE why IS NULL AND {group} = ? ORDER BY share(?, text), {CONTENT_ORDER} LIMIT -1 OFFSET ?)",
+            *names,
+            name,
+            options.seed,
+            int(total * share + 1e-6),
+        )
+
+
+def _limit_rows(staging: StagingDatabase, options: BuildOptions) -> None:
+    """Which stay depends on their source task and the seed: builds of other annotations of it have the same ones."""
+    staging.run(
+        "UPDATE candidate SET why = 'beyond the number of rows' WHERE id IN (SELECT id FROM candidate "
+        f"WHERE why IS NULL ORDER BY share(?, source), {CONTENT_ORDER} LIMIT -1 OFFSET ?)",
+        options.seed,
+        options.rows,
+    )
+
+
+def _by_task(options: BuildOptions) -> str:
+    return f"benchmark, length(row), row, {RANKS[options.select]}"

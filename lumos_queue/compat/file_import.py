@@ -1,0 +1,192 @@
+"""Released files → stored episodes.
+
+The files give a result for the last action of each subgoal only; the results of the other actions are stored empty.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from db.connection import Database
+from db.imports import ImportedEpisode, store_episodes
+from db.new_jobs import NewJob
+from db.tags import UNNAMED, NameAndTags
+from lumos_queue.commands import Do, Note, Step, digest
+from lumos_queue.compat.reading import ReleasedRow
+from lumos_queue.compat.row_join import Join
+from lumos_queue.domains.registry import DOMAINS
+from lumos_queue.errors import SpecError
+from lumos_queue.notation import read_actions
+from lumos_queue.records import (
+    MODULES,
+    Action,
+    AnnotatedSubgoal,
+    Annotation,
+    Ending,
+    Execution,
+    Outcome,
+    Subgoal,
+    Task,
+    Verdict,
+)
+from lumos_queue.settings import Settings
+from lumos_queue.util.version import code_version
+
+#: The files' formulation to ours. An iterative row becomes an `annotation` episode, since no model was called for it.
+FORMULATIONS = {"iterative": "annotation", "onetime": "one-pass"}
+_OPERAND = re.compile(r"R[0-9]+(?:\(.*\))?|Output|-?[0-9][0-9.,/%]*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedAnnotation:
+    """One annotation, with what is wrong with it. Onetime: every action belongs to the last subgoal."""
+
+    task: Task
+    annotation: Annotation
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def level(self) -> str:
+        """`format`, unless the rows of both modules are rejected."""
+        rejected = {verdict.module for verdict in self.verdicts if verdict.rejects}
+        return "" if rejected.issuperset(MODULES) else "format"
+
+
+def joined_annotations(joining: Join, benchmark: str, dataset: str = "") -> Iterator[JoinedAnnotation]:
+    """The annotations of two joined files. A task's row is the id of its planner's row."""
+    for plan, ground in joining.pairs():
+        inputs = {"domain": ground.domain, "plan_id": plan.id, "ground_id": ground.id}
+        task = Task(benchmark, dataset, plan.id, plan.task, inputs)
+        steps = tuple(_steps(plan, ground))
+        answer = steps[-1].results[-1] if steps and steps[-1].results else ""
+        yield JoinedAnnotation(task, Annotation(steps, answer), tuple(_verdicts(plan, steps)))
+
+
+def _steps(plan: ReleasedRow, ground: ReleasedRow) -> Iterator[AnnotatedSubgoal]:
+    groundings = ground.groundings
+    if plan.formulation == "onetime":
+        groundings = ("",) * (len(plan.subgoals) - 1) + groundings
+    reported = plan.results or ("",) * len(plan.subgoals)
+    for number, (text, grounding, result) in enumerate(zip(plan.subgoals, groundings, reported, strict=True), start=1):
+        actions = read_actions(grounding)
+        results = ("",) * (len(actions) - 1) + (result,) if actions else ()
+        yield AnnotatedSubgoal(Subgoal(number, text), actions, results)
+
+
+def _verdicts(plan: ReleasedRow, steps: Sequence[AnnotatedSubgoal]) -> Iterator[Verdict]:
+    """What is wrong with the steps: each verdict at most once."""
+    actions = [action for step in steps for action in step.actions]
+    unreadable = [action.raw for action in actions if not action.variables or _is_remnant(action)]
+    silent = [step.subgoal.text for step in steps if not step.actions]
+    if unreadable or not actions or (silent and plan.formulation == "iterative"):
+        yield Verdict("grounder", "unreadable", next(iter(unreadable or silent), "no actions")[:200])
+    if any(_is_self_alias(action) for action in actions):
+        yield Verdict("grounder", "alias of itself", rejects=False)
+    if plan.formulation == "iterative" and DOMAINS.load(plan.domain).reports == "result":
+        empty = [step.subgoal.text for step, result in zip(steps, plan.results, strict=True) if not result]
+        if empty:
+            yield Verdict("planner", "empty result", empty[0][:200])
+
+
+def _is_remnant(action: Action) -> bool:
+    """Whether the text is neither a call nor an operand: what the original leaves of `R1 = 5`, or of no action."""
+    return not action.name and not _OPERAND.fullmatch(action.arguments)
+
+
+def _is_self_alias(action: Action) -> bool:
+    return not action.name and action.variables == (action.arguments,)
+
+
+def import_job(
+    settings: Settings,
+    identity: str,
+    spec: dict[str, Any],
+    benchmark: str,
+    formulation: str,
+    split: str,
+    licence: str,
+    named: NameAndTags = UNNAMED,
+) -> NewJob:
+    """The job that stored files belong to; `identity` is its digest, by which the same import is found again."""
+    return NewJob(
+        kind="import",
+        pool="cpu",
+        digest=identity,
+        spec=spec,
+        benchmark=benchmark,
+        formulation=formulation,
+        agent="",
+        split=split,
+        licence=licence,
+        seed=0,
+        project=settings.project,
+        submitted_by=settings.user,
+        priority=0,
+        code_version=code_version(),
+        name=named.name,
+        tags=named.tags,
+    )
+
+
+def store_released(
+    database: Database,
+    settings: Settings,
+    joining: Join,
+    benchmark: str,
+    split: str,
+    licence: str,
+    again: bool = False,
+    named: NameAndTags = UNNAMED,
+) -> tuple[str, bool, Counter[str]]:
+    """Store every pair as an episode of an import job; returns its id, whether it is new, and the verdicts counted.
+
+    Raises SpecError when there is no pair.
+    """
+    found = joining.found
+    if not found.pairs:
+        raise SpecError(
+            "No row of the plan file has the same task and subgoals as a row of the ground file. "
+            "Expected two files made from the same annotations."
+        )
+    hasher = hashlib.sha256(digest("imported", benchmark, split).encode())
+    for identifier, task in joining.tasks():
+        hasher.update(digest(identifier, task).encode())
+    dataset, verdicts = hasher.hexdigest(), Counter[str]()
+    spec = {"files": found.sha256, "domains": sorted(found.domains), "rows": found.rows, "pairs": found.pairs}
+    identity = digest("import", benchmark, split, licence, *found.sha256.values())
+    new = import_job(settings, identity, spec, benchmark, FORMULATIONS[found.formulation], split, licence, named)
+
+    def episodes() -> Iterator[ImportedEpisode]:
+        for one in joined_annotations(joining, benchmark, dataset):
+            verdicts.update(verdict.name for verdict in one.verdicts)
+            steps = tuple(_as_steps(one.annotation))
+            outcome = Outcome(one.annotation.answer, Ending.ANSWERED)
+            yield ImportedEpisode(one.task, steps, outcome, one.level, one.verdicts)
+
+    job, created = store_episodes(database, new, episodes(), "imported", dataset, again)
+    return job, created, verdicts
+
+
+def _as_steps(annotation: Annotation) -> Iterator[Step]:
+    """The annotation as recorded steps: each subgoal before its actions. In one-pass ones all subgoals come first."""
+    commands: list[tuple[Note | Do, Execution | None]] = []
+    for step in annotation.steps:
+        commands.append((Note(step.subgoal), None))
+        commands += [
+            (Do(action), _execution(action, result)) for action, result in zip(step.actions, step.results, strict=True)
+        ]
+    for position, (command, result) in enumerate(commands):
+        yield Step(position, 0, command, result)
+
+
+def _execution(action: Action, result: str) -> Execution:
+    """The result split over several variables where it has as many parts; else each variable gets the whole of it."""
+    parts = result.split(", ")
+    if len(parts) != len(action.variables):
+        parts = [result] * len(action.variables)
+    return Execution("ok", result, tuple({"text": part} for part in parts))

@@ -1,0 +1,134 @@
+"""From a published row to the evaluation that reproduces its figures, with exactly its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from db.row_origins import StoredOrigin
+from lumos_queue.downloads.catalogue import can_verify
+from lumos_queue.endpoints.roles import JUDGE
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.papers import protocol
+from lumos_queue.papers.columns import COLUMNS
+from lumos_queue.papers.model import QUOTED, PaperColumn, PaperRow, PaperTable
+from lumos_queue.papers.results import TABLES
+from lumos_queue.papers.stored_evaluations import other_judge, weight_mismatches
+from lumos_queue.papers.tool_results import TOOL_TABLES
+from lumos_queue.row_origins.origins import published_rows
+from lumos_queue.scoring.answer_readers import AnswerReader
+from lumos_queue.submission.store import Rows
+
+
+def find_row(what: str) -> tuple[PaperTable, PaperRow, PaperColumn]:
+    """The row and benchmark meant by `1b/LUMOS-I/gsm8k`; the benchmark may be left out if the row has only one.
+
+    Raises SpecError, listing the choices, if there is no such row, or if it cannot be run.
+    """
+    key, _, rest = what.partition("/")
+    if key in TOOL_TABLES:
+        raise SpecError(
+            f"Rows of table {key} take an evaluation and a judge, and are not run with --run: lumos papers {what} "
+            "names the commands."
+        )
+    if key not in TABLES:
+        raise unknown("table of results", key, TABLES)
+    handle, _, benchmark = rest.partition("/")
+    rows = {row.handle: row for row in TABLES[key].rows}
+    own = [name for name, row in rows.items() if not row.quoted]
+    if handle not in rows:
+        raise unknown(f"row of table {key}", handle, own)
+    row = rows[handle]
+    if row.quoted:
+        raise SpecError(f"'{row.name}' was {QUOTED}: it cannot be run here. Rows that can: {', '.join(own)}.")
+    columns = {COLUMNS[one].benchmark: COLUMNS[one] for one in reversed(list(row.figures))}
+    if not benchmark and len(columns) > 1:
+        choices = " or ".join(f"{key}/{handle}/{one}" for one in sorted(columns))
+        raise SpecError(f"The row '{row.name}' has several benchmarks: name one, e.g. {choices}.")
+    benchmark = benchmark or next(iter(columns))
+    if benchmark not in columns:
+        raise unknown(f"benchmark of the row '{row.name}'", benchmark, columns)
+    return TABLES[key], row, columns[benchmark]
+
+
+def options_of(
+    row: PaperRow,
+    column: PaperColumn,
+    *,
+    data: Path | None,
+    roles: Mapping[str, str],
+    tools: Sequence[str],
+    options: Sequence[str],
+    live: bool,
+    replay: str,
+    skip_bad_rows: bool,
+    published: bool = False,
+) -> Any:
+    """The options of `lumos evaluate` for this figure. `roles` maps each role to an address.
+
+    Greedy, 512 tokens, the train framing, the reader `phrase` and every task of the papers' protocol.
+    """
+    from lumos_queue.submission.agents import ROLE_OPTIONS
+    from lumos_queue.submission.inference_options import InferenceOptions
+
+    reader = AnswerReader.PHRASE if FORMULATIONS.load(row.formulation).phrase else ""
+    others = [f"{name}={url}" for name, url in roles.items() if name not in ROLE_OPTIONS]
+    chosen = [*options, *(f"{name}={value}" for name, value in column.options.items())]
+    return InferenceOptions(
+        benchmark=column.benchmark,
+        data=data,
+        split=column.split,
+        formulation=row.formulation,
+        agent="",
+        planner=roles.get("planner", ""),
+        grounder=roles.get("grounder", ""),
+        solver=roles.get("solver", ""),
+        limit=0,
+        samples=protocol.SAMPLES,
+        seed=0,
+        temperature=protocol.TEMPERATURE,
+        top_p=protocol.TOP_P,
+        max_tokens=protocol.MAX_TOKENS,
+        max_subgoals=column.max_subgoals,
+        framing=protocol.FRAMING,
+        skip_bad_rows=skip_bad_rows,
+        roles=others,
+        tools=tools,
+        options=chosen,
+        live=live,
+        replay=replay,
+        draw=column.draw,
+        sets=column.sets,
+        reader=reader,
+        published=published,
+    )
+
+
+def check_rows(row: PaperRow, rows: Rows, published: bool) -> None:
+    """Raises SpecError for rows of which neither a file nor a person says that they are the published ones.
+
+    `published`: whether a person states it.
+    """
+    stored = StoredOrigin(rows.split, rows.published, len(rows.tasks), rows.file_sha256)
+    if published or published_rows(rows.digest, rows.split, stored):
+        return
+    known = can_verify(rows.benchmark.name, rows.split)
+    fetch = f"Fetch the published file with lumos data get {rows.benchmark.name}, or state" if known else "State"
+    raise SpecError(
+        f"This would not be the row '{row.name}': it is not known whether these rows of '{rows.benchmark.name}' are "
+        f"the published ones. {fetch} with --published that they are."
+    )
+
+
+def check_weights(row: PaperRow, column: PaperColumn, models: Mapping[str, str]) -> None:
+    """Raises SpecError if a role has other weights than the row's, or if a judge is given that is not the papers'.
+
+    `models` maps each role to a model's name.
+    """
+    if wrong := weight_mismatches(row, models) + (other_judge(column, models) if JUDGE in models else []):
+        raise SpecError(
+            f"This would not be the row '{row.name}': {'; '.join(wrong)}. To run it nevertheless, give "
+            "--any-weights: it is then shown as run with other weights."
+        )

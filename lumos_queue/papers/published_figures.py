@@ -1,0 +1,115 @@
+"""The published figures that stand beside given jobs: of their benchmark and split, whoever made them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.reading import endpoints_of
+from lumos_queue.papers.columns import COLUMNS
+from lumos_queue.papers.comparison import EvaluationScores, paper_figure
+from lumos_queue.papers.openagi_results import PLANNER_TABLES
+from lumos_queue.papers.openagi_rows import BENCHMARK as OPENAGI
+from lumos_queue.papers.openagi_rows import PlannerFigures, planner_rows
+from lumos_queue.papers.results import TABLES
+from lumos_queue.papers.stored_evaluations import on_published_rows, stored_evaluations
+from lumos_queue.papers.tool_matching import RUNS, VERDICTS, ToolJobs
+from lumos_queue.papers.tool_results import TOOL_TABLES
+from lumos_queue.papers.tool_rows import ToolFigures, tool_rows
+from lumos_queue.papers.tuned_planners import TunedPlanners
+from lumos_queue.row_origins.origins import RowOrigin, read_row_origins
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedFigure:
+    """A figure of a paper's table. None of the papers prints an interval."""
+
+    table: str  #: its key, or several
+    row: str
+    metric: str
+    published: str  #: as printed
+    value: float  #: on the scale of the job's scores, where 1 is all
+    n: str  #: the papers' number of tasks; '' where they do not say
+    status: str  #: which of the jobs is a run of the row and how it differs, or why none is
+    note: str
+
+
+def published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[tuple[str, str], list[PublishedFigure]]:
+    """(benchmark, split) to the figures beside these evaluations (rows of jobs), in the order of the tables.
+
+    None stand beside evaluations of which one is on other rows than the published ones.
+    """
+    evaluations = [job for job in jobs if job.kind == "evaluate"]
+    told = [one for job in evaluations for one in endpoints_of(connection, job.id)]
+    origins = read_row_origins(connection, evaluations)
+    stored = EvaluationScores(connection, stored_evaluations(evaluations, told, origins))
+    other_rows = {(job.benchmark, job.split) for job in evaluations if not _may_stand_beside(origins.get(job.id), job)}
+    found: dict[tuple[str, str], list[PublishedFigure]] = {}
+    for group in dict.fromkeys((job.benchmark, job.split) for job in evaluations):
+        mine = EvaluationScores(
+            connection, [one for one in stored.found if (one.job.benchmark, one.job.split) == group]
+        )
+        if group in other_rows:
+            found[group] = []
+            continue
+        rows = [*_results(group, mine), *_tools(group, stored), *_plans(group, mine)]
+        found[group] = _merge(_describe(table, row, scale) for table, row, scale in rows if row["value"] is not None)
+    return found
+
+
+def _may_stand_beside(origin: RowOrigin | None, job: Any) -> bool:
+    """Whether figures may stand beside an evaluation; of a judge's job that is asked of the runs that it judged."""
+    return job.benchmark == VERDICTS or (origin is not None and origin.counts)
+
+
+_Row = tuple[str, dict[str, Any], float]  #: table, row, and what of its figures is all
+
+
+def _results(group: tuple[str, str], stored: EvaluationScores) -> Iterator[_Row]:
+    for table in TABLES.values():
+        for row in table.rows:
+            for column in (COLUMNS[key] for key in table.columns if key in row.figures):
+                if (column.benchmark, column.split) == group:
+                    yield table.key, paper_figure(table, row, column, stored), 100.0
+
+
+def _tools(group: tuple[str, str], stored: EvaluationScores) -> Iterator[_Row]:
+    """Of an evaluation of tool agents those of its subset; of a judge's job those that it gives a figure for."""
+    benchmark, split = group
+    if benchmark not in (RUNS, VERDICTS):
+        return
+    figures = ToolFigures(stored.connection, ToolJobs.of(stored.connection, stored.found))
+    mine = {one.job.id for one in stored.found if one.job.benchmark == VERDICTS}
+    for table in TOOL_TABLES.values():
+        for row in tool_rows(table, figures):
+            if row["split"] == split if benchmark == RUNS else row.get("ours", {}).get("job") in mine:
+                yield table.key, row, 100.0
+
+
+def _plans(group: tuple[str, str], stored: EvaluationScores) -> Iterator[_Row]:
+    if group[0] != OPENAGI:
+        return
+    figures = PlannerFigures(stored.connection, on_published_rows(stored.found), TunedPlanners.of(stored.connection))
+    for table in PLANNER_TABLES.values():
+        for row in planner_rows(table, figures):
+            yield table.key, row, 1.0
+
+
+def _describe(table: str, row: dict[str, Any], scale: float) -> PublishedFigure:
+    ours, status = row.get("ours", {}), row["status"]
+    if "job" in ours:
+        status = f"{ours['job']} is a run of it" + ("" if status == "run" else f", but {status}")
+    value, note = row["value"] / scale, row.get("note", "")
+    return PublishedFigure(table, row["row"], row["metric"], row["published"], value, row["published_n"], status, note)
+
+
+def _merge(figures: Iterator[PublishedFigure]) -> list[PublishedFigure]:
+    """Each once, with all the tables that print it."""
+    found: dict[tuple[str, str, str], list[PublishedFigure]] = {}
+    for one in figures:
+        found.setdefault((one.row, one.metric, one.published), []).append(one)
+    tables = [", ".join(dict.fromkeys(one.table for one in alike)) for alike in found.values()]
+    return [replace(alike[0], table=table) for table, alike in zip(tables, found.values(), strict=True)]

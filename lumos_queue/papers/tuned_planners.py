@@ -1,0 +1,70 @@
+"""Planners that were fitted here: by which recipe, and from which weights in the end.
+
+The planner of an evaluation is a stored model where its weights have that model's digest, or, as an adapter is merged
+with its base before it is asked, where its URL names that model's folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection
+
+from db.reading import jobs_of_kind
+from db.training_steps import list_models
+from lumos_queue.papers.openagi_results import FINE_TUNED, RLTF
+from lumos_queue.papers.stored_evaluations import StoredEvaluation
+
+WAYS = {"sft": FINE_TUNED, "rltf": RLTF}  #: recipe to what the paper's tables call it
+SCRATCH = "random weights"
+
+
+@dataclass(frozen=True, slots=True)
+class TunedPlanner:
+    """How the planner of an evaluation came about."""
+
+    way: str  #: one of WAYS
+    base: str  #: the name of the folder that the first of its fits began with, or SCRATCH
+
+
+class TunedPlanners:
+    """The models that training jobs wrote, as planners."""
+
+    def __init__(self, models: Iterable[Any] = (), specs: Mapping[str, Mapping[str, Any]] | None = None):
+        """`models`: rows of the table model, the newest first; `specs`: of the training jobs, by id."""
+        self._specs = specs or {}
+        self._by_digest: dict[str, Any] = {}
+        self._by_path: dict[str, Any] = {}
+        for model in models:
+            if model.job in self._specs:
+                self._by_digest.setdefault(model.digest, model)
+                self._by_path.setdefault(model.path, model)
+
+    @classmethod
+    def of(cls, connection: Connection | None) -> TunedPlanners:
+        """`connection`: None if there is no database yet."""
+        if connection is None:
+            return cls()
+        return cls(list_models(connection), {job.id: job.spec for job in jobs_of_kind(connection, "train")})
+
+    def find(self, found: StoredEvaluation, role: str) -> TunedPlanner | None:
+        """How the model in that role was fitted; None where it was not, or by another recipe, or elsewhere."""
+        agent = found.infer["agent"]
+        model = self._by_digest.get(agent.get("weights", {}).get(role, ""))
+        if model is None:
+            model = self._by_path.get(agent["roles"].get(role, "").removeprefix("local:"))
+            model = model if model is not None and model.kind == "adapter" else None
+        way = WAYS.get(self._specs[model.job].get("recipe", "")) if model else None
+        return TunedPlanner(way, self._first_base(model)) if way else None
+
+    def _first_base(self, model: Any) -> str:
+        seen: set[int] = set()
+        start = ""
+        while model is not None and model.id not in seen:
+            seen.add(model.id)
+            start = str(self._specs[model.job].get("start", ""))
+            model = self._by_path.get(start)
+        return Path(start).name if start else SCRATCH

@@ -1,0 +1,94 @@
+"""Whether the last step of a decomposition, applied to the results of earlier steps, gives the row's answer.
+
+Is #1 greater than #2?          the numbers, dates or measures are compared
+Is #1 the same as #2?           the words are compared
+Is Ahr included in #1?          the result must contain Ahr, or must not
+
+Where the results contradict the row's answer, some step was answered from a wrong fact; where they cannot be compared,
+one may have been. Questions of other forms are not judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lumos_queue.rationales.questions.english import DIFFERENT, EQUAL, GREATER, LESS, OR_EQUAL
+from lumos_queue.rationales.questions.spans import Span, compare_spans, dates, quantities
+from lumos_queue.rationales.questions.word_matches import content, has_form
+
+_BE = r"(?:is|are|was|were|does|do|did|has|have|would|could|can|will)"
+_OPERAND = r"#[1-9]|[\d,.]+|one|two|three|four|five|six|seven|eight|nine|ten|twelve"
+_TWO = re.compile(
+    rf"{_BE} (?:both )?(?:the )?(?P<first>{_OPERAND}) (?P<between>[a-z ]{{2,40}}) (?:the )?(?P<second>{_OPERAND})"
+    r"(?P<after>(?: [a-z]+){0,2})",
+    re.IGNORECASE,
+)
+_INCLUDED = re.compile(
+    rf"{_BE} (?:any of |any )?(?P<what>.{{1,80}}?) (?:(?:included|listed|found|mentioned|present) (?:in|among|with)|in"
+    r"|among|one of) (?:any of )?(?P<where>#[1-9])",
+    re.IGNORECASE,
+)
+_INCLUDES = re.compile(
+    rf"{_BE} (?:any of )?(?P<where>#[1-9]) (?:include|contain|have|mention) (?P<what>.{{1,80}})", re.I
+)
+#: They negate or change a comparison, so the question is not judged.
+_TURNS = re.compile(r"\b(?:not|no|never|without|times|divided|multiplied|twice|half|either|if)\b", re.IGNORECASE)
+
+
+def answer_follows(question: str, results: Sequence[str], answer: str) -> bool | None:
+    """Whether the answer, Yes or No, follows from the results; None where the question has another form.
+
+    Also False where the results cannot be compared as the question asks.
+    """
+    asked, yes = question.strip().rstrip(" ?."), answer == "Yes"
+    if _TURNS.search(asked):
+        return None
+    if match := _TWO.fullmatch(asked):
+        first, second = _fill_in(match["first"], results), _fill_in(match["second"], results)
+        found = _compare(f"{match['between']} {match['after']}".lower(), first, second)
+        return None if found == "" else found == answer
+    if match := _INCLUDED.fullmatch(asked) or _INCLUDES.fullmatch(asked):
+        there = content(_fill_in(match["where"], results))
+        wanted = content(re.sub(r"#[1-9]", lambda found: _fill_in(found[0], results), match["what"]))
+        shared = [has_form(word, there) for word in wanted]
+        return bool(wanted) and (all(shared) if yes else not any(shared))
+    return None
+
+
+def _fill_in(operand: str, results: Sequence[str]) -> str:
+    return results[int(operand[1:]) - 1] if operand.startswith("#") else operand
+
+
+def _compare(relation: str, first: str, second: str) -> str | None:
+    """Yes or No; None where the two cannot be compared, '' where the relation is not known."""
+    more, less = bool(GREATER.search(relation)), bool(LESS.search(relation))
+    if more != less:
+        one, other = _value(first), _value(second)
+        found = compare_spans(one, other) if one and other else ""
+        if not found:
+            return None
+        return "Yes" if found == (">" if more else "<") or (found == "=" and OR_EQUAL.search(relation)) else "No"
+    different = bool(DIFFERENT.search(relation))
+    if not more and (different or EQUAL.search(relation)):
+        equal = _equal(first, second)
+        return None if equal is None else "Yes" if equal != different else "No"
+    return ""
+
+
+def _value(text: str) -> Span | None:
+    """The date or number of a text that has exactly one."""
+    found = dates(text) or quantities(text)
+    return found[0] if len(found) == 1 else None
+
+
+def _equal(first: str, second: str) -> bool | None:
+    """Whether two results are equal; None where they have only some words in common."""
+    one, other = _value(first), _value(second)
+    if one and other and (found := compare_spans(one, other)):
+        return found == "="
+    words, others = content(first), content(second)
+    shared = [has_form(word, others) for word in words]
+    if all(shared) and all(has_form(word, words) for word in others):
+        return True
+    return None if any(shared) else False

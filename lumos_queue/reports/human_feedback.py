@@ -1,0 +1,59 @@
+"""What people said of a job's episodes: the plans that they approved or refused, and their ratings."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from statistics import fmean
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from db.approvals import count_answers
+from db.labels import RATINGS, newest_ratings
+from db.models import Item
+from db.step_records import NO, YES
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.scoring.statistics import weighted_interval
+
+_LEAST, _MOST = int(RATINGS[0]), int(RATINGS[-1])
+
+
+def people_figures(connection: Connection, job: Any) -> dict[str, Any]:
+    """`plans` of a job whose plans people approve, and `ratings` where there are any; nothing of others.
+
+    The mean is that of rated episodes, of which each is the mean of the people who rated it; `of` are all items. The
+    interval is that of a mean between the least and the best rating (weighted_interval), samples of a task in clusters.
+    """
+    found: dict[str, Any] = {}
+    formulation = FORMULATIONS.find(job.formulation)
+    if formulation is not None and formulation.approved:
+        counts = count_answers(connection, job.id)
+        found["plans"] = {"approved": counts.get(YES, 0), "refused": counts.get(NO, 0), "unanswered": counts.get("", 0)}
+    if ratings := _ratings(connection, job):
+        found["ratings"] = ratings
+    return found
+
+
+def _ratings(connection: Connection, job: Any) -> dict[str, Any]:
+    by_episode: dict[int, list[int]] = defaultdict(list)
+    people = set()
+    for episode, labeller, value in newest_ratings(connection, job.id):
+        by_episode[episode].append(value)
+        people.add(labeller)
+    if not by_episode:
+        return {}
+    tasks = dict(connection.execute(select(Item.id, Item.task).where(Item.job == job.id)).all())
+    means = {episode: fmean(values) for episode, values in by_episode.items()}
+    shares = [(tasks[episode], (mean - _LEAST) / (_MOST - _LEAST), 1.0) for episode, mean in means.items()]
+    share, low, high = weighted_interval(shares) or (0.0, 0.0, 1.0)
+    return {
+        "mean": _rating(share),
+        "ci95": [_rating(low), _rating(high)],
+        "rated": len(means),
+        "of": job.items,
+        "people": len(people),
+    }
+
+
+def _rating(share: float) -> float:
+    return round(_LEAST + share * (_MOST - _LEAST), 4)

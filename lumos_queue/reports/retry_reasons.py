@@ -1,0 +1,61 @@
+"""Why items of jobs fail and are tried again: the most frequent reason with its count, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from db.failure_groups import FailureGroup, failure_groups
+from lumos_queue.util.similar_messages import MAX_TEXT, alike_key, short_line
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """Items of a job that failed and are tried again."""
+
+    reason: str  #: the most frequent one, one harmless line
+    items: int  #: that failed for this reason
+    others: int  #: that failed for other reasons
+    running: int  #: of those with this reason, how many are tried at this moment
+    seconds: float | None  #: until the next of them is due, not positive when it is due; None when all are being tried
+
+
+def read_failing(connection: Connection, jobs: Collection[str]) -> dict[str, Failing]:
+    """By id those of these jobs that have such items: one query, however many jobs these are."""
+    if not jobs:
+        return {}
+    by_job: dict[str, list[FailureGroup]] = {}
+    for group in failure_groups(connection, jobs, MAX_TEXT):
+        by_job.setdefault(group.job, []).append(group)
+    return {job: _sum_up(groups) for job, groups in by_job.items()}
+
+
+def describe_failing(failing: Failing, when: str = "") -> str:
+    """One line; `when` says when the items are tried again."""
+    several = failing.items > 1
+    line = f"{failing.items:,} item{'s' * several} failed and {'are' if several else 'is'} tried again: "
+    line += failing.reason.rstrip(".") + (f" ({when})" if when else "")
+    return line + (f"; {failing.others:,} more failed for other reasons" if failing.others else "")
+
+
+def _sum_up(groups: list[FailureGroup]) -> Failing:
+    """Groups whose texts differ only in numbers count as one."""
+    by_reason: dict[str, list[FailureGroup]] = {}
+    for group in groups:
+        by_reason.setdefault(alike_key(short_line(group.text)), []).append(group)
+    largest = max(by_reason.values(), key=_count)
+    items = _count(largest)
+    due = [group.seconds for group in largest if group.seconds is not None]
+    return Failing(
+        short_line(largest[0].text),
+        items,
+        groups[0].total - items,
+        sum(group.running for group in largest),
+        min(due, default=None),
+    )
+
+
+def _count(groups: Iterable[FailureGroup]) -> int:
+    return sum(group.items for group in groups)

@@ -1,0 +1,137 @@
+"""The dataset that a judge of tool agents works on: one task for each item of a job, whatever became of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from db.connection import Database
+from db.judge_input import JudgedItem, items_of
+from lumos_queue.actions.tools.functions import functions_of
+from lumos_queue.benchmarks.tooleval.benchmark import ToolEval
+from lumos_queue.errors import SpecError
+from lumos_queue.execution.prefill import source_row
+from lumos_queue.notation import REPEATED
+from lumos_queue.prompts.judged_run import (
+    ANSWERED,
+    GAVE_UP,
+    MAX_ANSWER,
+    MISSING,
+    UNFINISHED,
+    JudgedRun,
+    JudgedStep,
+    cut,
+    within_bounds,
+)
+from lumos_queue.prompts.tooleval import describe_tool
+from lumos_queue.records import Ending, Task
+from lumos_queue.rollouts.final_path import Done, final_path
+from lumos_queue.rollouts.judgeable import check_judgeable
+from lumos_queue.submission.store import Rows, read_rows
+
+if TYPE_CHECKING:
+    from db.trajectories import StoredEpisode
+
+ENDED = {Ending.ANSWERED: ANSWERED, Ending.GAVE_UP: GAVE_UP}
+NO_RESULT = ("", Ending.INFRA_ERROR, Ending.CANCELLED)  #: endings of episodes that say nothing about the agent
+MAX_TOOLS = 200  #: functions of a task that a judge is told of
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRows:
+    """The dataset, and how the runs ended, by JudgedRun.ended."""
+
+    rows: Rows
+    ended: Mapping[str, int]
+
+
+def judged_rows(database: Database, job: Any, against: Any = None) -> JudgedRows:
+    """The dataset of a job (its row), and of the job that it is compared with.
+
+    Raises SpecError for a job that cannot be judged, or not be compared.
+    """
+    check_judgeable(job, "runs")
+    if against is not None:
+        check_judgeable(against, "runs")
+        _check_pair(job, against)
+    others: dict[tuple[str, int], tuple[str, JudgedRun]] = {}
+    if against is not None:
+        others = {_place(one): (one.name, _run_of(one)) for one in items_of(database, against)}
+    tasks, ended = [], Counter[str]()
+    for item in items_of(database, job):
+        run = _run_of(item)
+        ended[run.ended] += 1
+        inputs = {"tools": _describe_tools(item), "run": run.as_json()}
+        inputs["from"] = {"episode": item.name, "row": source_row(item.task)}
+        if against is not None:
+            name, other = others.get(_place(item), (f"{against.id}-", JudgedRun(MISSING)))
+            inputs["against"] = other.as_json()
+            inputs["from"]["against"] = name
+        name = f"{source_row(item.task)}@{item.name}"
+        tasks.append(Task(ToolEval.name, "", name, item.task.question, inputs))
+    return JudgedRows(read_rows(_Runs(job, tasks), None, job.split, False), ended)
+
+
+def judged_run(episode: StoredEpisode | None) -> JudgedRun:
+    """A stored run as a judge sees it."""
+    if episode is None or episode.ending in NO_RESULT:
+        return JudgedRun(MISSING)
+    steps = [_step(one) for one in final_path(episode.steps, episode.ending) if not one[1].ends]
+    kept, left_out = within_bounds(steps)
+    ended = ENDED.get(Ending(episode.ending), UNFINISHED)
+    answer = (episode.answer or "") if ended == ANSWERED else ""
+    return JudgedRun(ended, cut(answer, MAX_ANSWER), kept, left_out)
+
+
+def _run_of(item: JudgedItem) -> JudgedRun:
+    return judged_run(item.episode)
+
+
+def _place(item: JudgedItem) -> tuple[str, int]:
+    """What the runs of two jobs are paired by."""
+    return item.task.row, item.sample
+
+
+def _step(done: Done) -> JudgedStep:
+    action, execution = done
+    name = action.raw if action.name == REPEATED else action.name
+    return JudgedStep(name, action.arguments, execution.status, execution.result or execution.message)
+
+
+def _describe_tools(item: JudgedItem) -> list[str]:
+    """The functions that the agent was offered. Raises SpecError where its tasks have none."""
+    entries = item.task.inputs.get("functions")
+    if not isinstance(entries, list):
+        raise SpecError(
+            f"Job {item.name.rpartition('-')[0]} is of '{item.task.benchmark}', whose tasks list no functions: "
+            "lumos judge is for runs of tool agents, such as those of 'toolbench'."
+        )
+    return [describe_tool(one.name, one.description) for one in functions_of(entries)[:MAX_TOOLS]]
+
+
+def _check_pair(job: Any, against: Any) -> None:
+    """Raises SpecError unless both jobs tried the same tasks as often."""
+    if job.id == against.id:
+        raise SpecError(f"--against {against.id} is the judged job itself: name another one.")
+    if job.dataset != against.dataset:
+        raise SpecError(
+            f"Jobs {job.id} and {against.id} have different datasets, so their runs cannot be compared: submit both "
+            "with the same --data, --split and --option."
+        )
+    for option, default in (("samples", 1), ("limit", 0)):
+        own, other = (one.spec.get("infer", one.spec).get(option, default) for one in (job, against))
+        if own != other:
+            raise SpecError(f"Jobs {job.id} and {against.id} have --{option} {own} and {other}: it must be the same.")
+
+
+class _Runs(ToolEval):
+    """The benchmark with the runs of a job as its tasks."""
+
+    def __init__(self, job: Any, tasks: Sequence[Task]):
+        self.licence, self.splits, self._tasks = job.licence, (job.split,), tasks
+
+    def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task]:
+        return iter(self._tasks)

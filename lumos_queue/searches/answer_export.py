@@ -1,0 +1,151 @@
+"""Stored episodes of tool agents → answer files, or ToolEval's format. Imported ones give back their file."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from db.connection import Database
+from db.filters import Filter, Term
+from db.jobs import get_job
+from db.trajectories import StoredEpisode, stream_episodes
+from lumos_queue.compat.toolbench.answer_file import CHAINS, TREE, AnswerFile, with_decisions
+from lumos_queue.compat.toolbench.answer_reading import MAX_PATH
+from lumos_queue.compat.toolbench.messages import Wording
+from lumos_queue.compat.toolbench.stored_steps import decisions_of
+from lumos_queue.compat.toolbench.tooleval import tooleval_of
+from lumos_queue.compat.toolbench.tree_writing import ANSWERED, GAVE_UP, NodeStyle
+from lumos_queue.errors import SpecError, unknown
+from lumos_queue.formulations.base import version_of
+from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.prompts.agent import Agent
+from lumos_queue.prompts.tool_agent import PLANNER, POLICY, ROUTER, open_functions
+from lumos_queue.searches.answer_episodes import KEPT, told_of
+from lumos_queue.util.paths import require_folders
+
+FORMATS = ("answers", "tooleval")
+TOOLEVAL = "tooleval.json"  #: one file for all episodes: query number to entry
+_HEADS = {"react": POLICY, "dfsdt": POLICY, "sum2act": ROUTER, "rewoo": PLANNER}
+_OTHERS = re.compile(r"[^A-Za-z0-9.-]")  # no underscore: the query's number ends at the first one
+
+
+def export_answer_files(database: Database, job: str, folder: Path, kind: str = "answers") -> int:
+    """Write a file for each finished episode of a job, or one for all of them; returns how many episodes there were.
+
+    The folder appears complete or not at all. Raises SpecError for a job of another formulation or without finished
+    episodes, an unknown format, and a folder that is not empty.
+    """
+    if kind not in FORMATS:
+        raise unknown("format", kind, FORMATS)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise SpecError(f"'{folder}' is not an empty folder, and no file is overwritten. Name another with --out.")
+    require_folders(folder, "--out")
+    with database.engine.connect() as connection:
+        row = get_job(connection, job)
+    if row.formulation not in _HEADS:
+        expected = ", ".join(_HEADS)
+        raise SpecError(f"Job {row.id} is of the formulation '{row.formulation}': expected one of {expected}.")
+    folder = folder.absolute()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    part = folder.parent / f".{folder.name}.{secrets.token_hex(4)}"
+    part.mkdir()
+    try:
+        episodes = stream_episodes(database, Filter((Term("job", "=", row.id),)))
+        files = (answer_file_of_episode(one, row.spec) for one in episodes)
+        count = _write_files(part, files) if kind == "answers" else _write_tooleval(part / TOOLEVAL, files)
+        if not count:
+            raise SpecError(f"Job {row.id} has no finished episode with a decision: there is nothing to write.")
+        part.replace(folder)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    return count
+
+
+def answer_file_of_episode(episode: StoredEpisode, spec: Mapping[str, Any]) -> AnswerFile:
+    """The file of an episode; `spec`: its job's."""
+    decisions = decisions_of(episode.formulation, episode.steps, version_of(spec))
+    if (kept := episode.task.inputs.get(KEPT)) and episode.origin == "imported":
+        return with_decisions(kept, episode.task.question, decisions)
+    told = told_of(decisions) if episode.formulation == "dfsdt" else {}
+    agent = Agent.from_json(spec.get("infer", spec)["agent"])
+    ends = [number for number, one in enumerate(decisions) if one.code == ANSWERED]
+    given_up = [number for number, one in enumerate(decisions) if one.code == GAVE_UP]
+    return AnswerFile(
+        f"{_name(episode)}_{_method(episode.formulation, agent)}.json",
+        TREE if episode.formulation == "dfsdt" else CHAINS,
+        episode.task.question,
+        [one.schema() for one in open_functions(episode.task)],
+        decisions,
+        (ends or given_up or [None])[0],
+        Wording(_HEADS[episode.formulation], episode.task.question, told),
+        NodeStyle(),
+        _arguments(episode.formulation, agent),
+        episode.prompt_tokens + episode.completion_tokens,
+    )
+
+
+def _arguments(formulation: str, agent: Agent) -> dict[str, Any]:
+    """The limits of the search, as ToolBench names them; 0 of ours is none."""
+    if formulation not in ("react", "dfsdt"):
+        return {"max_step": agent.limits.steps}
+    settings = FORMULATIONS.load(formulation).read_settings(agent)
+    found: dict[str, Any] = {"single_chain_max_step": agent.limits.depth}
+    if formulation == "react":
+        return found | {"pass_at": settings["tries"], "answer": 1}
+    more = {"tree_beam_size": settings["width"], "max_query_count": agent.limits.calls}
+    return found | more | {"answer": 1, "with_filter": False}
+
+
+def _method(formulation: str, agent: Agent) -> str:
+    """As ToolBench names methods: its converter tells trees from chains by 'DFS' and 'CoT' in the name."""
+    settings = FORMULATIONS.load(formulation).read_settings(agent)
+    own = {"react": f"CoT@{settings.get('tries')}", "dfsdt": f"DFS_woFilter_w{settings.get('width')}"}
+    return own.get(formulation, f"{formulation}_CoT@1")
+
+
+def _name(episode: StoredEpisode) -> str:
+    """The query's number; with that of the sample where it is not the first."""
+    name = _OTHERS.sub("-", episode.task.row)[:100].strip(".") or str(episode.ordinal)
+    return f"{name}-{episode.sample}" if episode.sample else name
+
+
+def _write_files(folder: Path, files: Iterator[AnswerFile]) -> int:
+    count = 0
+    for file in _told(files):
+        path = folder / Path(file.name).name
+        if path.exists():
+            raise SpecError(f"Two episodes would both be written as '{path.name}': their tasks have the same number.")
+        content = file.content()
+        if file.kind == TREE and (deep := content["tree"]["max_length"] - 1) > MAX_PATH:
+            raise SpecError(
+                f"The tree of '{path.name}' has a path of {deep:,} nodes. In a file it may have {MAX_PATH}, to be read "
+                "again: limit the depth of the search."
+            )
+        path.write_text(_as_text(content), encoding="utf-8", newline="\n")
+        count += 1
+    return count
+
+
+def _write_tooleval(path: Path, files: Iterator[AnswerFile]) -> int:
+    entries: dict[str, Any] = {}
+    for file in _told(files):
+        if file.query_id in entries:
+            raise SpecError(f"Two episodes are of the query '{file.query_id}': ToolEval's format has one of each.")
+        entries[file.query_id] = tooleval_of(file)
+    path.write_text(_as_text(entries), encoding="utf-8", newline="\n")
+    return len(entries)
+
+
+def _told(files: Iterator[AnswerFile]) -> Iterator[AnswerFile]:
+    """Those with a decision: an episode that failed before its first has nothing to tell."""
+    return (file for file in files if file.decisions)
+
+
+def _as_text(content: Any) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

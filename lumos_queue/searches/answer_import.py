@@ -1,0 +1,91 @@
+"""Answer files → stored episodes of one import job: all of them, or none."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from db.connection import Database
+from db.imports import ImportedEpisode, store_episodes
+from db.tags import UNNAMED, NameAndTags
+from lumos_queue.commands import digest
+from lumos_queue.compat.file_import import import_job
+from lumos_queue.compat.toolbench.answer_file import AnswerFile
+from lumos_queue.compat.toolbench.answer_reading import read_answer_file
+from lumos_queue.compat.toolbench.trees import count_nodes
+from lumos_queue.errors import SpecError
+from lumos_queue.searches.answer_episodes import formulation_of, recorded_episode
+from lumos_queue.settings import Settings
+
+MAX_FILES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSummary:
+    """What was stored, or had been before."""
+
+    job: str
+    new: bool
+    formulation: str
+    episodes: int
+    calls: int  #: replies of models
+    actions: int
+    nodes: int  #: of ToolBench
+
+
+def import_answer_files(
+    database: Database,
+    settings: Settings,
+    paths: Sequence[Path],
+    split: str,
+    licence: str,
+    again: bool = False,
+    named: NameAndTags = UNNAMED,
+) -> ImportSummary:
+    """Store each file as an episode. Raises SpecError for a file that is none, two of one name, trees beside chains."""
+    if len(paths) > MAX_FILES:
+        raise SpecError(f"{len(paths):,} files are too many for one import: give at most {MAX_FILES:,}.")
+    formulation, digests, counts = _look(paths)
+    identity = [text for name in sorted(digests) for text in (name, digests[name])]
+    dataset = digest("answer files", *identity)
+    key = digest("import answer files", split, licence, *identity)
+    new = import_job(settings, key, {"files": digests}, "toolbench", formulation, split, licence, named)
+    job, created = store_episodes(database, new, _episodes(paths, dataset), "imported", dataset, again)
+    return ImportSummary(job, created, formulation, len(paths), *counts)
+
+
+def _look(paths: Sequence[Path]) -> tuple[str, dict[str, str], tuple[int, int, int]]:
+    """The formulation of all files, the digest of each by its name, and how many calls, actions and nodes they have."""
+    found: dict[str, str] = {}
+    kinds: dict[str, str] = {}  # formulation to the first file of it
+    calls = actions = nodes = 0
+    for path in paths:
+        file = read_answer_file(path)
+        if file.name in found:
+            raise SpecError(f"Two files have the name '{file.name}': give each episode a name of its own.")
+        content = file.content()
+        found[file.name] = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        kinds.setdefault(formulation_of(file), file.name)
+        calls += len(file.decisions)
+        actions += sum(bool(one.name) for one in file.decisions)
+        nodes += _count(content)
+    if len(kinds) != 1:
+        shown = ", ".join(f"'{name}' is of {formulation}" for formulation, name in kinds.items()) or "there is no file"
+        raise SpecError(f"One import has files of one formulation, but {shown}: import them separately.")
+    return next(iter(kinds)), found, (calls, actions, nodes)
+
+
+def _count(content: dict) -> int:
+    if "tree" in content:
+        return count_nodes(content["tree"]["tree"])
+    return sum(len(one["chain"]) for one in content["trys"])
+
+
+def _episodes(paths: Sequence[Path], dataset: str) -> Iterator[ImportedEpisode]:
+    for path in paths:
+        file: AnswerFile = read_answer_file(path)
+        task, steps, outcome = recorded_episode(file, dataset)
+        yield ImportedEpisode(task, steps, outcome)

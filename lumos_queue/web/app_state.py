@@ -1,0 +1,48 @@
+"""What all routes share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from fastapi import Request
+from sqlalchemy import Connection
+
+from db.connection import Database
+from lumos_queue.settings import Settings
+from lumos_queue.web.access.login_limits import LoginAttempts
+from lumos_queue.web.access.login_methods import Door
+from lumos_queue.web.access.sessions import Sessions
+from lumos_queue.web.access.users import Person
+from lumos_queue.web.drafts import Drafts
+from lumos_queue.web.live import LiveJobs
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One explorer: of one database, behind one door."""
+
+    settings: Settings
+    database: Database
+    door: Door
+    live: LiveJobs
+    cookie: str  #: the name of the session's cookie: browsers share cookies among the ports of a host
+    secure: bool  #: whether it is served with TLS
+    flower: str = ""  #: the address of Flower; '' where nobody said it
+    sessions: Sessions = field(default_factory=Sessions)
+    attempts: LoginAttempts = field(default_factory=LoginAttempts)
+    drafts: Drafts = field(default_factory=Drafts)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        with self.database.engine.connect() as connection:
+            yield connection
+
+    def settings_of(self, person: Person) -> Settings:
+        """The settings with the person as who submits, corrects, labels and approves."""
+        return self.settings.model_copy(update={"user": person.name})
+
+
+def site_of(request: Request) -> Site:
+    return request.app.state.site

@@ -1,0 +1,158 @@
+"""Serving the explorer until it is told to stop."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import socket
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode
+
+import uvicorn
+from fastapi import FastAPI
+
+from lumos_queue.errors import SpecError
+from lumos_queue.settings import Settings
+from lumos_queue.submission.database import database
+from lumos_queue.util.addresses import Origin
+from lumos_queue.web.access.login_methods import Door, PasswordDoor, TokenDoor
+from lumos_queue.web.access.passwords import PasswordFile
+from lumos_queue.web.app import make_app
+from lumos_queue.web.app_state import Site
+from lumos_queue.web.live import LiveJobs
+
+OPEN_CONNECTIONS = 1_000
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Where and for whom the explorer is served."""
+
+    host: str = "127.0.0.1"
+    port: int = 8642  #: 0: any that is free
+    passwords: Path | None = None  #: people and their roles; None: a token, on this machine alone
+    names: Collection[str] = ()  #: host names by which browsers may ask for it, beside its address
+    certificate: Path | None = None
+    key: Path | None = None
+    flower: str = ""  #: the address of Flower
+
+
+def serve(settings: Settings, wanted: Serving, say: Callable[[str], None]) -> None:
+    """Until SIGINT or SIGTERM. `say` tells people one line.
+
+    Raises SpecError when the address cannot be served on, and when others could reach it without a login.
+    """
+    _check(wanted)
+    door: Door = (
+        PasswordDoor(PasswordFile(wanted.passwords))
+        if wanted.passwords
+        else TokenDoor(settings.user, settings.web_token)
+    )
+    with _listen(wanted.host, wanted.port) as listening, database(settings, create=True) as opened:
+        address, port = listening.getsockname()[:2]
+        _require_password(address, door)
+        secure = wanted.certificate is not None
+        origin = str(Origin("https" if secure else "http", address, port))
+        site = Site(
+            settings,
+            opened,
+            door,
+            LiveJobs(opened, settings),
+            cookie=f"lumos-{port}",
+            secure=secure,
+            flower=wanted.flower,
+        )
+        app = make_app(site, _origins(wanted, address, port, secure))
+        say(f"the explorer is at {origin}{_entrance(door, settings)} until Ctrl-C")
+        if warning := _reach_warning(address, secure):
+            say(warning)
+        server = make_server(app, wanted.certificate, wanted.key)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # The server takes these signals while it runs, and raises them again afterwards: for this.
+            signal.signal(number, lambda *_: setattr(server, "should_exit", True))
+        server.run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Ends what live pages follow, before it waits for answers to end."""
+
+    def __init__(self, config: uvicorn.Config, live: LiveJobs):
+        super().__init__(config)
+        self._live = live
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._live.stop()
+        await super().shutdown(sockets)
+
+
+def make_server(app: FastAPI, certificate: Path | None = None, key: Path | None = None) -> uvicorn.Server:
+    """A server that says nothing of itself, believes no proxy, and ends a second after it was told to."""
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=OPEN_CONNECTIONS,
+        timeout_graceful_shutdown=1,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+    return _Server(config, app.state.site.live)
+
+
+def _entrance(door: Door, settings: Settings) -> str:
+    """What follows the origin: with the token, unless whoever gave it knows it, as what is said may go into a log."""
+    if isinstance(door, TokenDoor) and not settings.web_token:
+        return f"/login?{urlencode({'token': door.token})}"
+    return "/jobs"
+
+
+def _check(wanted: Serving) -> None:
+    if bool(wanted.certificate) != bool(wanted.key):
+        raise SpecError("Give both --certificate and --key, or neither.")
+    for file in filter(None, (wanted.certificate, wanted.key)):
+        if not file.is_file():
+            raise SpecError(f"There is no file '{file}'.")
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        ((family, kind, number, _, place), *_) = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        listening = socket.socket(family, kind, number)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(place)
+        listening.listen(128)
+    except (OSError, UnicodeError) as error:
+        problem = getattr(error, "strerror", None) or error
+        raise SpecError(f"Cannot serve on {host}, port {port}: {problem}. Choose another --host or --port.") from None
+    return listening
+
+
+def _origins(wanted: Serving, address: str, port: int, secure: bool) -> set[str]:
+    """The origins by which browsers may reach this server; also by https, where a proxy is in front of it."""
+    scheme, names = "https" if secure else "http", [name.lower() for name in wanted.names]
+    hosts = {
+        address,
+        *names,
+        *(LOOPBACK_NAMES if ipaddress.ip_address(address).is_loopback else (socket.gethostname(),)),
+    }
+    return {str(Origin(scheme, host.lower(), port)) for host in hosts} | {f"https://{name}" for name in names}
+
+
+def _require_password(address: str, door: Door) -> None:
+    """Raises SpecError where other machines could reach an explorer that asks no password."""
+    if not ipaddress.ip_address(address).is_loopback and not door.asks_password:
+        raise SpecError(
+            f"{address} can be reached from other machines, and a token is for this one alone: give --passwords FILE, "
+            "which lumos web add-person writes, or serve on 127.0.0.1."
+        )
+
+
+def _reach_warning(address: str, secure: bool) -> str:
+    if ipaddress.ip_address(address).is_loopback or secure:
+        return ""
+    return "warning: passwords travel unencrypted: give --certificate and --key, or put a proxy with TLS in front of it"

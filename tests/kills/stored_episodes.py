@@ -1,0 +1,63 @@
+"""What the database holds of tool agents' episodes: the tree, and the calls of tools."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import select
+
+from db.connection import Database
+from db.models import CompletionRow, EpisodeRow, ExecutionRow, SubgoalRow, TaskRow, ToolCallRow
+from tests.stored_rows import stored_rows
+
+_PLACE = ("attempt", "position", "branch", "command")
+_EDGES = {
+    SubgoalRow: _PLACE,
+    CompletionRow: (*_PLACE, "parent", "base"),
+    ExecutionRow: (*_PLACE, "parent"),
+    ToolCallRow: (*_PLACE, "tool", "arguments", "status", "result", "outputs", "message", "provenance"),
+}
+Places = dict[str, Counter[tuple[int, int, int]]]  #: of a task's row: (attempt, position, branch), steps stored there
+
+
+def whole(database: Database, job: str) -> dict[str, Any]:
+    """By the task's row: all that a finished episode has stored but times and surrogate keys, its tree included."""
+    found = {row: {"rows": values} for (row, _), values in stored_rows(database, job).items()}
+    with database.engine.connect() as connection:
+        for table, names in _EDGES.items():
+            columns = [getattr(table, name) for name in names]
+            wanted = (
+                select(TaskRow.row, *columns)
+                .join(EpisodeRow, EpisodeRow.id == table.episode)
+                .join(TaskRow, TaskRow.id == EpisodeRow.task)
+                .where(EpisodeRow.job == job)
+                .order_by(TaskRow.row, table.attempt, table.position, table.branch)
+            )
+            for row, *values in connection.execute(wanted):
+                found[row].setdefault(table.__tablename__, []).append(tuple(values))
+    return found
+
+
+def places(database: Database, job: str) -> Places:
+    """Where steps are stored, of unfinished episodes, too."""
+    found: Places = {}
+    with database.engine.connect() as connection:
+        for table in _EDGES:
+            wanted = (
+                select(TaskRow.row, table.attempt, table.position, table.branch)
+                .join(EpisodeRow, EpisodeRow.id == table.episode)
+                .join(TaskRow, TaskRow.id == EpisodeRow.task)
+                .where(EpisodeRow.job == job)
+            )
+            for row, *place in connection.execute(wanted):
+                found.setdefault(row, Counter())[tuple(place)] += 1
+    return found
+
+
+def asked(database: Database, jobs: Sequence[str]) -> Counter[str]:
+    """sha256 (its first half) of each prompt whose reply is stored, and of how many replies."""
+    wanted = select(CompletionRow.prompt_digest).join(EpisodeRow, EpisodeRow.id == CompletionRow.episode)
+    with database.engine.connect() as connection:
+        return Counter(one.hex() for one in connection.execute(wanted.where(EpisodeRow.job.in_(jobs))).scalars())

@@ -1,0 +1,94 @@
+"""Counting rejected messages: in memory, from where a thread adds the counts to the database once a second at most.
+
+A flood of bad messages then costs one small transaction and one line of log a second, and a database that does not
+answer costs nothing: the counts wait.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from db.connection import open_database
+from db.rejection_counts import add_rejected
+from lumos_queue.settings import Settings, read_settings
+from workers.per_process import PerProcess
+
+log = logging.getLogger(__name__)
+EVERY_SECONDS = 1.0
+AGAIN_SECONDS = 10.0  #: after the database did not take the counts
+MAX_DETAIL = 200  #: characters kept of what is known of a message
+
+
+class RejectedMessageCounter:
+    """The counts of one process, by reason."""
+
+    def __init__(self, settings: Settings):
+        self._settings = settings
+        self._counted: dict[str, tuple[int, str]] = {}
+        self._lock = threading.Lock()
+        self._some, self._stop = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, name="rejected messages", daemon=True)
+        self._thread.start()
+
+    def add(self, reason: str, detail: str, messages: int = 1) -> None:
+        """Count a message. `detail` may come from a stranger: it is cut, and made printable."""
+        shown = "".join(character if character.isprintable() else "?" for character in detail[:MAX_DETAIL])
+        with self._lock:
+            self._counted[reason] = (self._counted.get(reason, (0, ""))[0] + messages, shown)
+        self._some.set()
+
+    def close(self) -> None:
+        """Write what is left, if the database takes it now."""
+        self._stop.set()
+        self._some.set()
+        self._thread.join(timeout=5)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self._some.wait()
+            self._some.clear()
+            self._stop.wait(EVERY_SECONDS if self._write() else AGAIN_SECONDS)
+        self._write()
+
+    def _write(self) -> bool:
+        with self._lock:
+            counted, self._counted = self._counted, {}
+        if not counted:
+            return True
+        try:
+            # Opened anew each time, and closed: Celery's parent must hold no connection when it forks.
+            database = open_database(self._settings.database, self._settings.lease_seconds)
+            try:
+                add_rejected(database, counted)
+            finally:
+                database.close()
+        except Exception as error:  # whatever it is, the worker outlives it
+            log.warning("refused messages not counted yet: %s", str(error).splitlines()[0])
+            self._restore(counted)
+            return False
+        for reason, (messages, latest) in counted.items():
+            log.warning("refused %d message%s: %s; the latest: %s", messages, "s" * (messages > 1), reason, latest)
+        return True
+
+    def _restore(self, counted: dict[str, tuple[int, str]]) -> None:
+        """Count again what could not be written, beside what has come since."""
+        with self._lock:
+            for reason, (messages, latest) in counted.items():
+                more, newer = self._counted.get(reason, (0, ""))
+                self._counted[reason] = (messages + more, newer or latest)
+        self._some.set()
+
+
+_counters = PerProcess(lambda: RejectedMessageCounter(read_settings()))
+
+
+def rejected_messages() -> RejectedMessageCounter:
+    """The counter of this process."""
+    return _counters.get()
+
+
+def close_rejected_messages() -> None:
+    """At the end of this process."""
+    if counter := _counters.take():
+        counter.close()
