@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-affected test-long test-times check lint types structure faults kills campaign fuzz up performance \
+.PHONY: demo test test-affected test-long test-times check lint types limits structure faults kills campaign fuzz up performance \
   mutants wheel lock docs docs-reference screenshots
 
 ## Install, migrate, and evaluate the starter agent with both formulations.
@@ -34,7 +34,7 @@ test-times: .venv/dev
 PYTEST = -n auto --progress $(if $(SEED),--shuffle --randomly-seed=$(SEED)) $(OPTIONS)
 
 ## Lint, formatting, the direction of imports, and types.
-check: lint types
+check: lint types limits
 
 ## The part of `make check` that takes seconds.
 lint: .venv/dev
@@ -45,6 +45,10 @@ lint: .venv/dev
 ## The part of `make check` that takes a minute. pyright is pinned: without the variable it would ask for newer ones.
 types: .venv/dev
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
+
+## The part of `make check` that counts names and `fmt: skip` comments; pyproject.toml has the limits.
+limits: .venv/dev
+	$(BIN)/python -m tests.structure --limits
 
 ## Measure circles of imports, lengths, types and names; OPTIONS='--list', for what was counted.
 structure: .venv/dev
