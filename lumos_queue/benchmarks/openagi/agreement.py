@@ -1,4 +1,4 @@
-"""How far two plans agree, without running either."""
+"""Measures of how far two plans agree. Neither plan is run."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from lumos_queue.experts.plans import Plan
 
 
 def is_exact(plan: Plan, gold: Plan) -> float:
-    """1 where the plans are the same, branch by branch; else 0."""
+    """Return 1 if the plans are the same, branch by branch, else 0."""
     return float(plan == gold)
 
 
 def overlap(plan: Plan, gold: Plan) -> float:
-    """Names in common over all names, each as often as it is there, whatever their order (Jaccard of multisets)."""
-    one, other = Counter(plan.names), Counter(gold.names)
-    return (one & other).total() / total if (total := (one | other).total()) else 1.0
+    """Return the Jaccard index of the two multisets of names, from 0 to 1. The order of names does not count."""
+    plan_names, gold_names = Counter(plan.names), Counter(gold.names)
+    return (plan_names & gold_names).total() / total if (total := (plan_names | gold_names).total()) else 1.0
 
 
 def order(plan: Plan, gold: Plan) -> float:
-    """The longest common subsequence of names as they are written, over the longer plan's length."""
+    """Return the length of the longest common subsequence of names, divided by the length of the longer plan."""
     longest = max(len(plan.names), len(gold.names))
     return _common(plan.names, gold.names) / longest if longest else 1.0
 
 
 def name_difference(plan: Plan, gold: Plan) -> str:
-    """What is missing and what is wasted, for a person; '' where neither is."""
-    one, other = Counter(plan.names), Counter(gold.names)
-    parts = (("missing", other - one), ("wasted", one - other))
-    return "; ".join(f"{word}: {', '.join(sorted(found.elements()))}" for word, found in parts if found)
+    """Return the missing and the wasted names as text for a person; '' if there are none."""
+    plan_names, gold_names = Counter(plan.names), Counter(gold.names)
+    parts = (("missing", gold_names - plan_names), ("wasted", plan_names - gold_names))
+    return "; ".join(f"{word}: {', '.join(sorted(names.elements()))}" for word, names in parts if names)
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """Length of the longest common subsequence, by dynamic programming over rows."""
-    row = [0] * (len(other) + 1)
-    for name in one:
+def _common(left: Sequence[str], right: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence, by dynamic programming over rows."""
+    row = [0] * (len(right) + 1)
+    for name in left:
         above, row = row, [0]
-        for place, candidate in enumerate(other):
-            row.append(above[place] + 1 if name == candidate else max(above[place + 1], row[place]))
+        for column, candidate in enumerate(right):
+            row.append(above[column] + 1 if name == candidate else max(above[column + 1], row[column]))
     return row[-1]

@@ -1,4 +1,4 @@
-"""Plans without a model: from the words of a description by rule, and from the labelled task with the nearest words."""
+"""Plans without a model: by rule from the words of a description, or from the labelled task with the nearest words."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ _MAKE = {
 
 
 def plan_by_keywords(description: str) -> Plan:
-    """A plan from the words of a description alone. It is the gold plan of all 185 tasks: so easy are they."""
-    given, _, asked = description.partition(", how to ")
-    branches = [tuple(name for word, name in _UNDO.items() if word in part.split()) for part in given.split(" and ")]
-    head = [name for word, name in _MAKE.items() if word in asked.split()]
-    if "answer" in asked:
-        head.append("Visual Question Answering" if "image" in given else "Question Answering")
-    tail = (*head, *(("Machine Translation",) if "German" in asked else ()))
+    """Return a plan made from the words of a description alone. It is the gold plan for all 185 tasks."""
+    inputs, _, goal = description.partition(", how to ")
+    branches = [tuple(name for word, name in _UNDO.items() if word in part.split()) for part in inputs.split(" and ")]
+    head = [name for word, name in _MAKE.items() if word in goal.split()]
+    if "answer" in goal:
+        head.append("Visual Question Answering" if "image" in inputs else "Question Answering")
+    tail = (*head, *(("Machine Translation",) if "German" in goal else ()))
     return Plan(tuple(branches), tail) if len(branches) > 1 else Plan((), (*branches[0], *tail))
 
 
 def plan_of_nearest(description: str, demonstrations: Sequence[TaskSpec] | None = None) -> Plan:
-    """The gold plan of the labelled task with most words in common, each as often as it is there (Jaccard).
+    """Return the gold plan of the labelled task whose words are nearest (Jaccard index of multisets).
 
-    A task is no demonstration of itself; of several that are as near, the first counts.
+    A task is not a demonstration of itself. Of several tasks that are equally near, the first counts.
     """
-    known = tasks_of(LABELLED) if demonstrations is None else demonstrations
-    others = [one for one in known if one.description != description]
-    return max(others, key=lambda one: _nearness(description, one.description)).plan
+    labelled_tasks = tasks_of(LABELLED) if demonstrations is None else demonstrations
+    candidates = [task for task in labelled_tasks if task.description != description]
+    return max(candidates, key=lambda task: _nearness(description, task.description)).plan
 
 
-def _nearness(one: str, other: str) -> float:
-    first, second = Counter(one.split()), Counter(other.split())
+def _nearness(left: str, right: str) -> float:
+    first, second = Counter(left.split()), Counter(right.split())
     return (first & second).total() / (first | second).total()

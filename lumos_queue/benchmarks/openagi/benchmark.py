@@ -1,7 +1,7 @@
 """OpenAGI: 185 tasks that are solved by composing expert models into a plan (arXiv:2304.04370).
 
-Without data: generated pictures and texts (MIT; data/samples.py). With `--data`: the folder in the released layout
-(released.py). An episode is a task; its samples are the lists in its channels.
+Without `--data`, pictures and texts are generated (MIT; data/samples.py). With `--data`, they are read from a folder in
+the released layout (released_folder.py). An episode is a task; its samples are the lists in its channels.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class OpenAGI(Benchmark):
     licence = "MIT"
     splits = SPLITS
     test_splits = (HELDOUT,)
-    test_rows = frozenset(str(one.id) for one in tasks_of(HELDOUT))
+    test_rows = frozenset(str(task.id) for task in tasks_of(HELDOUT))
     needs_data = False
     by_answer = False
     slow = True
-    metrics = ("feasible", "recovery", *AGREEMENT, *dict.fromkeys(one.metric for one in COMPARISONS))
+    metrics = ("feasible", "recovery", *AGREEMENT, *dict.fromkeys(comparison.metric for comparison in COMPARISONS))
     options = OPTIONS
     groups = GROUPS
     overalls = OVERALLS
@@ -69,8 +69,8 @@ class OpenAGI(Benchmark):
 
         artifacts: dict[str, bytes] = {}
         self.artifacts = artifacts
-        each = f"{samples:,} sample{'' if samples == 1 else 's'} a task"
-        self.notes = [f"pictures and texts are generated, {each}, profile '{profile}'"]
+        samples_text = f"{samples:,} sample{'' if samples == 1 else 's'} a task"
+        self.notes = [f"pictures and texts are generated, {samples_text}, profile '{profile}'"]
         for spec in tasks_of(split):
             yield generate_task(spec, samples, profile, artifacts)
 
@@ -80,25 +80,25 @@ class OpenAGI(Benchmark):
         folder = ReleasedFolder(path)
         self.artifacts, self.notes = folder.artifacts, []
         fewest = samples
-        for place, spec in enumerate(tasks_of(split), start=1):
-            found = folder.read_task(spec, place, samples)
-            if isinstance(found, Task):
-                fewest = min(fewest, len(found.inputs["channels"][0]["values"]))
-            yield found
+        for number, spec in enumerate(tasks_of(split), start=1):
+            row = folder.read_task(spec, number, samples)
+            if isinstance(row, Task):
+                fewest = min(fewest, len(row.inputs["channels"][0]["values"]))
+            yield row
         if fewest < samples:
             self.notes.append(f"at least one task has only {fewest:,} of {samples:,} samples")
 
     @property
     def teaching(self) -> RowReader:
-        """The labelled tasks alone: the plans of the others are not shown to planners."""
+        """The reader of the labelled tasks alone: planners must not see the plans of other tasks."""
         return RowReader((LABELLED,), self.options, self.read)
 
     def gold(self, task: Task) -> Annotation:
-        """The runs of the gold plan, a subgoal each, without results."""
+        """Return the runs of the gold plan as an annotation: each run is a subgoal, without results."""
         return annotate_plan(read_wire(task.gold["plan"]), read_signature(task.inputs))
 
     def gold_answer(self, task: Task) -> str:
-        """The gold plan in wire form: other plans can be right, too."""
+        """Return the gold plan in wire form. Other plans can be right, too."""
         return task.gold["plan"]
 
     def score(self, task: Task, result: EpisodeResult) -> Sequence[Score]:
@@ -108,7 +108,7 @@ class OpenAGI(Benchmark):
         return tuple(name for name in self.metrics if is_judged_by(task, name))
 
     def baselines(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[float]]:
-        """Plans by rule; the first of each rule's figures is to be compared with `feasible`."""
+        """Return the scores of plans made by rule. The first scores of each rule compare with `feasible`."""
         rules = {"keyword rule": plan_by_keywords, "nearest demonstration": plan_of_nearest}
         return {
             rule if metric == "feasible" else f"{rule}: {metric}": values
@@ -117,11 +117,11 @@ class OpenAGI(Benchmark):
         }
 
 
-def _read_samples(said: str) -> int:
-    """Raises SpecError."""
-    if said.isascii() and said.isdecimal() and 0 < int(said[:9]) <= MAX_SAMPLES:
-        return int(said)
-    raise SpecError(f"--option samples={said[:40]} cannot be read: expected a number from 1 to {MAX_SAMPLES:,}.")
+def _read_samples(text: str) -> int:
+    """Return the number of samples. Raises SpecError."""
+    if text.isascii() and text.isdecimal() and 0 < int(text[:9]) <= MAX_SAMPLES:
+        return int(text)
+    raise SpecError(f"--option samples={text[:40]} cannot be read: expected a number from 1 to {MAX_SAMPLES:,}.")
 
 
 benchmark = OpenAGI()

@@ -1,4 +1,4 @@
-"""Tasks with generated data: which source stands for which of the paper's, and what each channel holds."""
+"""Tasks with generated data. Each generated source replaces a data set of the paper."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lumos_queue.benchmarks.openagi.tasks import TaskSpec
 from lumos_queue.experts.base import Kind
 from lumos_queue.records import Task
 
-DATA_SPLIT = "test"  #: of the data: experts are trained on 'train', and chosen on 'dev'
+DATA_SPLIT = "test"  #: the split of the data; experts are trained on 'train' and selected on 'dev'
 SOURCE_OF = {
     "ImageNet-1K val": "labels",
     "COCO captions val2017": "captions",
@@ -26,7 +26,7 @@ SOURCE_OF = {
 
 
 def generate_task(spec: TaskSpec, samples: int, profile: str, artifacts: dict[str, bytes]) -> Task:
-    """The task with its first samples; `artifacts` gets the pictures that it names, by sha256."""
+    """Return the task with its first samples. The pictures that it names are added to `artifacts`, by sha256."""
     source, numbers = SOURCE_OF[spec.wanted.source], range(samples)
 
     def keep(data: bytes) -> str:
@@ -35,31 +35,31 @@ def generate_task(spec: TaskSpec, samples: int, profile: str, artifacts: dict[st
         return digest
 
     def fill(channel: str, kind: Kind, augmentations: tuple[str, ...] = ()) -> list[str]:
-        found = [load_input(source, DATA_SPLIT, number, channel, augmentations, profile) for number in numbers]
-        return [keep(one) if kind is Kind.IMAGE else one.decode() for one in found]
+        samples_bytes = [load_input(source, DATA_SPLIT, number, channel, augmentations, profile) for number in numbers]
+        return [keep(content) if kind is Kind.IMAGE else content.decode() for content in samples_bytes]
 
-    values = [fill(one.slot.name, one.slot.kind, one.augmentations) for one in spec.channels]
+    values = [fill(channel.slot.name, channel.slot.kind, channel.augmentations) for channel in spec.channels]
     targets = [load_sample(source, DATA_SPLIT, number).target for number in numbers]
     references = (
         fill("image", Kind.IMAGE)
         if spec.wanted.output is Kind.IMAGE
-        else [getattr(one, spec.language) for one in targets]
+        else [getattr(target, spec.language) for target in targets]
     )
-    captions = [one.en for one in targets] if spec.wanted.metric == "clip" else []
+    captions = [target.en for target in targets] if spec.wanted.metric == "clip" else []
     origin = {"sources": _describe_sources(spec, source, numbers, profile)}
     return make_task(spec, values, references, captions, origin, manifest(profile))
 
 
 def _describe_sources(spec: TaskSpec, source: str, numbers: Sequence[int], profile: str) -> list[dict[str, Any]]:
-    """Where the values of each channel come from, so that `oracle:` can find their clean originals."""
+    """Return the origin of each channel's values. `oracle:` finds the clean originals by it."""
     return [
         {
-            "channel": one.slot.name,
+            "channel": channel.slot.name,
             "source": source,
             "split": DATA_SPLIT,
             "samples": list(numbers),
-            "augmentations": list(one.augmentations),
+            "augmentations": list(channel.augmentations),
             "profile": profile,
         }
-        for one in spec.channels
+        for channel in spec.channels
     ]

@@ -1,11 +1,11 @@
-"""What OpenAGI's generated inputs were before they were changed, and what is right of them, for `oracle:` experts."""
+"""The originals of OpenAGI's generated inputs, and the right outputs for them. `oracle:` experts use them."""
 
 from __future__ import annotations
 
 from lumos_queue.benchmarks.openagi.data.samples import load_input, load_sample
 from lumos_queue.experts.originals import Origin
 
-#: By source and channel: the expert whose output is the sample's target.
+#: (source, channel) → the expert whose output is the sample's target
 _HEADS = {
     ("labels", "image"): "Image Classification",
     ("captions", "image"): "Image Captioning",
@@ -15,7 +15,7 @@ _HEADS = {
     ("signs", "image"): "Visual Question Answering",
     ("passages", "document"): "Question Answering",
 }
-_TRANSLATED, _DRAWN = "Machine Translation", "Text to Image Generation"
+_TRANSLATION, _DRAWING = "Machine Translation", "Text to Image Generation"
 
 
 class _Originals:
@@ -27,16 +27,16 @@ class _Originals:
         )
 
     def answer(self, origin: Origin) -> bytes | None:
-        """The target, its German, and of a caption as a text its German and its picture."""
+        """Return the target or its German; for the text of a caption its German or its picture. None: no answer."""
         head = _HEADS.get((origin.source, origin.channel))
         target = load_sample(origin.source, origin.split, origin.number).target
         if origin.source == "captions" and origin.channel == "text":
-            if origin.experts == (_DRAWN,):
+            if origin.experts == (_DRAWING,):
                 return load_input(origin.source, origin.split, origin.number, "image")
-            return target.de.encode() if origin.experts == (_TRANSLATED,) else None
+            return target.de.encode() if origin.experts == (_TRANSLATION,) else None
         if origin.experts == (head,):
             return target.en.encode()
-        return target.de.encode() if origin.experts == (head, _TRANSLATED) else None
+        return target.de.encode() if origin.experts == (head, _TRANSLATION) else None
 
 
 ORIGINALS = _Originals()

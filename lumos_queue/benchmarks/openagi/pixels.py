@@ -1,6 +1,6 @@
-"""Pictures of the released layout at the size at which the released code loads them, decoded in a child.
+"""Decodes pictures of the released layout in a child process, and resizes them as the released code does.
 
-256 x 256 whatever their shape, bilinear, as torchvision does it. The bytes are those of png.py.
+The size is 256 x 256 whatever their shape, bilinear, as in torchvision. png.py writes the bytes.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ _resizer = Sandbox("lumos_queue.benchmarks.openagi.pixels")
 
 
 def read_resized(path: Path) -> bytes:
-    """The PNG of a picture file, SIDE x SIDE. Blocking. Raises SpecError for what cannot be used, bombs too."""
+    """Return a picture file as a PNG of SIDE x SIDE. Blocks.
+
+    Raises SpecError for a file that cannot be used, also for decompression bombs.
+    """
     read_image(path)
     try:
-        found = asyncio.run(_resizer.call({"path": str(path.absolute())}, DECODE_SECONDS))
+        response = asyncio.run(_resizer.call({"path": str(path.absolute())}, DECODE_SECONDS))
     except ActionError as error:
         raise image_error(path, f"decoding it failed ({error.kind}: {error})") from None
-    pixels = np.frombuffer(base64.b64decode(found["pixels"]), np.uint8)
+    pixels = np.frombuffer(base64.b64decode(response["pixels"]), np.uint8)
     return write_png(pixels.reshape(SIDE, SIDE, 3))
 
 

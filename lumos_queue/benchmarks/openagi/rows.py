@@ -1,8 +1,8 @@
-"""A task of OpenAGI as a row, wherever its data come from.
+"""A task of OpenAGI as a row, for generated data and for data of the released layout.
 
-`inputs["channels"]`: for each input its `name`, its `kind` ('image' or 'text') and its `values`, a text or the sha256
-of a picture for each sample; samples are parallel over channels. `gold["references"]`: what is right, a value a sample;
-none where a picture from text is judged without one.
+`inputs["channels"]` has for each input its `name`, its `kind` ('image' or 'text') and its `values`: for each sample a
+text, or the sha256 of a picture. Samples are parallel over channels. `gold["references"]` has the right value of each
+sample; it is empty for pictures from text, which are judged without a reference.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def make_task(
     origin: Mapping[str, Any],
     augmentations: Mapping[str, Any],
 ) -> Task:
-    """The task with these values, a list for each channel. `origin`: further inputs, not shown to models."""
+    """Return the task with these values, a list for each channel. `origin`: further inputs, hidden from models."""
     channels = [
-        {"name": one.slot.name, "kind": str(one.slot.kind), "values": list(held)}
-        for one, held in zip(spec.channels, values, strict=True)
+        {"name": channel.slot.name, "kind": str(channel.slot.kind), "values": list(channel_values)}
+        for channel, channel_values in zip(spec.channels, values, strict=True)
     ]
     inputs = {"channels": channels, "output": str(spec.wanted.output), **origin}
     gold = {

@@ -1,8 +1,8 @@
-"""The scores of an episode: was its plan feasible, how near is it to the gold plan, and did its values come out right.
+"""The scores of an episode: is its plan feasible, how near is it to the gold plan, and how right are its values.
 
-The plan is what ran: the actions of the episode as a graph, those that failed or were left out after a failure, too.
-An infeasible plan scores 0 in everything; a feasible one whose experts fail keeps its `feasible`, and the samples that
-have no value score 0.
+The plan is the graph of the episode's actions, with those that failed and those that were skipped after a failure. An
+infeasible plan scores 0 in everything. If experts of a feasible plan fail, `feasible` stays, and a sample without a
+value scores 0.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ AGREEMENT = {"plan_exact": is_exact, "plan_set": overlap, "plan_order": order}
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A metric that compares final values with what is wanted, sample by sample."""
+    """A metric that compares final values with targets, sample by sample."""
 
     metric: str
-    output: Kind  #: of the tasks that it judges
-    compare: Callable[[Value, Value], float]  #: (value, what is wanted) → from 0 to 1
-    wanted: str = "references"  #: where the task's gold has what is wanted: 'references' or 'captions'
-    is_available: Callable[[], bool] = lambda: True  #: whether what it needs is there; else it is not run
-    judges: str = ""  #: only the tasks that the paper judges by this metric, as it is named in their gold
-    version: Callable[[], str] = lambda: "1"  #: of what compares: values of other versions are not comparable
+    output: Kind  #: the output of the tasks that it judges
+    compare: Callable[[Value, Value], float]  #: (value, target) → from 0 to 1
+    wanted: str = "references"  #: the key of the targets in the task's gold: 'references' or 'captions'
+    is_available: Callable[[], bool] = lambda: True  #: whether its weights are installed; if not, it is not run
+    judges: str = ""  #: the paper's metric, as gold names it: only tasks that the paper judges by it; '': all tasks
+    version: Callable[[], str] = lambda: "1"  #: version of the comparison: scores of two versions are not comparable
 
 
 def _has_weights(metric: str) -> Callable[[], bool]:
@@ -59,14 +59,14 @@ def _name_weights(metric: str) -> Callable[[], str]:
     return lambda: name_score_weights(metric)
 
 
-#: The paper's metrics, which need weights, and proxies of other names, which need none.
+#: The paper's metrics, which need weights, and proxies with other names, which need none.
 COMPARISONS: tuple[Comparison, ...] = (
-    Comparison("ssim", Kind.IMAGE, lambda value, wanted: max(0.0, ssim(_data(value), _data(wanted)))),
-    Comparison("chrf", Kind.TEXT, lambda value, wanted: chrf(str(value), str(wanted))),
+    Comparison("ssim", Kind.IMAGE, lambda value, target: max(0.0, ssim(_data(value), _data(target)))),
+    Comparison("chrf", Kind.TEXT, lambda value, target: chrf(str(value), str(target))),
     Comparison(
         VIT,
         Kind.IMAGE,
-        lambda value, wanted: vit_score(_data(value), _data(wanted)),
+        lambda value, target: vit_score(_data(value), _data(target)),
         is_available=_has_weights(VIT),
         version=_name_weights(VIT),
         judges="vit",
@@ -74,7 +74,7 @@ COMPARISONS: tuple[Comparison, ...] = (
     Comparison(
         BERT,
         Kind.TEXT,
-        lambda value, wanted: bert_score(str(value), str(wanted)),
+        lambda value, target: bert_score(str(value), str(target)),
         is_available=_has_weights(BERT),
         version=_name_weights(BERT),
         judges="bert",
@@ -82,7 +82,7 @@ COMPARISONS: tuple[Comparison, ...] = (
     Comparison(
         CLIP,
         Kind.IMAGE,
-        lambda value, wanted: clip_score(_data(value), str(wanted)),
+        lambda value, target: clip_score(_data(value), str(target)),
         wanted="captions",
         is_available=_has_weights(CLIP),
         version=_name_weights(CLIP),
@@ -93,105 +93,107 @@ COMPARISONS: tuple[Comparison, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class PlanRun:
-    """What an episode did."""
+    """The plan that an episode ran, and its final values."""
 
-    plan: Plan | None  #: None where what ran is not a plan
-    problem: str  #: why it is not feasible; '' if it is
+    plan: Plan | None  #: None if the actions are not a plan
+    problem: str  #: the reason why it is not feasible; '' if it is
     items: Sequence[str | None]  #: the final value of each sample: a text or a sha256
 
 
 def score_episode(
     task: Task, result: EpisodeResult, comparisons: Sequence[Comparison] = COMPARISONS
 ) -> Sequence[Score]:
-    """A score for each metric that applies to the task."""
-    ran = read_run(task, result)
+    """Return a score for each metric that applies to the task."""
+    run = read_run(task, result)
     gold = read_wire(task.gold["plan"])
-    found = [Score("feasible", float(not ran.problem), detail=ran.problem)]
+    scores = [Score("feasible", float(not run.problem), detail=run.problem)]
     if references := task.gold["references"]:
-        right = [] if ran.problem else _count_equal(ran.items, references)
+        right = [] if run.problem else _count_equal(run.items, references)
         of = len(references)
-        found.append(Score("recovery", sum(right) / of, detail=f"{sum(right)} of {of}", of=of))
-    difference = name_difference(ran.plan, gold) if ran.plan else ""
+        scores.append(Score("recovery", sum(right) / of, detail=f"{sum(right)} of {of}", of=of))
+    difference = name_difference(run.plan, gold) if run.plan else ""
     for name, agree in AGREEMENT.items():
-        value = agree(ran.plan, gold) if ran.plan and not ran.problem else 0.0
-        found.append(Score(name, value, detail=difference))
-    return (*found, *_compare(task, ran, result, comparisons))
+        value = agree(run.plan, gold) if run.plan and not run.problem else 0.0
+        scores.append(Score(name, value, detail=difference))
+    return (*scores, *_compare(task, run, result, comparisons))
 
 
 def read_run(task: Task, result: EpisodeResult) -> PlanRun:
-    """The plan that ran, and what came out of it."""
-    wanted = len(task.inputs["channels"][0]["values"])
-    nothing: list[str | None] = [None] * wanted
+    """Return the plan that an episode ran, with its final values."""
+    sample_count = len(task.inputs["channels"][0]["values"])
+    no_items: list[str | None] = [None] * sample_count
     if result.ending == Ending.INFEASIBLE:
-        return PlanRun(None, "the plan that was proposed is not feasible", nothing)
+        return PlanRun(None, "the plan that was proposed is not feasible", no_items)
     if not result.seen:
-        return PlanRun(None, "no expert ran", nothing)
+        return PlanRun(None, "no expert ran", no_items)
     signature = read_signature(task.inputs)
     try:
         nodes = [read_node(action) for action, _ in result.seen]
         plan = read_graph(nodes, signature)
     except ValueError as error:
-        return PlanRun(None, f"what ran is not a plan: {error}", nothing)
+        return PlanRun(None, f"what ran is not a plan: {error}", no_items)
     problem = infeasible_because(plan, signature)
     if not problem and not _is_same_graph(nodes, plan, signature):
         problem = "what ran is not a plan: an expert was not given what the one before it made"
-    return PlanRun(plan, problem, _final_items(result.seen[-1][1], wanted))
+    return PlanRun(plan, problem, _final_items(result.seen[-1][1], sample_count))
 
 
 def _is_same_graph(nodes: Sequence[PlanNode], plan: Plan, signature: Signature) -> bool:
-    """Whether these runs are those of the plan, whatever their variables are called."""
-    meant = [node for level in ready_sets(plan, signature) for node in level]
-    return Counter(_history(nodes)) == Counter(_history(meant))
+    """Return whether these runs are those of the plan. The names of variables do not count."""
+    plan_nodes = [node for level in ready_sets(plan, signature) for node in level]
+    return Counter(_history(nodes)) == Counter(_history(plan_nodes))
 
 
 def _history(nodes: Sequence[PlanNode]) -> list[str]:
-    """How each value came about, in words: 'Colorization(Image Deblurring(image))'."""
-    made: dict[str, str] = {}
+    """Return each value as the expression that computes it: 'Colorization(Image Deblurring(image))'."""
+    expressions: dict[str, str] = {}
     for node in nodes:
-        made[node.variable] = f"{node.expert}({', '.join(made.get(one, one) for one in node.inputs)})"
-    return list(made.values())
+        expressions[node.variable] = (
+            f"{node.expert}({', '.join(expressions.get(variable, variable) for variable in node.inputs)})"
+        )
+    return list(expressions.values())
 
 
-def _final_items(execution: Execution, wanted: int) -> Sequence[str | None]:
-    """The value of each sample; None for those that have none."""
+def _final_items(execution: Execution, sample_count: int) -> Sequence[str | None]:
+    """Return the final value of each sample; None for samples without one."""
     values = execution.values[0] if execution.ok and execution.values else {}
     items = values.get("items")
-    if not isinstance(items, list) or len(items) != wanted:
-        return [None] * wanted
-    return [one if isinstance(one, str) else None for one in items]
+    if not isinstance(items, list) or len(items) != sample_count:
+        return [None] * sample_count
+    return [output if isinstance(output, str) else None for output in items]
 
 
 def _count_equal(items: Sequence[str | None], references: Sequence[str]) -> list[bool]:
-    return [one is not None and one == wanted for one, wanted in zip(items, references, strict=True)]
+    return [output is not None and output == reference for output, reference in zip(items, references, strict=True)]
 
 
-def _compare(task: Task, ran: PlanRun, result: EpisodeResult, comparisons: Sequence[Comparison]) -> list[Score]:
-    """The scores of values: a mean over the task's samples, where one without a value counts 0."""
-    found = []
-    for one in comparisons:
-        wanted = task.gold[one.wanted]
-        if not (_judges(one, task) and one.is_available()):
+def _compare(task: Task, run: PlanRun, result: EpisodeResult, comparisons: Sequence[Comparison]) -> list[Score]:
+    """Return the scores of values: means over the task's samples. A sample without a value counts 0."""
+    scores = []
+    for comparison in comparisons:
+        targets = task.gold[comparison.wanted]
+        if not (_judges(comparison, task) and comparison.is_available()):
             continue
-        if one.output is Kind.IMAGE and result.artifact is None and not ran.problem:
-            continue  # whoever scores without the bytes of pictures
-        values = [0.0] * len(wanted)
-        if not ran.problem:
-            for place, (item, expected) in enumerate(zip(ran.items, wanted, strict=True)):
+        if comparison.output is Kind.IMAGE and result.artifact is None and not run.problem:
+            continue  # the caller scores without the bytes of pictures
+        values = [0.0] * len(targets)
+        if not run.problem:
+            for index, (item, target) in enumerate(zip(run.items, targets, strict=True)):
                 if item is not None:
-                    value, aim = _load(item, one.output, result), _load_wanted(expected, one, result)
+                    value, aim = _load(item, comparison.output, result), _load_wanted(target, comparison, result)
                     with contextlib.suppress(ValueError):  # a picture that cannot be decoded scores 0
-                        values[place] = min(1.0, max(0.0, one.compare(value, aim)))  # rounding makes 1.0000002
-        found.append(Score(one.metric, sum(values) / len(values), one.version(), of=len(values)))
-    return found
+                        values[index] = min(1.0, max(0.0, comparison.compare(value, aim)))  # rounding makes 1.0000002
+        scores.append(Score(comparison.metric, sum(values) / len(values), comparison.version(), of=len(values)))
+    return scores
 
 
 def _data(value: Value) -> bytes:
     return value.encode() if isinstance(value, str) else value
 
 
-def _load_wanted(expected: str, comparison: Comparison, result: EpisodeResult) -> Value:
+def _load_wanted(target: str, comparison: Comparison, result: EpisodeResult) -> Value:
     kind = comparison.output if comparison.wanted == "references" else Kind.TEXT
-    return _load(expected, kind, result)
+    return _load(target, kind, result)
 
 
 def _load(item: str, kind: Kind, result: EpisodeResult) -> Value:
@@ -202,23 +204,27 @@ def _load(item: str, kind: Kind, result: EpisodeResult) -> Value:
 
 
 def metric_of_paper(task: Task) -> str:
-    """The one metric that the paper judges a task by."""
-    return next(one.metric for one in COMPARISONS if one.judges == task.gold["metric"])
+    """Return the metric by which the paper judges a task."""
+    return next(comparison.metric for comparison in COMPARISONS if comparison.judges == task.gold["metric"])
 
 
 def proxy_of(task: Task) -> str:
-    """The metric without weights that a task is judged by; '' where nothing says what is right."""
+    """Return the metric without weights that judges a task; '' if the task has no references."""
     if not task.gold["references"]:
         return ""
-    return next(one.metric for one in COMPARISONS if not one.judges and one.output == task.inputs["output"])
+    return next(
+        comparison.metric
+        for comparison in COMPARISONS
+        if not comparison.judges and comparison.output == task.inputs["output"]
+    )
 
 
 def is_judged_by(task: Task, metric: str) -> bool:
-    """Whether a metric judges a task, where what it needs is there."""
-    comparisons = [one for one in COMPARISONS if one.metric == metric]
+    """Return whether a metric judges a task, if its weights are installed."""
+    comparisons = [comparison for comparison in COMPARISONS if comparison.metric == metric]
     if metric == "recovery":
         return bool(task.gold["references"])
-    return not comparisons or any(_judges(one, task) for one in comparisons)
+    return not comparisons or any(_judges(comparison, task) for comparison in comparisons)
 
 
 def _judges(comparison: Comparison, task: Task) -> bool:
@@ -237,7 +243,10 @@ OVERALLS: Mapping[str, Callable[[Task], str]] = MappingProxyType({"paper": metri
 
 
 def baseline_verdicts(tasks: Iterable[Task], rule: Callable[[str], Plan]) -> Mapping[str, Sequence[float]]:
-    """Of the plans that a rule makes from descriptions: metric to a value for each task, none of which is retained."""
+    """Return the scores of the plans that a rule makes from descriptions: for each metric, a score for each task.
+
+    `tasks` is read once; no task is kept in memory.
+    """
     values: dict[str, list[float]] = {name: [] for name in ("feasible", *AGREEMENT)}
     for task in tasks:
         plan, gold = rule(task.question), read_wire(task.gold["plan"])

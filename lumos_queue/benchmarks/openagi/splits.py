@@ -1,7 +1,7 @@
 """Our split of the tasks: 20 with their gold plan as demonstrations, 110 for feedback alone, 55 held out.
 
-The paper's ids were never published, and those in its code overlap. The ids are in splits.json; `draw_splits` makes
-them again.
+The paper's ids were never published, and the ids in its code overlap. splits.json has our ids; `draw_splits` computes
+the same ids.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from random import Random
 
 from lumos_queue.benchmarks.openagi.tasks import TASKS, TaskSpec
 
-_HERE = "lumos_queue.benchmarks.openagi"
+_PACKAGE = "lumos_queue.benchmarks.openagi"
 SEED = 15
-#: Tasks of each category that are labelled (a tenth, as in the paper, at least one) and held out; the others: feedback.
+#: Number of labelled tasks (a tenth, as in the paper, at least one) and of held-out tasks; the rest is for feedback.
 _SHARES = {
     "image-image": (2, 4),
     "image-text": (9, 27),
@@ -30,22 +30,22 @@ SPLITS = (LABELLED, FEEDBACK, HELDOUT, ALL)
 
 
 def tasks_of(split: str) -> tuple[TaskSpec, ...]:
-    """The tasks of a split in their order. Raises KeyError for an unknown one."""
+    """Return the tasks of a split in their order. Raises KeyError for an unknown split."""
     if split == ALL:
         return TASKS
-    return tuple(TASKS[one] for one in json.loads((files(_HERE) / "splits.json").read_text())[split])
+    return tuple(TASKS[task_id] for task_id in json.loads((files(_PACKAGE) / "splits.json").read_text())[split])
 
 
 def draw_splits(tasks: Sequence[TaskSpec] = TASKS, seed: int = SEED) -> Mapping[str, list[int]]:
-    """Ids by split, drawn at random within each category."""
-    found: dict[str, list[int]] = {LABELLED: [], FEEDBACK: [], HELDOUT: []}
+    """Return the ids of each split, sampled at random within each category."""
+    splits: dict[str, list[int]] = {LABELLED: [], FEEDBACK: [], HELDOUT: []}
     by_category = defaultdict(list)
     for task in tasks:
         by_category[task.category].append(task.id)
     for category, ids in by_category.items():
         Random(f"openagi {seed} {category}").shuffle(ids)
-        labelled, heldout = _SHARES[category]
-        found[LABELLED] += ids[:labelled]
-        found[HELDOUT] += ids[labelled : labelled + heldout]
-        found[FEEDBACK] += ids[labelled + heldout :]
-    return {name: sorted(ids) for name, ids in found.items()}
+        labelled_count, heldout_count = _SHARES[category]
+        splits[LABELLED] += ids[:labelled_count]
+        splits[HELDOUT] += ids[labelled_count : labelled_count + heldout_count]
+        splits[FEEDBACK] += ids[labelled_count + heldout_count :]
+    return {name: sorted(ids) for name, ids in splits.items()}

@@ -1,7 +1,7 @@
 """OpenAGI's 185 tasks, by rule (Ge et al. 2023, arXiv:2304.04370, table A.6), in the order of the released list.
 
-A task is what is given, what was done to it, and what is wanted. Its gold plan takes back what was done, the last
-first, then runs the model of what is wanted, then translates where German is wanted. Other plans can be right, too.
+A task has inputs, augmentations of them, and a goal. Its gold plan undoes the augmentations, the last first, then runs
+the model of the goal, then translates if the output is German. Other plans can be right, too.
 """
 
 from __future__ import annotations
@@ -14,19 +14,21 @@ from lumos_queue.experts.base import Kind, Slot
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.experts.plans import Plan, Signature
 
-#: What is done to inputs, as descriptions name it: the last that is done is named first, and taken back first.
+#: Augmentations of inputs, as descriptions name them: the last augmentation is named first and undone first.
 IMAGE_AUGMENTATIONS = ("low-resolutioned", "noisy", "blurry", "grayscale")
 CLOZED = "clozed"
-UNDOES = {one.undoes: one.name for one in EXPERTS.values() if one.undoes}  #: augmentation → the expert that undoes it
+UNDOES = {
+    expert.undoes: expert.name for expert in EXPERTS.values() if expert.undoes
+}  #: augmentation → the expert that undoes it
 
 _SETS = tuple(
-    tuple(name for name, there in zip(IMAGE_AUGMENTATIONS, reversed(chosen), strict=True) if there)
-    for chosen in product((True, False), repeat=len(IMAGE_AUGMENTATIONS))
+    tuple(name for name, is_included in zip(IMAGE_AUGMENTATIONS, reversed(choices), strict=True) if is_included)
+    for choices in product((True, False), repeat=len(IMAGE_AUGMENTATIONS))
 )[:-1]
 _TEXTS = ((CLOZED,), ())
 _GERMAN, _ENGLISH = "de", "en"
 _LANGUAGES = {_GERMAN: "German", _ENGLISH: "English"}
-#: Difficulties of the published table that are not the number of models of the gold plan.
+#: Task id → the difficulty of the published table, where it is not the number of models of the gold plan.
 _PUBLISHED = {15: 5, 133: 4, 137: 5, 145: 4, 146: 5, 149: 4, 150: 5, 171: 3, 172: 4}
 
 
@@ -35,15 +37,15 @@ class Channel:
     """One input of a task."""
 
     slot: Slot
-    augmentations: tuple[str, ...]  #: what was done to it, as in IMAGE_AUGMENTATIONS or CLOZED
+    augmentations: tuple[str, ...]  #: names of IMAGE_AUGMENTATIONS, or CLOZED
 
 
 @dataclass(frozen=True, slots=True)
 class TaskGoal:
-    """What a task asks for."""
+    """The output that a task asks for."""
 
-    words: str  #: 'return the caption', with the language left out
-    expert: str  #: the model that makes it; '' where the restored input itself is wanted
+    words: str  #: 'return the caption', without the language
+    expert: str  #: the model that makes the output; '' if the output is the restored input
     source: str  #: the data set that the paper takes its samples from
     output: Kind
     metric: str  #: the paper's: 'vit', 'bert' or 'clip'
@@ -53,11 +55,11 @@ class TaskGoal:
 class TaskSpec:
     """A task without data."""
 
-    id: int  #: its place in the released list, from 0
+    id: int  #: its position in the released list, from 0
     category: str  #: 'image-text', 'text+text-text', …
     channels: tuple[Channel, ...]
     wanted: TaskGoal
-    language: str = ""  #: of the output: 'de' or 'en'; '' of an image
+    language: str = ""  #: of the output: 'de' or 'en'; '' for an image
 
     @property
     def linear(self) -> bool:
@@ -65,32 +67,32 @@ class TaskSpec:
 
     @property
     def signature(self) -> Signature:
-        return Signature(tuple(one.slot for one in self.channels), self.wanted.output)
+        return Signature(tuple(channel.slot for channel in self.channels), self.wanted.output)
 
     @property
     def description(self) -> str:
-        """As in the released list, its grammar too."""
-        given = " and ".join(map(_describe, self.channels))
+        """The description as in the released list, with its grammar."""
+        inputs = " and ".join(map(_describe, self.channels))
         language = f" in {_LANGUAGES[self.language]}" if self.language else ""
-        return f"Given {given}, how to {self.wanted.words}{language} step by step?"
+        return f"Given {inputs}, how to {self.wanted.words}{language} step by step?"
 
     @property
     def plan(self) -> Plan:
         """The gold plan."""
-        restored = tuple(tuple(UNDOES[name] for name in one.augmentations) for one in self.channels)
+        restorations = tuple(tuple(UNDOES[name] for name in channel.augmentations) for channel in self.channels)
         head = (self.wanted.expert,) if self.wanted.expert else ()
         needs_translation = self.language == _GERMAN and self.wanted.expert != "Machine Translation"
         tail = (*head, "Machine Translation") if needs_translation else head
-        return Plan((), (*restored[0], *tail)) if self.linear else Plan(restored, tail)
+        return Plan((), (*restorations[0], *tail)) if self.linear else Plan(restorations, tail)
 
     @property
     def difficulty(self) -> int:
-        """The published one."""
+        """The published difficulty."""
         return _PUBLISHED.get(self.id, self.difficulty_derived)
 
     @property
     def difficulty_derived(self) -> int:
-        """The models of the gold plan."""
+        """The number of models of the gold plan."""
         return len(self.plan.names)
 
 
@@ -116,20 +118,20 @@ def _describe(channel: Channel) -> str:
 
 
 def _tasks() -> Iterator[tuple[str, tuple[Channel, ...], TaskGoal, str]]:
-    """Category, channels, what is wanted and its language, in the released order."""
+    """Yield category, channels, goal and language of each task, in the released order."""
     for names in _SETS:
         yield "image-image", (Channel(_IMAGE, names),), REGULAR, ""
-    for names, language, wanted in product(_SETS, _LANGUAGES, (CAPTION, LABEL, OBJECTS)):
-        yield "image-text", (Channel(_IMAGE, names),), wanted, language
+    for names, language, goal in product(_SETS, _LANGUAGES, (CAPTION, LABEL, OBJECTS)):
+        yield "image-text", (Channel(_IMAGE, names),), goal, language
     for names in _TEXTS:
         yield "text-image", (Channel(_TEXT, names),), PICTURE, ""
-    for names, language, wanted in product(_TEXTS, _LANGUAGES, (SUMMARY, TRANSLATION, SENTIMENT)):
-        if (wanted, language) != (TRANSLATION, _ENGLISH):
-            yield "text-text", (Channel(_TEXT, names),), wanted, language
+    for names, language, goal in product(_TEXTS, _LANGUAGES, (SUMMARY, TRANSLATION, SENTIMENT)):
+        if (goal, language) != (TRANSLATION, _ENGLISH):
+            yield "text-text", (Channel(_TEXT, names),), goal, language
     for names, query, language in product(_SETS, _TEXTS, reversed(_LANGUAGES)):
         yield "image+text-text", (Channel(_IMAGE, names), Channel(_QUESTION, query)), ANSWER_IMAGE, language
     for document, query, language in product(_TEXTS, _TEXTS, _LANGUAGES):
         yield "text+text-text", (Channel(_DOCUMENT, document), Channel(_QUESTION, query)), ANSWER_TEXT, language
 
 
-TASKS = tuple(TaskSpec(number, *one) for number, one in enumerate(_tasks()))
+TASKS = tuple(TaskSpec(number, *parts) for number, parts in enumerate(_tasks()))

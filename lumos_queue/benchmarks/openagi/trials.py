@@ -1,4 +1,4 @@
-"""What each expert is tried on: samples of a split, against doing nothing or always giving the commonest answer."""
+"""Trials of experts on samples of a split. The baseline returns the input unchanged, or always the commonest answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lumos_queue.scoring.media.pixels import psnr, ssim
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What an expert is tried on: where its inputs come from, and how near its output is to what is wanted."""
+    """The data that an expert is tried on, and the measure that compares its outputs with the targets."""
 
     source: str
     channels: tuple[str, ...]
@@ -41,32 +41,35 @@ TRIALS = {
 
 
 def read_samples(trial: Trial, profile: str, split: str, n: int) -> tuple[list[list[bytes]], list[bytes], list[bytes]]:
-    """Inputs by slot, what is wanted, and what doing nothing (or the commonest answer of training) gives."""
-    changed = (trial.augmentation,) if trial.augmentation else ()
+    """Return the inputs by slot, the target outputs, and the outputs of the baseline.
+
+    The baseline returns the input unchanged, or the commonest answer of the training split.
+    """
+    augmentations = (trial.augmentation,) if trial.augmentation else ()
     inputs = [
-        [load_input(trial.source, split, number, channel, changed, profile) for number in range(n)]
+        [load_input(trial.source, split, number, channel, augmentations, profile) for number in range(n)]
         for channel in trial.channels
     ]
     if trial.measure == "SSIM":
-        wanted = [load_input(trial.source, split, number, "image") for number in range(n)]
-        return inputs, wanted, [load_input(trial.source, "train", 0, "image")] * n
+        outputs = [load_input(trial.source, split, number, "image") for number in range(n)]
+        return inputs, outputs, [load_input(trial.source, "train", 0, "image")] * n
     if trial.augmentation:
         return inputs, [load_input(trial.source, split, number, trial.channels[0]) for number in range(n)], inputs[0]
     targets = [load_sample(trial.source, split, number).target for number in range(n)]
-    wanted = [(one.de if trial.german else one.en).encode() for one in targets]
+    outputs = [(target.de if trial.german else target.en).encode() for target in targets]
     if trial.measure == "chrF" and trial.source == "documents":
-        return inputs, wanted, inputs[0]
+        return inputs, outputs, inputs[0]
     if trial.german:
-        return inputs, wanted, inputs[0]
+        return inputs, outputs, inputs[0]
     common = Counter(load_sample(trial.source, "train", number).target.en for number in range(500)).most_common(1)
-    return inputs, wanted, [common[0][0].encode()] * n
+    return inputs, outputs, [common[0][0].encode()] * n
 
 
 def score_of(trial: Trial) -> Callable[[bytes, bytes], float]:
     measures: dict[str, Callable[[bytes, bytes], float]] = {
-        "dB": lambda one, aim: min(60.0, psnr(one, aim)),
+        "dB": lambda output, aim: min(60.0, psnr(output, aim)),
         "SSIM": ssim,
-        "right": lambda one, aim: float(one == aim),
-        "chrF": lambda one, aim: chrf(one.decode(), aim.decode()),
+        "right": lambda output, aim: float(output == aim),
+        "chrF": lambda output, aim: chrf(output.decode(), aim.decode()),
     }
     return measures[trial.measure]

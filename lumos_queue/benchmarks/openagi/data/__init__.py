@@ -1,1 +1,1 @@
-"""Generated pictures and texts that stand for the data sets of OpenAGI: the same on every machine, and MIT."""
+"""Generated pictures and texts that replace the data sets of OpenAGI: the same on every machine; licence MIT."""

@@ -1,4 +1,4 @@
-"""Cats and dogs, of any colour: for tasks that ask for a thing's colour. The samples of OpenAGI's sources have none."""
+"""Cats and dogs of any colour, for tasks about the colour of a thing. Samples of OpenAGI's sources have no animals."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ _DOG = Thing(
     ),
 )
 ANIMALS: Mapping[str, Thing] = MappingProxyType({"cat": _CAT, "dog": _DOG})
-KINDS: Mapping[str, Thing] = MappingProxyType(THINGS | ANIMALS)  #: all that can be drawn
-#: Names of colours, and what they look like.
+KINDS: Mapping[str, Thing] = MappingProxyType(THINGS | ANIMALS)  #: everything that can be drawn
+#: Name of a colour → red, green and blue, 0 to 255.
 COLOURS: Mapping[str, Colour] = MappingProxyType(
     {
         "red": (205, 40, 45),
@@ -63,4 +63,4 @@ COLOURS: Mapping[str, Colour] = MappingProxyType(
 )
 COLOUR_WORDS: Mapping[str, str] = MappingProxyType(
     {name: name for name in COLOURS} | {"gray": "grey", "purple": "violet"}
-)  #: a word to the name of the colour
+)  #: word → name of the colour

@@ -1,8 +1,8 @@
-"""What is done to inputs, in the order of the released code: grayscale, blur, noise, low resolution; a mask in texts.
+"""Augmentations of inputs, in the order of the released code: grayscale, blur, noise, low resolution; a mask in texts.
 
-Low resolution is JPEG compression alone, and noise is multiplied (speckle), as in the released code; the paper's words
-say fewer pixels and noise added. Other than there, only low resolution goes through JPEG: what is not asked for is left
-out. Chance depends on source, split, sample, channel and augmentation, so tasks share their inputs.
+As in the released code, low resolution is only JPEG compression, and noise is multiplied (speckle); the paper describes
+fewer pixels and added noise. In the released code every augmentation goes through JPEG; here only low resolution does.
+Chance depends on source, split, sample, channel and augmentation, so tasks share their inputs.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from PIL import Image, ImageFilter
 from lumos_queue.benchmarks.openagi.data.png import Pixels
 from lumos_queue.benchmarks.openagi.data.seeds import seed_of
 
-ORDER = ("grayscale", "blurry", "noisy", "low-resolutioned")  #: in which pictures are changed
+ORDER = ("grayscale", "blurry", "noisy", "low-resolutioned")  #: the order in which pictures are changed
 CLOZED, MASK = "clozed", "[MASK]"
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How strong the augmentations are."""
+    """The strength of the augmentations."""
 
     blur_radius: int  #: of a Gaussian, in pixels
-    speckle_variance: float  #: of what pixels from 0 to 1 are multiplied with, besides 1
+    speckle_variance: float  #: of the noise n in x + x * n, for pixels x from 0 to 1
     jpeg_quality: int
 
 
@@ -37,16 +37,16 @@ PROFILES: Mapping[str, Profile] = MappingProxyType({"released": Profile(1, 0.005
 
 
 def manifest(profile: str) -> dict[str, Any]:
-    """The parameters of a profile, as tasks carry them."""
-    found = PROFILES[profile]
+    """Return the parameters of a profile, as tasks store them."""
+    parameters = PROFILES[profile]
     return {
         "profile": profile,
         "order": [*ORDER, CLOZED],
-        "blur.radius": found.blur_radius,
+        "blur.radius": parameters.blur_radius,
         "noise.kind": "speckle",
-        "noise.variance": found.speckle_variance,
+        "noise.variance": parameters.speckle_variance,
         "lowres.kind": "jpeg",
-        "lowres.quality": found.jpeg_quality,
+        "lowres.quality": parameters.jpeg_quality,
         "mask.tokens": 1,
         "translator": "the grammar that wrote the English",
         "seed": "source, split, sample, channel, augmentation",
@@ -54,7 +54,7 @@ def manifest(profile: str) -> dict[str, Any]:
 
 
 def augment_image(pixels: Pixels, names: Collection[str], profile: str, *sample: object) -> Pixels:
-    """The picture with these augmentations, whatever order they are named in. `sample` is what chance depends on."""
+    """Return the picture with these augmentations, applied in the order of ORDER. Chance depends on `sample`."""
     strength = PROFILES[profile]
     for name in ORDER:
         if name in names:
@@ -63,7 +63,7 @@ def augment_image(pixels: Pixels, names: Collection[str], profile: str, *sample:
 
 
 def mask_token(text: str, *sample: object) -> str:
-    """The text with one of its words, as spaces part them, replaced by [MASK]."""
+    """Return the text with one of its words replaced by [MASK]. Spaces separate words."""
     words = text.split(" ")
     words[Random(f"{(*sample, CLOZED)}").randrange(len(words))] = MASK
     return " ".join(words)
@@ -78,7 +78,7 @@ def _blur(pixels: Pixels, strength: Profile, seed: int) -> Pixels:
 
 
 def _multiply_noise(pixels: Pixels, strength: Profile, seed: int) -> Pixels:
-    """x + x * n for x from 0 to 1, then cut to that range and rounded down, as the released code does."""
+    """Return x + x * n for x from 0 to 1, clipped to that range and rounded down, as in the released code."""
     chance = np.random.RandomState(seed)  # its draws are the same in every version of numpy
     noise = chance.normal(0.0, strength.speckle_variance**0.5, pixels.shape)
     clean = pixels / 255

@@ -1,8 +1,8 @@
 """Pictures of scenes: things in a place, and writing on boards.
 
-64 x 64 pixels: thing and writing can be told after every augmentation of `released`, and small networks learn from such
-pictures on a processor within minutes. Everything is drawn four times as large and averaged, but for writing, whose
-letters are those of Pillow's built-in bitmap font, which has no versions: fonts of a system differ between machines.
+Pictures have 64 x 64 pixels: things and writing stay recognizable after every augmentation of `released`, and small
+networks learn from such pictures on a processor within minutes. Everything except writing is drawn four times as large
+and averaged. Writing uses Pillow's built-in bitmap font, which has no versions: system fonts differ between machines.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _INK: Colour = (25, 25, 30)
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A thing in the picture, in pixels of it."""
+    """A thing in the picture. Position and size are in pixels."""
 
     thing: str
     left: int
     top: int
     size: int
-    colour: Colour | None = None  #: another one than things of its kind have
+    colour: Colour | None = None  #: None: the colour of its kind
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A board with writing."""
+    """A board with writing. The position is in pixels."""
 
     text: str
     left: int
@@ -55,7 +55,7 @@ class Scene:
 
 
 def draw_scene(scene: Scene) -> Pixels:
-    """The picture: SIZE x SIZE x 3."""
+    """Return the picture of a scene: SIZE x SIZE x 3."""
     random = Random(f"shades {scene.shade}")
     large = Image.new("RGB", (SIZE * _SCALE, SIZE * _SCALE))
     pen = ImageDraw.Draw(large)
@@ -71,19 +71,19 @@ def draw_scene(scene: Scene) -> Pixels:
 
 
 def board_size(text: str) -> tuple[int, int]:
-    """Width and height of a board with that text, in pixels."""
+    """Return width and height of a board with that text, in pixels."""
     return _LETTER * len(text) + 5, _LINE + 4
 
 
 def _shade(colour: Colour, random: Random) -> Colour:
-    """The colour a little lighter or darker."""
+    """Return the colour, a little lighter or darker."""
     factor = random.randint(88, 108)
     red, green, blue = (min(255, channel * factor // 100) for channel in colour)
     return red, green, blue
 
 
 def draw_part(pen: ImageDraw.ImageDraw, part: Part, spot: Spot, colour: Colour) -> None:
-    """A part of a thing, four times as large as the picture."""
+    """Draw a part of a thing, four times as large as in the picture."""
     fill = colour if part.colour == MAIN else part.colour
     origin = (spot.left, spot.top)
     points = [(origin[axis % 2] * 100 + value * spot.size) * _SCALE // 100 for axis, value in enumerate(part.points)]
@@ -104,7 +104,7 @@ def _draw_place(pen: ImageDraw.ImageDraw, place: Place, random: Random) -> None:
 
 
 def _marks(pattern: str, side: int, horizon: int, random: Random) -> Sequence[tuple[int, ...]]:
-    """The strokes of a ground's pattern, each as x, y, x, y, …"""
+    """Return the strokes of a ground's pattern, each as x, y, x, y, …"""
     if pattern == "boards":
         lines = range(horizon + 3 * _SCALE, side, 7 * _SCALE)
         return [(0, y, side, y) for y in lines]
@@ -117,10 +117,10 @@ def _marks(pattern: str, side: int, horizon: int, random: Random) -> Sequence[tu
     if pattern == "dashes":
         y = (horizon + side) // 2
         return [(x, y + shift, x + 7 * _SCALE, y + shift) for x in range(0, side, 14 * _SCALE) for shift in (0, _SCALE)]
-    places = [(random.randrange(side), random.randrange(horizon, side)) for _ in range(40)]
+    points = [(random.randrange(side), random.randrange(horizon, side)) for _ in range(40)]
     if pattern == "tufts":
-        return [(x, y, x + _SCALE, y - 3 * _SCALE) for x, y in places]
-    return [(x, y, x + _SCALE, y) for x, y in places]
+        return [(x, y, x + _SCALE, y - 3 * _SCALE) for x, y in points]
+    return [(x, y, x + _SCALE, y) for x, y in points]
 
 
 def _write_boards(image: Image.Image, boards: Sequence[Board]) -> None:

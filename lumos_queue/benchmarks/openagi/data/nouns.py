@@ -1,4 +1,4 @@
-"""Words in English and German, and how German bends them: a closed vocabulary, so that references are exact."""
+"""Words in English and German, and the German inflections: a closed vocabulary, so that references are exact."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """The same in two languages."""
+    """A phrase in two languages."""
 
     en: str
     de: str
@@ -34,7 +34,7 @@ PRONOUNS: Mapping[str, str] = {"m": "er", "f": "sie", "n": "es"}
 
 
 def count_noun(noun: BilingualNoun, adjective: Phrase, count: int) -> Phrase:
-    """'a red apple', 'two red apples': German in the nominative. `count` is 1 to 4."""
+    """Return 'a red apple' or 'two red apples'. German is in the nominative. `count` is 1 to 4."""
     if count == 1:
         en = f"{article(adjective.en)} {adjective.en} {noun.en}"
         return Phrase(en, f"{_EIN[noun.gender]} {adjective.de}{_ENDING[noun.gender]} {noun.de}")
@@ -43,7 +43,7 @@ def count_noun(noun: BilingualNoun, adjective: Phrase, count: int) -> Phrase:
 
 
 def object_noun(noun: BilingualNoun, adjective: Phrase) -> Phrase:
-    """'the old bridge' as what something happens to: German in the accusative."""
+    """Return 'the old bridge' as an object. German is in the accusative."""
     german = f"{_DEN[noun.gender]} {adjective.de}{_ENDING_AFTER_DEN[noun.gender]} {noun.de}"
     return Phrase(f"the {adjective.en} {noun.en}", german)
 
@@ -53,5 +53,5 @@ def article(word: str) -> str:
 
 
 def capitalize(text: str) -> str:
-    """The first letter in upper case, the others as they are."""
+    """Return the text with its first letter in upper case; the others stay as they are."""
     return text[:1].upper() + text[1:]

@@ -1,7 +1,7 @@
 """Pixels as PNG bytes that are the same everywhere.
 
-Compressors of different versions make different bytes of the same pixels, and samples are known by the digest of their
-bytes. So nothing is compressed: a picture of 64 x 64 has 12 kB. PNG: ISO/IEC 15948; stored blocks: RFC 1951, 3.2.4.
+Compressors of different versions make different bytes of the same pixels, and the digest of its bytes identifies a
+sample. So nothing is compressed: a picture of 64 x 64 has 12 kB. PNG: ISO/IEC 15948; stored blocks: RFC 1951, 3.2.4.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BLOCK = 65_535  #: bytes that a stored block can hold
 
 
 def write_png(pixels: Pixels) -> bytes:
-    """A PNG of 8 bits a channel. Raises ValueError for another array than height x width x 3 of uint8."""
+    """Return a PNG of 8 bits a channel. Raises ValueError unless the array is height x width x 3 of uint8."""
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
         raise ValueError(f"expected height x width x 3 of uint8, not {pixels.shape} of {pixels.dtype}")
     height, width, _ = pixels.shape
@@ -29,7 +29,7 @@ def write_png(pixels: Pixels) -> bytes:
 
 
 def read_png(data: bytes) -> Pixels:
-    """The pixels of an image file of our own making."""
+    """Return the pixels of a PNG that `write_png` made."""
     from PIL import Image
 
     with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
@@ -41,8 +41,8 @@ def _chunk(name: bytes, content: bytes) -> bytes:
 
 
 def _store_uncompressed(content: bytes) -> bytes:
-    """A zlib stream of blocks that are not compressed."""
-    blocks = [content[place : place + _BLOCK] for place in range(0, len(content), _BLOCK)]
+    """Return a zlib stream of blocks that are not compressed."""
+    blocks = [content[offset : offset + _BLOCK] for offset in range(0, len(content), _BLOCK)]
     body = b"".join(
         struct.pack("<BHH", number == len(blocks) - 1, len(block), len(block) ^ 0xFFFF) + block
         for number, block in enumerate(blocks)

@@ -1,14 +1,15 @@
-"""The sources, each standing for a data set of the paper, and their samples, found by source, split and number.
+"""The sources and their samples. Each source replaces a data set of the paper.
 
-    labels      ImageNet-1K val           a picture of one thing; its class
-    captions    COCO captions val2017     a picture of a few; a sentence about it, which is a text of its own, too
-    objects     COCO instances val2017    a picture of several; the name of each
+    labels      ImageNet-1K val           a picture of a thing; its class
+    captions    COCO captions val2017     a picture of some things; a sentence about it, which is also an input text
+    objects     COCO instances val2017    a picture of several things; the name of each
     documents   CNN/DailyMail test        a report; its summary
     sentiments  SST-2 val                 an opinion; 'positive' or 'negative'
     signs       TextVQA val               a picture with writing and a question; the answer
     passages    SQuAD val                 a text and a question; the answer, a part of the text
 
-A target has its German, written by the grammar that wrote the English, never by a model.
+Source, split and number identify a sample. The same grammar writes the English and the German of a target; no model
+does.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from lumos_queue.benchmarks.openagi.data.things import THINGS
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Inputs as they were before anything was done to them, and what is right."""
+    """The inputs before augmentation, and the target."""
 
     target: Phrase
-    scene: Scene | None = None  #: what the picture shows
+    scene: Scene | None = None  #: of the picture; None: the sample has no picture
     texts: Mapping[str, str] = field(default_factory=dict)  #: by channel: 'text', 'document', 'question'
 
 
@@ -87,7 +88,7 @@ SOURCES: Mapping[str, Callable[[str, int], Sample]] = MappingProxyType(
 
 @lru_cache(maxsize=4096)
 def load_sample(source: str, split: str, number: int) -> Sample:
-    """A sample, always the same. `split` is 'train', 'dev' or 'test', `number` counts from 0.
+    """Return a sample. It is always the same. `split` is 'train', 'dev' or 'test'; `number` counts from 0.
 
     Raises KeyError for an unknown source and ValueError for an unknown split.
     """
@@ -98,9 +99,9 @@ def load_sample(source: str, split: str, number: int) -> Sample:
 def load_input(
     source: str, split: str, number: int, channel: str, augmentations: tuple[str, ...] = (), profile: str = "released"
 ) -> bytes:
-    """What a channel of a sample holds after these augmentations: PNG bytes, or UTF-8. With none: the clean original.
+    """Return the input of a channel after these augmentations: PNG bytes, or a text in UTF-8.
 
-    Raises KeyError for a channel or a profile that there is not.
+    Without augmentations, it is the clean original. Raises KeyError for an unknown channel or profile.
     """
     sample = load_sample(source, split, number)
     if channel == "image":

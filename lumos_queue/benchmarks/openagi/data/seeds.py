@@ -1,7 +1,7 @@
-"""Where chance comes from, and which part of the data a combination belongs to.
+"""Seeds of samples, and the split that a combination of words or things belongs to.
 
-Samples are drawn anew until what they combine belongs to their split. So splits share words and kinds of things, which
-has to be if anything is to be learnt from them, and share no combination.
+Samples are drawn again until their combination belongs to their split. So splits share words and kinds of things, which
+makes learning possible, but no combination.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import TypeVar
 
 SPLITS = ("train", "dev", "test")
 Drawn = TypeVar("Drawn")
-_TRIES = 10_000  #: draws for a sample; one in ten belongs to the smallest splits
+_TRIES = 10_000  #: draws for a sample; a tenth of all draws belongs to each of the smallest splits
 
 
 def seed_of(*parts: object) -> int:
-    """A number that depends on nothing but `parts`, from 0 to 2**32 - 1."""
+    """Return a number from 0 to 2**32 - 1 that depends only on `parts`."""
     return int.from_bytes(_digest(parts)[:4], "big")
 
 
 def split_of(*combination: object) -> str:
-    """The split of a combination: 'train' of eight in ten, 'dev' and 'test' of one each."""
+    """Return the split of a combination. Of ten combinations, eight are 'train', one is 'dev' and one is 'test'."""
     return (*["train"] * 8, "dev", "test")[int.from_bytes(_digest(("split", *combination))[:8], "big") % 10]
 
 
 def draws(*parts: object) -> Iterator[Random]:
-    """Generators of chance, one for each try; Random's draws from a text are the same in every version of Python."""
+    """Yield a random generator for each try. Its draws are the same in every version of Python: the seed is a text."""
     for number in range(_TRIES):
         yield Random(f"{parts} {number}")
 
@@ -35,11 +35,14 @@ def draws(*parts: object) -> Iterator[Random]:
 def draw_of_split(
     source: str, split: str, number: int, draw: Callable[[Random], Drawn], assign: Callable[[Drawn], str]
 ) -> Drawn:
-    """The sample with that number: the first draw that `assign` gives to the split."""
+    """Return the sample with that number: the first draw that `assign` puts into the split.
+
+    Raises ValueError if no draw belongs to the split.
+    """
     for random in draws(source, split, number):
-        found = draw(random)
-        if assign(found) == split:
-            return found
+        sample = draw(random)
+        if assign(sample) == split:
+            return sample
     raise ValueError(f"no draw of '{source}' belongs to '{split}': expected one of {', '.join(SPLITS)}")
 
 

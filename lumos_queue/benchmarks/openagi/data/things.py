@@ -1,7 +1,7 @@
-"""The kinds of things that pictures show: how each looks, its colour, and its names.
+"""The kinds of things that pictures show: their shapes, colours and names.
 
-A kind has one colour and a shape of its own, so that the colour of a gray picture can be told by what it shows.
-Parts are drawn in their order, in a box of 100 x 100.
+Each kind has one colour and its own shape: the shape determines the colour in a gray picture. Parts are drawn in their
+order, in a box of 100 x 100.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import MappingProxyType
 from lumos_queue.benchmarks.openagi.data.nouns import BilingualNoun, Phrase
 
 Colour = tuple[int, int, int]
-MAIN: Colour = (-1, -1, -1)  #: in a part: the thing's own colour
+MAIN: Colour = (-1, -1, -1)  #: in a part: the thing's main colour
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Part:
     form: str  #: a method of ImageDraw: 'ellipse', 'rectangle', 'polygon', 'line', 'chord' or 'pieslice'
     points: tuple[int, ...]  #: x, y, x, y, …
     colour: Colour = MAIN
-    angles: tuple[int, ...] = ()  #: of a chord, from and to, in degrees clockwise from the right
+    angles: tuple[int, ...] = ()  #: start and end of a chord or pie slice, in degrees clockwise from the right
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +186,12 @@ _ALL = (
         ),
     ),
 )
-THINGS = MappingProxyType({one.noun.en: one for one in _ALL})
+THINGS = MappingProxyType({thing.noun.en: thing for thing in _ALL})
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where things are: the colours of what is behind and below them, and a pattern of the ground."""
+    """A background: the colours behind and below the things, and a pattern of the ground."""
 
     name: str
     phrase: Phrase
@@ -210,4 +210,4 @@ _PLACES = (
     Place("room", Phrase("in a room", "in einem Zimmer"), (235, 205, 175), (170, 120, 80), (130, 85, 50), "boards"),
     Place("sea", Phrase("by the sea", "am Meer"), (190, 220, 245), (50, 110, 180), (110, 165, 220), "waves"),
 )
-PLACES = MappingProxyType({one.name: one for one in _PLACES})
+PLACES = MappingProxyType({place.name: place for place in _PLACES})

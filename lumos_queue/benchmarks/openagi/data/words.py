@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lumos_queue.benchmarks.openagi.data.nouns import BilingualNoun, Phrase
 
-#: What happens, without and with the German article.
+#: Events in English without an article, and in German with it.
 EVENTS = (
     ("heavy storm", "ein schwerer Sturm"),
     ("great flood", "eine große Flut"),
@@ -54,7 +54,7 @@ DAYS = (
 )
 PEOPLE = ("Anna", "Paul", "Maria", "David", "Clara", "Simon", "Laura", "Felix", "Nora", "Oscar", "Ida", "Hugo")
 SURNAMES = ("Berg", "Lind", "Stein", "Frost", "Wolf", "Hall", "Moss", "Rivers", "Field", "Brook", "Hart", "Lane")
-#: German names the job as dictionaries do, in the masculine, whoever has it: an answer is translated without its text.
+#: German jobs are masculine, as in dictionaries, whoever has them: an answer is translated without its text.
 JOBS = (
     Phrase("baker", "Bäcker"),
     Phrase("teacher", "Lehrer"),

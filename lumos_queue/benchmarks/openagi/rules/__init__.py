@@ -1,1 +1,1 @@
-"""Experts by rule that know how the generated data are made: baselines, and what tests run."""
+"""Experts by rule that know how the generated data are made. They are baselines, and tests run them."""

@@ -1,4 +1,4 @@
-"""Sum2Act's visual APIs by rule, for generated pictures: another colour for a thing, and colours for outlines."""
+"""Sum2Act's visual APIs by rule, for generated pictures: one changes the colour of a thing, one fills outlines."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 class Recolour:
-    """Gives things of one kind another colour: `make the dog red`. The rest of the picture stays as it is."""
+    """Changes the colour of all things of one kind: `make the dog red`. The rest of the picture stays as it is."""
 
     def run(self, *inputs: bytes) -> bytes:
         text = read_text(inputs[1]).lower()
         names = list(dict.fromkeys(name for name, _ in named_things(text)))
-        colours = _named_colours(text)
+        colours = _find_colours(text)
         if len(names) != 1 or len(colours) != 1:
             raise SampleError(BAD_INPUT, "expected one thing and one colour, such as 'make the dog red'")
         pixels, picture = to_pixels(inputs[0]), look_at(inputs[0])
@@ -36,44 +36,46 @@ class Recolour:
             raise SampleError(BAD_INPUT, "the picture has no colours")
         aim: Array = np.array(COLOURS[colours[0]], np.float32) / np.float32(255)
         for thing in find_named(picture, names):
-            own = own_colour(picture, thing)
-            share = _resize(np.minimum(share_of(thing), _nearness(picture, own)), pixels)
-            pixels = (pixels + share[..., None] * (aim - own)).astype(np.float32)
+            thing_colour = own_colour(picture, thing)
+            share = _resize(np.minimum(share_of(thing), _nearness(picture, thing_colour)), pixels)
+            pixels = (pixels + share[..., None] * (aim - thing_colour)).astype(np.float32)
         return from_pixels(pixels)
 
 
 class PaintOutlines:
-    """Fills the outlines of a picture with the colour that a text names, or that of the thing it names, in the place
-    that it names, or on white; the lines of the picture within are drawn dark."""
+    """Fills the outlines of a picture with a colour: the colour that a text names, or that of the thing that it names.
+
+    The background is the place that the text names, or white. Lines within the outlines are drawn dark.
+    """
 
     def run(self, *inputs: bytes) -> bytes:
         pixels, text = to_pixels(inputs[0]), read_text(inputs[1]).lower()
-        colours = [COLOURS[one] for one in _named_colours(text)] or [
+        colours = [COLOURS[name] for name in _find_colours(text)] or [
             KINDS[name].colour for name, _ in named_things(text)
         ]
         if not colours:
             raise SampleError(BAD_INPUT, "expected a colour or a thing, such as 'a red car on a beach'")
         share = _resize(foreground(look_at(inputs[0])), pixels)[..., None]
-        place = next((name for name, one in PLACES.items() if one.phrase.en in text), "")
-        behind = _resize(place_picture(place, False), pixels) if place else np.ones_like(pixels)
-        painted = share * np.array(colours[0], np.float32) / 255 + (1 - share) * behind
+        place_name = next((name for name, place in PLACES.items() if place.phrase.en in text), "")
+        behind = _resize(place_picture(place_name, False), pixels) if place_name else np.ones_like(pixels)
+        painting = share * np.array(colours[0], np.float32) / 255 + (1 - share) * behind
         lines = (_edges(pixels) & (share[..., 0] > 0.5))[..., None]
-        return from_pixels(np.where(lines, np.float32(_INK), painted))
+        return from_pixels(np.where(lines, np.float32(_INK), painting))
 
 
 def _nearness(picture: Picture, colour: Array) -> Array:
-    """Where each pixel lies on the way from the bare place to a colour, 0 to 1: a rim is a mixture of both."""
+    """Return how near each pixel is to a colour, from 0 (the bare place) to 1. A rim is a mixture of both."""
     way = colour - picture.bare
     return (((picture.pixels - picture.bare) * way).sum(axis=2) / ((way**2).sum(axis=2) + 1e-6)).clip(0, 1)
 
 
-def _named_colours(text: str) -> list[str]:
-    """The colours that a lower-case text names, each once."""
-    return list(dict.fromkeys(COLOUR_WORDS[one] for one in re.findall(r"[a-z]+", text) if one in COLOUR_WORDS))
+def _find_colours(text: str) -> list[str]:
+    """Return the colours that a lower-case text names, each once."""
+    return list(dict.fromkeys(COLOUR_WORDS[word] for word in re.findall(r"[a-z]+", text) if word in COLOUR_WORDS))
 
 
 def _edges(pixels: Array) -> np.ndarray:
-    """Where lightness changes from a pixel to the one below it or on its right: height x width, bool."""
+    """Return whether lightness changes from each pixel to the pixel below or to the right: height x width, bool."""
     light = pixels @ _LUMA
     down, right = (np.abs(np.diff(light, axis=axis, append=_last(light, axis))) for axis in (0, 1))
     return np.maximum(down, right) > _EDGE
@@ -84,7 +86,7 @@ def _last(light: Array, axis: int) -> Array:
 
 
 def _resize(planes: Array, like: Array) -> Array:
-    """An array of height x width (x channels) at the size of a picture."""
+    """Return an array of height x width (x channels), resized to the size of a picture."""
     size: Sequence[int] = like.shape[1::-1]
     if planes.shape[:2] == like.shape[:2]:
         return planes

@@ -1,4 +1,4 @@
-"""Experts for generated pictures: class, objects, caption, questions, colours; and a drawing of what a text says."""
+"""Experts for generated pictures: class, objects, caption, questions, colours; and drawings of texts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from lumos_queue.benchmarks.openagi.rules.outlines import colour_of
 from lumos_queue.benchmarks.openagi.rules.recognition import SIDE, Picture
 from lumos_queue.experts.backends.pixels import read_picture, read_text, write_picture
 
-_CELLS = ((2, 38), (23, 38), (44, 38), (2, 8), (23, 8), (44, 8))  #: where a drawing puts things, in this order
+_CELLS = ((2, 38), (23, 38), (44, 38), (2, 8), (23, 8), (44, 8))  #: positions of things in a drawing, in this order
 _NUMBERS = {"two": 2, "three": 3, "four": 4}
 
 
 def look_at(data: bytes) -> Picture:
-    """The picture at the size that is known. Raises SampleError for what is none."""
+    """Return a picture, resized to SIDE x SIDE. Raises SampleError if the bytes are no picture."""
     image = read_picture(data)
     if image.size != (SIDE, SIDE):
         image = image.resize((SIDE, SIDE), Image.Resampling.BICUBIC)
@@ -29,33 +29,33 @@ def look_at(data: bytes) -> Picture:
 
 
 class ClassifyScene:
-    """The thing that is most of the picture."""
+    """Names the thing that explains most of the picture."""
 
     def run(self, *inputs: bytes) -> bytes:
-        return max(look_at(inputs[0]).things(), key=lambda one: one.explains).name.encode()
+        return max(look_at(inputs[0]).things(), key=lambda match: match.explains).name.encode()
 
 
 class DetectThings:
-    """The name of each thing, from left to right."""
+    """Names each thing, from left to right."""
 
     def run(self, *inputs: bytes) -> bytes:
-        return ", ".join(one.name for one in look_at(inputs[0]).things()).encode()
+        return ", ".join(match.name for match in look_at(inputs[0]).things()).encode()
 
 
 class CaptionScene:
-    """How many of which things are where."""
+    """Names the kinds of things with their numbers, and the place."""
 
     def run(self, *inputs: bytes) -> bytes:
         picture = look_at(inputs[0])
-        counted = Counter(one.name for one in picture.things())
-        named = [
-            count_noun(THINGS[name].noun, THINGS[name].adjective, min(count, 4)).en for name, count in counted.items()
+        counts = Counter(match.name for match in picture.things())
+        phrases = [
+            count_noun(THINGS[name].noun, THINGS[name].adjective, min(count, 4)).en for name, count in counts.items()
         ]
-        return f"{' and '.join(named)} {PLACES[picture.place].phrase.en}".encode()
+        return f"{' and '.join(phrases)} {PLACES[picture.place].phrase.en}".encode()
 
 
 class AnswerFromScene:
-    """What a board says, the thing beside it, or the colour of a thing, by the words of the question."""
+    """Returns the text of a board, the thing beside it, or the colour of a thing, by the words of the question."""
 
     def run(self, *inputs: bytes) -> bytes:
         picture, text = look_at(inputs[0]), read_text(inputs[1]).lower()
@@ -70,36 +70,38 @@ class AnswerFromScene:
 
 
 class Colorize:
-    """The lightness of the picture with the colours of a drawing of what it shows."""
+    """Combines the lightness of the picture with the colours of a drawing of the same scene."""
 
     def run(self, *inputs: bytes) -> bytes:
-        given = read_picture(inputs[0])
+        original = read_picture(inputs[0])
         picture = look_at(inputs[0])
-        spots = tuple(Spot(one.name, one.left, one.top, one.size) for one in picture.things())
-        drawn = Image.fromarray(draw_scene(Scene(picture.place, spots))).resize(given.size, Image.Resampling.BICUBIC)
-        lightness = given.convert("YCbCr").getchannel(0)
-        _, blue, red = drawn.convert("YCbCr").split()
+        spots = tuple(Spot(match.name, match.left, match.top, match.size) for match in picture.things())
+        drawing = Image.fromarray(draw_scene(Scene(picture.place, spots))).resize(
+            original.size, Image.Resampling.BICUBIC
+        )
+        lightness = original.convert("YCbCr").getchannel(0)
+        _, blue, red = drawing.convert("YCbCr").split()
         return write_picture(Image.merge("YCbCr", (lightness, blue, red)).convert("RGB"))
 
 
 class Draw:
-    """The things that a text names, as often as it says, in the place that it names."""
+    """Draws the things that a text names, in the number and the place that it names."""
 
     def run(self, *inputs: bytes) -> bytes:
         text = read_text(inputs[0]).lower()
         kinds = [kind for name, count in named_things(text) for kind in [name] * count]
         spots = tuple(Spot(kind, left, top, 19) for kind, (left, top) in zip(kinds, _CELLS, strict=False))
-        place = next((name for name, one in PLACES.items() if one.phrase.en in text), next(iter(PLACES)))
-        return write_picture(Image.fromarray(draw_scene(Scene(place, spots))))
+        place_name = next((name for name, place in PLACES.items() if place.phrase.en in text), next(iter(PLACES)))
+        return write_picture(Image.fromarray(draw_scene(Scene(place_name, spots))))
 
 
 def named_things(text: str) -> list[tuple[str, int]]:
-    """Each kind of thing that a lower-case text names, in its order, and how many it says there are."""
-    found = []
+    """Return each kind of thing that a lower-case text names, in its order, and the number that the text gives."""
+    names = []
     words = re.findall(r"[a-z]+", text)
-    kinds = {form: name for name, one in KINDS.items() for form in (one.noun.en_plural, one.noun.en)}
-    for at, word in enumerate(words):
+    kinds = {form: name for name, kind in KINDS.items() for form in (kind.noun.en_plural, kind.noun.en)}
+    for index, word in enumerate(words):
         if word in kinds:
-            said = [_NUMBERS[one] for one in words[max(0, at - 2) : at] if one in _NUMBERS]
-            found.append((kinds[word], said[0] if said else 1))
-    return found
+            numbers = [_NUMBERS[word] for word in words[max(0, index - 2) : index] if word in _NUMBERS]
+            names.append((kinds[word], numbers[0] if numbers else 1))
+    return names

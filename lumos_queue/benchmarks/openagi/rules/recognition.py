@@ -1,7 +1,7 @@
-"""Finds in a picture what it was drawn from: the place, the things, the writing, by comparing with drawings of each.
+"""Finds the place, the things and the writing of a picture, by comparing it with drawings of each.
 
-What a thing explains is the squared difference between the picture and the bare place, less that between the picture
-and the thing, over the pixels that the thing covers. Things are taken in the order of what they explain.
+A thing explains a part of the picture: the squared difference between the picture and the bare place, less that between
+the picture and the thing, over the pixels that the thing covers. The thing that explains most is taken first.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from lumos_queue.benchmarks.openagi.rules.sprites import (
     to_gray,
 )
 
-SIDE = 64  #: pixels of the pictures it knows
+SIDE = 64  #: pixels of a side
 _HORIZON = 34
-_LARGE, _SMALL = range(36, 49, 2), (19,)  #: sizes of things in pixels: one alone, one of several
+_LARGE, _SMALL = range(36, 49, 2), (19,)  #: sizes in pixels of a single thing, and of things among several
 _BESIDE_BOARDS = (22,)
 _MAX_SPOTS = 6
-_LEAST = 0.4  #: of the difference between picture and bare place, that a thing after the first must explain
+_LEAST = 0.4  #: share of the difference between picture and bare place that a thing after the first must explain
 _YELLOW, _WHITE = (250, 220, 90), (242, 242, 242)
 
 
@@ -39,12 +39,12 @@ class Match:
     left: int
     top: int
     size: int
-    explains: float
-    share: float  #: of the difference between picture and bare place where it is
+    explains: float  #: squared difference, summed over pixels and channels
+    share: float  #: the same as a share of the difference between picture and bare place
 
 
 class Picture:
-    """A picture of SIDE x SIDE with its place taken off."""
+    """A picture of SIDE x SIDE, with the picture of its place without things (`bare`)."""
 
     def __init__(self, pixels: Array):
         self.gray = is_gray(pixels)
@@ -52,24 +52,24 @@ class Picture:
         self.place, self.bare = _find_place(self.pixels, self.gray)
 
     def things(self) -> list[Match]:
-        """One large thing, or several small ones, whichever explains more; from left to right."""
+        """Return one large thing or several small things, whichever explains more, from left to right."""
         large = self._find(_LARGE, 1)
         small = self._find(_SMALL, _MAX_SPOTS)
-        best = large if sum(one.explains for one in large) >= sum(one.explains for one in small) else small
-        return sorted(best, key=lambda one: (one.left, one.top))
+        best = large if sum(match.explains for match in large) >= sum(match.explains for match in small) else small
+        return sorted(best, key=lambda match: (match.left, match.top))
 
     def beside_boards(self) -> str:
-        """The thing in a picture with boards."""
-        found = self._find(_BESIDE_BOARDS, 1, self.pixels[_HORIZON - 2 :], self.bare[_HORIZON - 2 :])
-        return found[0].name if found else ""
+        """Return the name of the thing in a picture with boards; '' if there is none."""
+        matches = self._find(_BESIDE_BOARDS, 1, self.pixels[_HORIZON - 2 :], self.bare[_HORIZON - 2 :])
+        return matches[0].name if matches else ""
 
     def word(self) -> str:
-        """What the yellow board says, in lower case."""
-        sprites = [board_sprite(one.en.upper(), _YELLOW, self.gray) for one in WORDS]
+        """Return the word on the yellow board, in lower case."""
+        sprites = [board_sprite(word.en.upper(), _YELLOW, self.gray) for word in WORDS]
         return self._read(sprites, slice(0, 32)).lower()
 
     def number(self) -> str:
-        """What the white board says."""
+        """Return the number on the white board."""
         sprites = [board_sprite(str(number), _WHITE, self.gray) for number in range(10, 100)]
         return self._read(sprites, slice(34, SIDE))
 
@@ -78,19 +78,19 @@ class Picture:
         return max((match for sprite in sprites if (match := _best(part, bare, [sprite]))), key=_explains).name
 
     def _find(
-        self, sizes: Sequence[int], most: int, pixels: Array | None = None, bare: Array | None = None
+        self, sizes: Sequence[int], limit: int, pixels: Array | None = None, bare: Array | None = None
     ) -> list[Match]:
         pixels, bare = (self.pixels if pixels is None else pixels).copy(), self.bare if bare is None else bare
-        found: list[Match] = []
-        while len(found) < most:
+        matches: list[Match] = []
+        while len(matches) < limit:
             candidates = (_best(pixels, bare, thing_sprites(size, self.gray)) for size in sizes)
-            match = max((one for one in candidates if one), key=_explains, default=None)
-            if match is None or (found and match.share < _LEAST):
+            match = max((candidate for candidate in candidates if candidate), key=_explains, default=None)
+            if match is None or (matches and match.share < _LEAST):
                 break
-            found.append(match)
+            matches.append(match)
             box = np.s_[match.top : match.top + match.size, match.left : match.left + match.size]
             pixels[box] = bare[box]
-        return found
+        return matches
 
 
 def _explains(match: Match) -> float:
@@ -98,35 +98,40 @@ def _explains(match: Match) -> float:
 
 
 def _best(pixels: Array, bare: Array, sprites: Sequence[Sprite]) -> Match | None:
-    """The sprite and position that explain most, for sprites of one size; None where none fits into the picture."""
+    """Return the sprite and position that explain most, for sprites of one size; None if they are too large."""
     height, width = sprites[0].mask.shape
     if height > pixels.shape[0] or width > pixels.shape[1]:
         return None
-    masks = np.stack([one.mask.ravel() for one in sprites], axis=1)
-    colours = np.stack([one.colours.transpose(2, 0, 1).ravel() for one in sprites], axis=1)
+    masks = np.stack([sprite.mask.ravel() for sprite in sprites], axis=1)
+    colours = np.stack([sprite.colours.transpose(2, 0, 1).ravel() for sprite in sprites], axis=1)
     windows = sliding_window_view(pixels, (height, width), axis=(0, 1))
     rows, columns = windows.shape[:2]
-    places = rows * columns
+    window_count = rows * columns
     apart, light = (
-        sliding_window_view(plane.sum(axis=2), (height, width)).reshape(places, -1) @ masks
+        sliding_window_view(plane.sum(axis=2), (height, width)).reshape(window_count, -1) @ masks
         for plane in ((pixels - bare) ** 2, pixels**2)
     )
-    explained = apart - light + 2 * (windows.reshape(places, -1) @ colours) - (colours**2).sum(axis=0)
-    at, which = divmod(int(explained.argmax()), len(sprites))
-    top, left = divmod(at, columns)
-    explains = float(explained.max())
-    return Match(sprites[which].name, left, top, width, explains, explains / max(1e-6, float(apart[at, which])))
+    explained_differences = apart - light + 2 * (windows.reshape(window_count, -1) @ colours) - (colours**2).sum(axis=0)
+    window, sprite_index = divmod(int(explained_differences.argmax()), len(sprites))
+    top, left = divmod(window, columns)
+    explains = float(explained_differences.max())
+    return Match(
+        sprites[sprite_index].name, left, top, width, explains, explains / max(1e-6, float(apart[window, sprite_index]))
+    )
 
 
 def _find_place(pixels: Array, gray: bool) -> tuple[str, Array]:
-    """The place whose drawing, as dark or light as this picture's halves, is nearest to most of its pixels."""
+    """Return the place whose drawing is nearest to most pixels, and the drawing.
+
+    Each half of the drawing is made as dark or light as that of the picture first.
+    """
     best, nearest, bare = np.inf, "", pixels
     for name in place_names():
-        drawn = place_picture(name, gray).copy()
+        drawing = place_picture(name, gray).copy()
         for half in (np.s_[:_HORIZON], np.s_[_HORIZON:]):
-            middle, aim = np.median(drawn[half], axis=(0, 1)), np.median(pixels[half], axis=(0, 1))
-            drawn[half] *= np.clip((aim @ middle) / max(1e-6, float(middle @ middle)), 0.85, 1.12)
-        apart = float(np.minimum(((drawn - pixels) ** 2).mean(axis=2), 0.02).mean())
+            middle, aim = np.median(drawing[half], axis=(0, 1)), np.median(pixels[half], axis=(0, 1))
+            drawing[half] *= np.clip((aim @ middle) / max(1e-6, float(middle @ middle)), 0.85, 1.12)
+        apart = float(np.minimum(((drawing - pixels) ** 2).mean(axis=2), 0.02).mean())
         if apart < best:
-            best, nearest, bare = apart, name, drawn
+            best, nearest, bare = apart, name, drawing
     return nearest, bare

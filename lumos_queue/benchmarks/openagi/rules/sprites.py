@@ -1,4 +1,4 @@
-"""What things and boards look like, as arrays to compare pictures with."""
+"""Drawings of things, boards and places as arrays, which pictures are compared with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sprite:
-    """One thing or board of one size: colours where it covers the picture, and where that is."""
+    """One thing or board of one size: its colours, and the mask of the pixels that it covers."""
 
     name: str
     colours: Array  #: height x width x channels, 0 to 1; 0 where it covers nothing
@@ -29,13 +29,13 @@ class Sprite:
 
 @lru_cache(maxsize=64)
 def thing_sprites(size: int, gray: bool) -> tuple[Sprite, ...]:
-    """Every kind of thing at a size in pixels."""
+    """Return a sprite of every kind of thing. `size` is in pixels."""
     return tuple(_draw_thing(name, size, gray) for name in THINGS)
 
 
 @lru_cache(maxsize=256)
 def board_sprite(text: str, colour: tuple[int, int, int], gray: bool) -> Sprite:
-    """A board with that writing."""
+    """Return a board with a text."""
     width, height = board_size(text)
     scene = Scene("sea", (), (Board(text, 0, 0, colour),))
     pixels = draw_scene(scene)[:height, :width].astype(np.float32) / np.float32(255)
@@ -44,7 +44,7 @@ def board_sprite(text: str, colour: tuple[int, int, int], gray: bool) -> Sprite:
 
 @lru_cache(maxsize=16)
 def place_picture(name: str, gray: bool) -> Array:
-    """A place with nothing in it."""
+    """Return the picture of a place without things: height x width x channels, 0 to 1."""
     pixels = draw_scene(Scene(name, ())).astype(np.float32) / np.float32(255)
     return to_gray(pixels) if gray else pixels
 
@@ -54,27 +54,27 @@ def place_names() -> tuple[str, ...]:
 
 
 def to_gray(pixels: Array) -> Array:
-    """Luminance, height x width x 1."""
+    """Return the luminance: height x width x 1."""
     return (pixels @ _LUMA)[..., None].astype(np.float32)
 
 
 def is_gray(pixels: Array) -> bool:
-    """Whether the picture has no colours worth the name."""
+    """Return whether all colours of the picture are nearly gray."""
     return float(np.abs(pixels - pixels.mean(axis=2, keepdims=True)).mean()) < 0.01
 
 
 @lru_cache(maxsize=64)
 def outline_masks(size: int) -> Array:
-    """Where every kind of thing at a size covers the picture, whatever its colours: kinds x height x width, 0 or 1."""
-    drawn = [_draw_kind(name, size, KINDS[name].colour)[..., 3] for name in KINDS]
-    return (np.stack(drawn) > 0.4).astype(np.float32)
+    """Return the mask of every kind of thing, whatever its colours: kinds x height x width, 0 or 1."""
+    masks = [_draw_kind(name, size, KINDS[name].colour)[..., 3] for name in KINDS]
+    return (np.stack(masks) > 0.4).astype(np.float32)
 
 
 @lru_cache(maxsize=64)
 def main_share(name: str, size: int) -> Array:
-    """How much of each pixel is of the thing's own colour, 0 to 1: height x width."""
+    """Return the share of each pixel that has the thing's main colour: height x width, 0 to 1."""
     parts = [_draw_kind(name, size, (255, 255, 255)), _draw_kind(name, size, (0, 0, 0))]
-    light, dark = (one[..., :3].mean(axis=2) * one[..., 3] for one in parts)
+    light, dark = (plane[..., :3].mean(axis=2) * plane[..., 3] for plane in parts)
     return light - dark
 
 
@@ -86,7 +86,7 @@ def _draw_thing(name: str, size: int, gray: bool) -> Sprite:
 
 
 def _draw_kind(name: str, size: int, colour: Colour) -> Array:
-    """A thing of that colour: height x width x 4, the last of which is how much of the pixel it covers; 0 to 1."""
+    """Return a thing with that main colour: height x width x 4, 0 to 1. The last channel is the covered share."""
     large = Image.new("RGBA", (size * _SCALE, size * _SCALE))
     pen = ImageDraw.Draw(large)
     for part in KINDS[name].parts:

@@ -1,4 +1,4 @@
-"""Experts for generated texts, which count the words of the training split: masks, sentiments, summaries, answers."""
+"""Experts for generated texts that count words of the training split: masks, sentiments, summaries, answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _training_texts() -> Iterator[str]:
 
 
 def _sentences(text: str) -> list[str]:
-    return [one.strip() for one in re.split(r"(?<=[.!?])\s+", text) if one.strip()]
+    return [sentence.strip() for sentence in re.split(r"(?<=[.!?])\s+", text) if sentence.strip()]
 
 
 def _words(text: str) -> list[str]:
@@ -33,7 +33,10 @@ def _words(text: str) -> list[str]:
 
 
 class FillByCounts:
-    """The word that was seen most often between these four words, or the nearest of them; a text's own words first."""
+    """Fills a mask with the word that occurs most often between its neighbours: two words before and two after.
+
+    Names that occur elsewhere in the text are preferred.
+    """
 
     def __init__(self) -> None:
         self.wide: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
@@ -42,43 +45,43 @@ class FillByCounts:
         self.near: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
         for text in _training_texts():
             words = text.split(" ")
-            for at, word in enumerate(words):
-                around = _around(words, at)
+            for index, word in enumerate(words):
+                around = _around(words, index)
                 self.wide[around][word] += 1
                 self.near[around[1:3]][word] += 1
                 self.left[around[:2]][word] += 1
                 self.right[around[2:]][word] += 1
 
     def run(self, *inputs: bytes) -> bytes:
-        """Every mask is filled, from left to right; a text without one stays as it is."""
+        """Fill every mask, from left to right. A text without a mask stays as it is."""
         words = read_text(inputs[0]).split(" ")
         while any(MASK in word for word in words):
-            at = next(at for at, word in enumerate(words) if MASK in word)
-            words[at] = words[at].replace(MASK, self._best(words, at), 1)
+            position = next(position for position, word in enumerate(words) if MASK in word)
+            words[position] = words[position].replace(MASK, self._best(words, position), 1)
         return " ".join(words).encode()
 
-    def _best(self, words: list[str], at: int) -> str:
-        around = _around(words, at)
+    def _best(self, words: list[str], index: int) -> str:
+        around = _around(words, index)
         tables = (self.wide[around], self.near[around[1:3]], self.left[around[:2]], self.right[around[2:]])
         candidates = {word for table in tables for word in table}
         if not candidates:
             return "the"
-        own = Counter(word for place, word in enumerate(words) if place != at)
-        return max(sorted(candidates), key=lambda word: self._score(word, tables, own[word]))
+        other_words = Counter(word for position, word in enumerate(words) if position != index)
+        return max(sorted(candidates), key=lambda word: self._score(word, tables, other_words[word]))
 
     @staticmethod
-    def _score(word: str, tables: tuple[Counter[str], ...], own: int) -> float:
-        name = word[:1].isupper() and own > 0
+    def _score(word: str, tables: tuple[Counter[str], ...], occurrences: int) -> float:
+        name = word[:1].isupper() and occurrences > 0
         return sum(math.log(table[word] + 0.01) for table in tables) + (6.0 if name else 0.0)
 
 
-def _around(words: list[str], at: int) -> tuple[str, ...]:
-    padded = [_EDGE, _EDGE, *words, _EDGE, _EDGE]
-    return (*padded[at : at + 2], *padded[at + 3 : at + 5])
+def _around(words: list[str], index: int) -> tuple[str, ...]:
+    padded_words = [_EDGE, _EDGE, *words, _EDGE, _EDGE]
+    return (*padded_words[index : index + 2], *padded_words[index + 3 : index + 5])
 
 
 class ContinueByCounts:
-    """The words that most often follow, until a sentence ends."""
+    """Appends the words that follow most often, until a sentence ends."""
 
     def __init__(self) -> None:
         self.next: dict[str, Counter[str]] = defaultdict(Counter)
@@ -90,37 +93,37 @@ class ContinueByCounts:
     def run(self, *inputs: bytes) -> bytes:
         words = read_text(inputs[0]).split(" ")
         for _ in range(20):
-            found = self.next.get(words[-1])
-            if not found:
+            followers = self.next.get(words[-1])
+            if not followers:
                 break
-            words.append(max(sorted(found), key=found.__getitem__))
+            words.append(max(sorted(followers), key=followers.__getitem__))
             if words[-1] in (".", "!", "?"):
                 break
         return " ".join(words).encode()
 
 
 class FeelSentiment:
-    """Words by how often they are in positive and in negative texts; what comes after 'but' counts alone."""
+    """Weighs words by how often they are in positive and in negative texts. Only words after 'but' count."""
 
     def __init__(self) -> None:
         counts: dict[str, Counter[str]] = {"positive": Counter(), "negative": Counter()}
         for number in range(_COUNTED):
             sample = load_sample("sentiments", "train", number)
-            counts[sample.target.en].update(set(_words(_told(sample.texts["text"]))))
+            counts[sample.target.en].update(set(_words(_last_clause(sample.texts["text"]))))
         good, bad = counts["positive"], counts["negative"]
         self.weights = {word: math.log((good[word] + 1) / (bad[word] + 1)) for word in {*good, *bad}}
 
     def run(self, *inputs: bytes) -> bytes:
-        words = _words(_told(read_text(inputs[0])))
+        words = _words(_last_clause(read_text(inputs[0])))
         return b"positive" if sum(self.weights.get(word, 0.0) for word in words) >= 0 else b"negative"
 
 
-def _told(text: str) -> str:
+def _last_clause(text: str) -> str:
     return text.rpartition(" but ")[2]
 
 
 class SummarizeByCounts:
-    """The two sentences whose words are most often those of summaries, in their order."""
+    """Selects the two sentences whose words are most often in summaries, in their order."""
 
     def __init__(self) -> None:
         inside, outside = Counter[str](), Counter[str]()
@@ -133,8 +136,8 @@ class SummarizeByCounts:
 
     def run(self, *inputs: bytes) -> bytes:
         sentences = _sentences(read_text(inputs[0]))
-        best = sorted(range(len(sentences)), key=lambda at: -self._score(sentences[at]))[:2]
-        return " ".join(sentences[at] for at in sorted(best)).encode()
+        best = sorted(range(len(sentences)), key=lambda index: -self._score(sentences[index]))[:2]
+        return " ".join(sentences[index] for index in sorted(best)).encode()
 
     def _score(self, sentence: str) -> float:
         words = _words(sentence)
@@ -142,7 +145,7 @@ class SummarizeByCounts:
 
 
 class AnswerByCounts:
-    """The word of the document whose neighbours are those of answers to questions with the same words."""
+    """Selects the word of the document whose neighbours are those of answers to questions with the same words."""
 
     def __init__(self) -> None:
         self.seen: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
@@ -157,13 +160,13 @@ class AnswerByCounts:
 
     def run(self, *inputs: bytes) -> bytes:
         document, question = read_text(inputs[0]).split(" "), _words(read_text(inputs[1]))
-        candidates = [at for at, word in enumerate(document) if word.isalnum()]
+        candidates = [index for index, word in enumerate(document) if word.isalnum()]
         if not candidates:
             raise SampleError(BAD_INPUT, "a document without a word")
-        return document[max(candidates, key=lambda at: self._score(_around(document, at), question))].encode()
+        return document[max(candidates, key=lambda index: self._score(_around(document, index), question))].encode()
 
     def _score(self, around: tuple[str, ...], question: list[str]) -> float:
-        """How much likelier the neighbours are with each word of the question than with any."""
+        """Return how likely the neighbours are with the words of the question, as a sum of logarithms."""
         score = 0.0
         for word in question:
             table = self.seen.get(word)

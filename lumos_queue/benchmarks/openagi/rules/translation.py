@@ -1,4 +1,4 @@
-"""English to German by a closed vocabulary: always the longest phrase that it knows; other words stay as they are."""
+"""English to German by a closed vocabulary: the longest known phrase comes first; unknown words stay as they are."""
 
 from __future__ import annotations
 
@@ -40,52 +40,55 @@ class TranslateByVocabulary:
 
 
 def translate(text: str) -> str:
-    """The German of an English text. A sentence that begins with a capital letter does so in German, too."""
+    """Return the German of an English text. A sentence that begins with a capital letter does so in German, too."""
     return " ".join(_translate_clause(clause) for clause in _reorder(text).split("\n"))
 
 
 def _reorder(text: str) -> str:
-    """The text with what German says in another order on a line of its own, German already but for its subject."""
+    """Return the text with each clause that has another order in German replaced by that order.
+
+    Its words are German already, except for an unknown subject.
+    """
 
     def reorder(match: re.Match[str]) -> str:
         subject, day = match.groups()
         if subject.lower() == "it":
             subject = _pronoun(text[: match.start()].lower())
-        elif (known := _subjects().get(subject.lower())) is not None:
-            subject = known
+        elif (german := _subjects().get(subject.lower())) is not None:
+            subject = german
         return f"{capitalize(subject)} bleibt bis {_phrases().get(day.lower(), day)} geschlossen"
 
     return _CLOSED.sub(reorder, text)
 
 
 def _pronoun(before: str) -> str:
-    """Of the building that was named last."""
-    named = max(BUILDINGS, key=lambda one: before.rfind(one.en))
-    return PRONOUNS[named.gender] if named.en in before else "es"
+    """Return the German pronoun of the last building in a text."""
+    building = max(BUILDINGS, key=lambda noun: before.rfind(noun.en))
+    return PRONOUNS[building.gender] if building.en in before else "es"
 
 
 def _translate_clause(text: str) -> str:
     pieces = _PIECES.findall(text)
-    made: list[str] = []
-    at, begins = 0, True
-    while at < len(pieces):
-        length, german = _longest(pieces, at)
-        capital = begins and pieces[at][:1].isupper()
-        made.append(capitalize(german) if capital else german)
+    german_pieces: list[str] = []
+    index, begins = 0, True
+    while index < len(pieces):
+        length, german = _longest(pieces, index)
+        capital = begins and pieces[index][:1].isupper()
+        german_pieces.append(capitalize(german) if capital else german)
         begins = german in (".", "!", "?")
-        at += length
-    return _join(made, text)
+        index += length
+    return _join(german_pieces, text)
 
 
-def _longest(pieces: list[str], at: int) -> tuple[int, str]:
-    for length in range(min(_longest_phrase(), len(pieces) - at), 0, -1):
-        if (german := _phrases().get(" ".join(pieces[at : at + length]).lower())) is not None:
+def _longest(pieces: list[str], index: int) -> tuple[int, str]:
+    for length in range(min(_longest_phrase(), len(pieces) - index), 0, -1):
+        if (german := _phrases().get(" ".join(pieces[index : index + length]).lower())) is not None:
             return length, german
-    return 1, pieces[at]
+    return 1, pieces[index]
 
 
 def _join(pieces: list[str], original: str) -> str:
-    """With spaces before commas and stops where the original has them."""
+    """Join the pieces, with spaces before commas and stops where the original has them."""
     text = " ".join(pieces)
     for mark in ",.?!":
         if f" {mark}" not in original:
@@ -115,10 +118,10 @@ def _subjects() -> dict[str, str]:
 
 def _phrase_pairs() -> Iterator[tuple[str, str]]:
     yield from (("and", "und"), ("in", "in"), ("on", "am"))
-    for one in (*CITIES, *DAYS, *JOBS, *INSTRUMENTS, *VERBS, *WORDS, POSITIVE, NEGATIVE):
-        yield one.en, one.de
-    for one in PLACES.values():
-        yield one.phrase.en, one.phrase.de
+    for word in (*CITIES, *DAYS, *JOBS, *INSTRUMENTS, *VERBS, *WORDS, POSITIVE, NEGATIVE):
+        yield word.en, word.de
+    for place in PLACES.values():
+        yield place.phrase.en, place.phrase.de
     for event, german in EVENTS:
         yield f"{article(event)} {event}", german
     for noun in BUILDINGS:
