@@ -47,8 +47,8 @@ RULES: Mapping[str, OwnRule] = MappingProxyType(
         "Image Super Resolution": OwnRule(f"{_HERE}.restoration:ReduceBlocks", "light bilateral filter"),
         "Image Denoising": OwnRule(f"{_HERE}.restoration:Denoise", "bilateral filter that estimates the noise"),
         "Image Deblurring": OwnRule(f"{_HERE}.restoration:Deblur", "unsharp mask"),
-        "Conditioned Image Generation": OwnRule(f"{_GENERATED}.editing:PaintOutlines", "fills outlines with a colour"),
-        "Image Editing": OwnRule(f"{_GENERATED}.editing:Recolour", "gives a thing that it knows another colour"),
+        "Conditioned Image Generation": OwnRule(f"{_GENERATED}.colours:PaintOutlines", "fills outlines with a colour"),
+        "Image Editing": OwnRule(f"{_GENERATED}.colours:Recolour", "gives a thing that it knows another colour"),
         "Image Style Transfer": OwnRule(f"{_HERE}.styles:ChangeStyle", "filters by the names of styles"),
     }
 )
