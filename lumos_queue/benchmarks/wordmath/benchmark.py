@@ -16,10 +16,10 @@ SIZES = {"train": 20_000, "familiar": 1_000, "dev": 500, "test": 1_000}
 
 
 class WordMath(WordProblems):
-    """Problems of one to six operations; a family of problem structures is wholly in train, dev or test.
+    """Problems of one to six operations. Each family of problem structures is completely in train, dev or test.
 
     Three of four training problems are composed from clauses and relations, the fourth fills a template of a training
-    family. `test` asks for families never seen in training, `familiar` for new problems of the training families.
+    family. `test` has families that are not in training; `familiar` has new problems of the training families.
     """
 
     name = "wordmath"
@@ -28,15 +28,15 @@ class WordMath(WordProblems):
     needs_data = False
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task | BadRow]:
-        """The tasks of a split, always the same. Raises SpecError for an unknown split, or when a path is given."""
+        """Return the tasks of a split, always the same. Raises SpecError for an unknown split, and for any path."""
         if path is not None:
             raise SpecError(f"wordmath makes its own tasks, but a data path was given: '{path}'. Leave it out.")
-        from lumos_queue.benchmarks.wordmath.grammar import generate  # reports of its jobs do without
+        from lumos_queue.benchmarks.wordmath.grammar import generate  # reports of its jobs do not need it
 
         return generate(split, SIZES.get(split, 0))
 
     def gold(self, task: Task) -> Annotation:
-        """The program that the grammar built. Raises NotConvertible when the task carries none."""
+        """Return the program that the grammar built. Raises NotConvertible if the task has no program."""
         try:
             steps = tuple(_annotate(number, step) for number, step in enumerate(task.gold["steps"], start=1))
             return Annotation(steps, task.gold["answer"])
@@ -44,7 +44,7 @@ class WordMath(WordProblems):
             raise NotConvertible("no_rationale") from None
 
     def rationale(self, task: Task) -> str:
-        """What the grammar did, step by step: `Add 2 and 3: this gives 5.`"""
+        """Return the steps of the gold program as text: `Add 2 and 3: this gives 5.`"""
         return " ".join(
             f"{strip_label(step.subgoal.text).rstrip('.')}: this gives {step.results[-1]}."
             for step in self.gold(task).steps

@@ -1,4 +1,4 @@
-"""Irrelevant sentences: a number that does not matter, or no number at all."""
+"""Irrelevant sentences, with a number that does not matter or without a number."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from lumos_queue.benchmarks.wordmath import words
 from lumos_queue.benchmarks.wordmath.scene import Person, Scene
 
-#: (topic, sentence, smallest and largest number). `{p}` is the first person of the story, `{other}` an unused thing.
+#: (topic, sentence, smallest number, largest number). `{p}` is the first person of the story, `{other}` another thing.
 ABOUT_A_PERSON = (
     ("age", "{p} is {n} years old.", 8, 60),
     ("people", "{p} has {n} cousins.", 2, 15),
@@ -50,7 +50,7 @@ PLAIN_WORLD = (
     "It was {day}.",
 )
 
-#: A sentence that starts with one of these refers to the one before it.
+#: A sentence that starts with one of these refers to the sentence before it.
 LEANING = (
     "They",
     "It",
@@ -79,12 +79,12 @@ LEANING = (
     "Today",
 )
 
-#: What has one of these speaks of the sentence before it.
+#: A sentence with one of these words refers to the sentence before it.
 _POINTING = re.compile(r"\b(?:they|them|it|its|this|that|these|those|everything|then)\b", re.IGNORECASE)
 
 
 def _sentence(s: Scene, person: Person | None, topics: frozenset[str]) -> str:
-    other = s.thing("toy", "school").many
+    other_things = s.thing("toy", "school").many
     if s.chance(0.25):
         text = s.pick(*(PLAIN_PERSON if person else PLAIN_WORLD))
         number = 0
@@ -94,7 +94,7 @@ def _sentence(s: Scene, person: Person | None, topics: frozenset[str]) -> str:
         number = s.n(low, high)
         s.require(not any(str(number) in sentence.replace(",", " ").split() for sentence in s.body))
     color, subject, day = s.pick("red", "blue", "green", "yellow"), s.pick(*words.SUBJECTS), s.pick(*words.DAYS)
-    return s.say(text.format(p=person, n=number, other=other, color=color, subject=subject, day=day))
+    return s.say(text.format(p=person, n=number, other=other_things, color=color, subject=subject, day=day))
 
 
 def _leans(sentence: str) -> bool:
@@ -102,10 +102,10 @@ def _leans(sentence: str) -> bool:
 
 
 def distract(s: Scene, topics: frozenset[str]) -> None:
-    """Put one irrelevant sentence into the story, where it separates no two sentences that belong together."""
+    """Insert an irrelevant sentence into the story, but not between sentences that belong together."""
     person = s.cast[0] if s.cast and s.cast[0].name in s.body[0] else None
     sentence = _sentence(s, person, topics)
-    places = [0] + [place for place in range(1, len(s.body)) if not _leans(s.body[place])]
+    positions = [0] + [index for index in range(1, len(s.body)) if not _leans(s.body[index])]
     if not _POINTING.search(s.question):
-        places.append(len(s.body))
-    s.body.insert(s.rng.choice(places), sentence)
+        positions.append(len(s.body))
+    s.body.insert(s.rng.choice(positions), sentence)

@@ -1,4 +1,4 @@
-"""From a seed to a task: a filled template, or, for training, mostly a problem composed of clauses."""
+"""Makes a task from a seed: it fills a template, or composes a problem of clauses (most training tasks)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from lumos_queue.benchmarks.wordmath.template import TEMPLATES, Template
 from lumos_queue.errors import unknown
 from lumos_queue.records import Task
 
-#: `familiar` holds other problems of the training families, none composed: what a model makes of new numbers, names
-#: and wordings.
+#: `familiar` has other problems of the training families, none of them composed: it tests new numbers, names and
+#: wordings.
 SPLITS = ("train", "familiar", "dev", "test")
-#: A family is wholly in train, dev or test; one that is not named here is for training.
+#: Each family is completely in train, dev or test. Families that are neither in DEV nor in TEST are for training.
 DEV = frozenset(
     ["pooled_then_shared", "saving_for_a_goal", "profit", "start_before_two_changes", "two_leg_trip", "position_change"]
 )
@@ -36,8 +36,8 @@ TEST = frozenset(
         "sale_for_charity",
     )
 )
-DISTRACTED = 0.22  #: how often an irrelevant sentence is put in
-MERGED = 0.12  #: how often the last sentence becomes the question's 'If …'
+DISTRACTED = 0.22  #: probability of an irrelevant sentence
+MERGED = 0.12  #: probability that the last sentence becomes the question's 'If …'
 
 _STAYS = re.compile(
     r"^(?:If|Then|After|Later|Next|Now|At|So far|Since|In|On|For|Of|From|Until|Among|First|Today|Soon|Each day)\b"
@@ -50,11 +50,11 @@ def split_of(family: str) -> str:
 
 @cache
 def templates(split: str) -> tuple[Template, ...]:
-    """The templates of a split. Raises SpecError for an unknown split."""
+    """Return the templates of a split. Raises SpecError for an unknown split."""
     if split not in SPLITS:
         raise unknown("split of wordmath", split, SPLITS)
-    wanted = "train" if split == "familiar" else split
-    return tuple(template for template in TEMPLATES if split_of(template.family) == wanted)
+    family_split = "train" if split == "familiar" else split
+    return tuple(template for template in TEMPLATES if split_of(template.family) == family_split)
 
 
 def _capital(sentence: str) -> str:
@@ -62,11 +62,11 @@ def _capital(sentence: str) -> str:
 
 
 def _write(s: Scene, template: Template) -> str:
-    """The question's text. Raises Redraw when a sentence cannot be placed."""
-    merged = (
+    """Return the text of the problem. Raises Redraw if an irrelevant sentence repeats a number."""
+    joins_last = (
         s.chance(MERGED) and len(s.body) > 1 and not _STAYS.match(_capital(s.body[-1])) and "." not in s.question[:-1]
     )
-    if merged:
+    if joins_last:
         last = s.body.pop().removesuffix(".")
         names = {person.name for person in s.cast}
         first = last.split(" ")[0].rstrip(",").removesuffix("'s").removesuffix("'")
@@ -79,24 +79,25 @@ def _write(s: Scene, template: Template) -> str:
 
 
 def task(split: str, seed: int, index: int) -> Task:
-    """The task at a place of a split: a function of its arguments alone. Raises SpecError for an unknown split.
+    """Return the task at a position of a split, from 0. It depends on the arguments alone.
 
-    Of every four training tasks in a row three are composed, and share a story where it has so many questions.
+    Three of every four training tasks in a row are composed. They share a story, if it has enough questions. Raises
+    SpecError for an unknown split.
     """
-    place, member = divmod(index, QUESTIONS + 1)
+    story_number, member = divmod(index, QUESTIONS + 1)
     if split == "train" and member < QUESTIONS:
-        return _composed(split, f"{seed}:{split}:story {place}", member, index)
-    return _filled(split, seed, index)
+        return _compose_task(split, f"{seed}:{split}:story {story_number}", member, index)
+    return _fill_task(split, seed, index)
 
 
-def _composed(split: str, story: str, member: int, index: int) -> Task:
+def _compose_task(split: str, story: str, member: int, index: int) -> Task:
     problem = compose(story, member)
     inputs = {"template": problem.plot, "family": "composed", "operations": problem.program.operations}
     gold = {"answer": problem.program.answer, "steps": problem.program.steps}
     return Task("wordmath", "", f"{split}-{index}", problem.question, inputs, gold)
 
 
-def _filled(split: str, seed: int, index: int) -> Task:
+def _fill_task(split: str, seed: int, index: int) -> Task:
     rng = random.Random(f"{seed}:{split}:{index}")
     template = rng.choice(templates(split))
     while True:
@@ -114,6 +115,6 @@ def _filled(split: str, seed: int, index: int) -> Task:
 
 
 def generate(split: str, count: int, seed: int = 0) -> Iterator[Task]:
-    """The first `count` tasks of a split. Raises SpecError for an unknown split."""
+    """Return the first `count` tasks of a split. Raises SpecError for an unknown split."""
     templates(split)
     return (task(split, seed, index) for index in range(count))

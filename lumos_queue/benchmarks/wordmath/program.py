@@ -1,4 +1,4 @@
-"""A gold program under construction: numbers, subgoals in words, and actions with their exact results."""
+"""A gold program under construction: numbers, subgoals as text, and actions with their exact results."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class GoldValue:
-    """The result of an earlier action: its exact value, its variable, and how a later subgoal refers to it."""
+    """The result of an earlier action: its exact value, its variable, and the words by which later subgoals name it."""
 
     value: Fraction
     variable: str
     words: str
-    decimal: bool = False  #: whether a decimal went into it, so that it prints as one
+    decimal: bool = False  #: whether one of its operands is a decimal; then it is printed as a decimal
 
 
 Operand = int | Decimal | GoldValue
@@ -42,7 +42,7 @@ def in_code(operand: Operand) -> str:
 
 
 def show_value(value: Fraction, decimal: bool) -> str:
-    """The value as the maths tools print it: `5`, `1.5` when decimals went in, else `3/5`."""
+    """Return the value as the maths tools print it: `5`, `1.5` if an operand is a decimal, else `3/5`."""
     if value.denominator == 1:
         return str(value.numerator)
     if not decimal:
@@ -52,13 +52,13 @@ def show_value(value: Fraction, decimal: bool) -> str:
 
 
 def join_words(words: list[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Return `a`, `a and b` or `a, b and c`."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """One arithmetic operation over operands: what to compute, how to say it and how to write it."""
+    """An arithmetic operation over operands: its value, its words and its code."""
 
     operator: str  #: '+', '-', '*', '/', '%' (a rate of a whole) or 'of' (a fraction of a whole)
     operands: tuple[Operand, ...]
@@ -70,16 +70,16 @@ class Sum:
             return first * rest[0] / 100
         if self.operator == "of":
             return first * rest[0] / rest[1]
-        for other in rest:
+        for operand in rest:
             match self.operator:
                 case "+":
-                    first += other
+                    first += operand
                 case "-":
-                    first -= other
+                    first -= operand
                 case "*":
-                    first *= other
+                    first *= operand
                 case _:
-                    first /= other
+                    first /= operand
         return first
 
     @property
@@ -116,7 +116,10 @@ class Sum:
 
 
 class ProblemBuilder:
-    """The steps so far, as JSON-able dicts: a `subgoal` and its `actions` (variables, name, arguments, result)."""
+    """Builds the steps of a gold program.
+
+    Each step is a dict for JSON: a `subgoal` and its `actions` (variables, name, arguments, result).
+    """
 
     def __init__(self) -> None:
         self.steps: list[dict[str, Any]] = []
@@ -126,21 +129,24 @@ class ProblemBuilder:
 
     @property
     def operations(self) -> int:
-        """Arithmetic operators in all actions, and one for each counted list."""
+        """The number of arithmetic operators in all actions, plus the number of counted lists."""
         actions = [action for step in self.steps for action in step["actions"]]
         signs = sum(action["arguments"].count(f" {sign} ") for action in actions for sign in OPERATORS)
         return signs + sum(action["name"] == "Count" for action in actions)
 
     def is_sound(self) -> bool:
-        """Whether the results are clean, positive and of a readable size, and no subgoal states its own result."""
+        """Return whether all results are readable positive numbers and no subgoal states its own result.
+
+        Also false for programs of more than six operations.
+        """
         for value in self.results:
             if not 0 < value <= 200_000 or 100 % value.denominator:
                 return False
         for step in self.steps:
-            said = set(_NUMBER.findall(step["subgoal"]))
+            stated_numbers = set(_NUMBER.findall(step["subgoal"]))
             for action in step["actions"]:
                 operands = set(_NUMBER.findall(action["arguments"]))
-                if action["name"] not in ("SetEquation", "Define") and action["result"] in said - operands:
+                if action["name"] not in ("SetEquation", "Define") and action["result"] in stated_numbers - operands:
                     return False
                 if action["name"] == "Calculator" and "/" in action["result"]:
                     return False
@@ -154,49 +160,57 @@ class ProblemBuilder:
         self.steps.append({"subgoal": subgoal, "actions": actions})
         self.answer = actions[-1]["result"]
 
-    def _result(self, value: Fraction, action: dict[str, Any], which: str = "", decimal: bool = False) -> GoldValue:
+    def _result(self, value: Fraction, action: dict[str, Any], ordinal: str = "", decimal: bool = False) -> GoldValue:
         self.results.append(value)
         number = len(self.steps) + 1
-        return GoldValue(value, action["variables"][0], f"the {which}result of subgoal {number}", decimal)
+        return GoldValue(value, action["variables"][0], f"the {ordinal}result of subgoal {number}", decimal)
 
     def calculate(self, quantity: str, operation: Sum) -> GoldValue:
-        """One subgoal, one Calculator action."""
+        """Add a subgoal with a Calculator action, and return its result."""
         action = self._action("Calculator", operation.code, show_value(operation.value, operation.decimal))
         result = self._result(operation.value, action, decimal=operation.decimal)
         self._note(f"Calculate {quantity} by {operation.words}.", [action])
         return result
 
     def calculate_both(self, quantities: tuple[str, str], operations: tuple[Sum, Sum]) -> tuple[GoldValue, GoldValue]:
-        """One subgoal, two Calculator actions."""
-        first, second = (self._action("Calculator", one.code, show_value(one.value, one.decimal)) for one in operations)
+        """Add a subgoal with two Calculator actions, and return their results."""
+        first, second = (
+            self._action("Calculator", operation.code, show_value(operation.value, operation.decimal))
+            for operation in operations
+        )
         results = (
             self._result(operations[0].value, first, "first ", operations[0].decimal),
             self._result(operations[1].value, second, "second ", operations[1].decimal),
         )
-        said = " and ".join(f"{quantity} by {one.words}" for quantity, one in zip(quantities, operations, strict=True))
-        self._note(f"Calculate {said}.", [first, second])
+        description = " and ".join(
+            f"{quantity} by {operation.words}" for quantity, operation in zip(quantities, operations, strict=True)
+        )
+        self._note(f"Calculate {description}.", [first, second])
         return results
 
-    def count(self, what: str, items: list[str]) -> GoldValue:
-        """One subgoal, one Count action over a list written out."""
+    def count(self, quantity: str, items: list[str]) -> GoldValue:
+        """Add a subgoal with a Count action over a list of words, and return its result."""
         action = self._action("Count", ", ".join(items), str(len(items)))
         result = self._result(Fraction(len(items)), action)
-        self._note(f"Count {what}: {join_words(items)}.", [action])
+        self._note(f"Count {quantity}: {join_words(items)}.", [action])
         return result
 
     def solve(self, quantity: str, said: str, equation: str, value: int, define: bool = False) -> GoldValue:
-        """Set up an equation in x and solve it. `said` reads after 'where'; `define` names x in a step of its own."""
+        """Add subgoals that set up an equation in x and solve it, and return its result.
+
+        `said` is the text after 'where'. With `define`, a separate subgoal defines x first.
+        """
         unknown = "x"
         if define:
             action = self._action("Define", "x", "x")
             self._note(f"Define the variable x for {quantity}.", [action])
             unknown = action["variables"][0]
-        left, _, right = equation.partition(" = ")
-        shown = f"{left.replace(' ', '')} = {right}"  # as the maths tools print an equation
-        written = self._action("SetEquation", equation.replace("x", unknown), shown)
+        left_side, _, right = equation.partition(" = ")
+        displayed_equation = f"{left_side.replace(' ', '')} = {right}"  # as the maths tools print an equation
+        equation_action = self._action("SetEquation", equation.replace("x", unknown), displayed_equation)
         subject = "" if define else f" for {quantity} x"
-        self._note(f"Set up the equation{subject} where {said}.", [written])
-        solved = self._action("SolveEquation", written["variables"][0], str(value))
-        result = self._result(Fraction(value), solved)
-        self._note(f"Solve the equation for {quantity}.", [solved])
+        self._note(f"Set up the equation{subject} where {said}.", [equation_action])
+        solution_action = self._action("SolveEquation", equation_action["variables"][0], str(value))
+        result = self._result(Fraction(value), solution_action)
+        self._note(f"Solve the equation for {quantity}.", [solution_action])
         return result

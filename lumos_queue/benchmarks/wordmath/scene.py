@@ -19,7 +19,7 @@ _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 
 
 class Redraw(Exception):
-    """The choices do not make a good problem: draw again."""
+    """Raised when the choices do not make a good problem. The caller draws again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +37,16 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """A countable noun; `noun(3)` reads '3 apples', and small numbers are spelled out when `spelled`."""
+    """A countable noun. `noun(3)` returns '3 apples'. With `spelled`, small numbers are spelled out."""
 
     one: str
     many: str
     kind: str = ""
     spelled: bool = False
 
-    def __call__(self, count: int, more: str = "") -> str:
+    def __call__(self, count: int, adjective: str = "") -> str:
         number = words.NUMBERS[count] if self.spelled and count < len(words.NUMBERS) else str(count)
-        return f"{number} {more + ' ' if more else ''}{self.one if count == 1 else self.many}"
+        return f"{number} {adjective + ' ' if adjective else ''}{self.one if count == 1 else self.many}"
 
     @property
     def a(self) -> str:
@@ -55,7 +55,7 @@ class Noun:
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """Those who come and go at a place: `who` they are, `at` which place, how they `come` and `go`."""
+    """People, animals or things that come to a place and leave it. `come` and `go` are their verbs."""
 
     who: Noun
     at: str
@@ -64,7 +64,7 @@ class Crowd:
 
 
 class Scene:
-    """What a template works with. Every choice comes from `rng`, so a scene is a function of its seed."""
+    """The state that a template fills: choices, sentences and program. All choices depend on the seed of `rng`."""
 
     def __init__(self, rng: random.Random):
         self.rng = rng
@@ -86,7 +86,10 @@ class Scene:
         return self.rng.random() < probability
 
     def n(self, low: int, high: int) -> int:
-        """A whole number, small ones more often (uniform in its logarithm), rarely one drawn before."""
+        """Return a whole number from `low` to `high`. Small numbers are more frequent (uniform in the logarithm).
+
+        Numbers of the scene rarely repeat.
+        """
         number = low
         for _ in range(8):
             number = int(math.exp(self.rng.uniform(math.log(low), math.log(high + 1))))
@@ -97,14 +100,14 @@ class Scene:
         return number
 
     def price(self, low: int, high: int) -> Decimal | int:
-        """An amount of money: whole, or one time in five with a handy number of cents."""
+        """Return an amount of money. A fifth of the amounts in $ have cents, the others are whole."""
         whole = self.n(low, high)
         if self.currency != "$" or not self.chance(0.2):
             return whole
         return Decimal(whole) + Decimal(self.pick("0.50", "0.25", "0.75", "0.20", "0.40", "0.99", "0.10"))
 
     def some(self, names: Sequence[str]) -> str:
-        """One of the names that was not used before."""
+        """Return a name that the scene has not used before."""
         free = [name for name in names if name not in self.taken]
         name = self.rng.choice(free)
         self.taken.add(name)
@@ -120,15 +123,15 @@ class Scene:
     def people(self, count: int) -> list[Person]:
         return [self.person() for _ in range(count)]
 
-    def noun(self, one: str, kind: str = "") -> Noun:
-        return Noun(one, words.plural(one), kind, self.spelled)
+    def noun(self, singular: str, kind: str = "") -> Noun:
+        return Noun(singular, words.plural(singular), kind, self.spelled)
 
     def thing(self, *kinds: str) -> Noun:
         kind = self.rng.choice(kinds or tuple(words.THINGS))
         return self.noun(self.some(words.THINGS[kind]), kind)
 
     def things(self, count: int, *kinds: str) -> list[Noun]:
-        """Different things of one kind."""
+        """Return different things of one kind."""
         kind = self.rng.choice(kinds or tuple(words.THINGS))
         return [self.thing(kind) for _ in range(count)]
 
@@ -136,16 +139,16 @@ class Scene:
         return self.noun(self.some(words.CONTAINERS))
 
     def colors(self, count: int) -> list[str]:
-        """Different colours, one 'kind of look' at a time."""
+        """Return different colours, or sometimes two sizes."""
         looks = words.COLORS[:13] if self.chance(0.85) or count > 2 else words.COLORS[14:16]
         return [self.some(looks) for _ in range(count)]
 
     def days(self, count: int) -> list[str]:
-        """Days in the order of the week."""
+        """Return days in the order of the week."""
         return [words.DAYS[index] for index in sorted(self.rng.sample(range(7), count))]
 
     def months(self, count: int) -> list[str]:
-        """Months in the order of the year."""
+        """Return months in the order of the year."""
         return [words.MONTHS[index] for index in sorted(self.rng.sample(range(12), count))]
 
     def crowd(self) -> Crowd:
@@ -153,15 +156,15 @@ class Scene:
         return Crowd(self.noun(who), at, self.say(come), self.say(go))
 
     def group(self) -> Noun:
-        """A kind of people in numbers."""
+        """Return a noun for a kind of people."""
         return self.noun(self.pick("student", "child", "guest", "friend", "camper", "player", "worker", "neighbor"))
 
     # --- wording
 
     def say(self, text: str) -> str:
-        """The text with one alternative chosen in each `[a|b|c]`; they may be nested."""
-        while (found := _CHOICE.search(text)) is not None:
-            text = text[: found.start()] + self.rng.choice(found[1].split("|")) + text[found.end() :]
+        """Return the text with an alternative of each `[a|b|c]`, selected at random. They may be nested."""
+        while (choice := _CHOICE.search(text)) is not None:
+            text = text[: choice.start()] + self.rng.choice(choice[1].split("|")) + text[choice.end() :]
         return text
 
     def usd(self, amount: Operand) -> str:
@@ -170,7 +173,7 @@ class Scene:
         return f"{amount}{self.currency.removesuffix('s') if amount == 1 else self.currency}"
 
     def loses(self, other: Person | str, thing: Noun, count: int) -> str:
-        """A past-tense clause for having `count` fewer: 'gave 3 apples to Omar'."""
+        """Return a past-tense clause for a loss of `count` things: 'gave 3 apples to Omar'."""
         some = (
             self.say(f"[{thing(count)}|{thing(count)}|{count} of them|{count} {thing.many}]")
             if count > 1
@@ -179,7 +182,7 @@ class Scene:
         return self.say(words.LOSSES[thing.kind].format(n=some, q=other))
 
     def gains(self, other: Person | str, thing: Noun, count: int) -> str:
-        """A past-tense clause for having `count` more: 'bought 3 more apples'."""
+        """Return a past-tense clause for a gain of `count` things: 'bought 3 more apples'."""
         some = self.say(f"[{thing(count)}|{thing(count, 'more')}|{thing(count, 'more')}]")
         return self.say(words.GAINS[thing.kind].format(n=some, q=other))
 
@@ -187,7 +190,7 @@ class Scene:
         self.body += [self.say(sentence) for sentence in sentences]
 
     def tell_any_order(self, *sentences: str) -> None:
-        """Sentences that do not lean on one another."""
+        """Add sentences in a random order. No sentence may refer to another."""
         self.tell(*self.rng.sample(sentences, len(sentences)))
 
     def ask(self, *questions: str) -> None:
@@ -203,7 +206,7 @@ class Scene:
         return self.program.calculate(quantity, Sum("+", operands))
 
     def sub(self, quantity: str, *operands: Operand) -> GoldValue:
-        """The first operand less the others."""
+        """Subtract the other operands from the first."""
         return self.program.calculate(quantity, Sum("-", operands))
 
     def mul(self, quantity: str, *operands: Operand) -> GoldValue:
@@ -216,7 +219,7 @@ class Scene:
         return self.program.calculate(quantity, Sum("%", (whole, rate)))
 
     def fraction(self, quantity: str, whole: Operand, over: int, under: int) -> GoldValue:
-        """`over`/`under` of the whole; one part of it is a plain division."""
+        """Compute `over`/`under` of the whole; if `over` is 1, by a plain division."""
         if over == 1:
             return self.div(quantity, whole, under)
         return self.program.calculate(quantity, Sum("of", (whole, over, under)))
@@ -224,6 +227,6 @@ class Scene:
     def mul_both(
         self, first: tuple[str, Operand, Operand], second: tuple[str, Operand, Operand]
     ) -> tuple[GoldValue, GoldValue]:
-        """Two products under one subgoal; each is (quantity, operand, operand)."""
+        """Compute two products under one subgoal. Each argument is (quantity, operand, operand)."""
         products = (Sum("*", first[1:]), Sum("*", second[1:]))
         return self.program.calculate_both((first[0], second[0]), products)

@@ -12,19 +12,19 @@ Fill = Callable[[Scene], None]
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One way of posing problems: its name, its family and the function that fills a scene."""
+    """A template of problems: its name, its family and the function that fills a scene."""
 
     name: str
     family: str
     fill: Fill
-    topics: frozenset[str]  #: what a distracting sentence must not speak of
+    topics: frozenset[str]  #: topics that irrelevant sentences must not have
 
 
 TEMPLATES: list[Template] = []
 
 
 def template(family: str, topics: str = "") -> Callable[[Fill], Fill]:
-    """Register a function as a template of the family."""
+    """Return a decorator that registers a function as a template of the family. Spaces separate `topics`."""
 
     def register(fill: Fill) -> Fill:
         TEMPLATES.append(Template(fill.__name__, family, fill, frozenset(topics.split())))

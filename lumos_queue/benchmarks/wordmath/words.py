@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def _list(text: str) -> list[str]:
-    """The words of a text; an underscore is a space inside one."""
+    """Return the words of a text. An underscore is a space inside a word."""
     return [word.replace("_", " ") for word in text.split()]
 
 
@@ -79,9 +79,9 @@ IRREGULAR = {
 }
 
 
-def plural(one: str) -> str:
-    """The plural of a noun: its last word changes, or the one before ` of ` (`loaf of bread` → `loaves of bread`)."""
-    head, of, rest = one.partition(" of ")
+def plural(singular: str) -> str:
+    """Return the plural of a noun. Its last word changes, or that before ` of ` (`loaves of bread`)."""
+    head, of, rest = singular.partition(" of ")
     *before, last = head.split(" ")
     if last in IRREGULAR:
         many = IRREGULAR[last]
@@ -104,7 +104,7 @@ DAYS = _list("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
 MONTHS = _list("January February March April May June July August September October November December")
 SHOPS = ("shop", "store", "market", "supermarket", "corner shop", "mall", "bazaar", "gift shop")
 
-#: (who, where, how they come, how they go); alternatives as in `Scene.say`.
+#: (who, where, verbs for coming, verbs for going), with alternatives as in `Scene.say`.
 CROWDS = (
     ("bird", "in the tree", "[flew in|landed there|joined them]", "flew away"),
     ("passenger", "on the bus", "got on", "got off"),
@@ -138,7 +138,7 @@ CROWDS = (
     ("bottle", "in the fridge", "were [put in|added]", "were [taken out|used]"),
 )
 
-#: What a person does to have fewer things; `{n}` reads '3 apples' or '3 of them', `{q}` is another person.
+#: Deeds by which a person has fewer things. `{n}` is '3 apples' or '3 of them', `{q}` is another person.
 LOSSES = {
     "fruit": "[ate {n}|gave {n} to {q}|sold {n}|shared {n} with {q}|threw away {n}|handed {n} to {q}|used {n} for jam]",
     "snack": "[ate {n}|gave {n} to {q}|sold {n}|shared {n} with {q}|dropped {n}|passed {n} to {q}|sent {n} to {q}]",
@@ -151,7 +151,7 @@ LOSSES = {
     "tool": "[gave {n} to {q}|sold {n}|used {n}|used up {n}|lent {n} to {q}|lost {n}]",
     "kitchen": "[gave {n} to {q}|sold {n}|broke {n}|used {n}|dropped {n}|lent {n} to {q}]",
 }
-#: What a person does to have more things; `{n}` reads '3 apples' or '3 more apples'.
+#: Deeds by which a person has more things. `{n}` is '3 apples' or '3 more apples'.
 GAINS = {
     "fruit": "[bought {n}|picked {n}|got {n} from {q}|received {n} from {q}|found {n} in the kitchen|gathered {n}]",
     "snack": "[bought {n}|baked {n}|got {n} from {q}|received {n} from {q}|made {n}|was given {n} by {q}]",

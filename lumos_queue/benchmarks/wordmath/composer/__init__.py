@@ -1,1 +1,1 @@
-"""Problems composed from quantities, the relations between them, and a clause for each."""
+"""Composes problems from quantities, the relations between them, and a clause for each quantity."""

@@ -1,4 +1,4 @@
-"""What a problem tells and what it may ask: clauses that do not follow from one another, and what follows from them."""
+"""Selects the clauses of a problem, which do not follow from each other, and the quantity that it asks for."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from lumos_queue.benchmarks.wordmath.composer.story import Clause, Story
 
 MAX_STEPS = 5
 MAX_UNUSED = 3
-#: How often a solution has so many steps, and leaves so many numbers unused, compared with what else a story allows.
+#: Weights of solutions by their number of steps, and by the number of stated numbers that they do not use.
 STEPS = {1: 0.2, 2: 0.6, 3: 0.5, 4: 0.3, 5: 0.2}
 UNUSED = {0: 1.0, 1: 0.65, 2: 0.25, 3: 0.08}
-TOLD = (2, 2, 3, 3, 3, 3, 4, 4, 5)  #: how many numbers a story tells
+TOLD = (2, 2, 3, 3, 3, 3, 4, 4, 5)  #: sizes from which the number of stated numbers is sampled
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A quantity that can be asked for, the operations its solution takes, and the numbers that play no role."""
+    """A quantity that a problem can ask for, the steps of its solution, and the number of unused numbers."""
 
     quantity: int
     steps: int
@@ -25,42 +25,45 @@ class Target:
 
 
 def choose_clauses(story: Story) -> tuple[list[Clause], Derivation]:
-    """Clauses none of whose numbers follows from the others, and all that follows from them."""
-    wanted = story.rng.choice(TOLD)
-    told: list[Clause] = []
-    known: set[int] = set()
-    found = story.graph.derive(known)
-    # A random order in which a clause of twice the weight tends to come first.
+    """Select clauses and return them with everything that follows from them.
+
+    No number of a selected clause follows from the numbers of the others.
+    """
+    target_count = story.rng.choice(TOLD)
+    clauses: list[Clause] = []
+    stated_quantities: set[int] = set()
+    derivation = story.graph.derive(stated_quantities)
+    # The order is random; clauses of a larger weight tend to come first.
     order = sorted(story.clauses, key=lambda clause: story.rng.random() ** (1 / clause.weight), reverse=True)
     for clause in order:
-        if len(known) >= wanted:
+        if len(stated_quantities) >= target_count:
             break
-        if any(state in found for state in clause.states):
+        if any(state in derivation for state in clause.states):
             continue
-        both = known.union(clause.states)
+        both = stated_quantities.union(clause.states)
         then = story.graph.derive(both)
         if any(_follows(story, both, state) for state in both):
             continue
-        told.append(clause)
-        known, found = both, then
-    return told, found
+        clauses.append(clause)
+        stated_quantities, derivation = both, then
+    return clauses, derivation
 
 
-def _follows(story: Story, known: set[int], index: int) -> bool:
-    return index in story.graph.derive(known - {index})
+def _follows(story: Story, quantities: set[int], index: int) -> bool:
+    return index in story.graph.derive(quantities - {index})
 
 
-def find_targets(story: Story, told: list[Clause], found: Derivation) -> list[Target]:
-    """What can be asked when these clauses are told, in a fixed order."""
-    known = {state for clause in told for state in clause.states}
+def find_targets(story: Story, clauses: list[Clause], derivation: Derivation) -> list[Target]:
+    """Return the quantities that a problem with these clauses can ask for, in a fixed order."""
+    stated_quantities = {state for clause in clauses for state in clause.states}
     targets = []
     for quantity in sorted(story.asks):
-        if quantity in known or quantity not in found:
+        if quantity in stated_quantities or quantity not in derivation:
             continue
-        steps = found[quantity][0]
-        unused = len(known - story.graph.premises(quantity, found))
-        if 0 < steps <= MAX_STEPS and unused <= MAX_UNUSED:
-            targets.append(Target(quantity, steps, unused))
+        steps = derivation[quantity][0]
+        unused_count = len(stated_quantities - story.graph.premises(quantity, derivation))
+        if 0 < steps <= MAX_STEPS and unused_count <= MAX_UNUSED:
+            targets.append(Target(quantity, steps, unused_count))
     return targets
 
 

@@ -1,4 +1,4 @@
-"""From a seed to a composed problem: a plot, what it tells, what it asks, the text and the program."""
+"""Composes a problem from a seed: it selects a plot, clauses and a question, and writes text and program."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from lumos_queue.benchmarks.wordmath.composer.story import Clause, Story
 from lumos_queue.benchmarks.wordmath.program import ProblemBuilder
 from lumos_queue.benchmarks.wordmath.scene import Redraw
 
-RETOLD = 0.8  #: how often a story with fewer questions is dropped
-QUESTIONS = 3  #: so many problems in a row share one story, where it has so many questions
+RETOLD = 0.8  #: probability that a story with fewer questions is dropped
+QUESTIONS = 3  #: number of problems in a row that share a story, if it has enough questions
 
 
 @dataclass(frozen=True, slots=True)
 class ComposedProblem:
-    """A problem and what it was made from."""
+    """A problem, with the plot, quantities and relations that it is made from."""
 
     plot: str
     question: str
     program: ProblemBuilder
     graph: QuantityGraph
-    told: tuple[int, ...]  #: the quantities whose numbers are told
+    told: tuple[int, ...]  #: the quantities whose numbers the text states
     target: int  #: the quantity that is asked for
     relations: frozenset[str]  #: the relations and events of the story
 
     @property
     def numbers(self) -> list[Number]:
-        """The numbers that are told."""
+        """The numbers that the text states."""
         return [self.graph.value(index) for index in self.told]
 
 
 def compose(seed: str, member: int) -> ComposedProblem:
-    """A problem of the story that the seed stands for; each of its `QUESTIONS` members asks something else.
+    """Return a problem of the story that belongs to the seed. `member` is the number of the question, from 0.
 
-    Where the story has fewer questions, the member is a problem of another story.
+    If the story has fewer questions, the problem is of another story.
     """
     problems = _tell_story(seed)
     return problems[member] if member < len(problems) else _tell_story(f"{seed}:{member}")[0]
 
 
-@lru_cache(maxsize=8)  # the members of a story are mostly asked for one after another
+@lru_cache(maxsize=8)  # callers mostly read the members of a story one after another
 def _tell_story(seed: str) -> tuple[ComposedProblem, ...]:
-    """The problems of the first story that has any, at most `QUESTIONS`; they tell the same in the same words."""
+    """Return the problems of the first story that has any, at most `QUESTIONS`. They share clauses and words."""
     rng = random.Random(seed)
     while True:
         story = Story(rng)
@@ -58,36 +58,36 @@ def _tell_story(seed: str) -> tuple[ComposedProblem, ...]:
             go_on(story)
         except Redraw:
             continue
-        told, found = choose_clauses(story)
-        solved = _solve(story, told, found)
-        if not solved or (len(solved) < QUESTIONS and rng.random() < RETOLD):
+        clauses, derivation = choose_clauses(story)
+        solutions = _solve(story, clauses, derivation)
+        if not solutions or (len(solutions) < QUESTIONS and rng.random() < RETOLD):
             continue
-        states = tuple(state for clause in told for state in clause.states)
+        states = tuple(state for clause in clauses for state in clause.states)
         problems = []
-        for target, program in solved:
+        for target, program in solutions:
             story.reseed(f"{seed}:words")
-            text = write(story, arrange(story, told, target), target, random.Random(f"{seed}:{target}"))
+            text = write(story, arrange(story, clauses, target), target, random.Random(f"{seed}:{target}"))
             relations = frozenset(story.relations)
             problems.append(ComposedProblem(plot, text, program, story.graph, states, target, relations))
         return tuple(problems)
 
 
-def _solve(story: Story, told: list[Clause], found: Derivation) -> list[tuple[int, ProblemBuilder]]:
-    """Up to `QUESTIONS` quantities to ask for, with the programs for them, in a random order."""
-    targets = find_targets(story, told, found)
-    numbers = [story.value(state) for clause in told for state in clause.states]
-    solved: list[tuple[int, ProblemBuilder]] = []
-    while targets and len(solved) < QUESTIONS:
+def _solve(story: Story, clauses: list[Clause], derivation: Derivation) -> list[tuple[int, ProblemBuilder]]:
+    """Return up to `QUESTIONS` quantities to ask for, with their programs, in a random order."""
+    targets = find_targets(story, clauses, derivation)
+    numbers = [story.value(state) for clause in clauses for state in clause.states]
+    solutions: list[tuple[int, ProblemBuilder]] = []
+    while targets and len(solutions) < QUESTIONS:
         target = draw_target(story, targets)
         targets.remove(target)
         program = ProblemBuilder()
-        story.graph.write(target.quantity, found, program)
+        story.graph.write(target.quantity, derivation, program)
         if program.is_sound() and _is_clear(program, numbers):
-            solved.append((target.quantity, program))
-    return solved
+            solutions.append((target.quantity, program))
+    return solutions
 
 
 def _is_clear(program: ProblemBuilder, numbers: list[Number]) -> bool:
-    """Whether no computed number could be taken for a told one."""
+    """Return whether all computed and stated numbers are different."""
     results = [*program.results, *numbers]
     return len(set(results)) == len(results)

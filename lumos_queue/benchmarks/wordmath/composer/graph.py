@@ -1,4 +1,4 @@
-"""A graph of quantities: which follow from which, and the gold program for one of them."""
+"""A graph of quantities and laws. It derives quantities from others and writes gold programs for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Number = int | Decimal
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One number of a story: what it is, in words, and its value."""
+    """A number of a story, with its name as text."""
 
     name: str
     value: Number
@@ -21,7 +21,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """`whole` is the sum, or the product, of the `parts` (indexes of quantities): each follows from all the others."""
+    """`whole` is the sum or product of `parts` (indexes of quantities). Each member follows from all the others."""
 
     operator: str  #: '+' or '*'
     whole: int
@@ -32,7 +32,7 @@ class Law:
         return (self.whole, *self.parts)
 
 
-Derivation = dict[int, tuple[int, Law | None]]  #: operations to reach a quantity, and the law for the last of them
+Derivation = dict[int, tuple[int, Law | None]]  #: quantity → number of operations, and the law of the last operation
 
 
 class QuantityGraph:
@@ -43,7 +43,7 @@ class QuantityGraph:
         self.laws: list[Law] = []
 
     def add(self, name: str, value: Number, constant: bool = False) -> int:
-        """The index of a new quantity."""
+        """Add a quantity and return its index."""
         self.quantities.append(Quantity(name, value, constant))
         return len(self.quantities) - 1
 
@@ -56,47 +56,49 @@ class QuantityGraph:
     def product(self, whole: int, first: int, second: int) -> None:
         self.laws.append(Law("*", whole, (first, second)))
 
-    def derive(self, known: set[int]) -> Derivation:
-        """Everything that follows from the known quantities, each by the fewest operations."""
-        found: Derivation = {index: (0, None) for index in known}
-        found |= {index: (0, None) for index, quantity in enumerate(self.quantities) if quantity.constant}
-        changed = True
-        while changed:
-            changed = False
+    def derive(self, premises: set[int]) -> Derivation:
+        """Return all quantities that follow from the premises, each by the fewest operations."""
+        derivation: Derivation = {index: (0, None) for index in premises}
+        derivation |= {index: (0, None) for index, quantity in enumerate(self.quantities) if quantity.constant}
+        has_changed = True
+        while has_changed:
+            has_changed = False
             for law in self.laws:
                 members = law.members
-                missing = [member for member in members if member not in found]
-                if len(missing) > 1:
+                unknown_members = [member for member in members if member not in derivation]
+                if len(unknown_members) > 1:
                     continue
-                for member in missing or members:
-                    cost = len(law.parts) - 1 + sum(found[other][0] for other in members if other != member)
-                    if member not in found or cost < found[member][0]:
-                        found[member] = (cost, law)
-                        changed = True
-        return found
+                for member in unknown_members or members:
+                    cost = len(law.parts) - 1 + sum(derivation[premise][0] for premise in members if premise != member)
+                    if member not in derivation or cost < derivation[member][0]:
+                        derivation[member] = (cost, law)
+                        has_changed = True
+        return derivation
 
-    def premises(self, target: int, found: Derivation) -> set[int]:
-        """The known quantities that the derivation of the target uses."""
-        law = found[target][1]
+    def premises(self, target: int, derivation: Derivation) -> set[int]:
+        """Return the premises that the derivation of the target uses."""
+        law = derivation[target][1]
         if law is None:
             return {target}
-        return set().union(*(self.premises(member, found) for member in law.members if member != target))
+        return set().union(*(self.premises(member, derivation) for member in law.members if member != target))
 
-    def write(self, target: int, found: Derivation, program: ProblemBuilder) -> Operand:
-        """Add the steps that compute the target to the program; one operation a step."""
-        return self._write(target, found, program, {})
+    def write(self, target: int, derivation: Derivation, program: ProblemBuilder) -> Operand:
+        """Add the steps that compute the target to the program, one operation in each step."""
+        return self._write(target, derivation, program, {})
 
-    def _write(self, target: int, found: Derivation, program: ProblemBuilder, done: dict[int, GoldValue]) -> Operand:
-        if target in done:
-            return done[target]
-        law, name = found[target][1], self.quantities[target].name
+    def _write(
+        self, target: int, derivation: Derivation, program: ProblemBuilder, values: dict[int, GoldValue]
+    ) -> Operand:
+        if target in values:
+            return values[target]
+        law, name = derivation[target][1], self.quantities[target].name
         if law is None:
             return self.quantities[target].value
-        operands = [self._write(member, found, program, done) for member in law.members if member != target]
+        operands = [self._write(member, derivation, program, values) for member in law.members if member != target]
         sign = law.operator if target == law.whole else {"+": "-", "*": "/"}[law.operator]
         result, *rest = operands
-        for place, operand in enumerate(rest):
-            said = name if place == len(rest) - 1 else f"a part of {name}"
-            result = program.calculate(said, Sum(sign, (result, operand)))
-        done[target] = result  # type: ignore[assignment]  (a law has at least two parts)
+        for index, operand in enumerate(rest):
+            quantity = name if index == len(rest) - 1 else f"a part of {name}"
+            result = program.calculate(quantity, Sum(sign, (result, operand)))
+        values[target] = result  # type: ignore[assignment]  (a law has at least two parts)
         return result

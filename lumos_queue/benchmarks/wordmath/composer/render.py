@@ -1,4 +1,4 @@
-"""From clauses and a question to text: their order, joined sentences, pronouns, 'If …'."""
+"""Writes clauses and a question as text: it orders and joins sentences, and adds pronouns and 'If …'."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import re
 from lumos_queue.benchmarks.wordmath.composer.story import Clause, Story
 from lumos_queue.benchmarks.wordmath.scene import Person
 
-JOINED = 0.25  #: how often two neighbouring clauses of one time become one sentence
-MERGED = 0.14  #: how often the last clause becomes the question's 'If …'
-PRONOUNS = 0.55  #: how often a name at the start of a sentence becomes a pronoun where only one person can be meant
+JOINED = 0.25  #: probability that two neighbouring clauses of the same time become a sentence
+MERGED = 0.14  #: probability that the last clause becomes the question's 'If …'
+PRONOUNS = 0.55  #: probability that a name at the start of a sentence becomes a pronoun, if it is unambiguous
 
 _START = re.compile(r"^[^0-9$]+ (?=[0-9$])")  # a clause up to its first number
-#: What leads from one sentence to the next, and cannot start a story.
+#: Words that lead from a sentence to the next, and cannot start a story.
 _LEADS = re.compile(r"^(?:then|later|soon,|after a while,|after that,|the next day,|at the next stop,|now) ")
 _MORE_THAN_ONE = re.compile(r"[,;]| and | while | but ")
 
 
-def arrange(story: Story, told: list[Clause], target: int) -> list[Clause]:
-    """The clauses in the order of the story, with what must be said of quantities whose number is not told."""
-    known = {state for clause in told for state in clause.states}
-    near = known | {target}
-    body = list(told)
+def arrange(story: Story, clauses: list[Clause], target: int) -> list[Clause]:
+    """Return the clauses in the order of the story, with hints for quantities without a stated number."""
+    stated_quantities = {state for clause in clauses for state in clause.states}
+    near = stated_quantities | {target}
+    body = list(clauses)
     for quantity, hint in story.hints.items():
-        if quantity in known or (hint.with_one_of and not near.intersection(hint.with_one_of)):
+        if quantity in stated_quantities or (hint.with_one_of and not near.intersection(hint.with_one_of)):
             continue
         if any(quantity in law.members and near.intersection(law.members) for law in story.graph.laws):
             body.append(Clause((quantity,), hint.text, hint.at, plain=False))
@@ -32,7 +32,7 @@ def arrange(story: Story, told: list[Clause], target: int) -> list[Clause]:
 
 
 def write(story: Story, body: list[Clause], target: int, rng: random.Random) -> str:
-    """The text of the problem. `rng` decides what differs between problems that share a story."""
+    """Return the text of the problem. `rng` makes the choices that differ between problems of the same story."""
     say = story.scene.say
     sentences = [(clause, say(clause.text)) for clause in body]
     question = say(rng.choice(story.asks[target]))
@@ -50,47 +50,50 @@ def write(story: Story, body: list[Clause], target: int, rng: random.Random) -> 
 
 def _join(sentences: list[tuple[Clause, str]], rng: random.Random) -> list[str]:
     texts: list[str] = []
-    place = 0
-    while place < len(sentences):
-        clause, text = sentences[place]
-        if place + 1 < len(sentences) and rng.random() < JOINED:
-            other, following = sentences[place + 1]
-            fit = clause.plain and other.plain and clause.at == other.at
-            if fit and not _MORE_THAN_ONE.search(text + following):
-                text += _link(text, following, rng)
-                place += 1
+    index = 0
+    while index < len(sentences):
+        clause, text = sentences[index]
+        if index + 1 < len(sentences) and rng.random() < JOINED:
+            next_clause, next_text = sentences[index + 1]
+            fit = clause.plain and next_clause.plain and clause.at == next_clause.at
+            if fit and not _MORE_THAN_ONE.search(text + next_text):
+                text += _link(text, next_text, rng)
+                index += 1
         texts.append(text)
-        place += 1
+        index += 1
     return texts
 
 
-def _link(text: str, following: str, rng: random.Random) -> str:
-    """The second of two clauses as it reads after the first: without the words before its number if they are equal."""
+def _link(text: str, next_text: str, rng: random.Random) -> str:
+    """Return the second of two clauses as text after the first. Equal words before its number are left out."""
     start = _START.match(text)
-    if start and following.startswith(start[0]) and _START.match(following):
-        return f" and {following.removeprefix(start[0])}"
-    if text.split(" ")[0] == following.split(" ")[0]:
-        return f", and {following}"
-    return rng.choice((" and ", ", and ", ", while ", ", but ")) + following
+    if start and next_text.startswith(start[0]) and _START.match(next_text):
+        return f" and {next_text.removeprefix(start[0])}"
+    if text.split(" ")[0] == next_text.split(" ")[0]:
+        return f", and {next_text}"
+    return rng.choice((" and ", ", and ", ", while ", ", but ")) + next_text
 
 
 def _use_pronouns(texts: list[str], cast: list[Person], rng: random.Random) -> list[str]:
-    """Put 'he' or 'she' for a name that starts a sentence, when it started the one before and nobody else is there."""
-    written = list(texts)
-    for place in range(1, len(texts)):
+    """Replace names at the start of sentences by 'he' or 'she' at random.
+
+    The sentence before must start with the same name, and no other person of the same pronoun may be in either.
+    """
+    output = list(texts)
+    for index in range(1, len(texts)):
         for person in cast:
             name = f"{person.name} "
-            if not (texts[place].startswith(name) and texts[place - 1].startswith(name)):
+            if not (texts[index].startswith(name) and texts[index - 1].startswith(name)):
                 continue
-            others = any(
-                other is not person
-                and other.he == person.he
-                and re.search(rf"\b{other.name}\b", texts[place - 1] + texts[place])
-                for other in cast
+            has_rival = any(
+                rival is not person
+                and rival.he == person.he
+                and re.search(rf"\b{rival.name}\b", texts[index - 1] + texts[index])
+                for rival in cast
             )
-            if not others and rng.random() < PRONOUNS:
-                written[place] = f"{person.he} {texts[place].removeprefix(name)}"
-    return written
+            if not has_rival and rng.random() < PRONOUNS:
+                output[index] = f"{person.he} {texts[index].removeprefix(name)}"
+    return output
 
 
 def _capital(sentence: str) -> str:

@@ -1,4 +1,4 @@
-"""A story under construction: its quantities, a clause for what is told, a question for what may be asked."""
+"""A story under construction: its quantities, clauses that state them, and questions that ask for them."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from lumos_queue.benchmarks.wordmath.scene import Noun, Person, Scene
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A sentence without its full stop that states quantities; `[a|b]` are alternatives.
+    """A sentence that states quantities, without its full stop. `[a|b]` are alternatives.
 
-    It starts in lower case, unless with a name.
+    It starts with a lower-case letter or a name.
     """
 
     states: tuple[int, ...]
     text: str
-    at: float = 0  #: when in the story; those of one time may come in any order
-    weight: float = 1.0  #: how often it is chosen, compared with the others
-    plain: bool = True  #: whether it can be joined with another, and stand after 'if'
+    at: float = 0  #: time in the story; clauses of the same time come in any order
+    weight: float = 1.0  #: relative frequency of its selection
+    plain: bool = True  #: whether it can be joined with another clause, and come after 'if'
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What is said of a quantity whose number is not told, as `Ann had some pens`."""
+    """A sentence about a quantity whose number is not stated, such as `Ann had some pens`."""
 
     text: str
     at: float
-    with_one_of: tuple[int, ...]  #: it is only said when one of these is told or asked for; empty: always
+    with_one_of: tuple[int, ...]  #: used only if one of these is stated or asked for; empty: always used
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A countable amount in somebody's hands: what an extension may go on with."""
+    """A countable amount that a person has. Extensions can continue the story with it."""
 
     quantity: int
     who: Person
     noun: Noun
-    at: float  #: when in the story it is reached
+    at: float  #: time in the story at which the person has it
 
 
 class Story:
-    """What a plot works with: the scene's vocabulary and choices, the graph, clauses and questions."""
+    """The state that a plot fills: the scene's vocabulary and choices, the graph, clauses and questions."""
 
     def __init__(self, rng: random.Random):
         self.scene = Scene(rng)
@@ -52,12 +52,12 @@ class Story:
         self.graph = QuantityGraph()
         self.clauses: list[Clause] = []
         self.asks: dict[int, list[str]] = {}
-        self.hints: dict[int, Hint] = {}  #: what is said of a quantity whose number is not told
+        self.hints: dict[int, Hint] = {}  #: by quantity
         self.holdings: list[Holding] = []
-        self.relations: set[str] = set()  #: names of the relations and events that were used
+        self.relations: set[str] = set()  #: names of the relations and events of the story
 
     def reseed(self, seed: str) -> None:
-        """Make the choices from here on those of the seed."""
+        """Replace the random generator: all later choices depend on the seed alone."""
         self.rng = self.scene.rng = random.Random(seed)
 
     # --- quantities
@@ -79,7 +79,7 @@ class Story:
         return whole
 
     def less(self, name: str, whole: int, part: int) -> int:
-        """A new quantity: the whole without the part."""
+        """Add a quantity, the whole minus the part, and return its index."""
         rest = self.new(name, tidy(self.value(whole) - self.value(part)))
         self.graph.sum(whole, part, rest)
         return rest
@@ -99,8 +99,8 @@ class Story:
         weight: float = 1.0,
         plain: bool = True,
     ) -> None:
-        known = states if isinstance(states, tuple) else (states,)
-        self.clauses.append(Clause(known, text, at, weight, plain))
+        quantities = states if isinstance(states, tuple) else (states,)
+        self.clauses.append(Clause(quantities, text, at, weight, plain))
 
     def ask(self, quantity: int, *questions: str) -> None:
         self.asks.setdefault(quantity, []).extend(questions)
@@ -116,7 +116,7 @@ class Story:
 
 
 def tidy(value: Number) -> Number:
-    """A whole number as an `int`, an amount of money with its two decimals."""
+    """Return a whole number as an `int`, and another amount of money with two decimals."""
     if isinstance(value, int):
         return value
     return int(value) if value == int(value) else value.quantize(Decimal("0.01"))

@@ -1,11 +1,11 @@
-"""The composer's own vocabulary: deeds and what they are done to, places, and what changes an amount."""
+"""The vocabulary of the composer: deeds with their objects, places, and deeds that change an amount."""
 
 from __future__ import annotations
 
 from lumos_queue.benchmarks.wordmath.words import THINGS
 
 COLORS = ("red", "blue", "green", "yellow", "white", "black", "purple", "brown", "pink", "silver")
-#: What comes in colors.
+#: Things that can have any color.
 COLORED = frozenset(
     (
         *(thing for kind in ("toy", "school", "craft", "clothes", "kitchen") for thing in THINGS[kind]),
@@ -44,7 +44,7 @@ COLORED = frozenset(
         "bus",
     )
 ) - {"egg", "straw", "rock", "game", "map", "paper clip", "tea bag"}
-#: (past, base, things): a person did it to so many of them.
+#: (past, base, objects) of deeds of a person.
 DEEDS = (
     ("bought", "buy", tuple(thing for kind in THINGS for thing in THINGS[kind])),
     ("picked", "pick", (*THINGS["fruit"][:16], "tomato", "pepper", "flower", "rose", "tulip", "daisy", "mushroom")),
@@ -100,7 +100,7 @@ DEEDS = (
     ("hung up", "hang up", ("shirt", "towel", "lantern", "picture", "coat")),
     ("chopped", "chop", ("carrot", "onion", "log", "pepper", "tomato")),
 )
-#: Who does things besides persons: (the doers, deeds of theirs).
+#: (doers, their deeds) for doers that are not persons.
 DOERS = (
     (
         ("the bakery", "the café", "the snack bar"),
@@ -154,7 +154,7 @@ DOERS = (
         ),
     ),
 )
-#: (places side by side, things that may be there).
+#: (neighbouring places, things that may be there).
 PLACES = (
     (("on the top shelf", "on the middle shelf", "on the bottom shelf"), ("book", "jar", "toy", "box", "vase", "game")),
     (("in the red box", "in the blue box", "in the white box"), ("button", "marble", "pencil", "bead", "card")),
@@ -189,7 +189,7 @@ TIMES_OF_DEEDS = (
     ("last year", "this year"),
 )
 
-#: (past with `{n}`, base without a number, kinds of things; '' is for all), `{q}` is another person.
+#: (past with `{n}`, base without a number, kinds of things; empty: all kinds). `{q}` is another person.
 LOSSES = (
     ("gave {n} to {q}", "give to {q}", ()),
     ("sold {n}", "sell", ()),
@@ -229,7 +229,7 @@ GAINS = (
     ("took {n} from a shelf", "take from a shelf", ("school", "kitchen", "tool")),
 )
 
-#: A container and things that have so many of something: (one, has, parts, smallest and largest).
+#: (thing, name of its parts, number of its parts).
 BUILT_OF = (
     ("spider", "legs", 8),
     ("tricycle", "wheels", 3),

@@ -1,4 +1,4 @@
-"""The grammar, by theme. Importing this package registers every template."""
+"""The templates of problems, by theme. An import of this package registers all of them."""
 
 from lumos_queue.benchmarks.wordmath.families import (  # noqa: F401
     chains,

@@ -15,10 +15,12 @@ def three_people(s: Scene) -> None:
     t = s.thing()
     a, d, k = s.n(3, 80), s.n(2, 50), s.n(2, 5)
     s.tell(f"{p} has {t(a)}.")
-    more = s.chance(0.6)
-    s.require(more or a - d > 0)
-    s.tell(f"{q} has {t(d, 'more' if more else 'fewer')} than {p}.", f"{r} has {times(s, k)} as many {t.many} as {q}.")
-    second = (s.add if more else s.sub)(f"the number of {t.many} {q} has", a, d)
+    is_more = s.chance(0.6)
+    s.require(is_more or a - d > 0)
+    s.tell(
+        f"{q} has {t(d, 'more' if is_more else 'fewer')} than {p}.", f"{r} has {times(s, k)} as many {t.many} as {q}."
+    )
+    second = (s.add if is_more else s.sub)(f"the number of {t.many} {q} has", a, d)
     third = s.mul(f"the number of {t.many} {r} has", second, k)
     if s.chance(0.5):
         s.ask(f"How many {t.many} does {r} have?")
@@ -70,10 +72,10 @@ def three_days_chain(s: Scene) -> None:
     a, k, d = s.n(2, 50), s.n(2, 4), s.n(2, 30)
     s.tell(f"On {x}, {p} {did} {t(a)}.", f"On {y}, {p.he} {did} {times(s, k)} as many as on {x}.")
     second = s.mul(f"the number of {t.many} on {y}", a, k)
-    more = s.chance(0.5)
-    s.require(more or a * k - d > 0)
-    s.tell(f"On {z}, {p.he} {did} {d} {'more' if more else 'fewer'} than on {y}.")
-    third = (s.add if more else s.sub)(f"the number of {t.many} on {z}", second, d)
+    is_more = s.chance(0.5)
+    s.require(is_more or a * k - d > 0)
+    s.tell(f"On {z}, {p.he} {did} {d} {'more' if is_more else 'fewer'} than on {y}.")
+    third = (s.add if is_more else s.sub)(f"the number of {t.many} on {z}", second, d)
     s.ask(f"How many {t.many} did {p} {do} [in all|altogether|in total|over the three days]?")
     s.add(f"the number of {t.many} on all three days", a, second, third)
 
@@ -89,16 +91,16 @@ def sold_what_is_left(s: Scene) -> None:
         ("loaf of bread", "oven"),
     )
     x, y = s.noun(t), s.noun(source)
-    n, k, kept, cost = s.n(2, 20), s.n(2, 12), s.n(2, 20), s.n(2, 9)
-    s.require(kept < n * k - 1)
+    n, k, own_use, cost = s.n(2, 20), s.n(2, 12), s.n(2, 20), s.n(2, 9)
+    s.require(own_use < n * k - 1)
     s.tell(f"{p} has {y(n)}.", f"Each {source} gives {p.him} {x(k)} [a day|every day|per day].")
     s.tell(
-        f"Each day, {p}'s family [keeps|uses] {kept} of them, and {p.he} sells the [rest|others] for "
+        f"Each day, {p}'s family [keeps|uses] {own_use} of them, and {p.he} sells the [rest|others] for "
         f"{s.usd(cost)} each."
     )
-    made = s.mul(f"the number of {x.many} in a day", n, k)
-    sold = s.sub(f"the number of {x.many} {p} sells in a day", made, kept)
-    money = s.mul(f"the money {p} makes in a day", sold, cost)
+    production = s.mul(f"the number of {x.many} in a day", n, k)
+    sales = s.sub(f"the number of {x.many} {p} sells in a day", production, own_use)
+    money = s.mul(f"the money {p} makes in a day", sales, cost)
     if s.chance(0.5):
         s.ask(f"How much [money |]does {p} make [in a day|each day|every day]?")
     else:
@@ -120,8 +122,8 @@ def sold_over_days(s: Scene) -> None:
     )
     s.ask(f"How many {t.many} are left?", f"How many {t.many} are left [after these two days|in the end]?")
     stock = s.mul(f"the number of {t.many} at first", n, k)
-    sold = s.add(f"the number of {t.many} sold", a, b)
-    s.sub(f"the number of {t.many} left", stock, sold)
+    sales = s.add(f"the number of {t.many} sold", a, b)
+    s.sub(f"the number of {t.many} left", stock, sales)
 
 
 @template("shop_stock", "things")
@@ -134,8 +136,8 @@ def per_person_share(s: Scene) -> None:
     s.tell(f"{p} buys {c(n)} of {t.many} with {k} in each.", f"{p.he} gives {t(j)} to each of {g(m)}.")
     s.ask(f"How many {t.many} does {p} have left?", f"How many {t.many} are left over?")
     have = s.mul(f"the number of {t.many} {p} bought", n, k)
-    given = s.mul(f"the number of {t.many} {p} gives away", m, j)
-    s.sub(f"the number of {t.many} {p} has left", have, given)
+    gift = s.mul(f"the number of {t.many} {p} gives away", m, j)
+    s.sub(f"the number of {t.many} {p} has left", have, gift)
 
 
 @template("party", "people price")
@@ -152,8 +154,8 @@ def party_cost(s: Scene) -> None:
     s.require(g * (k * a + j * b) < budget)
     c = s.mul(f"the cost of the {x.many} for one person", k, a)
     d = s.mul(f"the cost of the {y.many} for one person", j, b)
-    each = s.add("the cost for one person", c, d)
-    total = s.mul("the cost for everybody", each, g)
+    cost_each = s.add("the cost for one person", c, d)
+    total = s.mul("the cost for everybody", cost_each, g)
     if s.chance(0.5):
         s.ask(f"How much does {p} pay for all the {x.many} and {y.many}?", "How much does everything cost?")
     else:
@@ -217,20 +219,20 @@ def earned_and_spent(s: Scene) -> None:
     s.tell(f"{p} works {hours} hours a day, {days} days a week, and earns {s.usd(rate)} an hour.")
     s.tell(f"{p.he} spends {s.usd(cost)} [a|every|each] week on [food|rent|travel|lunch].")
     day_hours = s.mul(f"the number of hours {p} works in a week", hours, days)
-    earned = s.mul(f"the money {p} earns in a week", day_hours, rate)
-    left = s.sub(f"the money {p} has left in a week", earned, cost)
+    earnings = s.mul(f"the money {p} earns in a week", day_hours, rate)
+    remainder = s.sub(f"the money {p} has left in a week", earnings, cost)
     if s.chance(0.4):
         s.ask(f"How much [money |]does {p} have left [each|every|in a] week?")
     else:
         s.ask(
             f"How much [money |]does {p} have left after {weeks} weeks?", f"How much can {p.he} save in {weeks} weeks?"
         )
-        s.mul(f"the money {p} has left after all the weeks", left, weeks)
+        s.mul(f"the money {p} has left after all the weeks", remainder, weeks)
 
 
 @template("fraction_chain", "people things")
 def group_split_twice(s: Scene) -> None:
-    who, where, one, two, three = s.pick(
+    who, where, first_trait, second_trait, third_trait = s.pick(
         ("student", "on a trip", "go to the museum", "go to the zoo", "go to the park"),
         ("guest", "at a hotel", "order tea", "order coffee", "order juice"),
         ("book", "in a library", "are novels", "are about history", "are for children"),
@@ -246,14 +248,14 @@ def group_split_twice(s: Scene) -> None:
     s.require((whole - whole // a) % b == 0 and whole > 8)
     s.tell(
         f"There are {t(whole)} {where}.",
-        f"{PART[a]} of them {one}.",
-        f"{PART[b]} of the [rest|others] {two}, and all the remaining {t.many} {three}.",
+        f"{PART[a]} of them {first_trait}.",
+        f"{PART[b]} of the [rest|others] {second_trait}, and all the remaining {t.many} {third_trait}.",
     )
-    s.ask(f"How many {t.many} {three}?")
-    x = s.div(f"the number of {t.many} that {one}", whole, a)
+    s.ask(f"How many {t.many} {third_trait}?")
+    x = s.div(f"the number of {t.many} that {first_trait}", whole, a)
     rest = s.sub(f"the number of the other {t.many}", whole, x)
-    y = s.div(f"the number of {t.many} that {two}", rest, b)
-    s.sub(f"the number of {t.many} that {three}", rest, y)
+    y = s.div(f"the number of {t.many} that {second_trait}", rest, b)
+    s.sub(f"the number of {t.many} that {third_trait}", rest, y)
 
 
 @template("long_trade", "price things")
@@ -265,15 +267,15 @@ def stall_day(s: Scene) -> None:
     s.require(n * a + m * b > rent + 4)
     s.tell(f"At the [market|fair], {p} sold {x(n)} for {s.usd(a)} each and {y(m)} for {s.usd(b)} each.")
     s.tell(f"{p.he} paid {s.usd(rent)} [for the stall|in rent for the table].")
-    one = s.mul(f"the money from the {x.many}", n, a)
-    two = s.mul(f"the money from the {y.many}", m, b)
-    total = s.add("the money from all sales", one, two)
-    left = s.sub("the money left after paying for the stall", total, rent)
+    first_money = s.mul(f"the money from the {x.many}", n, a)
+    second_money = s.mul(f"the money from the {y.many}", m, b)
+    total = s.add("the money from all sales", first_money, second_money)
+    remainder = s.sub("the money left after paying for the stall", total, rent)
     if s.chance(0.6):
         s.require((n * a + m * b - rent) % k == 0)
         s.tell(f"{p.he} split the rest into {k} equal parts, and kept one of them.")
         s.ask(f"How much did {p} [get|keep]?", "How much money was in each part?")
-        part = s.div("the money in each part", left, k)
+        part = s.div("the money in each part", remainder, k)
         if s.chance(0.5):
             cost = s.n(2, 30)
             s.require(part.value > cost + 1)

@@ -1,4 +1,4 @@
-"""A quantity changes: some go, some come, and the end, the change or the start is asked for."""
+"""A quantity changes: some go, some come. Questions ask for the end, the change or the start."""
 
 from __future__ import annotations
 
@@ -60,16 +60,18 @@ def crowd_leaves(s: Scene) -> None:
 
 @template("loss_left")
 def stock_is_used(s: Scene) -> None:
-    what, place, used, _ = s.pick(*STOCKS)
-    t = s.noun(what)
+    thing, location, loss, _ = s.pick(*STOCKS)
+    t = s.noun(thing)
     a = s.n(12, 900)
     b = s.n(3, a - 2)
-    s.tell(f"There were {t(a)} {place}.", f"[On {s.days(1)[0]}|Yesterday|During the week|Last night], {t(b)} {used}.")
-    s.ask(
-        f"How many {t.many} [are left|remain|are still] {place}?",
-        f"How many {t.many} are left {place} [now|in the end]?",
+    s.tell(
+        f"There were {t(a)} {location}.", f"[On {s.days(1)[0]}|Yesterday|During the week|Last night], {t(b)} {loss}."
     )
-    s.sub(f"the number of {t.many} left {place}", a, b)
+    s.ask(
+        f"How many {t.many} [are left|remain|are still] {location}?",
+        f"How many {t.many} are left {location} [now|in the end]?",
+    )
+    s.sub(f"the number of {t.many} left {location}", a, b)
 
 
 @template("loss_left", "pages distance")
@@ -124,9 +126,9 @@ def person_gains(s: Scene) -> None:
 def crowd_grows(s: Scene) -> None:
     c = s.crowd()
     a, b = s.n(3, 300), s.n(2, 200)
-    more = f"{b} more" if s.chance(0.5) else c.who(b, "more")
+    arrivals = f"{b} more" if s.chance(0.5) else c.who(b, "more")
     s.tell(f"[There were|[At first|In the morning|At noon], there were] {c.who(a)} {c.at}.")
-    s.tell(f"[Then|After a while|Later|A little later,|Soon|An hour later] {more} {c.come}.")
+    s.tell(f"[Then|After a while|Later|A little later,|Soon|An hour later] {arrivals} {c.come}.")
     s.ask(
         f"How many {c.who.many} are {c.at} [now|altogether|in total]?",
         f"How many {c.who.many} were {c.at} [then|after that]?",
@@ -136,24 +138,24 @@ def crowd_grows(s: Scene) -> None:
 
 @template("gain_total")
 def stock_is_filled(s: Scene) -> None:
-    what, place, _, added = s.pick(*STOCKS)
-    t = s.noun(what)
+    thing, location, _, gain = s.pick(*STOCKS)
+    t = s.noun(thing)
     a, b = s.n(5, 600), s.n(3, 500)
     s.tell(
-        f"There were {t(a)} {place}.", f"[On {s.days(1)[0]}|Yesterday|During the week|Today], {t(b, 'more')} {added}."
+        f"There were {t(a)} {location}.", f"[On {s.days(1)[0]}|Yesterday|During the week|Today], {t(b, 'more')} {gain}."
     )
     s.ask(
-        f"How many {t.many} are {place} [now|in all|in total]?",
+        f"How many {t.many} are {location} [now|in all|in total]?",
         f"How many {t.many} does that make [in all|altogether]?",
     )
-    s.add(f"the number of {t.many} {place} now", a, b)
+    s.add(f"the number of {t.many} {location} now", a, b)
 
 
 @template("gain_total", "height weather")
 def grows(s: Scene) -> None:
     p = s.person()
     a, b = s.n(5, 90), s.n(2, 40)
-    what, unit, grew = s.pick(
+    beginning, unit, grew = s.pick(
         (f"{p}'s sunflower was", "centimeters tall", "it grew"),
         (f"{p} was", "inches tall", f"{p.he} grew"),
         (f"the puppy {p} adopted weighed", "pounds", "it gained"),
@@ -161,10 +163,12 @@ def grows(s: Scene) -> None:
         (f"the wall {p} is building was", "bricks high", f"{p.he} raised it by"),
     )
     noun = unit.split()[0]
-    s.tell(f"[Last month,|A year ago,|At first,|Last week,] {what} {a} {unit}.")
+    s.tell(f"[Last month,|A year ago,|At first,|Last week,] {beginning} {a} {unit}.")
     s.tell(f"Since then, {grew} [another |]{b} {noun}.")
-    final = what.removesuffix(" was").removesuffix(" weighed")
-    name = "weight" if "weighed" in what else {"tall": "height", "wide": "width", "high": "height"}[unit.split()[1]]
+    final = beginning.removesuffix(" was").removesuffix(" weighed")
+    name = (
+        "weight" if "weighed" in beginning else {"tall": "height", "wide": "width", "high": "height"}[unit.split()[1]]
+    )
     whose = final if final.endswith(("adopted", "building")) else "it" if "'s" in final else final
     if name == "weight":
         s.ask(f"How many pounds does {whose} weigh now?")

@@ -1,4 +1,4 @@
-"""Parts make a whole: the whole or a missing part is asked for."""
+"""Parts make a whole. Questions ask for the whole or for a missing part."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from lumos_queue.benchmarks.wordmath import words
 from lumos_queue.benchmarks.wordmath.scene import Scene
 from lumos_queue.benchmarks.wordmath.template import template
 
-#: (past tense, bare form) of what two people or two days may add up.
+#: (past tense, bare form, kinds of objects) of deeds that can be added for two people or two days.
 DEEDS = (
     ("picked", "pick", ("fruit", "vegetable", "plant")),
     ("sold", "sell", ("fruit", "snack", "craft", "plant", "vegetable")),
@@ -69,15 +69,15 @@ def two_doers(s: Scene) -> None:
 @template("combine_total", "things")
 def two_colors(s: Scene) -> None:
     t = s.thing("toy", "clothes", "plant", "school", "craft", "kitchen")
-    one, two = s.colors(2)
+    first_color, second_color = s.colors(2)
     a, b = s.n(2, 250), s.n(2, 250)
-    place = s.pick(f"in the {s.container().one}", "on the table", "in the shop", "in the classroom")
-    s.tell(f"There are {a} {one} {t.many} and {b} {two} {t.many} {place}.")
+    location = s.pick(f"in the {s.container().one}", "on the table", "in the shop", "in the classroom")
+    s.tell(f"There are {a} {first_color} {t.many} and {b} {second_color} {t.many} {location}.")
     s.ask(
-        f"How many {t.many} are {place} [in all|altogether|in total]?",
+        f"How many {t.many} are {location} [in all|altogether|in total]?",
         f"How many {t.many} are there [in all|altogether]?",
     )
-    s.add(f"the number of {t.many} {place}", a, b)
+    s.add(f"the number of {t.many} {location}", a, b)
 
 
 @template("combine_total", "pages distance time")
@@ -86,9 +86,9 @@ def two_days(s: Scene) -> None:
     p = s.person()
     u = s.noun(unit)
     a, b = s.n(2, 90), s.n(2, 90)
-    one, two = s.days(2) if s.chance(0.6) else s.months(2)
-    on = "on" if one in words.DAYS else "in"
-    s.tell(f"{p} {did} {u(a)} {on} {one} and {u(b)} {on} {two}.")
+    first_day, second_day = s.days(2) if s.chance(0.6) else s.months(2)
+    on = "on" if first_day in words.DAYS else "in"
+    s.tell(f"{p} {did} {u(a)} {on} {first_day} and {u(b)} {on} {second_day}.")
     s.ask(
         f"How many {u.many} did {p} {do} [in all|altogether|in total]?",
         f"How many {u.many} did {p.he} {do} {'on those two days' if on == 'on' else 'in those two months'}?",
@@ -109,7 +109,7 @@ def three_parts(s: Scene) -> None:
 
 @template("combine_total")
 def three_days(s: Scene) -> None:
-    what, who, verb = s.pick(
+    thing, who, verb = s.pick(
         ("visitor", "[a museum|a zoo|a castle]", "had"),
         ("loaf of bread", "[a bakery|the baker]", "sold"),
         ("cup of coffee", "[a cafe|the cafe]", "sold"),
@@ -117,52 +117,54 @@ def three_days(s: Scene) -> None:
         ("parcel", "[the post office|a courier]", "delivered"),
         ("car", "[a garage|a workshop]", "repaired"),
     )
-    t = s.noun(what)
+    t = s.noun(thing)
     a, b, c = s.n(5, 300), s.n(5, 300), s.n(5, 300)
     x, y, z = s.days(3)
-    place = s.say(who)
+    venue = s.say(who)
     do = {"had": "have", "sold": "sell", "delivered": "deliver", "repaired": "repair"}[verb]
-    s.tell(f"{place} {verb} {t(a)} on {x}, {b} on {y} and {c} on {z}.")
-    place = place.replace("a ", "the ", 1) if place.startswith("a ") else place
-    s.ask(f"How many {t.many} did {place} {do} [in all|altogether|in total|over the three days]?")
+    s.tell(f"{venue} {verb} {t(a)} on {x}, {b} on {y} and {c} on {z}.")
+    venue = venue.replace("a ", "the ", 1) if venue.startswith("a ") else venue
+    s.ask(f"How many {t.many} did {venue} {do} [in all|altogether|in total|over the three days]?")
     s.add(f"the number of {t.many} over the three days", a, b, c)
 
 
 @template("part_missing", "things")
 def other_color(s: Scene) -> None:
     t = s.thing("toy", "clothes", "plant", "school", "craft", "kitchen")
-    one, two = s.colors(2)
+    first_color, second_color = s.colors(2)
     total = s.n(8, 400)
     a = s.n(2, total - 2)
     holder = s.pick(f"in the {s.container().one}", "on the table", f"in {s.person()}'s room")
     s.tell(f"There are {t(total)} {holder}.")
-    s.tell(f"[Among them|Of these], {a} are {one} and the [rest|others] are {two}.")
+    s.tell(f"[Among them|Of these], {a} are {first_color} and the [rest|others] are {second_color}.")
     s.ask(
-        f"How many {t.many} are {two}?", f"How many {two} {t.many} are there?", f"How many {two} {t.many} are {holder}?"
+        f"How many {t.many} are {second_color}?",
+        f"How many {second_color} {t.many} are there?",
+        f"How many {second_color} {t.many} are {holder}?",
     )
-    s.sub(f"the number of {two} {t.many}", total, a)
+    s.sub(f"the number of {second_color} {t.many}", total, a)
 
 
 @template("part_missing")
 def other_people(s: Scene) -> None:
-    one, two = s.pick(
+    first_kind, second_kind = s.pick(
         ("girl", "boy"), ("adult", "child"), ("man", "woman"), ("teacher", "student"), ("beginner", "expert")
     )
-    x, y = s.noun(one), s.noun(two)
+    x, y = s.noun(first_kind), s.noun(second_kind)
     if s.chance(0.5):
         x, y = y, x
     total = s.n(10, 600)
     a = s.n(3, total - 3)
-    place = s.pick(
+    location = s.pick(
         "in the choir", "in the club", "on the ferry", "at the concert", "in the hall", "at the meeting", "in the camp"
     )
     s.tell(
-        f"There are {total} people {place}[. Of these, {a} are|. Exactly {a} of them are|, and {a} of them are] "
+        f"There are {total} people {location}[. Of these, {a} are|. Exactly {a} of them are|, and {a} of them are] "
         f"{x.many}."
     )
     s.tell(f"[All the others|The rest] are {y.many}.")
-    s.ask(f"How many {y.many} are {place}?", f"How many {y.many} are there?")
-    s.sub(f"the number of {y.many} {place}", total, a)
+    s.ask(f"How many {y.many} are {location}?", f"How many {y.many} are there?")
+    s.sub(f"the number of {y.many} {location}", total, a)
 
 
 @template("part_missing", "pages distance time")
@@ -172,12 +174,12 @@ def other_day(s: Scene) -> None:
     u = s.noun(unit)
     total = s.n(8, 200)
     a = s.n(2, total - 2)
-    one, two = s.days(2)
-    s.tell(f"{p} {did} {u(total)} [in all|altogether|in total] on {one} and {two}.")
-    day, other = (one, two) if s.chance(0.6) else (two, one)
+    first_day, second_day = s.days(2)
+    s.tell(f"{p} {did} {u(total)} [in all|altogether|in total] on {first_day} and {second_day}.")
+    day, other_day = (first_day, second_day) if s.chance(0.6) else (second_day, first_day)
     s.tell(f"[On {day}, {p.he} {did} {a}|{p.he} {did} {u(a)} on {day}|Of these, {a} were on {day}].")
-    s.ask(f"How many {u.many} did {p} {do} on {other}?")
-    s.sub(f"the number of {u.many} {p} {did} on {other}", total, a)
+    s.ask(f"How many {u.many} did {p} {do} on {other_day}?")
+    s.sub(f"the number of {u.many} {p} {did} on {other_day}", total, a)
 
 
 @template("part_missing", "things")

@@ -1,4 +1,4 @@
-"""Two quantities side by side: by how much, or how many times, one exceeds the other."""
+"""Comparisons of two quantities: their difference or their ratio."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIMES = {
 
 
 def times(s: Scene, k: int) -> str:
-    """A phrase that reads before 'as many as'."""
+    """Return a phrase for use before 'as many as', such as 'three times'."""
     return s.say(TIMES[k]) if k in TIMES else f"{k} times"
 
 
@@ -56,9 +56,11 @@ def more_of_one_kind(s: Scene) -> None:
     p = s.person()
     a = s.n(4, 300)
     b = s.n(2, a - 2)
-    said = f"{x(a)} and {y(b)}" if s.chance(0.5) else f"{y(b)} and {x(a)}"
-    place = s.pick(f"in {p}'s [kitchen|room|house|bag]", f"in the {s.container().one}", "in the shop", "on the table")
-    s.tell(f"There are {said} {place}.")
+    kinds = f"{x(a)} and {y(b)}" if s.chance(0.5) else f"{y(b)} and {x(a)}"
+    location = s.pick(
+        f"in {p}'s [kitchen|room|house|bag]", f"in the {s.container().one}", "in the shop", "on the table"
+    )
+    s.tell(f"There are {kinds} {location}.")
     s.ask(f"How many more {x.many} than {y.many} are there?", f"How many fewer {y.many} are there than {x.many}?")
     s.sub(f"the difference between the {x.many} and the {y.many}", a, b)
 
@@ -66,7 +68,7 @@ def more_of_one_kind(s: Scene) -> None:
 @template("compare_difference", "height distance time price age")
 def measured_difference(s: Scene) -> None:
     p, q = s.people(2)
-    unit, has, more, less, low, high = s.pick(
+    unit, has, comparative, less, low, high = s.pick(
         ("centimeters tall", "is", "taller", "shorter", 90, 195),
         ("inches tall", "is", "taller", "shorter", 40, 80),
         ("pounds", "weighs", "heavier", "lighter", 40, 190),
@@ -78,9 +80,9 @@ def measured_difference(s: Scene) -> None:
     noun = unit.split()[0]
     s.tell(f"{p} {has} {a} {unit}[. {q}| and {q}|, while {q}] {has} {b} {unit}.")
     s.ask(
-        f"How many {noun} {more} is {p} than {q}?",
+        f"How many {noun} {comparative} is {p} than {q}?",
         f"How many {noun} {less} is {q} than {p}?",
-        f"By how many {noun} is {p} {more} than {q}?",
+        f"By how many {noun} is {p} {comparative} than {q}?",
     )
     s.sub(f"the difference in {noun} between {p} and {q}", a, b)
 
@@ -205,16 +207,16 @@ def both_together(s: Scene) -> None:
     s.tell(f"{p} has {t(a)}.")
     if s.chance(0.5):
         s.tell(f"{q} has {s.pick(t(d, 'more'), f'{d} more')} than {p}.")
-        other = s.add(f"the number of {t.many} {q} has", a, d)
+        second_amount = s.add(f"the number of {t.many} {q} has", a, d)
     else:
         s.require(a - d > 0)
         s.tell(f"{q} has {s.pick(t(d, 'fewer'), f'{d} fewer')} than {p}.")
-        other = s.sub(f"the number of {t.many} {q} has", a, d)
+        second_amount = s.sub(f"the number of {t.many} {q} has", a, d)
     s.ask(
         f"How many {t.many} do they have [together|altogether|in all]?",
         f"How many {t.many} do {p} and {q} have in total?",
     )
-    s.add(f"the number of {t.many} {p} and {q} have together", a, other)
+    s.add(f"the number of {t.many} {p} and {q} have together", a, second_amount)
 
 
 @template("compare_total", "things")
@@ -223,7 +225,7 @@ def both_by_times(s: Scene) -> None:
     p, q = s.people(2)
     t = s.thing(*kinds)
     k, a = s.n(2, 6), s.n(2, 60)
-    one, two = s.days(2)
+    first_day, second_day = s.days(2)
     if s.chance(0.5):
         s.tell(f"{p} {did} {t(a)}.", f"{q} {did} {times(s, k)} as many.")
         s.ask(
@@ -233,13 +235,13 @@ def both_by_times(s: Scene) -> None:
         name, whole = f"the number of {t.many} {q} {did}", f"the number of {t.many} {p} and {q} {did} together"
     else:
         s.tell(
-            f"On {one}, {p} {did} {t(a)}.",
-            f"On {two}, {p.he} {did} {times(s, k)} as many{s.pick('', f' as on {one}')}.",
+            f"On {first_day}, {p} {did} {t(a)}.",
+            f"On {second_day}, {p.he} {did} {times(s, k)} as many{s.pick('', f' as on {first_day}')}.",
         )
         s.ask(f"How many {t.many} did {p} {do} [altogether|in all|on the two days together]?")
-        name, whole = f"the number of {t.many} on {two}", f"the number of {t.many} on both days"
-    more = s.mul(name, a, k)
-    s.add(whole, a, more)
+        name, whole = f"the number of {t.many} on {second_day}", f"the number of {t.many} on both days"
+    product = s.mul(name, a, k)
+    s.add(whole, a, product)
 
 
 @template("compare_total", "things")
@@ -249,5 +251,5 @@ def gap_by_times(s: Scene) -> None:
     k, a = s.n(2, 6), s.n(2, 60)
     s.tell(f"{p} has {t(a)}.", f"{q} has {times(s, k)} as many{s.pick('', f' as {p}')}.")
     s.ask(f"How many more {t.many} does {q} have than {p}?", f"How many fewer {t.many} does {p} have than {q}?")
-    more = s.mul(f"the number of {t.many} {q} has", a, k)
-    s.sub(f"the difference between {q}'s {t.many} and {p}'s {t.many}", more, a)
+    product = s.mul(f"the number of {t.many} {q} has", a, k)
+    s.sub(f"the difference between {q}'s {t.many} and {p}'s {t.many}", product, a)

@@ -1,4 +1,4 @@
-"""Families for the dev split: the structures are new, their words and operations are not."""
+"""Families for the dev split: their structures are new, but their words and operations are those of training."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def two_pool(s: Scene) -> None:
 
 @template("pooled_then_shared", "people")
 def classes_to_teams(s: Scene) -> None:
-    one, two = s.pick(("girl", "boy"), ("adult", "child"), ("teacher", "student"), ("dancer", "singer"))
-    x, y = s.noun(one), s.noun(two)
+    first_name, second_name = s.pick(("girl", "boy"), ("adult", "child"), ("teacher", "student"), ("dancer", "singer"))
+    x, y = s.noun(first_name), s.noun(second_name)
     g = s.noun(s.pick("team", "group", "bus", "table", "tent"))
     n, k = s.n(2, 15), s.n(2, 25)
     a = s.n(2, n * k - 2)
@@ -76,9 +76,9 @@ def bought_and_sold(s: Scene) -> None:
     n, cost, gain = s.n(2, 40), s.n(1, 20), s.n(1, 15)
     s.tell(f"{p} buys {t(n)} for {s.usd(cost)} each and sells [them|all of them] for {s.usd(cost + gain)} each.")
     s.ask(f"How much profit does {p} make?", f"How much [money |]does {p} gain?")
-    paid = s.mul(f"the cost of the {t.many}", n, cost)
+    cost_total = s.mul(f"the cost of the {t.many}", n, cost)
     got = s.mul(f"the money from the {t.many}", n, cost + gain)
-    s.sub("the profit", got, paid)
+    s.sub("the profit", got, cost_total)
 
 
 @template("profit", "price")
@@ -93,8 +93,8 @@ def made_and_sold(s: Scene) -> None:
         f"The materials cost {s.usd(cost)}, and {p.he} sells every {t.one} for {s.usd(price)}.",
     )
     s.ask(f"How much profit does {p} make?", f"How much does {p} earn after paying for the materials?")
-    made = s.mul(f"the number of {t.many}", n, k)
-    got = s.mul(f"the money from the {t.many}", made, price)
+    production = s.mul(f"the number of {t.many}", n, k)
+    got = s.mul(f"the money from the {t.many}", production, price)
     s.sub("the profit", got, cost)
 
 
@@ -124,8 +124,8 @@ def crowd_before_both(s: Scene) -> None:
     )
     s.tell(f"In the end, there were {end} {c.who.many} {c.at}.")
     s.ask(f"How many {c.who.many} were {c.at} [at first|in the beginning]?")
-    gone = s.add(f"the number of {c.who.many} that went away", a, b)
-    s.add(f"the number of {c.who.many} {c.at} at first", end, gone)
+    departures = s.add(f"the number of {c.who.many} that went away", a, b)
+    s.add(f"the number of {c.who.many} {c.at} at first", end, departures)
 
 
 @template("two_leg_trip", "distance time")
@@ -152,7 +152,7 @@ def legs_by_speed(s: Scene) -> None:
 @template("position_change")
 def up_and_down(s: Scene) -> None:
     p = s.person()
-    what, unit, up, down = s.pick(
+    beginning, unit, up, down = s.pick(
         ("{p} is on floor {a} of a tower", "floor", "goes up", "goes down"),
         ("{p} is on page {a} of a comic", "page", "turns forward", "turns back"),
         ("{p}'s game piece is on square {a}", "square", "moves it forward", "moves it back"),
@@ -160,8 +160,8 @@ def up_and_down(s: Scene) -> None:
     )
     u = s.noun(unit)
     a, b = s.n(3, 60), s.n(2, 30)
-    s.tell(what.format(p=p, a=a) + ".")
-    where = "is the piece" if "piece" in what else f"is {p}"
+    s.tell(beginning.format(p=p, a=a) + ".")
+    where = "is the piece" if "piece" in beginning else f"is {p}"
     if s.chance(0.5):
         s.tell(f"{p.he} {up} {u(b)}.")
         s.add(f"the number of the {unit}", a, b)

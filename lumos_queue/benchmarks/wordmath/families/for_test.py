@@ -1,4 +1,4 @@
-"""Families for the test split: the structures are new, their words and operations are not."""
+"""Families for the test split: their structures are new, but their words and operations are those of training."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from lumos_queue.benchmarks.wordmath.template import template
 def loss_then_share(s: Scene) -> None:
     p, q = s.people(2)
     t, g = s.thing(), s.group()
-    n, k, lost = s.n(2, 12), s.n(2, 25), s.n(2, 60)
-    s.tell(f"{p} had {t(n * k + lost)}.", f"{p.he} {s.loses(q, t, lost)} and shared the rest equally among {g(n)}.")
+    n, k, loss = s.n(2, 12), s.n(2, 25), s.n(2, 60)
+    s.tell(f"{p} had {t(n * k + loss)}.", f"{p.he} {s.loses(q, t, loss)} and shared the rest equally among {g(n)}.")
     s.ask(f"How many {t.many} did each {g.one} get?", f"How many did each {g.one} get?")
-    rest = s.sub(f"the number of {t.many} {p} had left", n * k + lost, lost)
+    rest = s.sub(f"the number of {t.many} {p} had left", n * k + loss, loss)
     s.div(f"the number of {t.many} for each {g.one}", rest, n)
 
 
@@ -29,8 +29,8 @@ def rest_of_the_book(s: Scene) -> None:
     s.tell(f"{p} [plans|wants|has] to {do} {u(total)}.", f"For the first {b} days, {p.he} {did} {u(a)} a day.")
     s.tell(f"{p.he} wants to finish the rest in {n} days, with the same number each day.")
     s.ask(f"How many {u.many} must {p} {do} on each of these days?")
-    done = s.mul(f"the number of {u.many} {p} {did}", a, b)
-    rest = s.sub(f"the number of {u.many} left", total, done)
+    first_part = s.mul(f"the number of {u.many} {p} {did}", a, b)
+    rest = s.sub(f"the number of {u.many} left", total, first_part)
     s.div(f"the number of {u.many} for each day", rest, n)
 
 
@@ -68,13 +68,13 @@ def gift_between(s: Scene) -> None:
     s.require(b - c > 0 and b - c != a + c)
     s.tell(f"{p} has {t(a)} and {q} has {t(b)}.", f"[Then|Now] {q} gives {t(c)} to {p}.")
     less = s.sub(f"the number of {t.many} {q} has now", b, c)
-    more = s.add(f"the number of {t.many} {p} has now", a, c)
+    first_amount = s.add(f"the number of {t.many} {p} has now", a, c)
     if b - c > a + c:
         s.ask(f"How many more {t.many} does {q} have than {p} now?")
-        s.sub(f"the difference between {q}'s {t.many} and {p}'s {t.many}", less, more)
+        s.sub(f"the difference between {q}'s {t.many} and {p}'s {t.many}", less, first_amount)
     else:
         s.ask(f"How many more {t.many} does {p} have than {q} now?")
-        s.sub(f"the difference between {p}'s {t.many} and {q}'s {t.many}", more, less)
+        s.sub(f"the difference between {p}'s {t.many} and {q}'s {t.many}", first_amount, less)
 
 
 @template("recipe", "people things")
@@ -88,8 +88,8 @@ def scaled_recipe(s: Scene) -> None:
     s.tell(f"[To make|For] {dish} for {n} people, {p} needs {t(n * k)}.")
     s.require(m != n)
     s.ask(f"How many {t.many} does {p} need for {m} people?", f"How many {t.many} are needed for {m} people?")
-    each = s.div(f"the number of {t.many} for one person", n * k, n)
-    s.mul(f"the number of {t.many} for all the people", each, m)
+    amount_each = s.div(f"the number of {t.many} for one person", n * k, n)
+    s.mul(f"the number of {t.many} for all the people", amount_each, m)
 
 
 @template("third_part", "things")
@@ -130,9 +130,9 @@ def warmer_or_colder(s: Scene) -> None:
 @template("class_trip", "price people")
 def trip_budget(s: Scene) -> None:
     p = s.person()
-    n, m, a, b, bus, each = s.n(5, 40), s.n(2, 6), s.n(2, 15), s.n(5, 25), s.n(20, 200), s.n(1, 6)
-    place = s.pick("museum", "zoo", "castle", "theater", "aquarium")
-    s.tell(f"A group of {n} students and {m} teachers visits {s.noun(place).a}.")
+    n, m, a, b, bus, refund = s.n(5, 40), s.n(2, 6), s.n(2, 15), s.n(5, 25), s.n(20, 200), s.n(1, 6)
+    destination = s.pick("museum", "zoo", "castle", "theater", "aquarium")
+    s.tell(f"A group of {n} students and {m} teachers visits {s.noun(destination).a}.")
     s.tell(f"A ticket costs {s.usd(a)} for a student and {s.usd(b)} for a teacher.")
     x = s.mul("the cost of the tickets for the students", n, a)
     y = s.mul("the cost of the tickets for the teachers", m, b)
@@ -141,7 +141,7 @@ def trip_budget(s: Scene) -> None:
     if s.chance(0.5):
         s.ask("How much does the trip cost [in all|altogether|in total]?")
         return
-    have = n * a + m * b + bus + n * each
+    have = n * a + m * b + bus + n * refund
     s.tell(f"{p} collected {s.usd(have)} for the trip.")
     s.ask("How much [money |]is left after the trip?")
     rest = s.sub("the money left", have, total)
@@ -189,9 +189,9 @@ def charity_sale(s: Scene) -> None:
     s.require(total_value * rate % 100 == 0)
     s.tell(f"{p} sells {x(n)} for {s.usd(a)} each and {y(m)} for {s.usd(b)} each.")
     s.tell(f"{p.he} gives {rate}[%| percent] of the money to [an animal shelter|a hospital|the school library].")
-    one = s.mul(f"the money for the {x.many}", n, a)
-    two = s.mul(f"the money for the {y.many}", m, b)
-    total = s.add("the money for everything", one, two)
+    first_money = s.mul(f"the money for the {x.many}", n, a)
+    second_money = s.mul(f"the money for the {y.many}", m, b)
+    total = s.add("the money for everything", first_money, second_money)
     gift = s.percent(f"the money {p} gives away", total, rate)
     if s.chance(0.5):
         s.ask(f"How much [money |]does {p} give away?")

@@ -1,4 +1,4 @@
-"""Equal groups: making them, sharing into them, counting them, and using what is in them."""
+"""Equal groups: their total, equal shares, the number of groups, and changes of their contents."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def for_each_person(s: Scene) -> None:
 
 @template("groups_total")
 def in_rows(s: Scene) -> None:
-    what, row, where = s.pick(
+    thing, row, where = s.pick(
         ("chair", "row", "in the hall"),
         ("tree", "row", "in the orchard"),
         ("desk", "row", "in the classroom"),
@@ -66,7 +66,7 @@ def in_rows(s: Scene) -> None:
         ("seat", "car", "on the train"),
         ("dancer", "line", "on the stage"),
     )
-    t, r = s.noun(what), s.noun(row)
+    t, r = s.noun(thing), s.noun(row)
     n, k = s.n(2, 40), s.n(2, 60)
     if row in ("row", "line"):
         s.tell(
@@ -165,7 +165,7 @@ def each_day_the_same(s: Scene) -> None:
 
 @template("share_equally")
 def equal_rows(s: Scene) -> None:
-    what, row, of = s.pick(
+    thing, row, of = s.pick(
         ("chair", "row", "in the hall"),
         ("tree", "row", "in the orchard"),
         ("child", "team", "at the sports day"),
@@ -176,7 +176,7 @@ def equal_rows(s: Scene) -> None:
         ("camper", "tent", "in the camp"),
         ("guest", "table", "at the wedding"),
     )
-    t, r = s.noun(what), s.noun(row)
+    t, r = s.noun(thing), s.noun(row)
     n, k = s.n(2, 30), s.n(2, 40)
     s.tell(
         f"There are {t(n * k)} {of}.", f"[They are split equally over {r(n)}|There are {r(n)}, all of the same size]."
@@ -229,7 +229,7 @@ def days_needed(s: Scene) -> None:
 
 @template("groups_needed", "people")
 def groups_of(s: Scene) -> None:
-    what, group = s.pick(
+    member, group = s.pick(
         ("student", "team"),
         ("child", "group"),
         ("player", "team"),
@@ -240,7 +240,7 @@ def groups_of(s: Scene) -> None:
         ("dancer", "circle"),
         ("singer", "row"),
     )
-    t, g = s.noun(what), s.noun(group)
+    t, g = s.noun(member), s.noun(group)
     n, k = s.n(2, 30), s.n(2, 20)
     s.tell(
         f"There are {t(n * k)}.", f"[Each {g.one} has|Every {g.one} consists of|A {g.one} has room for] {k} {t.many}."
@@ -268,16 +268,16 @@ def groups_and_extra(s: Scene) -> None:
 def groups_then_loss(s: Scene) -> None:
     p, q = s.people(2)
     c, t = s.container(), s.thing(*PACKED)
-    n, k, gone = s.n(2, 30), s.n(2, 40), s.n(2, 100)
-    s.require(gone < n * k)
+    n, k, loss = s.n(2, 30), s.n(2, 40), s.n(2, 100)
+    s.require(loss < n * k)
     s.tell(
         f"{p} [has|bought|filled] {c(n)}[.| of {t.many}.]",
         f"Each {c.one} [holds|contains] {t(k)}.",
-        f"{p.he} {s.loses(q, t, gone)}.",
+        f"{p.he} {s.loses(q, t, loss)}.",
     )
     s.ask(f"How many {t.many} does {p} have left?", f"How many {t.many} [are left|remain]?")
     inside = s.mul(f"the number of {t.many} in the {c.many}", n, k)
-    s.sub(f"the number of {t.many} {p} has left", inside, gone)
+    s.sub(f"the number of {t.many} {p} has left", inside, loss)
 
 
 @template("groups_minus", "things")
@@ -291,8 +291,8 @@ def left_over(s: Scene) -> None:
         f"{p.he} gives {k} [of them |]to each of {g(n)}.",
     )
     s.ask(f"How many {t.many} [are left|does {p} have left|does {p} keep]?")
-    given = s.mul(f"the number of {t.many} {p} gives away", n, k)
-    s.sub(f"the number of {t.many} left", a, given)
+    gift = s.mul(f"the number of {t.many} {p} gives away", n, k)
+    s.sub(f"the number of {t.many} left", a, gift)
 
 
 @template("two_kinds_of_groups", "things")
@@ -315,15 +315,15 @@ def two_sizes(s: Scene) -> None:
 def points_scored(s: Scene) -> None:
     p = s.person()
     hard, easy = s.pick(("hard", "easy"), ("blue", "red"), ("big", "small"), ("long", "short"), ("gold", "silver"))
-    what = s.noun(s.pick("target", "ring", "question", "puzzle", "balloon", "coin"))
+    target = s.noun(s.pick("target", "ring", "question", "puzzle", "balloon", "coin"))
     n, k, m, j = s.n(2, 12), s.n(2, 25), s.n(2, 12), s.n(2, 25)
-    one, other = s.noun(f"{hard} {what.one}"), s.noun(f"{easy} {what.one}")
+    hard_target, easy_target = s.noun(f"{hard} {target.one}"), s.noun(f"{easy} {target.one}")
     s.tell(
-        f"In a game, {one.a} is worth {k} points and {other.a} is worth {j} points.",
-        f"{p} scores with {one(n)} and {other(m)}.",
+        f"In a game, {hard_target.a} is worth {k} points and {easy_target.a} is worth {j} points.",
+        f"{p} scores with {hard_target(n)} and {easy_target(m)}.",
     )
     s.ask(f"How many points does {p} [get|score|have] [in all|altogether|in total]?")
     x, y = s.mul_both(
-        (f"the points for the {hard} {what.many}", n, k), (f"the points for the {easy} {what.many}", m, j)
+        (f"the points for the {hard} {target.many}", n, k), (f"the points for the {easy} {target.many}", m, j)
     )
     s.add("the total number of points", x, y)

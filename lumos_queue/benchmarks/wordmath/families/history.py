@@ -1,4 +1,4 @@
-"""What was there at first, and stories of two changes."""
+"""Questions for the amount at the start, and stories of two changes."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def comes_and_goes(s: Scene) -> None:
     if s.chance(0.5):
         s.tell(f"{p.he} {gain}.", f"[Then|Later|After that,] {p.he} {loss}.")
         s.require(a + b > c)
-        more = s.add(f"the number of {t.many} after the gain", a, b)
-        s.sub(f"the number of {t.many} {p} has now", more, c)
+        amount_after_gain = s.add(f"the number of {t.many} after the gain", a, b)
+        s.sub(f"the number of {t.many} {p} has now", amount_after_gain, c)
     else:
         s.require(a > c)
         s.tell(f"{p.he} {loss}.", f"[Then|Later|After that,] {p.he} {gain}.")

@@ -11,14 +11,14 @@ def trays_to_boxes(s: Scene) -> None:
     p = s.person()
     t = s.noun(s.pick("roll", "muffin", "bagel", "cookie", "bun", "cupcake"))
     n, k, size, price, cost = s.n(3, 15), s.n(4, 24), s.n(2, 12), s.n(2, 12), s.n(5, 60)
-    given = s.n(2, 40)
-    rest = n * k - given
+    gift = s.n(2, 40)
+    rest = n * k - gift
     s.require(rest > size and rest % size == 0 and rest // size * price > cost)
-    s.tell(f"{p} bakes {n} trays of {t.many} with {k} on each tray.", f"{p.he} gives {t(given)} to {p.his} neighbors.")
+    s.tell(f"{p} bakes {n} trays of {t.many} with {k} on each tray.", f"{p.he} gives {t(gift)} to {p.his} neighbors.")
     s.tell(f"{p.he} packs the rest into boxes of {size} and sells each box for {s.usd(price)}.")
-    made = s.mul(f"the number of {t.many} {p} bakes", n, k)
-    left = s.sub(f"the number of {t.many} {p} packs", made, given)
-    boxes = s.div("the number of boxes", left, size)
+    production = s.mul(f"the number of {t.many} {p} bakes", n, k)
+    remainder = s.sub(f"the number of {t.many} {p} packs", production, gift)
+    boxes = s.div("the number of boxes", remainder, size)
     money = s.mul(f"the money {p} gets for the boxes", boxes, price)
     if s.chance(0.6):
         s.tell(f"The flour and the butter cost {s.usd(cost)} [in all|altogether].")
@@ -30,16 +30,18 @@ def trays_to_boxes(s: Scene) -> None:
 
 @template("three_kinds", "price people")
 def three_kinds_of_tickets(s: Scene) -> None:
-    place = s.pick("A theater", "A fair", "A zoo", "A circus", "A museum")
-    one, two, three = s.pick(("adult", "student", "child"), ("front", "middle", "back"), ("morning", "noon", "evening"))
+    venue = s.pick("A theater", "A fair", "A zoo", "A circus", "A museum")
+    first_kind, second_kind, third_kind = s.pick(
+        ("adult", "student", "child"), ("front", "middle", "back"), ("morning", "noon", "evening")
+    )
     a, b, c, n, m, k = s.n(5, 40), s.n(3, 30), s.n(2, 20), s.n(2, 40), s.n(2, 40), s.n(2, 40)
     cost = s.n(10, 300)
     s.require(a * n + b * m + c * k > cost)
-    s.tell(f"{place} sells {n} {one} tickets at {s.usd(a)} each, {m} {two} tickets at {s.usd(b)} each")
-    s.body[-1] += f" and {k} {three} tickets at {s.usd(c)} each."
-    x = s.mul(f"the money for the {one} tickets", n, a)
-    y = s.mul(f"the money for the {two} tickets", m, b)
-    z = s.mul(f"the money for the {three} tickets", k, c)
+    s.tell(f"{venue} sells {n} {first_kind} tickets at {s.usd(a)} each, {m} {second_kind} tickets at {s.usd(b)} each")
+    s.body[-1] += f" and {k} {third_kind} tickets at {s.usd(c)} each."
+    x = s.mul(f"the money for the {first_kind} tickets", n, a)
+    y = s.mul(f"the money for the {second_kind} tickets", m, b)
+    z = s.mul(f"the money for the {third_kind} tickets", k, c)
     total = s.add("the money for all tickets", x, y, z)
     if s.chance(0.5):
         s.ask("How much money do [all the tickets|the tickets] bring in?", "How much is that [in all|altogether]?")

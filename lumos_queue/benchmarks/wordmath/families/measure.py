@@ -65,17 +65,17 @@ def other_units(s: Scene) -> None:
     many = "dozen" if large == "dozen" else y.many
     thing = s.pick("project", "journey", "building job")
     n = s.n(2, 20)
-    what = {
+    statement = {
         "egg": f"A cook [needs|uses] {n} dozen eggs",
         "inch": f"{p}'s [rope|fence|curtain] is {n} feet long",
         "centimeter": f"{p}'s [ribbon|rope|fence] is {n} meters long",
         "cent": f"{p} has {n} dollars",
     }.get(small, f"The {thing} takes {p} {n} {many}")
-    s.tell(f"{what}.")
+    s.tell(f"{statement}.")
     s.ask(f"How many {x.many} is [that|this]?")
     if s.chance(0.3) and small not in ("cent", "egg"):
         s.body.clear()
-        s.tell(what.replace(f"{n} {many}", f"{n * size} {x.many}") + ".")
+        s.tell(statement.replace(f"{n} {many}", f"{n * size} {x.many}") + ".")
         s.ask(f"How many {y.many} is that?")
         s.require(n * size < 2000)
         s.div(f"the number of {y.many}", n * size, size)
@@ -88,11 +88,11 @@ def dozens(s: Scene) -> None:
     p, q = s.people(2)
     t = s.thing("fruit", "snack", "kitchen", "plant")
     n = s.n(2, 12)
-    gone = s.n(2, n * 12 - 1)
-    s.tell(f"{p} has {n} dozen {t.many}.", f"{p.he} {s.loses(q, t, gone)}.")
+    loss = s.n(2, n * 12 - 1)
+    s.tell(f"{p} has {n} dozen {t.many}.", f"{p.he} {s.loses(q, t, loss)}.")
     s.ask(f"How many {t.many} does {p} have left?", f"How many {t.many} are left?")
     whole = s.mul(f"the number of {t.many} at first", n, 12)
-    s.sub(f"the number of {t.many} {p} has left", whole, gone)
+    s.sub(f"the number of {t.many} {p} has left", whole, loss)
 
 
 @template("rates", "time pages")
@@ -245,20 +245,20 @@ def age_of_other(s: Scene) -> None:
     s.tell(f"{p} is {a} years old.")
     if s.chance(0.5):
         s.tell(f"{q} is {d} years older than {p}.")
-        other = s.add(f"the age of {q}", a, d)
+        second_age = s.add(f"the age of {q}", a, d)
     else:
         s.require(a - d > 1)
         s.tell(f"{q} is {d} years younger than {p}.")
-        other = s.sub(f"the age of {q}", a, d)
+        second_age = s.sub(f"the age of {q}", a, d)
     match s.rng.randrange(3):
         case 0:
             s.ask(f"How old is {q}?", f"What is {q}'s age?")
         case 1:
             s.ask(f"How old will {q} be in {n} years?")
-            s.add(f"the age of {q} then", other, n)
+            s.add(f"the age of {q} then", second_age, n)
         case _:
             s.ask("What is the sum of their ages?", "How old are they together?")
-            s.add("the sum of their ages", a, other)
+            s.add("the sum of their ages", a, second_age)
 
 
 @template("age", "age")
@@ -293,9 +293,9 @@ def average_of_some(s: Scene) -> None:
     t = s.noun(unit)
     values = [s.n(3, 95) for _ in range(k)]
     s.require(sum(values) % k == 0 and len(set(values)) == k)
-    said = ", ".join(map(str, values[:-1])) + f" and {values[-1]}"
+    values_text = ", ".join(map(str, values[:-1])) + f" and {values[-1]}"
     count = {2: "two", 3: "three", 4: "four"}[k]
-    s.tell(f"In {s.pick(count, str(k))} {where}, {p} {did} {said} {t.many}.")
+    s.tell(f"In {s.pick(count, str(k))} {where}, {p} {did} {values_text} {t.many}.")
     s.ask(
         f"What is the average number of {t.many}[?| per {singular(where)}?]",
         f"How many {t.many} is that on average?",
@@ -305,5 +305,5 @@ def average_of_some(s: Scene) -> None:
 
 
 def singular(many: str) -> str:
-    """The singular of a regular plural."""
+    """Return the singular of a regular plural."""
     return many.removesuffix("s")

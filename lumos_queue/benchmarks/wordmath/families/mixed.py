@@ -13,13 +13,13 @@ def more_than_twice(s: Scene) -> None:
     p, q = s.people(2)
     t = s.thing()
     a, k, d = s.n(3, 60), s.n(2, 5), s.n(2, 30)
-    more = s.chance(0.5)
-    s.require(more or a * k > d)
-    word = "more" if more else "fewer"
+    is_more = s.chance(0.5)
+    s.require(is_more or a * k > d)
+    word = "more" if is_more else "fewer"
     s.tell_any_order(f"{p} has {t(a)}.", f"{q} has {t(d, word)} than {times(s, k)} as many as {p}.")
     s.ask(f"How many {t.many} does {q} have?", f"How many does {q} have?")
     product = s.mul(f"{k} times the number of {t.many} {p} has", a, k)
-    (s.add if more else s.sub)(f"the number of {t.many} {q} has", product, d)
+    (s.add if is_more else s.sub)(f"the number of {t.many} {q} has", product, d)
 
 
 @template("supply", "time")
@@ -46,8 +46,8 @@ def used_day_by_day(s: Scene) -> None:
     start = k * n + s.n(1, 60)
     s.tell(f"{p} has {x(start)}.", f"{p.he} {uses} {x(k)} [a|every|each] {per}.")
     s.ask(f"How many {x.many} are left after {n} {per}s?", f"How many {x.many} does {p} have after {n} {per}s?")
-    used = s.mul(f"the number of {x.many} used", k, n)
-    s.sub(f"the number of {x.many} left", start, used)
+    usage = s.mul(f"the number of {x.many} used", k, n)
+    s.sub(f"the number of {x.many} left", start, usage)
 
 
 @template("supply", "things")
@@ -55,12 +55,12 @@ def two_sources_then_loss(s: Scene) -> None:
     did, _, kinds = s.pick(*DEEDS)
     p, q = s.people(2)
     t = s.thing(*kinds)
-    a, b, gone = s.n(3, 120), s.n(3, 120), s.n(2, 150)
-    s.require(gone < a + b)
-    s.tell(f"{p} {did} {t(a)} in the morning and {b} in the afternoon.", f"[Then|Later], {p.he} gave {t(gone)} to {q}.")
+    a, b, loss = s.n(3, 120), s.n(3, 120), s.n(2, 150)
+    s.require(loss < a + b)
+    s.tell(f"{p} {did} {t(a)} in the morning and {b} in the afternoon.", f"[Then|Later], {p.he} gave {t(loss)} to {q}.")
     s.ask(f"How many {t.many} does {p} have left?", f"How many {t.many} [are left|remain]?")
     total = s.add(f"the number of {t.many} {p} {did}", a, b)
-    s.sub(f"the number of {t.many} {p} has left", total, gone)
+    s.sub(f"the number of {t.many} {p} has left", total, loss)
 
 
 @template("split_bill", "price people")
@@ -82,10 +82,10 @@ def bill_for_friends(s: Scene) -> None:
 @template("split_bill", "price people")
 def rent_shared(s: Scene) -> None:
     p = s.person()
-    what = s.pick("a tent", "a boat", "a cabin", "a van", "a music room", "a tennis court")
+    thing = s.pick("a tent", "a boat", "a cabin", "a van", "a music room", "a tennis court")
     n, k, days = s.n(2, 8), s.n(2, 30), s.n(2, 7)
     s.require(n * k % days == 0)
-    s.tell(f"{p} and {p.his} friends rent {what} for {days} days at {s.usd(n * k // days)} a day.")
+    s.tell(f"{p} and {p.his} friends rent {thing} for {days} days at {s.usd(n * k // days)} a day.")
     s.tell(f"They share the cost equally among {n} people.")
     s.ask("How much does each person pay?", f"How much does {p} pay?")
     total = s.mul("the cost of the rent", days, n * k // days)
@@ -121,13 +121,13 @@ def free_seats(s: Scene) -> None:
 @template("round_trip", "distance")
 def there_and_back(s: Scene) -> None:
     p = s.person()
-    place, unit = (
+    destination, unit = (
         s.pick("school", "work", "the library", "the pool", "the market"),
         s.pick("kilometers", "miles", "blocks"),
     )
     a, n = s.n(2, 30), s.n(2, 7)
     goes = s.pick("walks", "cycles", "drives", "rides the bus") if unit != "blocks" else "walks"
-    s.tell(f"{p} lives {a} {unit} from {place}.", f"{p.he} {goes} there and back {n} [days a week|times a week].")
+    s.tell(f"{p} lives {a} {unit} from {destination}.", f"{p.he} {goes} there and back {n} [days a week|times a week].")
     s.ask(f"How many {unit} is that in a week?", f"How many {unit} does {p} cover in a week?")
     trip = s.mul(f"the number of {unit} there and back", a, 2)
     s.mul(f"the number of {unit} in a week", trip, n)
@@ -136,27 +136,35 @@ def there_and_back(s: Scene) -> None:
 @template("round_trip", "distance")
 def stops_on_the_way(s: Scene) -> None:
     p = s.person()
-    one, two = s.rng.sample(["the bakery", "the park", "the library", "the station", "the pool", "school"], 2)
+    first_stop, second_stop = s.rng.sample(
+        ["the bakery", "the park", "the library", "the station", "the pool", "school"], 2
+    )
     unit = s.pick("meters", "kilometers", "blocks", "miles")
     a, b = s.n(2, 90), s.n(2, 90)
     if s.chance(0.5):
-        s.tell(f"{p} walks {a} {unit} from home to {one} and then {b} {unit} from there to {two}.")
+        s.tell(f"{p} walks {a} {unit} from home to {first_stop} and then {b} {unit} from there to {second_stop}.")
         s.ask(f"How many {unit} does {p} walk [in all|altogether|in total]?", f"How far does {p.he} walk, in {unit}?")
         s.add(f"the number of {unit} {p} walks", a, b)
     else:
-        s.tell(f"{p} walks from home to {two}, a way of {a + b} {unit}.", f"{p.he} passes {one} after {a} {unit}.")
-        s.ask(f"How many {unit} is it from {one} to {two}?")
-        s.sub(f"the number of {unit} from {one} to {two}", a + b, a)
+        s.tell(
+            f"{p} walks from home to {second_stop}, a way of {a + b} {unit}.",
+            f"{p.he} passes {first_stop} after {a} {unit}.",
+        )
+        s.ask(f"How many {unit} is it from {first_stop} to {second_stop}?")
+        s.sub(f"the number of {unit} from {first_stop} to {second_stop}", a + b, a)
 
 
 @template("savings_book", "price time")
 def saved_and_spent(s: Scene) -> None:
     p = s.person()
     t = s.thing("toy", "clothes", "school", "tool")
-    one, two = s.months(2)
+    first_month, second_month = s.months(2)
     a, b, c = s.n(5, 200), s.n(5, 200), s.n(3, 200)
     s.require(c < a + b)
-    s.tell(f"{p} saved {s.usd(a)} in {one} and {s.usd(b)} in {two}.", f"Then {p.he} bought {t.a} for {s.usd(c)}.")
+    s.tell(
+        f"{p} saved {s.usd(a)} in {first_month} and {s.usd(b)} in {second_month}.",
+        f"Then {p.he} bought {t.a} for {s.usd(c)}.",
+    )
     s.ask(f"How much [money |]does {p} have left?", "How much is left?")
     total = s.add(f"the money {p} saved", a, b)
     s.sub(f"the money {p} has left", total, c)

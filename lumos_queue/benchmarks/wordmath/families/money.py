@@ -161,14 +161,14 @@ def price_for_more(s: Scene) -> None:
     n, cost, m = s.n(2, 15), s.n(2, 25), s.n(2, 30)
     s.tell(f"[The price of {t(n)} is|A pack of {t(n)} costs|In a shop, {t(n)} cost] {s.usd(n * cost)}.")
     s.ask(f"At this price, how much do {t(m)} cost?", f"How much [would|will] {p} pay for {t(m)} at the same price?")
-    each = s.div(f"the price of one {t.one}", n * cost, n)
-    s.mul(f"the price of all the {t.many} asked for", each, m)
+    unit_price = s.div(f"the price of one {t.one}", n * cost, n)
+    s.mul(f"the price of all the {t.many} asked for", unit_price, m)
 
 
 @template("wages", "price time")
 def paid_by_the_hour(s: Scene) -> None:
     p = s.person()
-    does, doing = s.pick(*WORK)
+    does, activity = s.pick(*WORK)
     rate, hours = s.n(4, 45), s.n(2, 60)
     s.tell(
         f"{p} {does} and [earns|gets|is paid] {s.usd(rate)} [an|per|for each] hour.",
@@ -176,7 +176,7 @@ def paid_by_the_hour(s: Scene) -> None:
     )
     s.ask(
         f"How much [money |]did {p} [earn|make]?",
-        f"How much did {p.he} earn {doing}?",
+        f"How much did {p.he} earn {activity}?",
     )
     s.mul(f"the money {p} earned", rate, hours)
 
@@ -197,10 +197,13 @@ def hours_needed(s: Scene) -> None:
 @template("wages", "price time")
 def two_rates(s: Scene) -> None:
     p = s.person()
-    one, two = s.days(2)
+    first_day, second_day = s.days(2)
     does, _ = s.pick(*WORK)
     rate, h, k = s.n(5, 30), s.n(2, 9), s.n(2, 9)
-    s.tell(f"{p} {does} for {s.usd(rate)} an hour.", f"{p.he} worked {h} hours on {one} and {k} hours on {two}.")
+    s.tell(
+        f"{p} {does} for {s.usd(rate)} an hour.",
+        f"{p.he} worked {h} hours on {first_day} and {k} hours on {second_day}.",
+    )
     s.ask(f"How much did {p} earn [in all|altogether|in total|on the two days]?")
     hours = s.add(f"the number of hours {p} worked", h, k)
     s.mul(f"the money {p} earned", rate, hours)

@@ -1,11 +1,11 @@
-"""Fractions and percentages of a whole, and what is left of it."""
+"""Fractions and percentages of a whole, and the rest of the whole."""
 
 from __future__ import annotations
 
 from lumos_queue.benchmarks.wordmath.scene import Scene
 from lumos_queue.benchmarks.wordmath.template import template
 
-#: words for one part, and for several parts, by denominator.
+#: Denominator → the words for one part; (numerator, denominator) → the words for several parts.
 PART = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth", 6: "a sixth", 8: "an eighth", 10: "a tenth"}
 PARTS = {
     (2, 3): "two thirds",
@@ -18,7 +18,7 @@ RATES = (5, 10, 15, 20, 25, 30, 35, 40, 45, 55, 60, 65, 70, 75, 80, 85, 90)
 
 
 def share(s: Scene) -> tuple[int, int, str]:
-    """A fraction and how it is said: 'half', '3/4' or 'three quarters'."""
+    """Return a fraction (numerator, denominator) and its text: 'half', '3/4' or 'three quarters'."""
     if s.chance(0.6):
         under = s.pick(2, 2, 3, 3, 4, 4, 5, 6, 8, 10)
         return 1, under, s.pick(PART[under], PART[under], f"1/{under}")
@@ -26,13 +26,13 @@ def share(s: Scene) -> tuple[int, int, str]:
     return over, under, s.pick(PARTS[over, under], f"{over}/{under}")
 
 
-def of_these(said: str, trait: str) -> str:
-    """A sentence that does not begin with a figure."""
-    return f"Of these, {said} {trait}." if said[0].isdigit() else f"{said} of them {trait}."
+def of_these(portion: str, trait: str) -> str:
+    """Return a sentence about a part that does not begin with a digit."""
+    return f"Of these, {portion} {trait}." if portion[0].isdigit() else f"{portion} of them {trait}."
 
 
 def group_and_trait(s: Scene) -> tuple[str, str, str]:
-    """(who, where, what some of them are or do)."""
+    """Return a noun of a group, its location, and a trait of some members."""
     return s.pick(
         ("student", "in a class", "play a musical instrument"),
         ("student", "in a school", "walk to school"),
@@ -53,58 +53,58 @@ def group_and_trait(s: Scene) -> tuple[str, str, str]:
 
 @template("fraction_of", "people things")
 def fraction_of_a_group(s: Scene) -> None:
-    over, under, said = share(s)
+    over, under, portion = share(s)
     who, where, trait = group_and_trait(s)
     t = s.noun(who)
     whole = under * s.n(2, 60)
-    s.tell(f"There are {t(whole)} {where}.", of_these(said, trait))
+    s.tell(f"There are {t(whole)} {where}.", of_these(portion, trait))
     s.ask(f"How many {t.many} {trait}?", f"How many of the {t.many} {trait}?")
     s.fraction(f"the number of {t.many} that {trait}", whole, over, under)
 
 
 @template("fraction_of", "people things")
 def rest_of_a_group(s: Scene) -> None:
-    over, under, said = share(s)
+    over, under, portion = share(s)
     who, where, trait = group_and_trait(s)
     t = s.noun(who)
     whole = under * s.n(2, 60)
     head, rest = trait.split(" ", 1)
-    negated = f"are not {rest}" if head == "are" else f"cannot {rest}" if head == "can" else f"do not {trait}"
-    s.tell(f"There are {t(whole)} {where}.", of_these(said, trait))
-    s.ask(f"How many {t.many} {negated}?", f"How many of them {negated}?")
+    negation = f"are not {rest}" if head == "are" else f"cannot {rest}" if head == "can" else f"do not {trait}"
+    s.tell(f"There are {t(whole)} {where}.", of_these(portion, trait))
+    s.ask(f"How many {t.many} {negation}?", f"How many of them {negation}?")
     some = s.fraction(f"the number of {t.many} that {trait}", whole, over, under)
-    s.sub(f"the number of {t.many} that {negated}", whole, some)
+    s.sub(f"the number of {t.many} that {negation}", whole, some)
 
 
 @template("fraction_of", "things")
 def gave_away_a_part(s: Scene) -> None:
     p, q = s.people(2)
     t = s.thing()
-    over, under, said = share(s)
+    over, under, portion = share(s)
     whole = under * s.n(2, 60)
     s.tell(
         f"{p} had {t(whole)}.",
-        f"{p.he} [gave {said} of them to {q}|sold {said} of them|gave {q} {said} of {p.his} {t.many}].",
+        f"{p.he} [gave {portion} of them to {q}|sold {portion} of them|gave {q} {portion} of {p.his} {t.many}].",
     )
     if "sold" not in s.body[-1] and s.chance(0.4):
         s.ask(f"How many {t.many} did {q} get?", f"How many {t.many} did {p} give to {q}?")
         s.fraction(f"the number of {t.many} {q} got", whole, over, under)
     else:
         s.ask(f"How many {t.many} does {p} have left?", f"How many {t.many} [are left|remain]?")
-        gone = s.fraction(f"the number of {t.many} {p} gave or sold", whole, over, under)
-        s.sub(f"the number of {t.many} {p} has left", whole, gone)
+        loss = s.fraction(f"the number of {t.many} {p} gave or sold", whole, over, under)
+        s.sub(f"the number of {t.many} {p} has left", whole, loss)
 
 
 @template("fraction_of", "price things")
 def spent_a_part(s: Scene) -> None:
     p = s.person()
     t = s.thing("toy", "clothes", "school", "tool")
-    over, under, said = share(s)
+    over, under, portion = share(s)
     whole = under * s.n(2, 40)
-    s.tell(f"{p} [had|earned|saved] {s.usd(whole)}.", f"{p.he} spent {said} of [it|the money] on {t.a}.")
+    s.tell(f"{p} [had|earned|saved] {s.usd(whole)}.", f"{p.he} spent {portion} of [it|the money] on {t.a}.")
     s.ask(f"How much [money |]does {p} have left?", "How much is left?")
-    gone = s.fraction(f"the money {p} spent", whole, over, under)
-    s.sub(f"the money {p} has left", whole, gone)
+    expense = s.fraction(f"the money {p} spent", whole, over, under)
+    s.sub(f"the money {p} has left", whole, expense)
 
 
 @template("fraction_twice", "things")
@@ -116,21 +116,21 @@ def half_then_half(s: Scene) -> None:
     s.tell(f"{p} had {t(whole)}.")
     if s.chance(0.5):
         k = s.n(2, whole)
-        left = whole - whole // a
-        s.require(k < left)
+        remaining_value = whole - whole // a
+        s.require(k < remaining_value)
         s.tell(f"{p.he} gave {PART[a]} of them to {q}.", f"Then {p.he} {s.loses(r, t, k)}.")
-        given = s.div(f"the number of {t.many} {q} got", whole, a)
-        rest = s.sub(f"the number of {t.many} after that", whole, given)
+        gift = s.div(f"the number of {t.many} {q} got", whole, a)
+        rest = s.sub(f"the number of {t.many} after that", whole, gift)
         s.sub(f"the number of {t.many} {p} has left", rest, k)
     else:
         s.require((whole - whole // a) % b == 0)
         s.tell(
             f"{p.he} gave {PART[a]} of them to {q}.", f"Then {p.he} gave {PART[b]} of [the rest|what was left] to {r}."
         )
-        given = s.div(f"the number of {t.many} {q} got", whole, a)
-        rest = s.sub(f"the number of {t.many} after that", whole, given)
-        more = s.div(f"the number of {t.many} {r} got", rest, b)
-        s.sub(f"the number of {t.many} {p} has left", rest, more)
+        gift = s.div(f"the number of {t.many} {q} got", whole, a)
+        rest = s.sub(f"the number of {t.many} after that", whole, gift)
+        second_gift = s.div(f"the number of {t.many} {r} got", rest, b)
+        s.sub(f"the number of {t.many} {p} has left", rest, second_gift)
     s.ask(f"How many {t.many} does {p} have left?", f"How many {t.many} did {p.he} keep?")
 
 
@@ -146,10 +146,10 @@ def percent_of_a_group(s: Scene) -> None:
         s.percent(some_name, whole, rate)
     else:
         head, rest = trait.split(" ", 1)
-        negated = f"are not {rest}" if head == "are" else f"cannot {rest}" if head == "can" else f"do not {trait}"
-        s.ask(f"How many {t.many} {negated}?")
+        negation = f"are not {rest}" if head == "are" else f"cannot {rest}" if head == "can" else f"do not {trait}"
+        s.ask(f"How many {t.many} {negation}?")
         some = s.percent(some_name, whole, rate)
-        s.sub(f"the number of {t.many} that {negated}", whole, some)
+        s.sub(f"the number of {t.many} that {negation}", whole, some)
 
 
 @template("percent_of", "things")
@@ -165,8 +165,8 @@ def percent_used(s: Scene) -> None:
         s.percent(gone_name, whole, rate)
     else:
         s.ask(f"How many {t.many} does {p} have left?", f"How many {t.many} [are left|remain]?")
-        gone = s.percent(gone_name, whole, rate)
-        s.sub(f"the number of {t.many} {p} has left", whole, gone)
+        loss = s.percent(gone_name, whole, rate)
+        s.sub(f"the number of {t.many} {p} has left", whole, loss)
 
 
 @template("percent_of", "price")
@@ -185,7 +185,7 @@ def percent_saved(s: Scene) -> None:
 
 @template("percent_of", "people height")
 def percent_more(s: Scene) -> None:
-    what, unit, grew = s.pick(
+    beginning, unit, grew = s.pick(
         ("A village has", "people", "its population grows by"),
         ("A farm has", "hens", "the number of hens grows by"),
         ("A club has", "members", "the number of members grows by"),
@@ -194,7 +194,7 @@ def percent_more(s: Scene) -> None:
         ("A school has", "students", "the number of students grows by"),
     )
     rate, whole = s.pick(5, 10, 15, 20, 25, 30, 40, 50), 20 * s.n(2, 40)
-    s.tell(f"{what} {whole} {unit}.", f"[In a year|The next year|After a year], {grew} {rate}[%| percent].")
+    s.tell(f"{beginning} {whole} {unit}.", f"[In a year|The next year|After a year], {grew} {rate}[%| percent].")
     s.ask(f"How many {unit} are there then?", f"How many {unit} are there after that?")
-    more = s.percent(f"the increase in {unit}", whole, rate)
-    s.add(f"the number of {unit} then", whole, more)
+    increase = s.percent(f"the increase in {unit}", whole, rate)
+    s.add(f"the number of {unit} then", whole, increase)

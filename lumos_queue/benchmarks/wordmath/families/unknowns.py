@@ -15,15 +15,18 @@ def times_then_plus(s: Scene) -> None:
     x, k, c = s.n(2, 60), s.n(2, 12), s.n(2, 60)
     if s.chance(0.5):
         s.tell(f"{p} thinks of a number.", f"{p.he} multiplies it by {k} and adds {c}.", f"The result is {x * k + c}.")
-        said, equation = f"multiplying x by {k} and adding {c} gives {x * k + c}", f"x * {k} + {c} = {x * k + c}"
+        description, equation = f"multiplying x by {k} and adding {c} gives {x * k + c}", f"x * {k} + {c} = {x * k + c}"
     else:
         s.require(x * k > c)
         s.tell(
             f"{p} thinks of a number.", f"{p.he} multiplies it by {k} and subtracts {c}.", f"The result is {x * k - c}."
         )
-        said, equation = f"multiplying x by {k} and subtracting {c} gives {x * k - c}", f"x * {k} - {c} = {x * k - c}"
+        description, equation = (
+            f"multiplying x by {k} and subtracting {c} gives {x * k - c}",
+            f"x * {k} - {c} = {x * k - c}",
+        )
     s.ask("What is the number?", f"What number did {p} think of?", "Which number was it?")
-    s.program.solve("the number", said, equation, x)
+    s.program.solve("the number", description, equation, x)
 
 
 @template("number_riddle")
@@ -113,18 +116,18 @@ def together_with_difference(s: Scene) -> None:
 @template("ratio_parts", "things")
 def ratio_of_colors(s: Scene) -> None:
     t = s.thing("toy", "clothes", "plant", "school", "craft")
-    one, two = s.colors(2)
+    first_color, second_color = s.colors(2)
     a, b, x = s.n(2, 7), s.n(2, 7), s.n(2, 30)
     s.require(a != b)
     total = (a + b) * x
     s.tell(
-        f"A box has {total} {t.many}, {one} ones and {two} ones.",
-        f"The ratio of {one} to {two} {t.many} is {a} to {b}.",
+        f"A box has {total} {t.many}, {first_color} ones and {second_color} ones.",
+        f"The ratio of {first_color} to {second_color} {t.many} is {a} to {b}.",
     )
-    s.ask(f"How many {one} {t.many} are [in the box|there]?")
+    s.ask(f"How many {first_color} {t.many} are [in the box|there]?")
     parts = s.add("the number of parts", a, b)
     part = s.div(f"the number of {t.many} in one part", total, parts)
-    s.mul(f"the number of {one} {t.many}", part, a)
+    s.mul(f"the number of {first_color} {t.many}", part, a)
 
 
 @template("counted_list", "people")

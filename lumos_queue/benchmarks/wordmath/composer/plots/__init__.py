@@ -1,4 +1,4 @@
-"""The plots by name, each with its weight: it begins a story."""
+"""The plots by name, each with its weight. A plot begins a story."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Amounts that change: gained, lost, given to another person; the start, a change or the end is asked for."""
+"""Amounts that change by gains, losses and gifts. Questions ask for the start, a change or the end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lumos_queue.benchmarks.wordmath.composer import vocabulary
 from lumos_queue.benchmarks.wordmath.composer.story import Story
 from lumos_queue.benchmarks.wordmath.scene import Noun, Person
 
-END = 10.0  #: when the story is over: events are at 1, 2, 3
+END = 10.0  #: time of the end of the story; events are at 1, 2, 3
 THEN = "[|||then |later |after that, |the next day, ]"
 
 
@@ -24,13 +24,13 @@ class Event:
 
 
 def gains_and_losses(story: Story) -> None:
-    """A person's things, one or two kinds of them, come and go."""
+    """Begin a story about one or two kinds of a person's things, which come and go."""
     s = story.scene
     person = s.person()
     kind = s.pick(*words.THINGS)
     noun = s.thing(kind)
     _chain(story, person, noun, s.pick(1, 1, 1, 2, 2, 3))
-    if s.chance(0.3):  # things that play no role, unless it is they that are asked for
+    if s.chance(0.3):  # things that play no role, unless the question is about them
         _chain(story, person, s.thing(kind), s.pick(0, 1), also=True)
 
 
@@ -47,17 +47,17 @@ def _chain(story: Story, person: Person, noun: Noun, count: int, also: bool = Fa
         f"with how many {many} did {person} start",
     )
     now, events = start, []
-    for place in range(1, count + 1):
-        now = _event(story, person, noun, now, place, events)
+    for number in range(1, count + 1):
+        now = _event(story, person, noun, now, number, events)
     if not events:
         return
     at_end = story.value(now)
-    left = not events[-1].gain
+    is_loss = not events[-1].gain
     ends = f"[now {person} has|in the end, {person} had|{person} now has]"
-    story.tell(now, f"{ends} {noun(int(at_end))}{' left' if left else ''}", at=END, weight=2, plain=False)
-    last = "[left|left|now]" if left else "[now|in the end|now|in all]"
+    story.tell(now, f"{ends} {noun(int(at_end))}{' left' if is_loss else ''}", at=END, weight=2, plain=False)
+    last = "[left|left|now]" if is_loss else "[now|in the end|now|in all]"
     story.ask(now, f"how many {many} does {person} have {last}", f"how many {many} does {person} have {last}")
-    if left:
+    if is_loss:
         story.ask(now, f"how many {many} [are left|remain|does {person} still have]")
     story.hold(now, person, noun, END)
     _net(story, person, many, start, now)
@@ -65,51 +65,53 @@ def _chain(story: Story, person: Person, noun: Noun, count: int, also: bool = Fa
         for second in range(first + 1, len(events)):
             both = _two_events(story, person, many, events[first], events[second])
             if both is not None and len(events) == 2:
-                story.graph.sum(*((start, both, now) if left else (now, start, both)))
+                story.graph.sum(*((start, both, now) if is_loss else (now, start, both)))
 
 
-def _event(story: Story, person: Person, noun: Noun, before: int, place: int, events: list[Event]) -> int:
-    """One gain or loss; the quantity after it."""
+def _event(story: Story, person: Person, noun: Noun, before: int, number: int, events: list[Event]) -> int:
+    """Add a gain or a loss, and return the quantity after it."""
     s, many = story.scene, noun.many
-    left = int(story.value(before))
-    gain = s.chance(0.45) or left < 4
-    taken = {event.base for event in events}
-    known = vocabulary.GAINS if gain else vocabulary.LOSSES
-    past, base, _ = s.pick(*(deed for deed in known if (not deed[2] or noun.kind in deed[2]) and deed[1] not in taken))
-    other = s.person() if "{q}" in past else person
-    base = base.format(q=other)
-    size = s.n(2, 90) if gain else s.n(2, left - 2)
-    name = f"the number of {many} {person} {past.format(n='', q=other)}".replace("  ", " ").strip()
+    amount = int(story.value(before))
+    gain = s.chance(0.45) or amount < 4
+    used_verbs = {event.base for event in events}
+    deeds = vocabulary.GAINS if gain else vocabulary.LOSSES
+    past, base, _ = s.pick(
+        *(deed for deed in deeds if (not deed[2] or noun.kind in deed[2]) and deed[1] not in used_verbs)
+    )
+    partner = s.person() if "{q}" in past else person
+    base = base.format(q=partner)
+    size = s.n(2, 90) if gain else s.n(2, amount - 2)
+    name = f"the number of {many} {person} {past.format(n='', q=partner)}".replace("  ", " ").strip()
     change = story.new(name, size)
     story.use("gains" if gain else "loses")
     if gain:
-        said = f"[{noun(size)}|{noun(size, 'more')}|{noun(size, 'more')}]"
+        objects = f"[{noun(size)}|{noun(size, 'more')}|{noun(size, 'more')}]"
         after = story.sum_of(f"the number of {many} {person} had then", before, change)
     else:
-        said = f"[{noun(size)}|{noun(size)}|{size} of the {many}|{size} of {person.his} {many}]"
+        objects = f"[{noun(size)}|{noun(size)}|{size} of the {many}|{size} of {person.his} {many}]"
         after = story.less(f"the number of {many} {person} had then", before, change)
-    story.tell(change, f"{THEN}{person} {past.format(n=said, q=other)}", at=place, weight=4, plain=False)
+    story.tell(change, f"{THEN}{person} {past.format(n=objects, q=partner)}", at=number, weight=4, plain=False)
     some = f"some more {many}" if gain else f"some of {person.his} {many}"
-    story.hint(change, f"{THEN}{person} {past.format(n=some, q=other)}", place)
+    story.hint(change, f"{THEN}{person} {past.format(n=some, q=partner)}", number)
     story.ask(change, f"how many {many} did {person} {base}")
-    if other is not person and s.chance(0.45):
-        _other_side(story, other, noun, change, gain, place)
-    events.append(Event(change, gain, past.format(n="", q=other).replace("  ", " ").strip(), base))
+    if partner is not person and s.chance(0.45):
+        _other_side(story, partner, noun, change, gain, number)
+    events.append(Event(change, gain, past.format(n="", q=partner).replace("  ", " ").strip(), base))
     return after
 
 
-def _other_side(story: Story, other: Person, noun: Noun, change: int, gain: bool, place: int) -> None:
-    """What the one who gets or gives has before and after."""
+def _other_side(story: Story, partner: Person, noun: Noun, change: int, gain: bool, number: int) -> None:
+    """Add the amounts of the other person before and after the change."""
     s, many, size = story.scene, noun.many, int(story.value(change))
     before_value = s.n(2, 60) + (size if gain else 0)
-    before = story.new(f"the number of {many} {other} had at first", before_value)
-    story.tell(before, f"{other} had {noun(before_value)}", weight=2)
-    name = f"the number of {many} {other} had afterwards"
+    before = story.new(f"the number of {many} {partner} had at first", before_value)
+    story.tell(before, f"{partner} had {noun(before_value)}", weight=2)
+    name = f"the number of {many} {partner} had afterwards"
     after = story.less(name, before, change) if gain else story.sum_of(name, before, change)
     if before_value > 2:
-        story.tell(after, f"now {other} has {noun(int(story.value(after)))}", at=END, plain=False)
-    story.ask(after, f"how many {many} does {other} have [now|after that]")
-    story.ask(before, f"how many {many} did {other} have [at first|before that]")
+        story.tell(after, f"now {partner} has {noun(int(story.value(after)))}", at=END, plain=False)
+    story.ask(after, f"how many {many} does {partner} have [now|after that]")
+    story.ask(before, f"how many {many} did {partner} have [at first|before that]")
     story.use("gives")
 
 
@@ -127,19 +129,22 @@ def _net(story: Story, person: Person, many: str, start: int, now: int) -> None:
     story.use("before and after")
 
 
-def _two_events(story: Story, person: Person, many: str, one: Event, other: Event) -> int | None:
-    """Two changes compared and, when both are of one kind, added: the quantity of their sum."""
+def _two_events(story: Story, person: Person, many: str, first_event: Event, second_event: Event) -> int | None:
+    """Compare two changes. If both are gains or both are losses, add them and return the quantity of their sum."""
     both = None
-    if one.gain == other.gain:
-        both = story.sum_of("the sum of both numbers", one.quantity, other.quantity)
-        story.ask(both, f"how many {many} did {person} {one.base} and {other.base} [altogether|in all|in total]")
-    first, second = int(story.value(one.quantity)), int(story.value(other.quantity))
+    if first_event.gain == second_event.gain:
+        both = story.sum_of("the sum of both numbers", first_event.quantity, second_event.quantity)
+        story.ask(
+            both,
+            f"how many {many} did {person} {first_event.base} and {second_event.base} [altogether|in all|in total]",
+        )
+    first, second = int(story.value(first_event.quantity)), int(story.value(second_event.quantity))
     if first == second:
         return both
-    high, low = (one, other) if first > second else (other, one)
-    more = story.less("the difference between both numbers", high.quantity, low.quantity)
+    high, low = (first_event, second_event) if first > second else (second_event, first_event)
+    difference = story.less("the difference between both numbers", high.quantity, low.quantity)
     story.ask(
-        more,
+        difference,
         f"how many more {many} did {person} {high.base} than {person.he} {low.past}",
         f"how many fewer {many} did {person} {low.base} than {person.he} {high.past}",
     )
@@ -147,39 +152,39 @@ def _two_events(story: Story, person: Person, many: str, one: Event, other: Even
 
 
 def comings_and_goings(story: Story) -> None:
-    """Birds in a tree, passengers on a bus: some come, some go."""
+    """Begin a story about birds in a tree or passengers on a bus: some come, some go."""
     s = story.scene
     who, where, come, go = s.pick(*words.CROWDS)
     noun = s.noun(who)
     many = noun.many
-    here = s.n(4, s.pick(20, 60, 200))
-    now = start = story.new(f"the number of {many} {where} at first", here)
+    start_value = s.n(4, s.pick(20, 60, 200))
+    now = start = story.new(f"the number of {many} {where} at first", start_value)
     first = s.pick("", "at first, ", "in the morning, ", "at noon, ")
-    story.tell(start, f"{first}there were {noun(here)} {where}", weight=4)
+    story.tell(start, f"{first}there were {noun(start_value)} {where}", weight=4)
     story.hint(start, f"{first}there were some {many} {where}", 0)
     story.ask(start, f"how many {many} were {where} [at first|in the beginning|at the start]")
     came, went = [], []
     gain = True
-    for place in range(1, s.pick(1, 1, 2, 2, 3) + 1):
-        left = int(story.value(now))
-        gain = left < 4 or s.chance(0.5)
-        size = s.n(2, 60) if gain else s.n(2, left - 2)
+    for number in range(1, s.pick(1, 1, 2, 2, 3) + 1):
+        amount = int(story.value(now))
+        gain = amount < 4 or s.chance(0.5)
+        size = s.n(2, 60) if gain else s.n(2, amount - 2)
         verb = s.say(come if gain else go)
         change = story.new(f"the number of {many} that {verb}", size)
-        when = "at the next stop," if who == "passenger" and place > 1 else "[then|after a while,|later,|soon,]"
-        said = (
+        when = "at the next stop," if who == "passenger" and number > 1 else "[then|after a while,|later,|soon,]"
+        subject = (
             f"[{noun(size, 'more')}|{size} more|{noun(size, 'other')}]"
             if gain
             else f"[{size} of the {many}|{noun(size)}]"
         )
-        story.tell(change, f"{when} {said} {verb}", at=place, weight=4, plain=False)
-        story.hint(change, f"{when} some {'more ' if gain else ''}{many} {verb}", place)
+        story.tell(change, f"{when} {subject} {verb}", at=number, weight=4, plain=False)
+        story.hint(change, f"{when} some {'more ' if gain else ''}{many} {verb}", number)
         (came if gain else went).append(change)
         name = f"the number of {many} {where} then"
         now = story.sum_of(name, now, change) if gain else story.less(name, now, change)
         if len(came if gain else went) == 1:
             story.ask(change, f"how many {many} {verb}")
-    if len(came) > 1 or len(went) > 1:  # then 'how many came' would mean all of them
+    if len(came) > 1 or len(went) > 1:  # 'how many came' is ambiguous then
         for change in (came if len(came) > 1 else []) + (went if len(went) > 1 else []):
             story.asks.pop(change, None)
     end = int(story.value(now))
@@ -191,7 +196,7 @@ def comings_and_goings(story: Story) -> None:
         a, b = came[0], went[0]
         high, low = (a, b) if story.value(a) > story.value(b) else (b, a)
         if story.value(high) != story.value(low):
-            more = story.less("the difference between those who came and those who went", high, low)
+            difference = story.less("the difference between those who came and those who went", high, low)
             verbs = (s.say(come), s.say(go)) if high is a else (s.say(go), s.say(come))
-            story.ask(more, f"how many more {many} {verbs[0]} than {verbs[1]}")
+            story.ask(difference, f"how many more {many} {verbs[0]} than {verbs[1]}")
     story.use("comes and goes")

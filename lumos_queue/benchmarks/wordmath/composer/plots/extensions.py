@@ -1,14 +1,14 @@
-"""How a story may go on with what somebody has: packed, sold, shared, needed, compared; and irrelevant numbers."""
+"""Extensions of a story: a person packs, sells, shares, needs or compares things; and irrelevant numbers."""
 
 from __future__ import annotations
 
 from lumos_queue.benchmarks.wordmath.composer.story import Holding, Story
 from lumos_queue.benchmarks.wordmath.families.compare import times
 
-EXTENDED = 0.4  #: how often a story goes on
-DISTRACTED = 0.4  #: how often an irrelevant number is on offer
+EXTENDED = 0.4  #: probability that a story is extended
+DISTRACTED = 0.4  #: probability of a clause with an irrelevant number
 
-#: (sentence, smallest, largest number); `{p}` is a person of the story, `{other}` another thing.
+#: (sentence, smallest number, largest number). `{p}` is a person of the story, `{other}` another thing.
 ABOUT_PERSONS = (
     ("{p} is {n} years old", 6, 15),
     ("{p} has {n} cousins", 2, 12),
@@ -41,7 +41,7 @@ ABOUT_THE_WORLD = (
 
 
 def go_on(story: Story) -> None:
-    """Perhaps a relation of what somebody has in the end, and perhaps a number that plays no role."""
+    """Add at random a relation of an amount that a person has in the end, and a number that plays no role."""
     s = story.scene
     if story.holdings and s.chance(EXTENDED):
         holding = s.pick(*story.holdings)
@@ -50,60 +50,72 @@ def go_on(story: Story) -> None:
         _distract(story)
 
 
-def _sell(story: Story, held: Holding) -> None:
-    s, many = story.scene, held.noun.many
-    each = story.new(f"the price of each {held.noun.one}", price := s.n(2, 15))
-    money = story.product_of(f"the money for the {many}", held.quantity, each)
-    story.tell(each, f"{held.who} sells all the {many} for {s.usd(price)} each", held.at + 1, 3, plain=False)
-    story.ask(money, f"how much money does {held.who} get for the {many}", f"how much does {held.who} earn")
+def _sell(story: Story, holding: Holding) -> None:
+    s, many = story.scene, holding.noun.many
+    unit_price = story.new(f"the price of each {holding.noun.one}", price := s.n(2, 15))
+    money = story.product_of(f"the money for the {many}", holding.quantity, unit_price)
+    story.tell(
+        unit_price, f"{holding.who} sells all the {many} for {s.usd(price)} each", holding.at + 1, 3, plain=False
+    )
+    story.ask(money, f"how much money does {holding.who} get for the {many}", f"how much does {holding.who} earn")
     story.use("cost of n at a price")
 
 
-def _need(story: Story, held: Holding) -> None:
-    s, noun = story.scene, held.noun
-    more = story.new(f"the number of {noun.many} still needed", s.n(2, 60))
-    need = story.sum_of(f"the number of {noun.many} needed", held.quantity, more)
+def _need(story: Story, holding: Holding) -> None:
+    s, noun = story.scene, holding.noun
+    missing_amount = story.new(f"the number of {noun.many} still needed", s.n(2, 60))
+    need = story.sum_of(f"the number of {noun.many} needed", holding.quantity, missing_amount)
     wants = s.pick("needs", "wants to have", "would like to have")
     story.tell(
-        need, f"{held.who} {wants} {noun(int(story.value(need)))} [in all|altogether]", held.at + 1, 3, plain=False
+        need,
+        f"{holding.who} {wants} {noun(int(story.value(need)))} [in all|altogether]",
+        holding.at + 1,
+        3,
+        plain=False,
     )
-    story.tell(more, f"{held.who} needs {noun(int(story.value(more)), 'more')}", held.at + 1, 1, plain=False)
-    story.ask(more, f"how many more {noun.many} does {held.who} need")
+    story.tell(
+        missing_amount,
+        f"{holding.who} needs {noun(int(story.value(missing_amount)), 'more')}",
+        holding.at + 1,
+        1,
+        plain=False,
+    )
+    story.ask(missing_amount, f"how many more {noun.many} does {holding.who} need")
     story.ask(
-        need, f"how many {noun.many} does {held.who} {'need' if wants == 'needs' else 'want'} [in all|altogether]"
+        need, f"how many {noun.many} does {holding.who} {'need' if wants == 'needs' else 'want'} [in all|altogether]"
     )
     story.use("still needed")
 
 
-def _other_person(story: Story, held: Holding) -> None:
-    s, noun, value = story.scene, held.noun, int(story.value(held.quantity))
+def _other_person(story: Story, holding: Holding) -> None:
+    s, noun, value = story.scene, holding.noun, int(story.value(holding.quantity))
     q = s.person()
-    name, now = f"the number of {noun.many} {q} has", "now " if held.at > 5 else ""
-    at = held.at + 1
+    name, now = f"the number of {noun.many} {q} has", "now " if holding.at > 5 else ""
+    time = holding.at + 1
     if s.chance(0.3):
         factor = s.pick(2, 3, 4, 5, 6)
-        ratio = story.new(f"how many times the {noun.many} of {held.who} {q} has", factor)
-        other = story.product_of(name, held.quantity, ratio)
-        story.tell(ratio, f"{now}{q} has {times(s, factor)} as many {noun.many} as {held.who}", at, 3, plain=False)
+        ratio = story.new(f"how many times the {noun.many} of {holding.who} {q} has", factor)
+        amount = story.product_of(name, holding.quantity, ratio)
+        story.tell(ratio, f"{now}{q} has {times(s, factor)} as many {noun.many} as {holding.who}", time, 3, plain=False)
         story.use("times as many")
     else:
         gap = story.new("the difference between them", size := s.n(2, 40))
         if s.chance(0.5) or value <= size:
-            other = story.sum_of(name, held.quantity, gap)
+            amount = story.sum_of(name, holding.quantity, gap)
             word = "more"
         else:
-            other = story.less(name, held.quantity, gap)
+            amount = story.less(name, holding.quantity, gap)
             word = "fewer"
-        story.tell(gap, f"{now}{q} has {size} {word} {noun.many} than {held.who}", at, 3, plain=False)
-        story.ask(gap, f"how many {word} {noun.many} does {q} have than {held.who}{' now' if now else ''}")
+        story.tell(gap, f"{now}{q} has {size} {word} {noun.many} than {holding.who}", time, 3, plain=False)
+        story.ask(gap, f"how many {word} {noun.many} does {q} have than {holding.who}{' now' if now else ''}")
         story.use(f"{word} than")
-    story.ask(other, f"how many {noun.many} does {q} have{' now' if now else ''}")
-    story.tell(other, f"{q} has {noun(int(story.value(other)))}", at - 0.5, 1.5)
-    both = story.sum_of(f"the {noun.many} of both", held.quantity, other)
+    story.ask(amount, f"how many {noun.many} does {q} have{' now' if now else ''}")
+    story.tell(amount, f"{q} has {noun(int(story.value(amount)))}", time - 0.5, 1.5)
+    both = story.sum_of(f"the {noun.many} of both", holding.quantity, amount)
     ends = "now" if now else "altogether"
     story.ask(
         both,
-        f"how many {noun.many} do {held.who} and {q} have together{' now' if now else ''}",
+        f"how many {noun.many} do {holding.who} and {q} have together{' now' if now else ''}",
         f"how many {noun.many} do the two have [in all|{ends}]".replace("|now", ""),
     )
     story.use("altogether")
@@ -113,36 +125,38 @@ def _divisors(value: int) -> list[int]:
     return [k for k in range(2, min(value // 2, 40) + 1) if value % k == 0]
 
 
-def _pack(story: Story, held: Holding) -> None:
-    s, noun, value = story.scene, held.noun, int(story.value(held.quantity))
-    found = _divisors(value)
-    if not found:
+def _pack(story: Story, holding: Holding) -> None:
+    s, noun, value = story.scene, holding.noun, int(story.value(holding.quantity))
+    divisors = _divisors(value)
+    if not divisors:
         return
-    each, container = s.pick(*found), s.container()
-    size = story.new(f"the number of {noun.many} in each {container.one}", each)
-    count = story.new(f"the number of {container.many}", value // each)
-    story.graph.product(held.quantity, size, count)
-    into = f"{held.who} puts all the {noun.many} into"
-    story.tell(size, f"{into} {container.many} of {each}", held.at + 1, 3, plain=False)
-    story.tell(count, f"{into} {container(value // each)}, with the same number in each", held.at + 1, 2, plain=False)
-    story.ask(count, f"how many {container.many} does {held.who} [need|fill]")
+    group_size, container = s.pick(*divisors), s.container()
+    size = story.new(f"the number of {noun.many} in each {container.one}", group_size)
+    count = story.new(f"the number of {container.many}", value // group_size)
+    story.graph.product(holding.quantity, size, count)
+    into = f"{holding.who} puts all the {noun.many} into"
+    story.tell(size, f"{into} {container.many} of {group_size}", holding.at + 1, 3, plain=False)
+    story.tell(
+        count, f"{into} {container(value // group_size)}, with the same number in each", holding.at + 1, 2, plain=False
+    )
+    story.ask(count, f"how many {container.many} does {holding.who} [need|fill]")
     story.ask(size, f"how many {noun.many} are in each {container.one}")
     story.use("groups of")
 
 
-def _share(story: Story, held: Holding) -> None:
-    s, noun, value = story.scene, held.noun, int(story.value(held.quantity))
-    found = _divisors(value)
-    if not found:
+def _share(story: Story, holding: Holding) -> None:
+    s, noun, value = story.scene, holding.noun, int(story.value(holding.quantity))
+    divisors = _divisors(value)
+    if not divisors:
         return
-    groups, group = s.pick(*found), s.group()
+    groups, group = s.pick(*divisors), s.group()
     count = story.new(f"the number of {group.many}", groups)
     size = story.new(f"the number of {noun.many} for each {group.one}", value // groups)
-    story.graph.product(held.quantity, size, count)
-    shared = f"{held.who} shares all the {noun.many} equally among"
-    story.tell(count, f"{shared} {group(groups)}", held.at + 1, 3, plain=False)
-    story.hint(count, f"{shared} some {group.many}", held.at + 1, with_one_of=(size,))
-    story.tell(size, f"each {group.one} gets {noun(value // groups)}", held.at + 1.5, 1.5, plain=False)
+    story.graph.product(holding.quantity, size, count)
+    sharing = f"{holding.who} shares all the {noun.many} equally among"
+    story.tell(count, f"{sharing} {group(groups)}", holding.at + 1, 3, plain=False)
+    story.hint(count, f"{sharing} some {group.many}", holding.at + 1, with_one_of=(size,))
+    story.tell(size, f"each {group.one} gets {noun(value // groups)}", holding.at + 1.5, 1.5, plain=False)
     story.ask(size, f"how many {noun.many} does each {group.one} get")
     story.ask(count, f"how many {group.many} are there")
     story.use("share equally")
@@ -153,8 +167,8 @@ def _distract(story: Story) -> None:
     person = s.pick(*s.cast) if s.cast else None
     text, low, high = s.pick(*(ABOUT_PERSONS if person and s.chance(0.8) else ABOUT_THE_WORLD))
     number = s.n(low, high)
-    other = s.thing("toy", "school", "craft").many
+    other_things = s.thing("toy", "school", "craft").many
     quantity = story.new("a number that plays no role", number)
-    said = text.format(p=person, n=number, other=other)
-    story.tell(quantity, said, s.pick(0.1, 1.1, 2.1), 1.5, plain=False)
+    sentence = text.format(p=person, n=number, other=other_things)
+    story.tell(quantity, sentence, s.pick(0.1, 1.1, 2.1), 1.5, plain=False)
     story.use("irrelevant sentence")

@@ -1,4 +1,4 @@
-"""Amounts side by side: who, what, when or where differs; compared, added up, and made in groups."""
+"""Amounts in a grid that differ in who, what, when or where. They are compared, added, and made of groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AXES = ("who", "what", "when", "where")
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """A verb in its forms; 'there' stands for `there are`."""
+    """A verb in its forms."""
 
     form: str
     base: str
@@ -31,7 +31,7 @@ THERE = Deed("there are", "", "", "")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One amount of the grid; two cells side by side differ in one of who, what, when and where."""
+    """An amount of the grid. Two neighbouring cells differ in exactly one of who, what, when and where."""
 
     deed: Deed
     who: Person | str
@@ -41,7 +41,7 @@ class Cell:
     quantity: int = -1
 
     def state(self, amount: str) -> str:
-        """A clause with this amount: `Ann bought 3 pens on Monday`."""
+        """Return a clause with this amount: `Ann bought 3 pens on Monday`."""
         if self.deed is THERE:
             return f"there {'is' if amount.startswith('1 ') else 'are'} {amount} {self.where}"
         return f"{self.who} {self.deed.form} {amount}{self.tail}"
@@ -51,7 +51,7 @@ class Cell:
         return "".join(f" {part}" for part in (self.where, self.when) if part)
 
     def question(self, head: str, tail: str | None = None) -> str:
-        """A question for an amount: `how many pens did Ann buy on Monday`."""
+        """Return a question for an amount: `how many pens did Ann buy on Monday`."""
         if self.deed is THERE:
             return f"{head} [are|are there] {self.where}"
         aux = "does" if self.deed.aux == "do" else self.deed.aux
@@ -63,7 +63,7 @@ class Cell:
 
 
 def doers(story: Story) -> None:
-    """Persons, or a bakery or a team, who have or did something."""
+    """Begin a story about persons, bakeries or teams who have or did something."""
     s = story.scene
     axes = s.pick(("who",), ("what",), ("who", "what"), ("who", "when"), ("what", "when"), ("when",), ("who", "what"))
     nouns_needed = 2 if "what" in axes else 1
@@ -79,7 +79,7 @@ def doers(story: Story) -> None:
         else:
             form, base, things = s.pick(*vocabulary.DEEDS)
             deed = Deed(form, base, "did", form)
-    if len(things) > 40:  # of one kind, where a verb goes with all
+    if len(things) > 40:  # the verb fits all things: take those of one kind
         things = tuple(vocabulary.THINGS[s.pick(*vocabulary.THINGS)])
     nouns = _nouns(story, things, nouns_needed)
     times_ = _times(story)[: s.pick(2, 2, 3) if axes == ("when",) else 2] if "when" in axes else [""]
@@ -91,29 +91,29 @@ def doers(story: Story) -> None:
 
 
 def places(story: Story) -> None:
-    """How many things there are in one place and another."""
+    """Begin a story about the numbers of things in several places."""
     s = story.scene
     spots, things = s.pick(*vocabulary.PLACES)
     axes = s.pick(("where",), ("where", "what"), ("where",))
     nouns = _nouns(story, things, len(axes))
-    chosen = s.rng.sample(spots, min(len(spots), 2 if len(axes) > 1 else s.pick(2, 3)))
+    selection = s.rng.sample(spots, min(len(spots), 2 if len(axes) > 1 else s.pick(2, 3)))
     if s.chance(0.3):
         person = s.person()
         form, base = s.pick(("put", "put"), ("counted", "count"), ("found", "find"), ("saw", "see"), ("left", "leave"))
         deed, who = Deed(form, base, "did", form), person
     else:
         deed, who = THERE, ""
-    _fill(story, [Cell(deed, who, noun, where=spot) for spot in chosen for noun in nouns])
+    _fill(story, [Cell(deed, who, noun, where=spot) for spot in selection for noun in nouns])
 
 
 def _nouns(story: Story, things: tuple[str, ...], count: int) -> list[Noun]:
     s = story.scene
     if count == 2 and (len(things) < 3 or s.chance(0.3)):
-        one = s.pick(*things)
-        if one in vocabulary.COLORED:
-            return [s.noun(f"{color} {one}") for color in s.rng.sample(vocabulary.COLORS, 2)]
+        thing = s.pick(*things)
+        if thing in vocabulary.COLORED:
+            return [s.noun(f"{color} {thing}") for color in s.rng.sample(vocabulary.COLORS, 2)]
     s.require(len(things) >= count)
-    return [s.noun(one) for one in s.rng.sample(things, count)]
+    return [s.noun(thing) for thing in s.rng.sample(things, count)]
 
 
 def _times(story: Story) -> list[str]:
@@ -125,7 +125,7 @@ def _times(story: Story) -> list[str]:
     return list(s.pick(*vocabulary.TIMES_OF_DEEDS))
 
 
-# --- the amounts and what holds between them
+# --- amounts and their relations
 
 
 def _fill(story: Story, empty: list[Cell]) -> None:
@@ -152,30 +152,30 @@ def _fill(story: Story, empty: list[Cell]) -> None:
 
 
 def _amount(story: Story, cell: Cell, value: int) -> int:
-    """The quantity of one cell, told as a number or as groups of equal size."""
+    """Add the quantity of a cell, stated as a number or as groups of equal size, and return its index."""
     s = story.scene
-    what = cell.what
+    noun = cell.what
     if cell.deed.form in ("has", "bought", "sold", "packed", "filled", "made") and s.chance(0.3) and not cell.when:
-        groups, each = s.n(2, 20), s.n(2, 20)
+        groups, group_size = s.n(2, 20), s.n(2, 20)
         container = s.container()
         count, size = (
             story.new(f"the number of {container.many}", groups),
-            story.new(f"the number of {what.many} in each {container.one}", each),
+            story.new(f"the number of {noun.many} in each {container.one}", group_size),
         )
         quantity = story.product_of(cell.name, count, size)
         story.use("groups of")
-        grouped = f"{container(groups)} of {what.many}"
+        groups_text = f"{container(groups)} of {noun.many}"
         story.tell(
             (count, size),
-            f"[{cell.state(f'{container(groups)} with {what(each)} in each')}|"
-            f"{cell.state(grouped)} with {each} {what.many} in each {container.one}]",
+            f"[{cell.state(f'{container(groups)} with {noun(group_size)} in each')}|"
+            f"{cell.state(groups_text)} with {group_size} {noun.many} in each {container.one}]",
             weight=4,
             plain=False,
         )
     else:
         quantity = story.new(cell.name, value)
-        story.tell(quantity, cell.state(what(value)), weight=3)
-    story.ask(quantity, cell.question(f"how many {what.many}"))
+        story.tell(quantity, cell.state(noun(value)), weight=3)
+    story.ask(quantity, cell.question(f"how many {noun.many}"))
     return quantity
 
 
@@ -185,10 +185,12 @@ def _axis(first: Cell, second: Cell) -> str | None:
 
 
 def _lines(axis: str, cells: list[Cell]) -> list[list[Cell]]:
-    """The longest rows of cells that differ in the axis alone."""
+    """Return the longest rows of cells that differ only in the axis."""
     lines: dict[tuple[object, ...], list[Cell]] = {}
     for cell in cells:
-        lines.setdefault(tuple(str(getattr(cell, other)) for other in AXES if other != axis), []).append(cell)
+        lines.setdefault(tuple(str(getattr(cell, other_axis)) for other_axis in AXES if other_axis != axis), []).append(
+            cell
+        )
     return [line for line in lines.values() if len(line) > 1]
 
 
@@ -197,14 +199,14 @@ def _compare(story: Story, axis: str, first: Cell, second: Cell) -> None:
     if value(first.quantity) == value(second.quantity):
         return
     high, low = (first, second) if value(first.quantity) > value(second.quantity) else (second, first)
-    more = story.less(f"how much {high.name} exceeds {low.name}", high.quantity, low.quantity)
-    gap = value(more)
+    difference = story.less(f"how much {high.name} exceeds {low.name}", high.quantity, low.quantity)
+    gap = value(difference)
     if isinstance(gap, int) and gap > 1:
-        up, down = _said(axis, high, low, gap)
-        story.tell(more, up, at=0.5, weight=1.6)
-        story.tell(more, down, at=0.5, weight=1.2)
-        story.ask(more, _asked(axis, high, low, "more"), _asked(axis, high, low, "more"))
-        story.ask(more, _asked(axis, low, high, "fewer"))
+        up, down = _state_gap(axis, high, low, gap)
+        story.tell(difference, up, at=0.5, weight=1.6)
+        story.tell(difference, down, at=0.5, weight=1.2)
+        story.ask(difference, _ask_gap(axis, high, low, "more"), _ask_gap(axis, high, low, "more"))
+        story.ask(difference, _ask_gap(axis, low, high, "fewer"))
         story.use("more than")
         story.use("fewer than")
     factor, rest = divmod(value(high.quantity), value(low.quantity))
@@ -213,11 +215,11 @@ def _compare(story: Story, axis: str, first: Cell, second: Cell) -> None:
         story.graph.product(high.quantity, low.quantity, ratio)
         as_many = f"{times(story.scene, int(factor))} as many"
         story.tell(ratio, _equal(axis, high, low, as_many), at=0.5, weight=2.5)
-        story.ask(ratio, _asked_ratio(axis, high, low))
+        story.ask(ratio, _ask_ratio(axis, high, low))
         story.use("times as many")
 
 
-def _said(axis: str, high: Cell, low: Cell, gap: object) -> tuple[str, str]:
+def _state_gap(axis: str, high: Cell, low: Cell, gap: object) -> tuple[str, str]:
     many = high.what.many
     match axis:
         case "who":
@@ -254,21 +256,21 @@ def _equal(axis: str, high: Cell, low: Cell, as_many: str) -> str:
             return f"{high.state(f'{as_many} {high.what.many}')} as {low.where}"
 
 
-def _asked(axis: str, one: Cell, other: Cell, more: str) -> str:
+def _ask_gap(axis: str, subject: Cell, comparison: Cell, comparative: str) -> str:
     match axis:
         case "who":
-            tail = "" if one.deed is HAVE or not one.tail else None
-            return f"{one.question(f'how many {more} {one.what.many}', tail)} than {other.who}"
+            tail = "" if subject.deed is HAVE or not subject.tail else None
+            return f"{subject.question(f'how many {comparative} {subject.what.many}', tail)} than {comparison.who}"
         case "what":
-            return one.question(f"how many {more} {one.what.many} than {other.what.many}")
+            return subject.question(f"how many {comparative} {subject.what.many} than {comparison.what.many}")
         case "when":
-            return f"{one.question(f'how many {more} {one.what.many}')} than {other.when}"
+            return f"{subject.question(f'how many {comparative} {subject.what.many}')} than {comparison.when}"
         case _:
-            return f"{one.question(f'how many {more} {one.what.many}')} than {other.where}"
+            return f"{subject.question(f'how many {comparative} {subject.what.many}')} than {comparison.where}"
 
 
-def _asked_ratio(axis: str, high: Cell, low: Cell) -> str:
-    return _asked(axis, high, low, "times as").replace("times as ", "times as many ", 1).replace(" than ", " as ", 1)
+def _ask_ratio(axis: str, high: Cell, low: Cell) -> str:
+    return _ask_gap(axis, high, low, "times as").replace("times as ", "times as many ", 1).replace(" than ", " as ", 1)
 
 
 # --- totals
@@ -282,7 +284,7 @@ def _add_up(story: Story, axis: str, line: list[Cell], cells: list[Cell]) -> Non
     match axis:
         case "who":
             names = join_words([str(cell.who) for cell in line])
-            told = f"{names} {first.deed.many} {count} {many} {IN_ALL}{first.tail}"
+            sentence = f"{names} {first.deed.many} {count} {many} {IN_ALL}{first.tail}"
             aux = first.deed.aux
             story.ask(total, f"how many {many} {aux} {names} {first.deed.base} {IN_ALL}{first.tail}")
             if len({str(cell.who) for cell in cells}) == len(line):
@@ -291,24 +293,24 @@ def _add_up(story: Story, axis: str, line: list[Cell], cells: list[Cell]) -> Non
                 )
         case "what":
             joint = _joint(line)
-            told = first.state(f"{count} {joint} {IN_ALL}")
+            sentence = first.state(f"{count} {joint} {IN_ALL}")
             story.ask(total, f"{first.question(f'how many {joint}')} {IN_ALL}")
         case "when":
             whens = join_words([cell.when for cell in line])
-            told = f"{first.who} {first.deed.form} {count} {many} {whens} [together|combined]"
+            sentence = f"{first.who} {first.deed.form} {count} {many} {whens} [together|combined]"
             story.ask(total, f"{first.question(f'how many {many}', '')} {IN_ALL}")
             story.ask(total, f"what is the total number of {many} that {first.who} {first.deed.form}")
         case _:
             wheres = join_words([cell.where for cell in line])
-            told = first.state(f"{count} {many}").replace(first.where, f"{wheres} [together|combined]")
+            sentence = first.state(f"{count} {many}").replace(first.where, f"{wheres} [together|combined]")
             story.ask(total, f"{first.question(f'how many {many}')} {IN_ALL}".replace(first.where, wheres))
             if len(line) == len(cells):
                 story.ask(total, f"what is the total number of {many} {wheres}")
-    story.tell(total, told, at=0.5, weight=1)
+    story.tell(total, sentence, at=0.5, weight=1)
 
 
 def _joint(line: list[Cell]) -> str:
-    """The common noun of `red pens and blue pens`, else `pens and books`."""
+    """Return the common noun of `red pens and blue pens`; if there is none, both nouns: `pens and books`."""
     names = [cell.what.many for cell in line]
     heads = {name.partition(" ")[2] for name in names}
     if len(heads) == 1 and "" not in heads and all(name.startswith(vocabulary.COLORS) for name in names):

@@ -1,10 +1,10 @@
-"""A whole and its parts: boys and girls, colours, fractions and percents, the rest."""
+"""A whole and its parts: boys and girls, colours, fractions, percentages, the rest."""
 
 from __future__ import annotations
 
 from lumos_queue.benchmarks.wordmath.composer.story import Story
 
-#: (the whole, where it is, pairs of parts as they follow `of the students, 12 …`)
+#: (the whole, its location, pairs of parts as they follow `of the students, 12 …`)
 WHOLES = (
     (
         "student",
@@ -36,11 +36,11 @@ FRACTIONS = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth"}
 
 
 def parts(story: Story) -> None:
-    """One whole divided in two or three ways, by numbers, a fraction or a percentage."""
+    """Begin a story about a whole that is divided in one or two ways, by numbers, a fraction or a percentage."""
     s = story.scene
-    one, where, listed = s.pick(*WHOLES)
-    pairs = [pair.split("/") for pair in listed.split("; ")]
-    noun = s.noun(one)
+    member, where, pairs_text = s.pick(*WHOLES)
+    pairs = [pair.split("/") for pair in pairs_text.split("; ")]
+    noun = s.noun(member)
     way = s.pick("numbers", "numbers", "numbers", "fraction", "percent")
     k, rate = s.pick(2, 2, 3, 4, 5), s.pick(10, 20, 25, 30, 40, 50, 60, 75, 80)
     size = s.n(2, 60)
@@ -50,41 +50,41 @@ def parts(story: Story) -> None:
     story.tell(whole, f"there are {noun(total)} {where}", at=0, weight=3)
     story.hint(whole, f"there are some {noun.many} {where}", 0)
     story.ask(whole, f"how many {noun.many} are {where} [altogether|in all]", f"how many {noun.many} are there {where}")
-    chosen = s.rng.sample(pairs, min(len(pairs), s.pick(1, 1, 2)))
-    for place, pair in enumerate(chosen):
+    divisions = s.rng.sample(pairs, min(len(pairs), s.pick(1, 1, 2)))
+    for index, pair in enumerate(divisions):
         one_side, other_side = s.rng.sample(pair, 2)
-        if place == 0 and way != "numbers":
+        if index == 0 and way != "numbers":
             part = _share(story, whole, noun.many, one_side, k if way == "fraction" else 0, rate)
         else:
-            part = story.new(f"the number of {noun.many} that {one_side}", size if place == 0 else s.n(2, total - 2))
+            part = story.new(f"the number of {noun.many} that {one_side}", size if index == 0 else s.n(2, total - 2))
         rest = story.less(f"the number of {noun.many} that {other_side}", whole, part)
         amounts = int(story.value(part)), int(story.value(rest))
         s.require(min(amounts) > 1)
-        if place or way == "numbers":
-            story.tell(part, f"of the {noun.many}, {amounts[0]} {one_side}", at=1 + place, weight=2.5, plain=False)
+        if index or way == "numbers":
+            story.tell(part, f"of the {noun.many}, {amounts[0]} {one_side}", at=1 + index, weight=2.5, plain=False)
         remainder = s.pick("the others", "the rest")
-        story.tell(rest, f"of the {noun.many}, {amounts[1]} {other_side}", at=1 + place, weight=1, plain=False)
-        story.hint(rest, f"{remainder} {other_side}", 1 + place + 0.5, with_one_of=(part,))
+        story.tell(rest, f"of the {noun.many}, {amounts[1]} {other_side}", at=1 + index, weight=1, plain=False)
+        story.hint(rest, f"{remainder} {other_side}", 1 + index + 0.5, with_one_of=(part,))
         story.ask(part, f"how many of the {noun.many} {where} {one_side}", f"how many {noun.many} {one_side}")
         story.ask(rest, f"how many of the {noun.many} {where} {other_side}", f"how many {noun.many} {other_side}")
         if amounts[0] != amounts[1]:
             (high, a), (low, b) = ((part, one_side), (rest, other_side))[:: 1 if amounts[0] > amounts[1] else -1]
-            more = story.less(f"how many more {a} than {b}", high, low)
-            story.ask(more, f"how many more {noun.many} {a} than {b}")
+            gap = story.less(f"how many more {a} than {b}", high, low)
+            story.ask(gap, f"how many more {noun.many} {a} than {b}")
             story.use("difference")
     story.use("part of")
 
 
 def _share(story: Story, whole: int, many: str, side: str, k: int, rate: int) -> int:
-    """A part told as a fraction or a percentage of the whole."""
+    """Add a part that is stated as a fraction (`k` is not 0) or a percentage of the whole, and return its index."""
     total = int(story.value(whole))
     if k:
         divisor = story.new(f"the divisor for {FRACTIONS[k]}", k)
         part = story.new(f"the number of {many} that {side}", total // k)
         story.graph.product(whole, part, divisor)
         story.tell(divisor, f"{FRACTIONS[k]} of the {many} {side}", at=1, weight=5, plain=False)
-        said = f"exactly {total // k} {many}, {FRACTIONS[k]} of them all, {side}"
-        story.tell((divisor, part), said, at=1, weight=2, plain=False)
+        sentence = f"exactly {total // k} {many}, {FRACTIONS[k]} of them all, {side}"
+        story.tell((divisor, part), sentence, at=1, weight=2, plain=False)
         story.use("fraction of")
         return part
     story.scene.require(total * rate % 100 == 0)
@@ -94,8 +94,8 @@ def _share(story: Story, whole: int, many: str, side: str, k: int, rate: int) ->
     story.graph.product(hundredfold, whole, percent)
     story.graph.product(hundredfold, part, story.constant(100))
     story.tell(percent, f"of all the {many}, {rate}[ percent|%] {side}", at=1, weight=5, plain=False)
-    said = f"exactly {total * rate // 100} {many}, {rate}% of them all, {side}"
-    story.tell((percent, part), said, at=1, weight=2, plain=False)
+    sentence = f"exactly {total * rate // 100} {many}, {rate}% of them all, {side}"
+    story.tell((percent, part), sentence, at=1, weight=2, plain=False)
     story.ask(percent, f"what percent of the {many} {side}")
     story.use("percent of")
     return part

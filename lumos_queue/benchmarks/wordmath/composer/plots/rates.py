@@ -1,4 +1,4 @@
-"""So much in each unit of time: pages a day, kilometers an hour; distances, times and what is still to do."""
+"""Rates: pages a day, kilometers an hour; with distances, times, and the amount that is still to do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HABITS = (
     ("feeds", "feed", "fed", ("goat", "hen", "rabbit"), ("hour", "day")),
     ("types", "type", "typed", ("word", "line", "page"), ("minute", "hour")),
 )
-#: (what moves, smallest and largest speed by the hour)
+#: (vehicle, smallest speed, largest speed), by the hour
 VEHICLES = (
     ("train", 40, 150),
     ("bus", 30, 90),
@@ -44,7 +44,7 @@ VEHICLES = (
 
 
 def habits(story: Story) -> None:
-    """Persons who do so much a day, for so many days; and what is still to do."""
+    """Begin a story about persons who do the same amount each day, and about the amount that is still to do."""
     s = story.scene
     does, base, _, things, units = s.pick(*HABITS)
     noun, time = s.noun(s.pick(*things)), s.noun(s.pick(*units))
@@ -72,19 +72,19 @@ def habits(story: Story) -> None:
         totals.append((total, person, rate))
     story.use("rate per")
     if len(totals) == 2:
-        (one, p, r), (other, q, t) = totals
-        both = story.sum_of("the sum of both numbers", one, other)
+        (first_total, p, r), (second_total, q, t) = totals
+        both = story.sum_of("the sum of both numbers", first_total, second_total)
         story.ask(both, f"how many {noun.many} do {p} and {q} {base} [altogether|in all|in total]")
-        for first, second, span in ((one, other, " in all"), (r, t, f" each {time.one}")):
+        for first, second, span in ((first_total, second_total, " in all"), (r, t, f" each {time.one}")):
             if story.value(first) != story.value(second):
                 swap = story.value(first) < story.value(second)
                 (high, a), (low, b) = ((second, q), (first, p)) if swap else ((first, p), (second, q))
-                more = story.less("the difference", high, low)
-                story.ask(more, f"how many more {noun.many} does {a} {base} than {b}{span}")
-                story.ask(more, f"how many fewer {noun.many} does {b} {base} than {a}{span}")
-                gap = int(story.value(more))
+                difference = story.less("the difference", high, low)
+                story.ask(difference, f"how many more {noun.many} does {a} {base} than {b}{span}")
+                story.ask(difference, f"how many fewer {noun.many} does {b} {base} than {a}{span}")
+                gap = int(story.value(difference))
                 if gap > 1 and span != " in all":
-                    story.tell(more, f"{a} {does} {gap} more {noun.many} than {b}{span}", at=0.2, weight=1.5)
+                    story.tell(difference, f"{a} {does} {gap} more {noun.many} than {b}{span}", at=0.2, weight=1.5)
         story.use("difference")
     else:
         _goal(story, noun, base, *totals[0][:2])
@@ -92,18 +92,20 @@ def habits(story: Story) -> None:
 
 def _goal(story: Story, noun: Noun, base: str, total: int, person: Person) -> None:
     s = story.scene
-    left = story.new(f"the number of {noun.many} still to do", s.n(2, 90))
-    goal = story.sum_of(f"the number of {noun.many} {person} wants", total, left)
+    remainder = story.new(f"the number of {noun.many} still to do", s.n(2, 90))
+    goal = story.sum_of(f"the number of {noun.many} {person} wants", total, remainder)
     wants = f"{person} [wants|plans|has] to {base} {noun(int(story.value(goal)))}"
     story.tell(goal, wants, at=-1, weight=1.2)
-    story.ask(left, f"how many more {noun.many} does {person} have to {base} then")
+    story.ask(remainder, f"how many more {noun.many} does {person} have to {base} then")
     story.ask(goal, f"how many {noun.many} does {person} want to {base}")
-    story.tell(left, f"{person} still has {noun(int(story.value(left)))} to {base}", at=2, weight=0.7, plain=False)
+    story.tell(
+        remainder, f"{person} still has {noun(int(story.value(remainder)))} to {base}", at=2, weight=0.7, plain=False
+    )
     story.use("still needed")
 
 
 def journeys(story: Story) -> None:
-    """Speed, time and distance; the way of one vehicle or of two, and what is left of it."""
+    """Begin a story about the speed, time and distance of one or two vehicles, and the rest of the way."""
     s = story.scene
     unit = s.pick("kilometer", "mile")
     distances = []
@@ -132,27 +134,27 @@ def journeys(story: Story) -> None:
         distances.append((way, vehicle, base))
     story.use("distance and time")
     if len(distances) == 2:
-        (one, a, base), (other, b, _) = distances
-        if story.value(one) != story.value(other):
+        (first_distance, a, base), (second_distance, b, _) = distances
+        if story.value(first_distance) != story.value(second_distance):
             high, low = sorted(distances, key=lambda item: -story.value(item[0]))
-            more = story.less("the difference of the distances", high[0], low[0])
+            gap = story.less("the difference of the distances", high[0], low[0])
             story.ask(
-                more,
+                gap,
                 f"how many more {unit}s does the {high[1]} {high[2]} than the {low[1]}",
                 f"how much farther does the {high[1]} {high[2]} than the {low[1]}",
             )
-        both = story.sum_of("both distances", one, other)
+        both = story.sum_of("both distances", first_distance, second_distance)
         story.ask(both, f"how many {unit}s do the {a} and the {b} cover [together|altogether]")
     elif s.chance(0.6):
         way, vehicle, _ = distances[0]
-        left = story.new("the rest of the way", s.n(3, 200))
-        whole = story.sum_of("the whole way", way, left)
+        remainder = story.new("the rest of the way", s.n(3, 200))
+        whole = story.sum_of("the whole way", way, remainder)
         story.tell(
             whole, f"the way to the next [city|town|station|port] is {int(story.value(whole))} {unit}s long", -1, 1.5
         )
         story.ask(
-            left, f"how many {unit}s are left after that", f"how many {unit}s does the {vehicle} still have to go"
+            remainder, f"how many {unit}s are left after that", f"how many {unit}s does the {vehicle} still have to go"
         )
-        story.tell(left, f"then {int(story.value(left))} {unit}s are left", at=2, plain=False)
+        story.tell(remainder, f"then {int(story.value(remainder))} {unit}s are left", at=2, plain=False)
         story.ask(whole, "how long is the whole way")
         story.use("left after")
