@@ -1,1 +1,1 @@
-"""Expert models: what is known of each, plans that compose them, and what runs them (backends/)."""
+"""Expert models: a catalogue of them, plans that compose them, and the backends that run them."""

@@ -1,4 +1,4 @@
-"""What is known of an expert model before anything runs it: its name, what goes in and what comes out."""
+"""The description of an expert model: its name, its inputs and its output."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """The type of a value that experts take and give."""
+    """The type of an input or output of experts."""
 
     IMAGE = "image"  #: PNG or JPEG
     TEXT = "text"  #: UTF-8
@@ -15,7 +15,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One input of an expert, or one channel of a task."""
+    """An input of an expert, or a channel of a task."""
 
     name: str  #: 'image', 'text', 'document', 'question' or 'instruction'
     kind: Kind
@@ -23,14 +23,14 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Expert:
-    """One kind of model, whatever runs it."""
+    """A kind of model, independent of the backend that runs it."""
 
     name: str  #: as plans write it: 'Image Super Resolution'
     slots: tuple[Slot, ...]  #: one or two
     output: Kind
-    description: str  #: what it is for and what it takes, in one line, as prompts show it
-    aliases: tuple[str, ...] = ()  #: other names of it, in lower case and without hyphens
-    undoes: str = ""  #: the augmentation of OpenAGI's inputs that it takes back: 'noisy'
+    description: str  #: its purpose and its inputs in one line, as prompts show it
+    aliases: tuple[str, ...] = ()  #: its other names, in lower case and without hyphens
+    undoes: str = ""  #: the augmentation of OpenAGI's inputs that it undoes: 'noisy'
     checkpoint: str = ""  #: the weights that OpenAGI's paper names
 
     @property

@@ -1,13 +1,13 @@
-"""Giving the steps of a list to the branches of a plan, for tasks with several inputs.
+"""Assigns the steps of a list to the branches of a plan, for tasks with several inputs.
 
-Models that are prompted write one list of steps, although a task with two inputs has a branch for each. The rule, for
+Models that are prompted write one list of steps, although a task with two inputs has a branch for each. The rules, for
 one step after the other:
 
-1. The first expert that takes as many inputs as the task has is the join; what follows it is the tail.
-2. A step before it goes to a branch whose type it takes. Of several such branches it is the one whose channel the step
-   names ('Fill Mask on the question', or on the query), else the first that does not have this expert yet, else the
-   first.
-3. A step whose type no branch has goes to the first branch: the plan is not feasible then, and says so.
+1. The first expert that takes as many inputs as the task has is the join. The join and all later steps are the tail.
+2. A step before the join goes to a branch whose type it takes. If there are several such branches, it goes to the
+   branch whose channel the step names ('Fill Mask on the question', or on the query), else to the first branch without
+   this expert, else to the first.
+3. A step whose type no branch has goes to the first branch. The plan is not feasible then.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ class PlanStep:
 
 
 def assign_branches(steps: Sequence[PlanStep], signature: Signature) -> Plan:
-    """The plan with a branch for each input of the task; never raises."""
-    wanted = len(signature.inputs)
-    joins = (index for index, one in enumerate(steps) if len(EXPERTS[one.name].slots) == wanted)
+    """Return the plan with a branch for each input of the task. Never raises."""
+    input_count = len(signature.inputs)
+    joins = (index for index, step in enumerate(steps) if len(EXPERTS[step.name].slots) == input_count)
     join = next(joins, len(steps))
     branches: list[list[str]] = [[] for _ in signature.inputs]
-    kinds = [one.kind for one in signature.inputs]
+    kinds = [slot.kind for slot in signature.inputs]
     for step in steps[:join]:
         expert = EXPERTS[step.name]
-        chosen = _choose(step, branches, [kind == expert.slots[0].kind for kind in kinds], signature)
-        branches[chosen].append(step.name)
-        kinds[chosen] = expert.output
-    return Plan(tuple(map(tuple, branches)), tuple(one.name for one in steps[join:]))
+        branch_index = _choose(step, branches, [kind == expert.slots[0].kind for kind in kinds], signature)
+        branches[branch_index].append(step.name)
+        kinds[branch_index] = expert.output
+    return Plan(tuple(map(tuple, branches)), tuple(step.name for step in steps[join:]))
 
 
 def _choose(step: PlanStep, branches: Sequence[Sequence[str]], fits: Sequence[bool], signature: Signature) -> int:
-    fitting = [index for index, one in enumerate(fits) if one]
+    candidates = [index for index, is_match in enumerate(fits) if is_match]
     words = {"question" if word == "query" else word for word in re.findall(r"[a-z]+", step.text.lower())}
-    named = [index for index in fitting if signature.inputs[index].name in words]
-    fresh = [index for index in fitting if step.name not in branches[index]]
-    return next(iter((named if len(named) == 1 else ()) or fresh or fitting), 0)
+    named_branches = [index for index in candidates if signature.inputs[index].name in words]
+    fresh = [index for index in candidates if step.name not in branches[index]]
+    return next(iter((named_branches if len(named_branches) == 1 else ()) or fresh or candidates), 0)

@@ -176,5 +176,7 @@ _OF_SUM2ACT = (
     ),
 )
 
-EXPERTS: Mapping[str, Expert] = MappingProxyType({one.name: one for one in (*_OF_TEXTS, *_OF_IMAGES, *_OF_SUM2ACT)})
-PLANNABLE = tuple(one.name for one in (*_OF_TEXTS, *_OF_IMAGES))  #: the 15 names that plans of OpenAGI may use
+EXPERTS: Mapping[str, Expert] = MappingProxyType(
+    {expert.name: expert for expert in (*_OF_TEXTS, *_OF_IMAGES, *_OF_SUM2ACT)}
+)
+PLANNABLE = tuple(expert.name for expert in (*_OF_TEXTS, *_OF_IMAGES))  #: the 15 names that plans of OpenAGI may use

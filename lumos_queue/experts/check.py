@@ -1,4 +1,4 @@
-"""Is what an expert answered of its type? Nothing is decoded: the next expert does that, in its own process."""
+"""Checks the type of an expert's output. Nothing is decoded here: the next expert does that, in its own process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _END = b"IEND\xaeB`\x82"
 
 
 def check_value(kind: Kind, data: bytes) -> bytes | Problem:
-    """The value, or the problem with it."""
+    """Return the value, or the problem with it."""
     if problem := (_problem_of_image if kind is Kind.IMAGE else _problem_of_text)(data):
         return Problem(BAD_OUTPUT, problem)
     return data

@@ -1,6 +1,6 @@
-"""In an expert's process: load the model that the first frame names, then answer one sample a frame.
+"""The main program of an expert's process: it loads the model that the first frame names, then answers each frame.
 
-The process has no network (where the kernel lets it give it up), and no variables, so no database either.
+A frame is a sample. The process has no network (if the kernel allows that), and no variables, so no database either.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NEW_NETWORK, _NEW_USER = 0x40000000, 0x10000000  # of unshare(2)
 
 def main() -> None:
     replies = os.dup(1)
-    os.dup2(2, 1)  # what a library prints is no reply
+    os.dup2(2, 1)  # output that a library prints is not a reply
     with contextlib.suppress(Closed):
         _serve(sys.stdin.fileno(), replies)
 
@@ -31,14 +31,14 @@ def main() -> None:
 def _serve(requests: int, replies: int) -> None:
     setup = json.loads(read_frame(requests))
     _leave_network()
-    die_with_parent(setup["parent"])  # again, as a change of user ends it
+    die_with_parent(setup["parent"])  # again, because a change of user resets it
     try:
         module, _, name = setup["model"].partition(":")
         model: Model = getattr(import_module(module), name)(**setup["options"])
     except BaseException as error:
         write_frame(replies, PROBLEM + pack([_kind(error).encode(), one_line(error).encode()]))
         raise SystemExit(1) from None
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # not before: torch looks for a folder that it can write to
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # not earlier: torch looks for a folder that it can write to
     write_frame(replies, READY)
     while True:
         write_frame(replies, _answer(model, unpack(read_frame(requests))))
@@ -50,8 +50,8 @@ def _answer(model: Model, inputs: list[bytes]) -> bytes:
         if isinstance(value, bytes):
             return VALUE + value
         error: Exception = SampleError(BAD_OUTPUT, f"the model answered with a {type(value).__name__}, not bytes")
-    except Exception as raised:
-        error = raised
+    except Exception as exception:
+        error = exception
     return PROBLEM + pack([_kind(error).encode(), one_line(error).encode(errors="replace")])
 
 
@@ -62,7 +62,10 @@ def _kind(error: BaseException) -> str:
 
 
 def _leave_network() -> None:
-    """Go where no interface is. Kernels that allow it to no one but root are left at that: the weights are local."""
+    """Move to a network namespace without interfaces.
+
+    Some kernels allow this only to root. There the process keeps the network: the weights are local.
+    """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
         if libc.unshare(_NEW_NETWORK):

@@ -1,4 +1,4 @@
-"""What becomes of a plan that names an expert twice in one branch, or in the tail."""
+"""Policies for a plan that names an expert twice in one branch, or in the tail."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ DUPLICATES = {
 
 
 def apply_policy(plan: Plan, policy: str) -> tuple[Plan, str]:
-    """The plan by that policy, and why it is rejected, or ''."""
+    """Return the plan under a policy, and the reason why it is rejected, or ''."""
     segments = (*plan.branches, plan.tail)
     if policy == "dedupe_first":
-        *branches, tail = (tuple(dict.fromkeys(one)) for one in segments)
+        *branches, tail = (tuple(dict.fromkeys(segment)) for segment in segments)
         return Plan(tuple(branches), tail), ""
     if policy == "reject":
         for segment in segments:

@@ -1,8 +1,8 @@
-"""The nearest name by a sentence encoder, as OpenAGI's code maps steps to models; but with a least cosine.
+"""Maps steps to the nearest name of an expert by a sentence encoder, like OpenAGI's code, but with a least cosine.
 
-The original takes all-MiniLM-L6-v2 and always the nearest name, so that nonsense becomes a model. Here a step whose
-nearest name is further than the threshold names none. The weights come from a local folder as their authors publish
-them: config.json, a tokenizer, *.safetensors.
+The original uses all-MiniLM-L6-v2 and always takes the nearest name, so nonsense becomes a model. Here a step names no
+expert if the cosine of its nearest name is below the threshold. The weights come from a local folder as their authors
+publish them: config.json, a tokenizer, *.safetensors.
 """
 
 from __future__ import annotations
@@ -32,33 +32,39 @@ _NEEDED = ("config.json", "tokenizer.json")
 
 @dataclass(frozen=True, slots=True)
 class ParserChoice:
-    """How the steps of a reply become experts."""
+    """The method that maps the steps of a reply to experts."""
 
-    folder: Path | None = None  #: of the encoder; None: by their names
+    folder: Path | None = None  #: of the encoder; None: steps are mapped by names and aliases
     threshold: float = THRESHOLD
 
 
 def read_parser(name: str, value: str) -> ParserChoice:
-    """'names', 'encoder:FOLDER' or 'encoder:FOLDER@COSINE'. Raises SpecError, also where something is not there."""
+    """Read 'names', 'encoder:FOLDER' or 'encoder:FOLDER@COSINE'.
+
+    Raises SpecError for anything else, and for missing files or modules.
+    """
     if value == NAMES:
         return ParserChoice()
     kind, _, rest = value.partition(":")
     if kind != ENCODER or not rest:
         raise SpecError(f"The setting {name} must be names or encoder:FOLDER, not '{value[:80]}'.")
-    folder, at, cosine = rest.rpartition("@")
-    threshold = _read_cosine(cosine) if at else None
+    folder, separator, cosine = rest.rpartition("@")
+    threshold = _read_cosine(cosine) if separator else None
     if threshold is None:
         folder, threshold = rest, THRESHOLD
     path = from_launch(Path(folder).expanduser())
-    if missing := [one for one in _NEEDED if not (path / one).is_file()]:
-        raise SpecError(f"not run: needs {', '.join(missing)} of a sentence encoder in '{folder}'.")
+    if missing_files := [file_name for file_name in _NEEDED if not (path / file_name).is_file()]:
+        raise SpecError(f"not run: needs {', '.join(missing_files)} of a sentence encoder in '{folder}'.")
     check_weights(path)
     need_modules(("torch", "transformers"), install_command("local"))
     return ParserChoice(path, threshold)
 
 
 def open_parser(choice: ParserChoice) -> FindName:
-    """What finds the expert of a step. Raises InfrastructureError when the encoder cannot be loaded."""
+    """Return the function that finds the expert of a step.
+
+    Raises InfrastructureError if the encoder cannot be loaded.
+    """
     if choice.folder is None:
         return find_name
     encoder = _open_encoder(choice.folder)
@@ -74,7 +80,10 @@ def _read_cosine(text: str) -> float | None:
 
 
 class SentenceEncoder:
-    """Mean of the last layer's vectors over the tokens, as sentence-transformers do; the names are encoded once."""
+    """Encodes texts by the mean of the last layer's vectors over the tokens, like sentence-transformers.
+
+    The names of experts are encoded once.
+    """
 
     def __init__(self, folder: Path):
         try:
@@ -89,11 +98,11 @@ class SentenceEncoder:
             with MODEL_LOADING:
                 self._model: Any = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True).eval()
             self._names = self._encode(PLANNABLE)
-        except Exception as error:  # whatever a damaged file makes the libraries raise
+        except Exception as error:  # the libraries can raise anything for a damaged file
             raise InfrastructureError(f"the sentence encoder in '{folder}' cannot be loaded: {error}"[:300]) from None
 
     def nearest(self, text: str, threshold: float) -> str:
-        """The nearest of the names; '' where its cosine is below the threshold, or not a number."""
+        """Return the nearest name; '' if its cosine is below the threshold, or not a number."""
         if not any(map(str.isalnum, text)):
             return ""
         cosines = (self._names @ self._encode([text])[0]).tolist()
@@ -101,7 +110,7 @@ class SentenceEncoder:
         return PLANNABLE[best] if cosines[best] >= threshold else ""
 
     def _encode(self, texts: Sequence[str]) -> Any:
-        """Vectors of length 1, a row for each text."""
+        """Return vectors of length 1, a row for each text."""
         rows = self._tokenizer(list(texts), padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt")
         with self._torch.inference_mode():
             vectors = self._model(**rows).last_hidden_state

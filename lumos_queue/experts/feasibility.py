@@ -1,6 +1,6 @@
-"""Whether a plan can run on a task: known names, fitting types, no repetition, and the output that the task asks for.
+"""Checks whether a plan can run on a task: known names, matching types, no repetition, the output of the task.
 
-The rules follow from the task's signature, and not from its place in a list as in OpenAGI's code.
+The rules follow from the task's signature; in OpenAGI's code they follow from its position in a list.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from lumos_queue.experts.plans import MAX_MODULES, Plan, Signature
 
 
 def infeasible_because(plan: Plan, signature: Signature, registry: Mapping[str, Expert] = EXPERTS) -> str:
-    """Why the plan cannot run on such a task, for a person; '' if it can. `registry`: the experts by name."""
+    """Return why the plan cannot run on a task of this signature, as text for a person; '' if it can.
+
+    `registry`: the experts by name.
+    """
     return (
         _problem_of_names(plan, registry)
         or _problem_of_shape(plan, signature)
@@ -23,20 +26,20 @@ def infeasible_because(plan: Plan, signature: Signature, registry: Mapping[str, 
 
 
 def assign_slots(join: Expert, inputs: Sequence[Slot]) -> tuple[int, ...] | None:
-    """For each slot of the join, which of the inputs goes there; None where they do not fit.
+    """Return for each slot of the join the index of its input; None if the inputs do not fit.
 
-    `inputs`: what comes out of the branches, each with the name of the channel it came from. Where types differ, they
-    decide; where two inputs have the same type (a document and a question), the channel of that name does.
+    `inputs`: the outputs of the branches, each with the name of its channel. Types decide which input fits a slot. If
+    two inputs have the same type (a document and a question), the input from the channel with the slot's name fits.
     """
-    found: list[int] = []
+    assignment: list[int] = []
     for slot in join.slots:
-        fitting = [index for index, one in enumerate(inputs) if one.kind == slot.kind]
-        if len(fitting) > 1:
-            fitting = [index for index in fitting if inputs[index].name == slot.name]
-        if len(fitting) != 1 or fitting[0] in found:
+        candidates = [index for index, channel in enumerate(inputs) if channel.kind == slot.kind]
+        if len(candidates) > 1:
+            candidates = [index for index in candidates if inputs[index].name == slot.name]
+        if len(candidates) != 1 or candidates[0] in assignment:
             return None
-        found.append(fitting[0])
-    return tuple(found) if len(found) == len(inputs) else None
+        assignment.append(candidates[0])
+    return tuple(assignment) if len(assignment) == len(inputs) else None
 
 
 def _problem_of_names(plan: Plan, registry: Mapping[str, Expert]) -> str:
@@ -56,17 +59,17 @@ def _problem_of_names(plan: Plan, registry: Mapping[str, Expert]) -> str:
 
 
 def _problem_of_shape(plan: Plan, signature: Signature) -> str:
-    wanted = len(signature.inputs)
-    if wanted == 1 and plan.branches:
+    input_count = len(signature.inputs)
+    if input_count == 1 and plan.branches:
         return f"the plan has {len(plan.branches)} branches, the task one input"
-    if wanted > 1 and len(plan.branches) != wanted:
+    if input_count > 1 and len(plan.branches) != input_count:
         had = f"{len(plan.branches)} branches" if plan.branches else "no branches"
-        return f"the plan has {had}, the task {wanted} inputs"
+        return f"the plan has {had}, the task {input_count} inputs"
     return "" if plan.tail else "nothing joins the branches"
 
 
 def _problem_of_branches(plan: Plan, signature: Signature, registry: Mapping[str, Expert]) -> str:
-    """Of the branches and the join."""
+    """Return the problem of the branches and the join, or ''."""
     outputs: list[Slot] = []
     for branch, channel in zip(plan.branches, signature.inputs, strict=True):
         kind, problem = _follow(branch, channel.kind, registry)
@@ -75,14 +78,14 @@ def _problem_of_branches(plan: Plan, signature: Signature, registry: Mapping[str
         outputs.append(Slot(channel.name, kind))
     join = registry[plan.tail[0]]
     if assign_slots(join, outputs) is None:
-        takes = " and ".join(one.name for one in join.slots)
-        given = " and ".join(f"{one.name} ({one.kind})" for one in outputs)
-        return f"'{join.name}' takes {takes}, and gets {given}"
+        takes = " and ".join(slot.name for slot in join.slots)
+        outputs_text = " and ".join(f"{slot.name} ({slot.kind})" for slot in outputs)
+        return f"'{join.name}' takes {takes}, and gets {outputs_text}"
     return ""
 
 
 def _problem_of_sequence(plan: Plan, signature: Signature, registry: Mapping[str, Expert]) -> str:
-    """Of what follows the join, or of the plan that is a sequence."""
+    """Return the problem of the steps after the join, or of a plan that is a sequence, or ''."""
     kind, rest = signature.inputs[0].kind, plan.tail
     if plan.branches:
         kind, rest = registry[rest[0]].output, rest[1:]
@@ -93,7 +96,7 @@ def _problem_of_sequence(plan: Plan, signature: Signature, registry: Mapping[str
 
 
 def _follow(names: Sequence[str], kind: Kind, registry: Mapping[str, Expert]) -> tuple[Kind, str]:
-    """What comes out where a value of that kind goes through these experts; or what keeps it from that."""
+    """Return the kind of the output of these experts for an input of a kind, and the problem, or ''."""
     for name in names:
         expert = registry[name]
         if len(expert.slots) != 1:

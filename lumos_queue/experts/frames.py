@@ -1,7 +1,7 @@
-"""Frames between a host and its children: four bytes of length, big-endian, and as many bytes. No pickle.
+"""Frames between a host and its children: a length of four bytes, big-endian, then as many bytes. No pickle.
 
-A request is one frame that holds a frame for each slot of the expert; a reply is one frame: a byte that says what it
-is (VALUE, PROBLEM) and its bytes. Lengths are checked before anything is read.
+A request is a frame that contains a frame for each slot of the expert. A reply is a frame: a byte for its type (VALUE,
+PROBLEM), then its content. The length is checked before the content is read.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ class Late(Exception):
 
 
 class Garbage(Exception):
-    """Raised when what arrives is not a frame."""
+    """Raised when the received bytes are not a frame."""
 
 
 def pack(parts: list[bytes]) -> bytes:
-    """The parts, each with its length in front."""
+    """Return the parts as bytes, each after its length."""
     return b"".join(_LENGTH.pack(len(part)) + part for part in parts)
 
 
 def unpack(data: bytes) -> list[bytes]:
-    """What `pack` was given. Raises Garbage."""
+    """Return the parts of bytes that `pack` made. Raises Garbage for other bytes."""
     parts, position = [], 0
     while position < len(data):
         if position + 4 > len(data):
@@ -48,20 +48,24 @@ def unpack(data: bytes) -> list[bytes]:
 
 
 def write_frame(pipe: int, data: bytes, deadline: float | None = None) -> None:
-    """Raises Closed; Late when the reader has not taken it by `deadline` (time.monotonic())."""
+    """Write a frame. Raises Closed, and Late if the reader has not read it by `deadline` (time.monotonic())."""
     rest = memoryview(pack([data]))
     poll = select.poll()
     poll.register(pipe, select.POLLOUT)
     try:
         while rest:
             _wait(poll, deadline)
-            rest = rest[os.write(pipe, rest[: select.PIPE_BUF]) :]  # as much as fits for certain, so none blocks
+            rest = rest[os.write(pipe, rest[: select.PIPE_BUF]) :]  # this much always fits, so no write blocks
     except BrokenPipeError:
         raise Closed from None
 
 
 def read_frame(pipe: int, deadline: float | None = None) -> bytes:
-    """Raises Closed; Late when it is not all there by `deadline`; Garbage for more than MAX_FRAME."""
+    """Return the content of a frame.
+
+    Raises Closed, Late if it has not arrived completely by `deadline` (time.monotonic()), and Garbage for a frame of
+    more than MAX_FRAME bytes.
+    """
     (length,) = _LENGTH.unpack(_read(pipe, 4, deadline))
     if length > MAX_FRAME:
         raise Garbage(f"a frame of {length} bytes: at most {MAX_FRAME} are allowed")

@@ -1,8 +1,8 @@
-"""Runs experts, each in a process of its own: loaded when it is first needed, ended when memory asks for it.
+"""Runs experts, each in its own process, which starts at the first call and ends when other experts need its memory.
 
-One sample is one request. A sample whose process dies, hangs, takes too much memory or answers something else than it
-must gets a Problem; the process is started anew and the other samples go on. What may be due to earlier samples (all
-but a sample that takes too long) is tried once more in a fresh process first.
+A request is one sample. A sample gets a Problem if its process dies, hangs, takes too much memory or returns a wrong
+answer. The process is started again, and the other samples continue. Earlier samples may have caused any problem except
+a timeout: such a sample is tried once more in a new process first.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Result = bytes | Problem
 
 
 class ExpertHost:
-    """The experts of one process; usable from any event loop and thread.
+    """The experts of one process. All event loops and threads can use it.
 
-    Closing is final for the processes, not for the object: the next call starts new ones.
+    `close` ends the processes of experts; the next call starts new processes.
     """
 
     def __init__(self, memory: int = DEFAULT_MEMORY):
@@ -40,29 +40,29 @@ class ExpertHost:
         self._lines: dict[str, _Line] = {}
 
     async def run(self, facts: BackendFacts, inputs: Sequence[Sequence[bytes]]) -> list[Result]:
-        """A result for each sample. `inputs`: for each slot of the expert a list over the samples.
+        """Return a result for each sample. `inputs`: for each slot of the expert a list over the samples.
 
-        A caller that is cancelled goes at once; the sample that is being worked on is finished.
-        Raises ActionError of kind `expert` when the expert cannot be loaded at all.
+        A caller that is cancelled returns at once, while the current sample is finished.
+        Raises ActionError of kind `expert` if the expert cannot be loaded.
         """
         samples = [list(sample) for sample in zip(*inputs, strict=True)]
-        gone = threading.Event()
-        future = self._line_of(facts).submit(samples, gone)
+        cancellation = threading.Event()
+        future = self._line_of(facts).submit(samples, cancellation)
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
-            gone.set()
+            cancellation.set()
             raise
 
     async def close(self) -> None:
-        """End the processes and wait until they are gone."""
+        """End the processes and wait for their exit."""
         with self._lock:
             lines, self._lines = self._lines, {}
         if self._owner == os.getpid():
             await asyncio.gather(*(asyncio.to_thread(line.close) for line in lines.values()))
 
     def _line_of(self, facts: BackendFacts) -> _Line:
-        """The expert's queue. After a fork the parent's processes are left to the parent."""
+        """Return the expert's queue. After a fork, the child does not use the processes of its parent."""
         assert facts.loading is not None, "oracles run where their inputs are known"
         if facts.loading.memory > self.memory:
             raise ActionError(
@@ -80,7 +80,7 @@ class ExpertHost:
 
 
 class _Line:
-    """The calls of one expert, one after the other, in a thread of its own."""
+    """The queue of an expert's calls, which run one after the other in its own thread."""
 
     def __init__(self, facts: BackendFacts, budget: MemoryBudget):
         assert facts.loading is not None
@@ -88,27 +88,27 @@ class _Line:
         self.process = ExpertProcess(facts.loading)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"expert {facts.expert}")
 
-    def submit(self, samples: list[list[bytes]], gone: threading.Event) -> Future[list[Result]]:
-        return self._thread.submit(self._run, samples, gone)
+    def submit(self, samples: list[list[bytes]], cancellation: threading.Event) -> Future[list[Result]]:
+        return self._thread.submit(self._run, samples, cancellation)
 
     def close(self) -> None:
         self._thread.shutdown(cancel_futures=True)
         self.process.end()
         self.budget.forget(self.process)
 
-    def _run(self, samples: list[list[bytes]], gone: threading.Event) -> list[Result]:
-        if gone.is_set():
+    def _run(self, samples: list[list[bytes]], cancellation: threading.Event) -> list[Result]:
+        if cancellation.is_set():
             return []
         self.budget.acquire(self.process)
         try:
-            return [self._try_sample(sample) for sample in samples if not gone.is_set()]
+            return [self._try_sample(sample) for sample in samples if not cancellation.is_set()]
         finally:
             self.budget.release(self.process)
 
     def _try_sample(self, sample: list[bytes]) -> Result:
-        used = self.process.served > 0
+        is_reused = self.process.served > 0
         result = self._ask(sample)
-        if used and isinstance(result, Problem) and result.kind != TIMEOUT and self.process.served == 0:
+        if is_reused and isinstance(result, Problem) and result.kind != TIMEOUT and self.process.served == 0:
             return self._ask(sample)
         return result
 
@@ -126,9 +126,9 @@ class _Line:
 
 @cache
 def experts_of_this_process() -> ExpertHost:
-    """The host that everything in this process shares, so that the cap holds for all of it.
+    """Return the host that all callers in this process share, so that the memory limit holds for all of them.
 
-    Raises SpecError for a setting that is not a number of bytes.
+    Raises SpecError if the setting is not a number of bytes.
     """
     text = os.environ.get(MEMORY_VARIABLE, str(DEFAULT_MEMORY))
     if not text.isdecimal() or int(text) < 64 * MIB:

@@ -1,7 +1,7 @@
-"""Which experts may be loaded at the same time: the sum of what their processes may write to stays below a cap.
+"""Limits the memory of all loaded experts: the sum of the memory limits of their processes stays below a cap.
 
-Every process has a limit of its own, which the kernel keeps, so the sum of the limits bounds the memory. Who needs
-room ends the process that was used least recently and is idle; when all are busy, it waits its turn.
+The kernel enforces the limit of each process. A caller that needs memory ends the idle process that was used least
+recently. If all processes are busy, the caller waits for its turn.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict, deque
 from typing import Protocol
 
-PATIENCE = 5.0  #: seconds that a caller waits until busy experts stop going on with their next call first
+PATIENCE = 5.0  #: seconds that a caller waits before loaded experts must queue behind it
 
 
 class Loaded(Protocol):
@@ -21,59 +21,59 @@ class Loaded(Protocol):
 
 
 class MemoryBudget:
-    """Called from threads, one for each expert."""
+    """The memory budget of all experts. Each expert calls it from its own thread."""
 
     def __init__(self, cap: int):
         self.cap = cap  #: bytes
-        self._changed = threading.Condition()
-        self._held: OrderedDict[Loaded, None] = OrderedDict()  #: least recently used first
+        self._condition = threading.Condition()
+        self._processes: OrderedDict[Loaded, None] = OrderedDict()  #: least recently used first
         self._busy: set[Loaded] = set()
-        self._waiting: deque[tuple[float, Loaded]] = deque()  #: since when, who
+        self._queue: deque[tuple[float, Loaded]] = deque()  #: start of the wait (time.monotonic()), process
 
-    def acquire(self, one: Loaded) -> None:
-        """Mark it busy once there is room for it. What must go is ended here."""
-        with self._changed:
-            if one not in self._held or self._someone_is_due():
-                self._wait_for_room(one)
-            self._held[one] = None
-            self._held.move_to_end(one)
-            self._busy.add(one)
+    def acquire(self, process: Loaded) -> None:
+        """Wait for memory for a process, end idle processes if necessary, and mark the process as busy."""
+        with self._condition:
+            if process not in self._processes or self._someone_is_due():
+                self._wait_for_room(process)
+            self._processes[process] = None
+            self._processes.move_to_end(process)
+            self._busy.add(process)
 
-    def release(self, one: Loaded) -> None:
-        """It is idle, and may be ended when others need the room."""
-        with self._changed:
-            self._busy.discard(one)
-            self._changed.notify_all()
+    def release(self, process: Loaded) -> None:
+        """Mark a process as idle: it can be ended when others need its memory."""
+        with self._condition:
+            self._busy.discard(process)
+            self._condition.notify_all()
 
-    def forget(self, one: Loaded) -> None:
-        """Its process is gone for good."""
-        with self._changed:
-            self._busy.discard(one)
-            self._held.pop(one, None)
-            self._changed.notify_all()
+    def forget(self, process: Loaded) -> None:
+        """Remove a process that is closed."""
+        with self._condition:
+            self._busy.discard(process)
+            self._processes.pop(process, None)
+            self._condition.notify_all()
 
     def _someone_is_due(self) -> bool:
-        return bool(self._waiting) and time.monotonic() - self._waiting[0][0] > PATIENCE
+        return bool(self._queue) and time.monotonic() - self._queue[0][0] > PATIENCE
 
-    def _wait_for_room(self, one: Loaded) -> None:
-        ticket = (time.monotonic(), one)
-        self._waiting.append(ticket)
+    def _wait_for_room(self, process: Loaded) -> None:
+        ticket = (time.monotonic(), process)
+        self._queue.append(ticket)
         try:
-            while self._waiting[0] is not ticket or not self._make_room(one):
-                self._changed.wait()
+            while self._queue[0] is not ticket or not self._make_room(process):
+                self._condition.wait()
         finally:
-            self._waiting.remove(ticket)
-            self._changed.notify_all()
+            self._queue.remove(ticket)
+            self._condition.notify_all()
 
-    def _make_room(self, one: Loaded) -> bool:
-        """End idle processes, least recently used first, until `one` fits; False when the busy ones fill the cap."""
-        if one in self._held:
+    def _make_room(self, process: Loaded) -> bool:
+        """End idle processes, least recently used first, until `process` fits; False if busy processes fill the cap."""
+        if process in self._processes:
             return True
-        busy = sum(other.memory for other in self._busy)
-        if busy + one.memory > self.cap:
+        busy = sum(busy_process.memory for busy_process in self._busy)
+        if busy + process.memory > self.cap:
             return False
-        while sum(other.memory for other in self._held) + one.memory > self.cap:
-            idle = next(other for other in self._held if other not in self._busy)
+        while sum(candidate.memory for candidate in self._processes) + process.memory > self.cap:
+            idle = next(candidate for candidate in self._processes if candidate not in self._busy)
             idle.end()
-            del self._held[idle]
+            del self._processes[idle]
         return True

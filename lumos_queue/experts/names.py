@@ -1,5 +1,7 @@
-"""Which expert a piece of text names: aliases in any case, with or without hyphens; the longest of those that begin
-first, so that 'Visual Question Answering' is not 'Question Answering'."""
+"""Finds the expert that a text names, by names and aliases in any case, with or without hyphens.
+
+Of the aliases that begin first, the longest counts: 'Visual Question Answering' is not 'Question Answering'.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,21 @@ _GAP = re.compile(r"[\s_\-‐‑–]+")
 
 
 def find_name(text: str) -> str:
-    """The canonical name of the first expert that the text mentions; '' where it mentions none."""
-    found = _pattern().search(_normal(text))
-    return _aliases()[found[0]] if found else ""
+    """Return the canonical name of the first expert that the text mentions; '' if it mentions none."""
+    match = _pattern().search(_normal(text))
+    return _aliases()[match[0]] if match else ""
 
 
 def exact_name(text: str) -> str:
-    """The canonical name of the expert that the text is a name of; '' where it is not one's."""
+    """Return the canonical name of the expert whose name or alias is the whole text; '' if there is none."""
     return _aliases().get(_normal(text).strip(), "")
 
 
 def _normal(text: str) -> str:
-    """In lower case, with one space for spaces, line breaks, hyphens and underscores. Linear in the text."""
+    """Return the text in lower case, with one space for spaces, line breaks, hyphens and underscores.
+
+    Takes time in proportion to the text.
+    """
     return _GAP.sub(" ", text.lower())
 
 
@@ -36,6 +41,6 @@ def _aliases() -> dict[str, str]:
 
 @lru_cache(1)
 def _pattern() -> re.Pattern[str]:
-    """All aliases, the longest first: at the place where several begin, it is the one that is found."""
+    """Return a pattern of all aliases, the longest first: of several that begin at a position, it matches."""
     longest_first = sorted(_aliases(), key=len, reverse=True)
     return re.compile(rf"(?<![a-z0-9])(?:{'|'.join(map(re.escape, longest_first))})(?![a-z0-9])")

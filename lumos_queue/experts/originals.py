@@ -1,7 +1,7 @@
-"""What generated inputs were before they were changed, which is what `oracle:` experts give back.
+"""The originals of generated inputs, before augmentation. `oracle:` experts return them.
 
-A benchmark that generates its data registers its originals here by its name; actions know the benchmark's name from the
-task, and import nothing of it.
+A benchmark that generates its data registers its originals here by its name. Actions know the benchmark's name from the
+task, so they do not import the benchmark.
 """
 
 from __future__ import annotations
@@ -13,40 +13,40 @@ from typing import Any, Protocol
 from lumos_queue.experts.base import Expert
 from lumos_queue.util.registry import Registry
 
-MAX_SAMPLE = 10**9  #: numbers of samples are below it
+MAX_SAMPLE = 10**9  #: numbers of samples are smaller
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where one value comes from: a sample, what was done to it, and what experts have made of it since."""
+    """The origin of a value: a sample, its augmentations, and the experts that have run on it."""
 
-    source: str  #: the generated set of data that the sample is of: 'captions'
-    split: str  #: its part of that set
-    number: int  #: of the sample, counted from 0
+    source: str  #: the generated data set of the sample: 'captions'
+    split: str  #: of the data set
+    number: int  #: of the sample, from 0
     channel: str  #: of the sample: 'image'
-    profile: str = "released"  #: how strongly it was changed
-    augmentations: tuple[str, ...] = ()  #: that are still to be undone
+    profile: str = "released"  #: the strength of the augmentations
+    augmentations: tuple[str, ...] = ()  #: those that no expert has undone
     experts: tuple[str, ...] = ()  #: the heads that ran, in order: 'Image Captioning', 'Machine Translation'
 
     def as_json(self) -> list[Any]:
-        named = (self.source, self.split, self.number, self.channel, self.profile)
-        return [*named, list(self.augmentations), list(self.experts)]
+        identity = (self.source, self.split, self.number, self.channel, self.profile)
+        return [*identity, list(self.augmentations), list(self.experts)]
 
 
 class Originals(Protocol):
     """The originals of one benchmark."""
 
     def load(self, origin: Origin) -> bytes:
-        """The sample with the augmentations of the origin, whose `experts` are (): PNG or UTF-8.
+        """Return the sample with the augmentations of the origin, whose `experts` are (): PNG or UTF-8.
 
-        Raises LookupError or ValueError for a sample that there is not.
+        Raises LookupError or ValueError for an unknown sample.
         """
         ...
 
     def answer(self, origin: Origin) -> bytes | None:
-        """What the last of its experts makes of the clean sample after the others, as the reference has it.
+        """Return the reference output of the origin's experts, run one after the other on the clean sample.
 
-        None where no reference says so.
+        None if there is no reference.
         """
         ...
 
@@ -57,42 +57,44 @@ ORIGINALS: Registry[Originals] = Registry(
 
 
 def read_origin(value: object) -> Origin | None:
-    """The origin that `as_json` wrote; None for anything else."""
+    """Return the origin that `as_json` wrote; None for anything else."""
     match value:
-        case [str(source), str(split), int(number), str(channel), str(profile), [*changed], [*experts]]:
-            texts = all(isinstance(one, str) for one in (*changed, *experts))
+        case [str(source), str(split), int(number), str(channel), str(profile), [*augmentations], [*experts]]:
+            texts = all(isinstance(name, str) for name in (*augmentations, *experts))
             if texts and 0 <= number < MAX_SAMPLE:
-                return Origin(source, split, number, channel, profile, tuple(changed), tuple(experts))
+                return Origin(source, split, number, channel, profile, tuple(augmentations), tuple(experts))
     return None
 
 
 def origins_of_channel(sources: object, channel: str, samples: int) -> tuple[Origin | None, ...]:
-    """The origins of a channel's values, from the task's input `sources`; None for each where it does not say."""
-    for one in sources if isinstance(sources, list) else ():
-        if isinstance(one, Mapping) and one.get("channel") == channel:
-            numbers = listed if isinstance(listed := one.get("samples"), list) else []
-            split, profile = one.get("split", "test"), one.get("profile", "released")
-            changed = one.get("augmentations", [])
-            found = [read_origin([one.get("source"), split, n, channel, profile, changed, []]) for n in numbers]
-            return tuple(found) if len(found) == samples else (None,) * samples
+    """Return the origins of a channel's values, from the task's input `sources`; None for each unknown origin."""
+    for source in sources if isinstance(sources, list) else ():
+        if isinstance(source, Mapping) and source.get("channel") == channel:
+            numbers = sample_numbers if isinstance(sample_numbers := source.get("samples"), list) else []
+            split, profile = source.get("split", "test"), source.get("profile", "released")
+            augmentations = source.get("augmentations", [])
+            origins = [
+                read_origin([source.get("source"), split, n, channel, profile, augmentations, []]) for n in numbers
+            ]
+            return tuple(origins) if len(origins) == samples else (None,) * samples
     return (None,) * samples
 
 
 def follow(expert: Expert, origins: Sequence[Origin | None], originals: Originals) -> Origin | None:
-    """Where the expert's output comes from, if it does all that it is for; None where no original says what it is.
+    """Return the origin of the output of an expert that works perfectly; None if there is no original for it.
 
-    One that undoes an augmentation leaves anything else as it is. A head needs its inputs to be clean, and of the same
-    sample.
+    An expert that undoes an augmentation leaves other augmentations as they are. The inputs of a head must be clean and
+    of the same sample.
     """
     first = origins[0]
     if first is None:
         return None
     if expert.undoes:
-        left = tuple(one for one in first.augmentations if one != expert.undoes)
-        return replace(first, augmentations=left)
+        augmentations = tuple(augmentation for augmentation in first.augmentations if augmentation != expert.undoes)
+        return replace(first, augmentations=augmentations)
     sample = (first.source, first.split, first.number)
-    for one in origins:
-        if one is None or one.augmentations or (one.source, one.split, one.number) != sample:
+    for origin in origins:
+        if origin is None or origin.augmentations or (origin.source, origin.split, origin.number) != sample:
             return None
     after = replace(first, experts=(*first.experts, expert.name))
     return after if originals.answer(after) is not None else None

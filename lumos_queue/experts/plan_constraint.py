@@ -1,8 +1,8 @@
-"""Which texts are plans for a task, piece by piece: what a planner's reply may be.
+"""Constrains a planner's reply to plans for a task, piece by piece.
 
-A name is one piece, and all the marks up to the next name or the end are another: `(Fill Mask,)()Question Answering,`
-is `(`, `Fill Mask`, `,)()`, `Question Answering`, `,`. Tokenizers read neighbouring marks as one token and never one
-across a letter, so tokens and pieces end together.
+A name is a piece, and all the marks up to the next name or the end are another piece: `(Fill Mask,)()Question
+Answering,` is `(`, `Fill Mask`, `,)()`, `Question Answering`, `,`. Tokenizers read neighbouring marks as one token, and
+no token has both marks and letters, so tokens and pieces end together.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ NAME, MARK, NOTHING = "name", "mark", "nothing"
 
 
 class PlanState(NamedTuple):
-    """A place between two pieces."""
+    """A position between two pieces."""
 
     written: Written
-    expects: str  #: NAME, MARK (what is between names) or NOTHING
+    expects: str  #: NAME, MARK (the marks between names) or NOTHING
 
 
 @dataclass(frozen=True, slots=True)
 class PlanConstraint:
-    """The plans for tasks of one signature, in their wire form (plans.py); commands.Constraint says what for.
+    """A commands.Constraint: the plans for tasks of one signature, in their wire form (plans.py).
 
-    `goal_aware`: as PlanGrammar.
+    `goal_aware` is that of PlanGrammar.
     """
 
     signature: Signature
     registry: tuple[Expert, ...] = tuple(EXPERTS[name] for name in PLANNABLE)
     goal_aware: bool = True
     max_modules: int = MAX_MODULES
-    branches: tuple[tuple[str, ...], ...] = ()  #: written already: every reply begins with exactly these
-    until_branch: bool = False  #: the reply ends with the `)` of the branch after those, not with the whole plan
+    branches: tuple[tuple[str, ...], ...] = ()  #: every reply begins with exactly these branches
+    until_branch: bool = False  #: whether a reply ends with the `)` of the branch after these, not with the whole plan
     _grammar: PlanGrammar = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        made = _make_grammar(self.signature, self.registry, self.goal_aware, self.max_modules, self.branches)
-        object.__setattr__(self, "_grammar", made)
+        grammar = _make_grammar(self.signature, self.registry, self.goal_aware, self.max_modules, self.branches)
+        object.__setattr__(self, "_grammar", grammar)
 
     @classmethod
     def from_json(cls, value: object) -> PlanConstraint:
-        """Of `as_json`. Raises SpecError for anything else."""
+        """Return the constraint that `as_json` wrote. Raises SpecError for anything else."""
         return cls(**read_plan_constraint(value))
 
     def as_json(self) -> dict[str, Any]:
-        """Whole experts, as far as they decide which plans are allowed: another process may know others."""
+        """Return the constraint as JSON, with its experts: another process may know other experts."""
         return write_plan_constraint(
             self.signature, self.registry, self.goal_aware, self.max_modules, self.branches, self.until_branch
         )
@@ -67,64 +67,70 @@ class PlanConstraint:
         return digest("plan constraint", json.dumps(self.as_json(), sort_keys=True))
 
     def check(self) -> None:
-        """Raises SpecError where no reply is allowed, or names cannot be told from marks."""
+        """Raises SpecError if no reply is allowed, or if a name contains marks."""
         problem = self._problem()
         if problem:
-            inputs = " and ".join(f"{one.name} ({one.kind})" for one in self.signature.inputs) or "no inputs"
+            inputs = " and ".join(f"{slot.name} ({slot.kind})" for slot in self.signature.inputs) or "no inputs"
             raise SpecError(f"No plan can be asked for that makes {self.signature.output} of {inputs}: {problem}.")
 
     def start(self) -> PlanState:
         return PlanState(self._grammar.start(), MARK if self._grammar.wanted else NAME)
 
     def pieces(self, state: Hashable, /) -> Mapping[str, PlanState]:
-        """Each of them leads on to an end. Raises TypeError for what is not a state."""
+        """Return the pieces that may come next. Each of them leads to an end. Raises TypeError for other objects."""
         return _find_pieces(self._grammar, self.until_branch, _check_state(state))
 
     def may_end(self, state: Hashable, /) -> bool:
-        found = _check_state(state)
-        if found.expects == NAME and not self.until_branch:
-            return self._grammar.may_end(found.written)
-        return found.expects == NOTHING
+        plan_state = _check_state(state)
+        if plan_state.expects == NAME and not self.until_branch:
+            return self._grammar.may_end(plan_state.written)
+        return plan_state.expects == NOTHING
 
     def accepts(self, text: str, /) -> bool:
-        """Exact: no repetition, and no more experts than may be."""
-        waiting = [(0, self.start())]
-        while waiting:
-            at, state = waiting.pop()
-            if at == len(text) and self.may_end(state):
+        """Return whether a text is a plan. The check is exact: no repetition, and at most `max_modules` experts."""
+        queue = [(0, self.start())]
+        while queue:
+            position, state = queue.pop()
+            if position == len(text) and self.may_end(state):
                 return True
-            waiting += [(at + len(one), after) for one, after in self.pieces(state).items() if text.startswith(one, at)]
+            queue += [
+                (position + len(piece), after)
+                for piece, after in self.pieces(state).items()
+                if text.startswith(piece, position)
+            ]
         return False
 
     def regex(self) -> str:
-        """Types fit as in the plans, but experts may be repeated, and there may be more than `max_modules` of them.
+        """Return a regular expression for the plans, which also matches longer plans and repeated experts.
 
-        Raises SpecError as `check`.
+        The types match as in the plans. Raises SpecError like `check`.
         """
         self.check()
         return write_regex(self._grammar, self.until_branch)
 
     def _problem(self) -> str:
-        names = [one.name for one in self.registry]
-        strange = [one for one in names if not one.isprintable() or one != " ".join(one.split()) or {*"(),"} & {*one}]
+        names = [expert.name for expert in self.registry]
+        strange = [
+            name for name in names if not name.isprintable() or name != " ".join(name.split()) or {*"(),"} & {*name}
+        ]
         if not self.signature.inputs:
             return "expected one input or more"
         if not names:
             return "there are no experts to choose from; name at least one"
         if strange or "" in names or len({*names}) < len(names):
-            found = (strange or [one for one in names if not one or names.count(one) > 1])[0]
-            return f"{found!r} cannot be an expert's name; expected words without '(', ')' and ',', each name once"
+            name = (strange or [name for name in names if not name or names.count(name) > 1])[0]
+            return f"{name!r} cannot be an expert's name; expected words without '(', ')' and ',', each name once"
         free = self._grammar.wanted - len(self.branches)
         if free < 0 or (self.until_branch and not free):
-            asked = len(self.branches) + self.until_branch
-            return f"{asked} branches are asked for, and such plans have {self._grammar.wanted}"
+            branch_count = len(self.branches) + self.until_branch
+            return f"{branch_count} branches are asked for, and such plans have {self._grammar.wanted}"
         state = self.start()
-        while not self.may_end(state):  # no way that is offered is a dead end, but for the branches that are given
+        while not self.may_end(state):  # only the required branches can lead to a dead end
             state = next(iter(self.pieces(state).values()), None)
             if state is None:
-                begun = f", beginning with {list(map(list, self.branches))}," if self.branches else ""
-                most = f"at most {self.max_modules} one after another"
-                return f"none is feasible{begun} with these experts, {most}: {', '.join(names)}"
+                beginning = f", beginning with {list(map(list, self.branches))}," if self.branches else ""
+                limit = f"at most {self.max_modules} one after another"
+                return f"none is feasible{beginning} with these experts, {limit}: {', '.join(names)}"
         return ""
 
 
@@ -141,36 +147,36 @@ def _check_state(state: Hashable) -> PlanState:
 
 @lru_cache(1 << 14)
 def _find_pieces(grammar: PlanGrammar, until_branch: bool, state: PlanState) -> Mapping[str, PlanState]:
-    """What PlanConstraint.pieces gives; not to be changed."""
-    written = state.written
-    if state.expects == NAME and not (until_branch and grammar.in_tail(written)):
-        return {name: PlanState(after, MARK) for name, after in grammar.names(written).items()}
+    """Return the pieces of PlanConstraint.pieces. Callers must not change the mapping, which is cached."""
+    prefix = state.written
+    if state.expects == NAME and not (until_branch and grammar.in_tail(prefix)):
+        return {name: PlanState(after, MARK) for name, after in grammar.names(prefix).items()}
     if state.expects != MARK:
         return {}
-    if not written.used:  # nothing is written yet
-        return _open_branch(grammar, until_branch, "", written)
-    found = {}
-    if grammar.in_tail(written) or grammar.names(written):
-        found[","] = PlanState(written, NAME)
-    if closed := grammar.close(written):
-        found |= _go_on(grammar, until_branch, ",)", closed)
-    return found
+    if not prefix.used:  # nothing is written yet
+        return _open_branch(grammar, until_branch, "", prefix)
+    pieces = {}
+    if grammar.in_tail(prefix) or grammar.names(prefix):
+        pieces[","] = PlanState(prefix, NAME)
+    if after := grammar.close(prefix):
+        pieces |= _continue_plan(grammar, until_branch, ",)", after)
+    return pieces
 
 
-def _open_branch(grammar: PlanGrammar, until_branch: bool, marks: str, written: Written) -> dict[str, PlanState]:
-    """The pieces that open a branch after these marks, and then stop before a name, close it, or go on."""
-    found = {}
-    if grammar.names(written):
-        found[f"{marks}("] = PlanState(written, NAME)
-    if closed := grammar.close(written):
-        found |= _go_on(grammar, until_branch, f"{marks}()", closed)
-    return found
+def _open_branch(grammar: PlanGrammar, until_branch: bool, marks: str, prefix: Written) -> dict[str, PlanState]:
+    """Return the pieces that open a branch after these marks, and then end before a name, close it, or continue."""
+    pieces = {}
+    if grammar.names(prefix):
+        pieces[f"{marks}("] = PlanState(prefix, NAME)
+    if after := grammar.close(prefix):
+        pieces |= _continue_plan(grammar, until_branch, f"{marks}()", after)
+    return pieces
 
 
-def _go_on(grammar: PlanGrammar, until_branch: bool, marks: str, closed: Written) -> dict[str, PlanState]:
-    """The pieces that begin with these marks, the last of which closes a branch."""
-    if until_branch and len(closed.outputs) > len(grammar.branches):
-        return {marks: PlanState(closed, NOTHING)}
-    if grammar.in_tail(closed):
-        return {marks: PlanState(closed, NAME)}
-    return _open_branch(grammar, until_branch, marks, closed)
+def _continue_plan(grammar: PlanGrammar, until_branch: bool, marks: str, prefix: Written) -> dict[str, PlanState]:
+    """Return the pieces that begin with these marks. The last of the marks closes a branch."""
+    if until_branch and len(prefix.outputs) > len(grammar.branches):
+        return {marks: PlanState(prefix, NOTHING)}
+    if grammar.in_tail(prefix):
+        return {marks: PlanState(prefix, NAME)}
+    return _open_branch(grammar, until_branch, marks, prefix)

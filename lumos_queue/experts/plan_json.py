@@ -1,4 +1,4 @@
-"""Constraints on plans as JSON: the experts and the task's signature, as far as they decide which plans there are."""
+"""Constraints on plans as JSON: the task's signature, and the parts of experts that decide which plans are allowed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ def write_plan_constraint(
     branches: Iterable[Iterable[str]],
     until_branch: bool,
 ) -> dict[str, Any]:
-    """JSON; what experts are called besides, and what they are for, is not in it."""
+    """Return the constraint as JSON. Aliases and descriptions of experts are not in it."""
     return {
         "inputs": _write_slots(signature.inputs),
         "output": str(signature.output),
         "experts": [
-            {"name": one.name, "slots": _write_slots(one.slots), "output": str(one.output)} for one in registry
+            {"name": expert.name, "slots": _write_slots(expert.slots), "output": str(expert.output)}
+            for expert in registry
         ],
         "goal_aware": goal_aware,
         "max_modules": max_modules,
@@ -34,13 +35,13 @@ def write_plan_constraint(
 
 
 def read_plan_constraint(value: object) -> dict[str, Any]:
-    """What PlanConstraint is made with. Raises SpecError for what `write_plan_constraint` did not write."""
+    """Return the arguments of PlanConstraint. Raises SpecError for JSON that `write_plan_constraint` did not write."""
     try:
         if not isinstance(value, Mapping):
             raise TypeError
-        read = {
+        settings = {
             "signature": Signature(_read_slots(value["inputs"]), Kind(value["output"])),
-            "registry": tuple(_read_expert(one) for one in _check(value["experts"], list)),
+            "registry": tuple(_read_expert(expert) for expert in _check(value["experts"], list)),
             "goal_aware": _check(value["goal_aware"], bool),
             "max_modules": _check(value["max_modules"], int),
             "branches": tuple(
@@ -53,22 +54,26 @@ def read_plan_constraint(value: object) -> dict[str, Any]:
             f"{str(value)[:200]!r} is not a constraint on plans: expected inputs, output, experts, goal_aware, "
             "max_modules, branches and until_branch, as PlanConstraint.as_json writes them."
         ) from None
-    return read
+    return settings
 
 
 def _write_slots(slots: Iterable[Slot]) -> list[dict[str, str]]:
-    return [{"name": one.name, "kind": str(one.kind)} for one in slots]
+    return [{"name": slot.name, "kind": str(slot.kind)} for slot in slots]
 
 
 def _read_slots(value: object) -> tuple[Slot, ...]:
-    return tuple(Slot(_check(one["name"], str), Kind(one["kind"])) for one in _check(value, list))
+    return tuple(Slot(_check(slot["name"], str), Kind(slot["kind"])) for slot in _check(value, list))
 
 
 def _read_expert(value: Any) -> Expert:
-    """That of the catalogue where it has the same slots and output."""
+    """Return an expert: that of the catalogue if it has the same slots and output, else a new one."""
     name, slots, output = _check(value["name"], str), _read_slots(value["slots"]), Kind(value["output"])
-    known = EXPERTS.get(name)
-    return known if known and (known.slots, known.output) == (slots, output) else Expert(name, slots, output, "")
+    catalogue_expert = EXPERTS.get(name)
+    return (
+        catalogue_expert
+        if catalogue_expert and (catalogue_expert.slots, catalogue_expert.output) == (slots, output)
+        else Expert(name, slots, output, "")
+    )
 
 
 def _check(value: Any, kind: type) -> Any:

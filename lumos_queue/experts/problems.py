@@ -1,4 +1,4 @@
-"""Why an expert gave no result for a sample: a value, so that the other samples of the call go on."""
+"""Problems of single samples. A problem is a value, so the other samples of the call continue."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """`kind` is a short stable name, counted in reports; `message` is one line."""
+    """The reason why a sample has no result. `kind` is a stable name that reports count; `message` is one line."""
 
     kind: str
     message: str
 
 
-BAD_INPUT = "bad_input"  #: the sample is not what the expert takes: a broken or too large image, an empty text
-BAD_OUTPUT = "bad_output"  #: the expert answered something that is not of its type: NaN, bytes that are no PNG
+BAD_INPUT = "bad_input"  #: the expert cannot take the sample: a broken or too large image, an empty text
+BAD_OUTPUT = "bad_output"  #: the output has a wrong type: NaN, bytes that are no PNG
 FAILED = "failed"  #: the expert's code raised
 DIED = "died"  #: its process ended
 TIMEOUT = "timeout"
@@ -22,7 +22,7 @@ MEMORY = "memory"
 
 
 class SampleError(Exception):
-    """Raised by a model for a sample that it cannot do; becomes a Problem of that kind."""
+    """Raised by a model for a sample that it cannot process. It becomes a Problem of that kind."""
 
     def __init__(self, kind: str, message: str):
         self.kind = kind
@@ -30,5 +30,5 @@ class SampleError(Exception):
 
 
 def one_line(error: BaseException) -> str:
-    """What an exception says, short enough for a table."""
+    """Return the message of an exception in one line of at most 200 characters."""
     return " ".join(str(error).split())[:200] or type(error).__name__

@@ -1,4 +1,4 @@
-"""A run of an expert as an action of an episode, and a plan's runs as an annotation."""
+"""Converts runs of experts: a run to an action of an episode, the runs of a plan to an annotation, and back."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from lumos_queue.records import Action, AnnotatedSubgoal, Annotation, Subgoal
 
 
 def write_node(node: PlanNode) -> Action:
-    """`E2 = Colorization(["E1"])`."""
+    """Return a run as an action, such as `E2 = Colorization(["E1"])`."""
     return Action((node.variable,), node.expert, json.dumps(node.inputs))
 
 
 def read_node(action: Action) -> PlanNode:
-    """The run of an expert that an action asks for. Raises ValueError."""
+    """Return the run of an expert that an action requests. Raises ValueError if it requests none."""
     try:
         inputs = json.loads(action.arguments)
     except RecursionError:
         raise ValueError("arguments are nested too deep") from None
-    if not isinstance(inputs, list) or not all(isinstance(one, str) for one in inputs) or not inputs:
+    if not isinstance(inputs, list) or not all(isinstance(name, str) for name in inputs) or not inputs:
         raise ValueError("arguments are not a list of names")
     if len(action.variables) != 1:
         raise ValueError(f"{len(action.variables)} variables for the output of one expert")
@@ -29,7 +29,7 @@ def read_node(action: Action) -> PlanNode:
 
 
 def annotate_runs(runs: Iterable[tuple[Action, str]], answer: str) -> Annotation:
-    """Runs of experts, each with its result, as a subgoal each, in the order in which they ran."""
+    """Return runs and their results as an annotation. Each run is a subgoal; the order is that of the runs."""
     steps = [
         AnnotatedSubgoal(Subgoal(number, f"Subgoal {number}: {action.name}"), (action,), (result,))
         for number, (action, result) in enumerate(runs, start=1)
@@ -38,10 +38,10 @@ def annotate_runs(runs: Iterable[tuple[Action, str]], answer: str) -> Annotation
 
 
 def annotate_plan(plan: Plan, signature: Signature) -> Annotation:
-    """A feasible plan of which nothing has run: its results are empty."""
+    """Return a feasible plan as an annotation with empty results."""
     return annotate_runs(((write_node(node), "") for ready in ready_sets(plan, signature) for node in ready), "")
 
 
 def plan_of(annotation: Annotation, signature: Signature) -> Plan:
-    """The plan whose runs an annotation holds. Raises ValueError where they are not those of a plan."""
+    """Return the plan of an annotation's runs. Raises ValueError if they are not the runs of a plan."""
     return read_graph([read_node(action) for step in annotation.steps for action in step.actions], signature)

@@ -1,4 +1,4 @@
-"""One expert's process as its host sees it: started when needed, asked one sample at a time, ended when it fails."""
+"""The host's side of an expert's process: it starts the process, sends it one sample at a time, and ends it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lumos_queue.experts.frames import (
 from lumos_queue.experts.problems import BAD_OUTPUT, DIED, TIMEOUT, Problem
 from lumos_queue.util.child_process import DATA, ChildProcess
 
-#: One thread for each expert: many of them share the machine with the worker. Nothing is ever downloaded.
+#: Each expert has one thread, because many of them share the machine with the worker. Downloads are disabled.
 _VARIABLES = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -37,7 +37,7 @@ _VARIABLES = {
 
 
 class Stopped(Exception):
-    """Raised when the process is gone instead of having answered; `kind` is that of a Problem."""
+    """Raised when the process has ended without an answer. `kind` is that of a Problem."""
 
     def __init__(self, kind: str, message: str):
         self.kind = kind
@@ -45,23 +45,24 @@ class Stopped(Exception):
 
 
 class ExpertProcess:
-    """Used by one thread at a time."""
+    """An expert's process. Only one thread at a time may use it."""
 
     def __init__(self, loading: Loading):
         self.loading = loading
         self.memory = loading.memory
-        self.served = 0  #: samples since it was started
+        self.served = 0  #: number of samples since its start
         self._child: ChildProcess | None = None
 
     @property
     def pid(self) -> int | None:
-        """Of the running process."""
+        """The id of the running process; None if there is none."""
         return self._child and self._child.pid
 
     def ask(self, sample: list[bytes]) -> bytes | Problem:
-        """The answer for one sample, a value for each slot.
+        """Return the answer for a sample, which has a value for each slot.
 
-        Raises Stopped; ActionError of kind `expert` when the model cannot be loaded; InfrastructureError.
+        Raises Stopped, ActionError of kind `expert` if the model cannot be loaded, and InfrastructureError if the
+        process cannot be started.
         """
         child = self._start_if_needed()
         self.served += 1
@@ -79,7 +80,7 @@ class ExpertProcess:
             raise Stopped(BAD_OUTPUT, f"the expert's process did not keep to the protocol: {error}") from None
 
     def end(self) -> int | None:
-        """Kill the process; returns its exit status."""
+        """Kill the process and return its exit status; None if there is no process."""
         child, self._child, self.served = self._child, None, 0
         return None if child is None else child.end()
 
@@ -117,7 +118,7 @@ class ExpertProcess:
 
 
 def _read_answer(answer: bytes) -> bytes | Problem:
-    """Raises Garbage for one that is neither a value nor a problem."""
+    """Return the value or the problem of a frame. Raises Garbage for other frames."""
     if answer[:1] == VALUE:
         return answer[1:]
     if answer[:1] == PROBLEM:

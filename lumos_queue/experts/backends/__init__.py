@@ -1,1 +1,1 @@
-"""How experts run: by rule, by packages that bring weights, by checkpoints from a local folder, by oracles."""
+"""Backends of experts: rules, packages that contain weights, checkpoints from a local folder, oracles, servers."""

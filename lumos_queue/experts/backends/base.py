@@ -1,4 +1,4 @@
-"""What a backend is: facts for whoever submits a job, and a model for the process that runs it."""
+"""The interface of a backend: facts for the submission of a job, and a model for the process that runs it."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ MIB = 1 << 20
 
 
 class Fidelity(StrEnum):
-    """What the results of a backend can be compared with."""
+    """How far the results of a backend can be compared with the paper's."""
 
     REFERENCE = "reference"  #: the paper's checkpoint
-    SUBSTITUTE = "substitute"  #: another real model or rule: its scores are its own
-    ORACLE = "oracle"  #: gives the clean original back: measures planning only
+    SUBSTITUTE = "substitute"  #: another real model or rule: its scores are not comparable
+    ORACLE = "oracle"  #: returns the clean original: measures planning only
 
 
 class Model(Protocol):
-    """Made and used in a process of its own, one sample at a time."""
+    """A model, which is loaded in its own process and processes one sample at a time."""
 
     def run(self, *inputs: bytes) -> bytes:
-        """The result for one sample, from a value for each slot: PNG (any image format going in) or UTF-8.
+        """Return the result for one sample, from a value for each slot: PNG or UTF-8.
 
-        Raises SampleError for a sample that it cannot do.
+        Inputs may have any image format. Raises SampleError for a sample that it cannot process.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """How a process makes its model; part of neither digest nor record."""
+    """How a process loads its model. It is neither part of the digest nor of records."""
 
     model: str  #: `package.module:Class`
     options: Mapping[str, str] = field(default_factory=dict)  #: arguments of the class
-    memory: int = 512 * MIB  #: bytes that the process may write to
-    seconds: float = 60.0  #: for one sample, by the wall clock
-    start_seconds: float = 180.0  #: until it is loaded
+    memory: int = 512 * MIB  #: limit of the process's writable memory, in bytes
+    seconds: float = 60.0  #: time limit of a sample, by the wall clock
+    start_seconds: float = 180.0  #: time limit of loading
 
 
 @dataclass(frozen=True, slots=True)
 class BackendFacts:
-    """What runs one expert. `digest` changes whenever its answers may."""
+    """The backend of one expert. `digest` changes whenever its answers may change."""
 
     expert: str
     url: str
     digest: str  #: sha256 in hexadecimal
-    licence: str  #: of the weights and of what runs them
+    licence: str  #: of the weights and of the code that runs them
     fidelity: Fidelity
     output: Kind
-    note: str = ""  #: one line about what it is: 'median filter, 3 x 3'
-    #: None of `oracle:`, which runs where its inputs are known, and of experts of another machine.
+    note: str = ""  #: a description in one line: 'median filter, 3 x 3'
+    #: None for `oracle:`, which runs in the process of the actions, and for experts of another machine.
     loading: Loading | None = None

@@ -1,4 +1,4 @@
-"""`hf:ID_OR_PATH`: the paper's checkpoints, or others of the same kind, run by transformers from a local folder."""
+"""`hf:ID_OR_PATH`: checkpoints of the paper or of the same kind, which transformers runs from a local folder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MODELS: Mapping[str, str] = MappingProxyType(
         "Image Editing": f"{_DIFFUSION}:EditImage",
     }
 )
-#: Licences of the paper's checkpoints as their cards name them; others are the person's to know.
+#: Licences of the paper's checkpoints as their cards name them. The licences of other checkpoints are unknown.
 LICENCES: Mapping[str, str] = MappingProxyType(
     {
         "facebook/bart-large-cnn": "MIT",
@@ -50,12 +50,12 @@ LICENCES: Mapping[str, str] = MappingProxyType(
         "timbrooks/instruct-pix2pix": "MIT",
     }
 )
-_DRAWING_SECONDS = 1800.0  #: for an image in fifty steps, without a GPU
-_BASE, _PER_BYTE = 1024 * MIB, 3  #: what a process takes: libraries, and copies of the weights while they are read
+_DRAWING_SECONDS = 1800.0  #: time limit of an image in fifty steps, without a GPU
+_BASE, _PER_BYTE = 1024 * MIB, 3  #: memory of a process: for libraries, and for each byte of the weights while loading
 
 
 def find(expert: str, url: str) -> BackendFacts:
-    """Raises SpecError: 'not run: needs …'."""
+    """Return the facts of a checkpoint for an expert. Raises SpecError ('not run: needs …') if it cannot run."""
     name = url.removeprefix("hf:")
     if not name:
         raise SpecError(f"not run: needs weights: the paper names none for {expert}; name some: hf:ID_OR_PATH.")

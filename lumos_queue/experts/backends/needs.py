@@ -1,4 +1,4 @@
-"""What a backend needs that may not be there, said in one way."""
+"""Checks that the modules of a backend are installed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from lumos_queue.errors import SpecError
 
 
 def need_modules(modules: Sequence[str], remedy: str) -> None:
-    """Raises SpecError when a module is not installed. Nothing is imported."""
-    missing = [name for name in modules if util.find_spec(name) is None]
-    if missing:
-        raise SpecError(f"not run: needs {', '.join(missing)}: {remedy}")
+    """Raises SpecError if a module is not installed. Nothing is imported."""
+    missing_modules = [name for name in modules if util.find_spec(name) is None]
+    if missing_modules:
+        raise SpecError(f"not run: needs {', '.join(missing_modules)}: {remedy}")
 
 
 def versions(*distributions: str) -> list[str]:
-    """'name version' of each, as digests and notes hold them."""
+    """Return 'name version' of each distribution, for digests and notes."""
     return [f"{name} {metadata.version(name)}" for name in distributions]

@@ -1,10 +1,10 @@
-"""`oracle:`: experts that know the answer. They measure planning alone, and their results are no scores of models.
+"""`oracle:`: experts that know the answer. They measure planning alone; their results are not scores of models.
 
-An expert that undoes an augmentation gives the sample without it, from the clean original: in any order. A head gives
-the reference where nothing is left to be undone, and else a fixed wrong output. So a plan recovers the reference
-exactly where it undoes everything and then runs what is asked for.
+An expert that undoes an augmentation returns the sample without it, from the clean original, in any order. A head
+returns the reference if no augmentation is left, else a fixed wrong output. So a plan recovers the reference exactly if
+it undoes all augmentations and then runs the right heads.
 
-It runs where its inputs are known, in the process of the actions, as nothing of it is slow or can die.
+Oracles run in the process of the actions, where the origins of inputs are known: they are fast and cannot crash.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WRONG = {Kind.TEXT: WRONG_TEXT, Kind.IMAGE: WRONG_IMAGE}
 
 
 def oracle_facts(expert: Expert) -> BackendFacts:
-    """What is known of the oracle of an expert."""
+    """Return the facts of the oracle of an expert."""
     return BackendFacts(
         expert.name,
         "oracle:",
@@ -43,9 +43,14 @@ def oracle_facts(expert: Expert) -> BackendFacts:
 def run_oracle(
     expert: Expert, inputs: Sequence[Sequence[bytes]], origins: Sequence[Sequence[Origin | None]], originals: Originals
 ) -> list[bytes | Problem]:
-    """A result for each sample. `inputs` and `origins`: for each slot of the expert a list over the samples."""
+    """Return a result for each sample. `inputs` and `origins`: for each slot of the expert a list over the samples."""
     return [
-        _run(expert, [one[sample] for one in inputs], [one[sample] for one in origins], originals)
+        _run(
+            expert,
+            [slot_samples[sample] for slot_samples in inputs],
+            [slot_samples[sample] for slot_samples in origins],
+            originals,
+        )
         for sample in range(len(inputs[0]))
     ]
 
@@ -57,7 +62,7 @@ def _run(
         after = follow(expert, origins, originals)
         if expert.undoes:
             return inputs[0] if after is None or after == origins[0] else originals.load(after)
-        found = None if after is None else originals.answer(after)
-    except (LookupError, ValueError) as error:  # of a task's sources that name no sample
+        answer = None if after is None else originals.answer(after)
+    except (LookupError, ValueError) as error:  # the task's sources name an unknown sample
         return Problem(BAD_INPUT, f"there is no such original: {error}"[:200])
-    return WRONG[expert.output] if found is None else found
+    return WRONG[expert.output] if answer is None else answer

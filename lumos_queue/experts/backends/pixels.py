@@ -1,4 +1,7 @@
-"""Images as arrays, in the process of an expert: (height, width, 3) float32, RGB from 0 to 1; PNG going out."""
+"""Converts images and texts in the process of an expert.
+
+An array has the shape (height, width, 3), float32, RGB from 0 to 1. Outputs are PNG.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ warnings.simplefilter("error", Image.DecompressionBombWarning)
 
 
 def read_picture(data: bytes) -> Image.Image:
-    """The decoded image, RGB. Raises SampleError for what is no image, broken, or has more than MAX_PIXELS."""
+    """Return the decoded image in RGB.
+
+    Raises SampleError if the bytes are no image or a broken one, and for more than MAX_PIXELS pixels.
+    """
     try:
         with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP", "GIF")) as image:
             return image.convert("RGB")
@@ -33,19 +39,19 @@ def read_picture(data: bytes) -> Image.Image:
 
 
 def write_picture(image: Image.Image) -> bytes:
-    """The PNG of an image; the same pixels always give the same bytes."""
+    """Return an image as PNG. The same pixels always give the same bytes."""
     buffer = io.BytesIO()
     image.convert("RGB").save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()
 
 
 def to_pixels(data: bytes) -> Pixels:
-    """Raises SampleError as `read_picture` does."""
+    """Return the decoded image as an array. Raises SampleError like `read_picture`."""
     return np.asarray(read_picture(data), dtype=np.float32) / np.float32(255)
 
 
 def from_pixels(values: Any) -> bytes:
-    """The PNG of an array. Raises SampleError for one of another shape, and for NaN and infinity."""
+    """Return an array as PNG. Raises SampleError for another shape, and for NaN and infinity."""
     pixels = np.asarray(values, dtype=np.float32)
     if pixels.ndim != 3 or pixels.shape[2] != 3 or 0 in pixels.shape:
         raise SampleError(BAD_OUTPUT, f"an array of shape {pixels.shape}, not (height, width, 3)")
@@ -55,7 +61,7 @@ def from_pixels(values: Any) -> bytes:
 
 
 def read_text(data: bytes) -> str:
-    """Raises SampleError for bytes that are no text, and for one without a word."""
+    """Return a text without surrounding spaces. Raises SampleError for bytes that are not UTF-8, and for no text."""
     try:
         text = data.decode().strip()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""From the URL of a backend to its facts, checked where a job is submitted and again where it runs."""
+"""Resolves the URL of a backend to its facts, when a job is submitted and again when it runs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _SCHEMES: dict[str, Callable[[str, str], BackendFacts]] = {
 
 
 def resolve(expert: str, url: str) -> BackendFacts:
-    """What would run an expert.
+    """Return the facts of the backend of an expert.
 
-    Raises SpecError: 'not run: needs …' for what is not installed or not there, and for an unknown expert or URL.
+    Raises SpecError for an unknown expert or URL, and ('not run: needs …') for missing modules or weights.
     """
     if expert not in EXPERTS:
         raise unknown("expert", expert, EXPERTS)
@@ -37,5 +37,5 @@ def resolve(expert: str, url: str) -> BackendFacts:
 
 @lru_cache(maxsize=256)
 def _find_here(scheme: str, expert: str, url: str) -> BackendFacts:
-    """Once in a process, as weights are hashed for it."""
+    """Return the facts, cached in this process because weights are hashed for them."""
     return _SCHEMES[scheme](expert, url)

@@ -1,4 +1,4 @@
-"""`http://HOST:PORT`: experts that another machine serves, such as one with a GPU (remote_server.py)."""
+"""`http://HOST:PORT`: experts that another machine serves, for example a machine with a GPU (remote_server.py)."""
 
 from __future__ import annotations
 
@@ -15,27 +15,31 @@ from lumos_queue.experts.backends.remote_server import check_url, describe_serve
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.settings import read_settings
 
-FRESH_SECONDS = 5.0  #: for so long what a server has said is believed: all its experts are asked for at a time
-#: Address to when it was asked, and what it said, or why it said nothing.
-_told: dict[str, tuple[float, Mapping[str, Any] | SpecError]] = {}
+FRESH_SECONDS = 5.0  #: how long a server's description is used: all its experts are looked up within a short time
+#: Address → time of the request (time.monotonic()), and the description or the error.
+_descriptions: dict[str, tuple[float, Mapping[str, Any] | SpecError]] = {}
 _lock = threading.Lock()
 
 
 def find(expert: str, url: str) -> BackendFacts:
-    """Raises SpecError: for a wrong address, a server that does not answer, and 'not run: needs …'."""
+    """Return the facts of an expert of a server.
+
+    Raises SpecError for a wrong address, for a server that does not answer, and ('not run: needs …') if it does not
+    serve the expert.
+    """
     base = check_url(url)
     with _lock:
-        known = _told.get(base)
-        if known is None or time.monotonic() - known[0] > FRESH_SECONDS:
-            said = _ask(base)
-            known = _told[base] = (time.monotonic(), said)
-    if isinstance(known[1], SpecError):
-        raise SpecError(str(known[1]))
-    return read_facts(EXPERTS[expert], base, known[1])
+        cached = _descriptions.get(base)
+        if cached is None or time.monotonic() - cached[0] > FRESH_SECONDS:
+            description = _ask(base)
+            cached = _descriptions[base] = (time.monotonic(), description)
+    if isinstance(cached[1], SpecError):
+        raise SpecError(str(cached[1]))
+    return read_facts(EXPERTS[expert], base, cached[1])
 
 
 def _ask(url: str) -> Mapping[str, Any] | SpecError:
-    """Ask in a thread of its own, as this one may run an event loop."""
+    """Request a description in a separate thread, because this thread may run an event loop."""
     with ThreadPoolExecutor(1) as thread:
         try:
             return thread.submit(lambda: asyncio.run(describe_server(url, read_settings()))).result()

@@ -1,11 +1,11 @@
-"""Experts of another machine, over HTTP: what `lumos serve experts` serves.
+"""The HTTP client of experts on another machine, which runs `lumos serve experts`.
 
     GET  /experts  ->  {"experts": {NAME: {"digest", "licence", "fidelity", "note"}}}
     POST /run      {"expert", "digest", "inputs": [base64, one for each slot]}
                    ->  {"value": base64}  or  {"problem": {"kind", "message"}}
 
-A request is one sample. A server whose expert has another digest than was asked for refuses (409), so that no job mixes
-versions. A control (endpoints/client.py) is {"control": true}, and is answered {"value": ""}.
+A request is one sample. A server refuses a request with a digest that its expert does not have (409), so that no job
+mixes versions. A control (endpoints/client.py) is {"control": true}; its answer is {"value": ""}.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from lumos_queue.util.sanitize import storable
 
 SCHEMES = ("http", "https")
 EXPERTS_PATH, RUN_PATH = "/experts", "/run"
-MAX_REQUEST = 16 << 20  #: bytes of a body, either way
-MAX_VALUES = (MAX_REQUEST - (1 << 16)) // 4 * 3  #: bytes of the values in it, which base64 makes longer by a third
+MAX_REQUEST = 16 << 20  #: limit of the body of a request or an answer, in bytes
+MAX_VALUES = (MAX_REQUEST - (1 << 16)) // 4 * 3  #: limit of its values, in bytes: base64 makes them longer by a third
 FORM = "http://HOST:PORT or https://HOST:PORT"
-_TOLD = 200  #: characters of what a server says about itself
+_MAX_DESCRIPTION = 200  #: characters of each text by which a server describes itself
 
 
 class RemoteExperts:
-    """The servers that one event loop asks. A server that fails is tried again; then its job waits (EndpointDown)."""
+    """The servers that one event loop uses. A failed request is retried; after that its job waits (EndpointDown)."""
 
     def __init__(self, settings: EndpointSettings, first_backoff: float = 0.5):
         self._settings, self._first_backoff = settings, first_backoff
         self._clients: dict[str, Client] = {}
 
     async def run(self, facts: BackendFacts, inputs: Sequence[Sequence[bytes]]) -> list[bytes | Problem]:
-        """A result for each sample. `inputs`: for each slot of the expert a list over the samples.
+        """Return a result for each sample. `inputs`: for each slot of the expert a list over the samples.
 
-        Raises as Client.post.
+        Raises the same errors as Client.post.
         """
         client = self._client_of(facts.url)
         return await asyncio.gather(
@@ -53,9 +53,9 @@ class RemoteExperts:
         )
 
     async def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         clients, self._clients = list(self._clients.values()), {}
-        await asyncio.gather(*(one.close() for one in clients))
+        await asyncio.gather(*(client.close() for client in clients))
 
     def _client_of(self, url: str) -> Client:
         if url not in self._clients:
@@ -72,7 +72,7 @@ async def _run(client: Client, facts: BackendFacts, number: int, sample: Sequenc
     body = {
         "expert": facts.expert,
         "digest": facts.digest,
-        "inputs": [base64.b64encode(one).decode() for one in sample],
+        "inputs": [base64.b64encode(content).decode() for content in sample],
     }
     reply = await client.post(RUN_PATH, body, _read_result, max_bytes=MAX_REQUEST)
     return reply.value if isinstance(reply.value, Problem) else check_value(facts.output, reply.value)
@@ -87,25 +87,28 @@ def _read_result(reply: Mapping[str, Any], _headers: Mapping[str, str]) -> bytes
             raise Malformed("a value that is not base64") from None
     if isinstance(problem, dict):
         kind, message = (storable(str(problem.get(name, "")))[0] for name in ("kind", "message"))
-        return Problem(kind.split(":")[0][:20] or BAD_OUTPUT, " ".join(message.split())[:_TOLD])
+        return Problem(kind.split(":")[0][:20] or BAD_OUTPUT, " ".join(message.split())[:_MAX_DESCRIPTION])
     raise Malformed("neither a value nor a problem")
 
 
 async def describe_server(url: str, settings: EndpointSettings) -> Mapping[str, Any]:
-    """What a server says of its experts, by name, unchecked. Raises SpecError; InfrastructureError if none answers."""
+    """Return a server's descriptions of its experts by name, unchecked.
+
+    Raises SpecError if it serves no experts, and InfrastructureError if it does not answer.
+    """
     server = Http(url, settings)
     try:
-        status, told = await server.probe(EXPERTS_PATH)
+        status, reply = await server.probe(EXPERTS_PATH)
     finally:
         await server.close()
-    found = told.get("experts") if status == 200 and isinstance(told, dict) else None
-    if not isinstance(found, dict):
+    descriptions = reply.get("experts") if status == 200 and isinstance(reply, dict) else None
+    if not isinstance(descriptions, dict):
         raise SpecError(f"{url} serves no experts (GET {EXPERTS_PATH} answers {status}): start `lumos serve experts`.")
-    return found
+    return descriptions
 
 
 def check_url(url: str) -> str:
-    """The address without its last slash. Raises SpecError; its message repeats no credentials."""
+    """Return the address without its last slash. Raises SpecError; its message contains no credentials."""
     try:
         fits = url.isprintable() and " " not in url and not set("?#@,\\") & set(url)
         origin = Origin.of(url) if fits else None
@@ -118,13 +121,16 @@ def check_url(url: str) -> str:
     return url.rstrip("/")
 
 
-def read_facts(expert: Expert, url: str, told: Mapping[str, Any]) -> BackendFacts:
-    """The facts of an expert from what its server says. Raises SpecError: 'not run: needs …'."""
-    one = told.get(expert.name)
-    if not isinstance(one, dict):
+def read_facts(expert: Expert, url: str, descriptions: Mapping[str, Any]) -> BackendFacts:
+    """Return the facts of an expert from its server's descriptions. Raises SpecError: 'not run: needs …'."""
+    description = descriptions.get(expert.name)
+    if not isinstance(description, dict):
         raise SpecError(f"not run: needs {expert.name}, which {url} does not serve.")
-    said = {name: storable(str(one.get(name, "")))[0][:_TOLD] for name in ("digest", "licence", "fidelity", "note")}
-    if len(said["digest"]) != 64 or not set(said["digest"]) <= set("0123456789abcdef"):
+    texts = {
+        name: storable(str(description.get(name, "")))[0][:_MAX_DESCRIPTION]
+        for name in ("digest", "licence", "fidelity", "note")
+    }
+    if len(texts["digest"]) != 64 or not set(texts["digest"]) <= set("0123456789abcdef"):
         raise SpecError(f"{url} serves {expert.name} without a digest: it is no server of this program.")
-    fidelity = Fidelity.REFERENCE if said["fidelity"] == Fidelity.REFERENCE else Fidelity.SUBSTITUTE
-    return BackendFacts(expert.name, url, said["digest"], said["licence"], fidelity, expert.output, said["note"])
+    fidelity = Fidelity.REFERENCE if texts["fidelity"] == Fidelity.REFERENCE else Fidelity.SUBSTITUTE
+    return BackendFacts(expert.name, url, texts["digest"], texts["licence"], fidelity, expert.output, texts["note"])

@@ -1,4 +1,4 @@
-"""Experts that draw, by diffusers: Stable Diffusion, and InstructPix2Pix, which edits an image by an instruction."""
+"""Experts by diffusers that draw: Stable Diffusion, and InstructPix2Pix, which edits an image by an instruction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from PIL import Image
 
 from lumos_queue.experts.backends.pixels import read_picture, read_text, write_picture
 
-_MOST_SIDE = 768  #: pixels of an image that is edited
+_MOST_SIDE = 768  #: limit of a side of an edited image, in pixels
 
 
 class _Diffusion:
@@ -28,21 +28,21 @@ class _Diffusion:
             use_safetensors=True,
             local_files_only=True,
             trust_remote_code=False,
-            safety_checker=None,  # it blackens what it takes for offensive, which scores as if the model had drawn it
+            safety_checker=None,  # it replaces images that it finds offensive by black ones, which would be scored
             feature_extractor=None,
             requires_safety_checker=False,
         ).to(device)
         self.made.set_progress_bar_config(disable=True)
 
-    def draw(self, text: str, **given: Any) -> bytes:
-        """The noise follows from the text, so that an equal run gives the same image."""
+    def draw(self, text: str, **options: Any) -> bytes:
+        """Return the image of a text. The text is the seed of the noise, so equal runs give the same image."""
         seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:6])
-        image = self.made(text, generator=torch.Generator().manual_seed(seed), **given).images[0]
+        image = self.made(text, generator=torch.Generator().manual_seed(seed), **options).images[0]
         return write_picture(image)
 
 
 class DrawImage(_Diffusion):
-    """With the pipeline's own number of steps, size and guidance, as the released code does."""
+    """Draws with the default steps, size and guidance of the pipeline, like the released code."""
 
     pipeline = StableDiffusionPipeline
 
@@ -58,7 +58,7 @@ class EditImage(_Diffusion):
 
 
 def _fit(image: Image.Image, step: int) -> Image.Image:
-    """Of a size that the model takes: both sides are multiples of `step`."""
+    """Return the image in a size that the model takes: both sides are multiples of `step`."""
     scale = min(1.0, _MOST_SIDE / max(image.size))
     width, height = (max(step, round(side * scale / step) * step) for side in image.size)
     return image if image.size == (width, height) else image.resize((width, height), Image.Resampling.LANCZOS)

@@ -1,4 +1,4 @@
-"""Experts of images by transformers."""
+"""Experts by transformers that take images."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class DetectObjects(_Image):
     auto = AutoModelForObjectDetection
 
     def run(self, *inputs: bytes) -> bytes:
-        """The label of each object that it is sure of; an empty text where there is none."""
+        """Return the labels of all objects with a sufficient score; an empty text if there are none."""
         size = read_picture(inputs[0]).size[::-1]
         with torch.inference_mode():
             output = self.model(**self.look(inputs[0]))
-        found = self.processor.post_process_object_detection(output, _LEAST_SCORE, torch.tensor([size]))[0]
-        return ", ".join(self.model.config.id2label[int(label)] for label in found["labels"]).encode()
+        detections = self.processor.post_process_object_detection(output, _LEAST_SCORE, torch.tensor([size]))[0]
+        return ", ".join(self.model.config.id2label[int(label)] for label in detections["labels"]).encode()
 
 
 class Enlarge(_Image):
@@ -61,9 +61,9 @@ class Enlarge(_Image):
     def run(self, *inputs: bytes) -> bytes:
         width, height = read_picture(inputs[0]).size
         with torch.inference_mode():
-            made = self.model(**self.look(inputs[0])).reconstruction[0]
-        scale = getattr(self.model.config, "upscale", 1)  # what is beyond it was padded
-        return from_pixels(made[:, : height * scale, : width * scale].permute(1, 2, 0).float().cpu().numpy())
+            picture = self.model(**self.look(inputs[0])).reconstruction[0]
+        scale = getattr(self.model.config, "upscale", 1)  # pixels beyond it are padding
+        return from_pixels(picture[:, : height * scale, : width * scale].permute(1, 2, 0).float().cpu().numpy())
 
 
 class Caption(_Image):
@@ -75,12 +75,12 @@ class Caption(_Image):
 
     def run(self, *inputs: bytes) -> bytes:
         with torch.inference_mode():
-            made = self.model.generate(**self.look(inputs[0]), num_beams=_BEAMS, max_length=_CAPTION_TOKENS)
-        return self.tokenizer.decode(made[0], skip_special_tokens=True).strip().encode()
+            output = self.model.generate(**self.look(inputs[0]), num_beams=_BEAMS, max_length=_CAPTION_TOKENS)
+        return self.tokenizer.decode(output[0], skip_special_tokens=True).strip().encode()
 
 
 class AnswerAboutImage:
-    """A classifier over answers (ViLT), or a language model that goes on after the question (GIT)."""
+    """A classifier over answers (ViLT), or a language model that continues the question (GIT)."""
 
     def __init__(self, folder: str):
         from transformers import AutoConfig
@@ -91,16 +91,16 @@ class AnswerAboutImage:
         self.images, self.tokenizer = AutoImageProcessor.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
 
     def run(self, *inputs: bytes) -> bytes:
-        seen = self.images(images=read_picture(inputs[0]), return_tensors="pt").to(self.device)
+        image_inputs = self.images(images=read_picture(inputs[0]), return_tensors="pt").to(self.device)
         question = self.tokenizer(read_text(inputs[1]), add_special_tokens=self.classifies, return_tensors="pt")
         question = question.to(self.device)
         with torch.inference_mode():
             if self.classifies:
-                answer = int(self.model(**seen, **question).logits.argmax())
+                answer = int(self.model(**image_inputs, **question).logits.argmax())
                 return str(self.model.config.id2label[answer]).encode()
             words = torch.cat([torch.full((1, 1), self.tokenizer.cls_token_id), question["input_ids"].cpu()], dim=1)
             words = words.to(self.device)
-            made = self.model.generate(
-                pixel_values=seen["pixel_values"], input_ids=words, max_new_tokens=_ANSWER_TOKENS
+            output = self.model.generate(
+                pixel_values=image_inputs["pixel_values"], input_ids=words, max_new_tokens=_ANSWER_TOKENS
             )
-        return self.tokenizer.decode(made[0, words.shape[1] :], skip_special_tokens=True).strip().encode()
+        return self.tokenizer.decode(output[0, words.shape[1] :], skip_special_tokens=True).strip().encode()

@@ -1,4 +1,4 @@
-"""Loads a model of transformers from a folder: safetensors only, none of the folder's code."""
+"""Loads a model of transformers from a folder, only from safetensors and without the folder's code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 
 def load(auto: Any, folder: str) -> tuple[Any, str]:
-    """The model, and the device that it is on: a GPU when there is one."""
+    """Return the model and its device: a GPU if there is one."""
     torch.set_num_threads(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = auto.from_pretrained(folder, use_safetensors=True, trust_remote_code=False, local_files_only=True)

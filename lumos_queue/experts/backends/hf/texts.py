@@ -1,4 +1,4 @@
-"""Experts of texts by transformers. Special tokens are skipped, never stripped as characters."""
+"""Experts by transformers that take texts. Special tokens are skipped as tokens, never removed as characters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Text:
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
 
     def encode(self, text: str, **options: Any) -> Any:
-        """Cut to what the model takes."""
+        """Return the tokens of a text, truncated to the length that the model takes."""
         longest = min(self.tokenizer.model_max_length, getattr(self.model.config, "max_position_embeddings", 1024))
         return self.tokenizer(text, return_tensors="pt", truncation=True, max_length=longest, **options).to(self.device)
 
@@ -40,7 +40,7 @@ class ClassifyText(_Text):
     auto = AutoModelForSequenceClassification
 
     def run(self, *inputs: bytes) -> bytes:
-        """The label, in lower case as references are."""
+        """Return the label in lower case, like references."""
         with torch.inference_mode():
             scores = self.model(**self.encode(read_text(inputs[0]))).logits
         return str(self.model.config.id2label[int(scores.argmax())]).lower().encode()
@@ -51,8 +51,8 @@ class _Generate(_Text):
 
     def run(self, *inputs: bytes) -> bytes:
         with torch.inference_mode():
-            made = self.model.generate(**self.encode(self.prefix + read_text(inputs[0])), max_new_tokens=_NEW_TOKENS)
-        return self.tokenizer.decode(made[0], skip_special_tokens=True).strip().encode()
+            output = self.model.generate(**self.encode(self.prefix + read_text(inputs[0])), max_new_tokens=_NEW_TOKENS)
+        return self.tokenizer.decode(output[0], skip_special_tokens=True).strip().encode()
 
 
 class Summarize(_Generate):
@@ -72,19 +72,19 @@ class FillMask(_Text):
     auto = AutoModelForMaskedLM
 
     def run(self, *inputs: bytes) -> bytes:
-        """Each mask gets its likeliest token, at once; a text without one stays as it is."""
+        """Replace all masks at once by their likeliest tokens. A text without a mask stays as it is."""
         text = read_text(inputs[0])
         if _MASK not in text:
             return text.encode()
         mask = self.tokenizer.mask_token
-        given = self.encode(text.replace(_MASK, mask))
+        encoding = self.encode(text.replace(_MASK, mask))
         with torch.inference_mode():
-            scores = self.model(**given).logits[0]
-        places = (given["input_ids"][0] == self.tokenizer.mask_token_id).nonzero().ravel().tolist()
+            scores = self.model(**encoding).logits[0]
+        positions = (encoding["input_ids"][0] == self.tokenizer.mask_token_id).nonzero().ravel().tolist()
         parts = text.split(_MASK)
-        if len(places) != len(parts) - 1:
+        if len(positions) != len(parts) - 1:
             raise SampleError(BAD_INPUT, "a mask beyond what the model can read")
-        words = [self.tokenizer.decode([int(scores[place].argmax())]).strip() for place in places]
+        words = [self.tokenizer.decode([int(scores[position].argmax())]).strip() for position in positions]
         return "".join(part + word for part, word in zip(parts, [*words, ""], strict=True)).encode()
 
 
@@ -92,10 +92,10 @@ class AnswerFromText(_Text):
     auto = AutoModelForQuestionAnswering
 
     def run(self, *inputs: bytes) -> bytes:
-        """The likeliest span of the document, over windows that overlap; its start is never after its end."""
+        """Return the likeliest span of the document, over overlapping windows. Its start is never after its end."""
         document, question = read_text(inputs[0]), read_text(inputs[1])
         limit = min(_WINDOW, getattr(self.model.config, "max_position_embeddings", _WINDOW))
-        given = self.tokenizer(
+        encoding = self.tokenizer(
             question,
             document,
             truncation="only_second",
@@ -106,13 +106,13 @@ class AnswerFromText(_Text):
             padding=True,
             return_tensors="pt",
         )
-        offsets = given.pop("offset_mapping")
-        given.pop("overflow_to_sample_mapping")
+        offsets = encoding.pop("offset_mapping")
+        encoding.pop("overflow_to_sample_mapping")
         with torch.inference_mode():
-            output = self.model(**given.to(self.device))
+            output = self.model(**encoding.to(self.device))
         best, span = float("-inf"), (0, 0)
         for window in range(len(offsets)):
-            inside = torch.tensor([part == 1 for part in given.sequence_ids(window)])
+            inside = torch.tensor([part == 1 for part in encoding.sequence_ids(window)])
             score, start, end = _best_span(output.start_logits[window].cpu(), output.end_logits[window].cpu(), inside)
             if score > best:
                 best, span = score, (int(offsets[window][start][0]), int(offsets[window][end][1]))
@@ -120,12 +120,12 @@ class AnswerFromText(_Text):
 
 
 def _best_span(starts: torch.Tensor, ends: torch.Tensor, inside: torch.Tensor) -> tuple[float, int, int]:
-    """Score, first and last token of the best span within the document."""
+    """Return score, first and last token of the best span within the document."""
     starts, ends = starts.masked_fill(~inside, -torch.inf), ends.masked_fill(~inside, -torch.inf)
     sums = starts[:, None] + ends[None, :]
-    allowed = torch.ones_like(sums, dtype=torch.bool).triu() & ~torch.ones_like(sums, dtype=torch.bool).triu(
+    valid_spans = torch.ones_like(sums, dtype=torch.bool).triu() & ~torch.ones_like(sums, dtype=torch.bool).triu(
         _LONGEST_ANSWER
     )
-    sums = sums.masked_fill(~allowed, -torch.inf)
+    sums = sums.masked_fill(~valid_spans, -torch.inf)
     start, end = divmod(int(sums.argmax()), sums.shape[1])
     return float(sums[start, end]), start, end

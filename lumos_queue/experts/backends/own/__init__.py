@@ -1,4 +1,4 @@
-"""`own:` by rule, which needs nothing but numpy and Pillow; `own:PATH` by the trained networks that are there."""
+"""`own:` runs rules, which need only numpy and Pillow; `own:PATH` runs the trained networks of a folder."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from lumos_queue.experts.catalogue import EXPERTS
 LICENCE = "MIT"  #: this project's
 _PACKAGE = Path(__file__).resolve().parents[3]
 _HERE, _GENERATED = "lumos_queue.experts.backends.own", "lumos_queue.benchmarks.openagi.rules"
-#: The code that decides what rules answer.
+#: The code that decides the answers of rules.
 _CODE = ("experts/backends/own/restoration.py", "benchmarks/openagi/rules/*.py", "benchmarks/openagi/data/*.py")
 
 
 @dataclass(frozen=True, slots=True)
 class OwnRule:
-    model: str  #: `package.module:Class`; named, not imported: what knows a data set is in a room above this one
+    model: str  #: `package.module:Class`, not imported here: code of data sets is in a higher package than this one
     note: str
 
 
@@ -55,12 +55,12 @@ RULES: Mapping[str, OwnRule] = MappingProxyType(
 
 
 def find(expert: str, url: str) -> BackendFacts:
-    """The network of the folder that follows `own:`, or else the rule; the note says which.
+    """Return the facts of the network in the folder after `own:`, or else of the rule. The note names which.
 
     Raises SpecError for a folder that cannot be used.
     """
-    if url != "own:" and (trained := find_trained(expert, url)) is not None:
-        return trained
+    if url != "own:" and (trained_facts := find_trained(expert, url)) is not None:
+        return trained_facts
     rule = RULES[expert]
     return BackendFacts(
         expert,
@@ -76,7 +76,7 @@ def find(expert: str, url: str) -> BackendFacts:
 
 @cache
 def _digest_of_code() -> str:
-    """Of the rules, the data that they know, and the libraries that compute."""
+    """Return the digest of the rules, of the data that they use, and of the libraries that compute."""
     parts = [f"{name} {metadata.version(name)}" for name in ("numpy", "pillow")]
     for name in _CODE:
         for path in sorted(_PACKAGE.glob(name)):

@@ -1,4 +1,4 @@
-"""What `lumos train experts` writes for each expert: a folder with weights and a description of them."""
+"""The folder that `lumos train experts` writes for each expert: weights and their description."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lumos_queue.util.untrusted_json import read_json
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 FORMAT = 1
 _MODELS = "lumos_queue.experts.backends.own.models"
-#: The experts that are trained, each with what runs its network: `package.module:Class`.
+#: Trained expert → the class that runs its network: `package.module:Class`.
 MODELS: Mapping[str, str] = MappingProxyType(
     {
         "Image Super Resolution": f"{_MODELS}.pictures:RestorePicture",
@@ -39,7 +39,7 @@ MODELS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ExpertConfig:
-    """config.json, as far as it is needed to run the network. `training` is for people."""
+    """The content of config.json. Only `training` is not needed to run the network."""
 
     expert: str
     shape: Mapping[str, Any]  #: arguments of the network
@@ -59,24 +59,24 @@ class ExpertConfig:
 
 
 def folder_of(folder: Path, expert: str) -> Path:
-    """Where a folder of trained experts has the one."""
+    """Return the folder of an expert in a folder of trained experts."""
     return folder / EXPERTS[expert].option
 
 
 def read_config(path: Path, expert: str) -> ExpertConfig:
-    """Raises SpecError for a file that cannot be read, of another format, or of another expert."""
+    """Read a config. Raises SpecError for a file that cannot be read, of another format, or of another expert."""
     try:
-        found = read_json(read_regular(path, path.parent))
-        if found["format"] != FORMAT:
+        fields = read_json(read_regular(path, path.parent))
+        if fields["format"] != FORMAT:
             raise SpecError(
-                f"'{path}' has format {str(found['format'])[:20]}: this version reads {FORMAT}. Train anew."
+                f"'{path}' has format {str(fields['format'])[:20]}: this version reads {FORMAT}. Train anew."
             )
         config = ExpertConfig(
-            str(found["expert"]),
-            dict(found["shape"]),
-            dict(found["vocabulary"]),
-            dict(found["training"]),
-            str(found["licence"]),
+            str(fields["expert"]),
+            dict(fields["shape"]),
+            dict(fields["vocabulary"]),
+            dict(fields["training"]),
+            str(fields["licence"]),
         )
     except (OSError, ValueError, KeyError, TypeError):
         raise SpecError(f"'{path}' cannot be read: expected what `lumos train experts` wrote.") from None

@@ -1,6 +1,6 @@
-"""Classical restoration: what takes noise, blur and the blocks of JPEG out of any picture, by rule.
+"""Classical restoration of any picture: rules that remove noise, blur and the blocks of JPEG.
 
-Measured on generated pictures, held out: `python -m performance.experts`.
+`python -m performance.experts` measures them on held-out generated pictures.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Denoise:
 
 
 class Deblur:
-    """An unsharp mask; Richardson-Lucy makes pictures that were compressed worse."""
+    """An unsharp mask. Richardson-Lucy was rejected: it makes compressed pictures worse."""
 
     def run(self, *inputs: bytes) -> bytes:
         return write_picture(
@@ -31,14 +31,14 @@ class Deblur:
 
 
 class ReduceBlocks:
-    """A light bilateral filter: the size stays, as low resolution is JPEG compression alone in OpenAGI's code."""
+    """A light bilateral filter. The size stays, because low resolution is only JPEG compression in OpenAGI's code."""
 
     def run(self, *inputs: bytes) -> bytes:
         return from_pixels(smooth_bilateral(to_pixels(inputs[0]), spatial=1.0, range_=0.06))
 
 
 def noise_level(pixels: Pixels) -> float:
-    """The standard deviation of the noise, from the median of the differences to the Laplacian (Immerkaer 1996)."""
+    """Return the standard deviation of the noise, from the median of the Laplacian (Immerkaer 1996)."""
     gray = pixels.mean(axis=2)
     laplacian = gray[:-2, :-2] + gray[2:, 2:] + gray[:-2, 2:] + gray[2:, :-2]
     laplacian = laplacian - 2 * (gray[:-2, 1:-1] + gray[2:, 1:-1] + gray[1:-1, :-2] + gray[1:-1, 2:])
@@ -47,15 +47,15 @@ def noise_level(pixels: Pixels) -> float:
 
 
 def smooth_bilateral(pixels: Pixels, spatial: float, range_: float) -> Pixels:
-    """Each pixel the mean of its neighbours, weighted by nearness in place (pixels) and in colour (0 to 1)."""
+    """Return each pixel as a mean of its neighbours, weighted by distance (pixels) and colour difference (0 to 1)."""
     height, width, _ = pixels.shape
-    padded = np.pad(pixels, ((_SIDE, _SIDE), (_SIDE, _SIDE), (0, 0)), mode="edge")
+    padded_pixels = np.pad(pixels, ((_SIDE, _SIDE), (_SIDE, _SIDE), (0, 0)), mode="edge")
     total, weights = np.zeros_like(pixels), np.zeros((height, width, 1), dtype=np.float32)
     for down in range(2 * _SIDE + 1):
         for right in range(2 * _SIDE + 1):
-            shifted = padded[down : down + height, right : right + width]
+            shifted_pixels = padded_pixels[down : down + height, right : right + width]
             far = ((down - _SIDE) ** 2 + (right - _SIDE) ** 2) / (2 * spatial**2)
-            apart = ((shifted - pixels) ** 2).mean(axis=2, keepdims=True) / (2 * range_**2)
+            apart = ((shifted_pixels - pixels) ** 2).mean(axis=2, keepdims=True) / (2 * range_**2)
             weight = np.exp(-far - apart)
-            total, weights = total + weight * shifted, weights + weight
+            total, weights = total + weight * shifted_pixels, weights + weight
     return total / weights

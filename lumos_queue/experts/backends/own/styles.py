@@ -1,4 +1,4 @@
-"""Style transfer by name: a filter for each style, for any picture. No model: a style is what its filter does."""
+"""Style transfer by name: a filter for each style, for any picture, without a model."""
 
 from __future__ import annotations
 
@@ -16,32 +16,35 @@ _BLOCKS = 24  #: squares to a side, of pixel art
 
 
 class ChangeStyle:
-    """The picture in the style that a text names: `sepia`, `as a pencil sketch`. Raises SampleError for no, or two."""
+    """Changes a picture to the style that a text names: `sepia`, `as a pencil sketch`.
+
+    Raises SampleError if the text names no style, or two.
+    """
 
     def run(self, *inputs: bytes) -> bytes:
         text = " ".join(read_text(inputs[1]).lower().replace("-", " ").split())
-        named = dict.fromkeys(style for word, style in _WORDS.items() if word in text)
-        if len(named) != 1:
+        styles = dict.fromkeys(style for word, style in _WORDS.items() if word in text)
+        if len(styles) != 1:
             raise SampleError(BAD_INPUT, f"expected one of the styles {', '.join(STYLES)}")
-        return write_picture(STYLES[next(iter(named))](read_picture(inputs[0])))
+        return write_picture(STYLES[next(iter(styles))](read_picture(inputs[0])))
 
 
 def tone_sepia(image: Image.Image) -> Image.Image:
-    """Brown tones, by the matrix that is common for it."""
+    """Return the image in brown tones, by the common matrix."""
     pixels = np.asarray(image, np.float32) @ _SEPIA.T
     return Image.fromarray(pixels.clip(0, 255).round().astype(np.uint8))
 
 
 def sketch(image: Image.Image) -> Image.Image:
-    """Lines where lightness changes: the picture divided by its blurred negative (a colour dodge)."""
+    """Return lines where lightness changes: the picture divided by its blurred copy (a colour dodge)."""
     light = ImageOps.grayscale(image)
-    blurred = light.filter(ImageFilter.GaussianBlur(max(1.0, min(image.size) / 32)))
-    ratio = np.asarray(light, np.float32) / np.maximum(np.asarray(blurred, np.float32), 1.0)
+    blurred_light = light.filter(ImageFilter.GaussianBlur(max(1.0, min(image.size) / 32)))
+    ratio = np.asarray(light, np.float32) / np.maximum(np.asarray(blurred_light, np.float32), 1.0)
     return Image.fromarray((255 * ratio.clip(0, 1) ** 3).round().astype(np.uint8)).convert("RGB")
 
 
 def draw_blocks(image: Image.Image) -> Image.Image:
-    """Coarse squares."""
+    """Return the image in coarse squares."""
     small = image.resize((_BLOCKS, _BLOCKS), Image.Resampling.BOX)
     return small.resize(image.size, Image.Resampling.NEAREST)
 
@@ -56,7 +59,7 @@ STYLES: Mapping[str, Callable[[Image.Image], Image.Image]] = MappingProxyType(
         "pixel art": draw_blocks,
     }
 )
-#: What a text may call a style.
+#: Words of a text → style.
 _WORDS: Mapping[str, str] = MappingProxyType(
     {name: name for name in STYLES} | {"pop art": "poster", "grayscale": "black and white", "pencil": "sketch"}
 )

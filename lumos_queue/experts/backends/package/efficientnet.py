@@ -1,4 +1,4 @@
-"""EfficientNet-Lite0 on ImageNet-1K. Its weights are a .pth, read as nothing but tensors (`weights_only`)."""
+"""EfficientNet-Lite0 on ImageNet-1K. Its weights are a .pth, from which only tensors are read (`weights_only`)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ _SIDE = 224
 
 
 def _labels() -> list[str]:
-    """The classes of ImageNet-1K, from torchvision's list: its binary part, which must fit torch's, is not loaded."""
+    """Return the classes of ImageNet-1K from torchvision's list.
+
+    Torchvision itself is not imported, because its binary part must match torch's version.
+    """
     spec = util.find_spec("torchvision")
     assert spec is not None and spec.origin is not None
     path = Path(spec.origin).parent / "models" / "_meta.py"
-    listed = util.spec_from_file_location("imagenet_labels", path)
-    assert listed is not None and listed.loader is not None
-    module = util.module_from_spec(listed)
-    listed.loader.exec_module(module)
+    file_spec = util.spec_from_file_location("imagenet_labels", path)
+    assert file_spec is not None and file_spec.loader is not None
+    module = util.module_from_spec(file_spec)
+    file_spec.loader.exec_module(module)
     return module._IMAGENET_CATEGORIES
 
 

@@ -1,4 +1,4 @@
-"""Reads what is written in a picture: an answer to questions about writing alone."""
+"""Reads the writing in a picture. It answers only questions about writing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rapidocr_onnxruntime import RapidOCR  # pyright: ignore[reportMissingImport
 
 from lumos_queue.experts.backends.pixels import read_picture, read_text
 
-_LEAST_SIDE = 512  #: pixels: small pictures are enlarged, as the detector was trained on documents
+_LEAST_SIDE = 512  #: pixels; smaller pictures are enlarged, because the detector was trained on documents
 
 
 class ReadSign:
@@ -19,10 +19,10 @@ class ReadSign:
         image, question = read_picture(inputs[0]), read_text(inputs[1]).lower()
         scale = max(1.0, _LEAST_SIDE / min(image.size))
         image = image.resize((round(image.width * scale), round(image.height * scale)), Image.Resampling.BICUBIC)
-        found, _ = self.engine(np.asarray(image)[..., ::-1])
-        read = [str(text) for _, text, _ in found or ()]
-        if not read:
+        detections, _ = self.engine(np.asarray(image)[..., ::-1])
+        texts = [str(text) for _, text, _ in detections or ()]
+        if not texts:
             return b""
         digits = "number" in question or "digits" in question
-        fitting = [text for text in read if text.isdigit() is digits] or read
-        return fitting[0].lower().encode()
+        candidates = [text for text in texts if text.isdigit() is digits] or texts
+        return candidates[0].lower().encode()

@@ -1,4 +1,4 @@
-"""Sentiment, summary and masks by packages. Each is imported where it is used: a process runs one of them."""
+"""Sentiment, summary and masks by packages. Each package is imported at its use: a process runs one of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MASK = "[MASK]"
 
 
 class Vader:
-    """The lexicon's sum; a text that it knows no word of counts as positive."""
+    """Sums the scores of a lexicon. A text without known words counts as positive."""
 
     def __init__(self) -> None:
         from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer  # pyright: ignore[reportMissingImports]
@@ -24,7 +24,7 @@ class Vader:
 
 
 class TextRank:
-    """The two sentences that are most like the others."""
+    """Selects the two sentences that are most similar to the others."""
 
     def __init__(self) -> None:
         from summa import summarizer  # pyright: ignore[reportMissingImports]
@@ -34,12 +34,12 @@ class TextRank:
     def run(self, *inputs: bytes) -> bytes:
         text = read_text(inputs[0])
         sentences = len(re.findall(r"[.!?](?:\s|$)", text))
-        found: Any = self.summarize(text, ratio=min(1.0, (_SENTENCES + 0.1) / max(1, sentences)))
-        return " ".join(found.split("\n") if found else [text]).encode()
+        summary: Any = self.summarize(text, ratio=min(1.0, (_SENTENCES + 0.1) / max(1, sentences)))
+        return " ".join(summary.split("\n") if summary else [text]).encode()
 
 
 class FillByBigrams:
-    """The word with the largest product of its two bigrams' counts, of any text of the web."""
+    """Fills a mask with the word whose two bigrams have the largest product of counts, in texts of the web."""
 
     def __init__(self) -> None:
         import wordsegment  # pyright: ignore[reportMissingImports]
@@ -54,9 +54,9 @@ class FillByBigrams:
 
     def run(self, *inputs: bytes) -> bytes:
         words = read_text(inputs[0]).split(" ")
-        for at, word in enumerate(words):
+        for index, word in enumerate(words):
             if _MASK in word:
-                words[at] = word.replace(_MASK, self._best(words[at - 1 : at], words[at + 1 : at + 2]))
+                words[index] = word.replace(_MASK, self._best(words[index - 1 : index], words[index + 1 : index + 2]))
         return " ".join(words).encode()
 
     def _best(self, left: list[str], right: list[str]) -> str:

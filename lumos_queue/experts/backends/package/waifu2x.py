@@ -1,6 +1,7 @@
-"""waifu2x's networks for photographs, run by ncnn on the processor: doubled, then halved to the size that was given.
+"""waifu2x's networks for photographs, run by ncnn on the processor.
 
-The networks take 7 pixels off each side, so pictures are padded by as many.
+The networks double the size; the output is halved to the size of the input. They remove 7 pixels at each side, so
+pictures are padded by as many.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ class Waifu2x:
     def run(self, *inputs: bytes) -> bytes:
         pixels = to_pixels(inputs[0])
         height, width, _ = pixels.shape
-        padded = np.pad(pixels, ((_PADDING, _PADDING), (_PADDING, _PADDING), (0, 0)), mode="edge")
+        padded_pixels = np.pad(pixels, ((_PADDING, _PADDING), (_PADDING, _PADDING), (0, 0)), mode="edge")
         with self.net.create_extractor() as extractor:
-            extractor.input("Input1", ncnn.Mat(np.ascontiguousarray(padded.transpose(2, 0, 1))))
-            code, found = extractor.extract("Eltwise4")
+            extractor.input("Input1", ncnn.Mat(np.ascontiguousarray(padded_pixels.transpose(2, 0, 1))))
+            code, output = extractor.extract("Eltwise4")
             if code:
                 raise SampleError(FAILED, f"ncnn's error {code}")
-            doubled = np.array(found).transpose(1, 2, 0)
-        large = Image.fromarray((doubled.clip(0, 1) * 255).round().astype(np.uint8))
+            doubled_pixels = np.array(output).transpose(1, 2, 0)
+        large = Image.fromarray((doubled_pixels.clip(0, 1) * 255).round().astype(np.uint8))
         small = large.resize((width, height), Image.Resampling.BOX)
         return from_pixels(np.asarray(small, dtype=np.float32) / np.float32(255))

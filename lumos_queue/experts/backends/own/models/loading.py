@@ -1,4 +1,4 @@
-"""A network from the folder that `lumos train experts` wrote."""
+"""Loads a network from the folder that `lumos train experts` wrote."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Network = TypeVar("Network", bound=nn.Module)
 
 
 def load_network(kind: type[Network], folder: str) -> tuple[Network, dict[str, Any]]:
-    """The network in evaluation mode, and its vocabulary. Raises SpecError for weights of another shape."""
+    """Return the network in evaluation mode, and its vocabulary. Raises SpecError for weights of another shape."""
     config = json.loads(read_regular(Path(folder) / CONFIG, Path(folder)))
     try:
         network = kind(**config["shape"])

@@ -1,4 +1,4 @@
-"""Experts that see or make pictures."""
+"""Experts that take or make pictures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lumos_queue.experts.backends.own.networks.words import TextDrawer
 from lumos_queue.experts.backends.pixels import from_pixels, read_picture, read_text, to_pixels
 from lumos_queue.experts.problems import BAD_INPUT, SampleError
 
-_SURE = 0.5  #: that a thing's middle is in a cell or one beside it
+_SURE = 0.5  #: least probability that the middle of a thing is in a cell or beside it
 
 
 class RestorePicture:
@@ -27,12 +27,12 @@ class RestorePicture:
 
     def run(self, *inputs: bytes) -> bytes:
         with torch.inference_mode():
-            made = self.network(to_tensor(to_pixels(inputs[0])))[0]
-        return from_pixels(made.permute(1, 2, 0).numpy())
+            picture = self.network(to_tensor(to_pixels(inputs[0])))[0]
+        return from_pixels(picture.permute(1, 2, 0).numpy())
 
 
 class DrawText:
-    """What the words have in common with pictures of them: the place is clear, and things are where they may be."""
+    """Draws the mean of the pictures that the words describe: the place is clear, the positions of things vary."""
 
     def __init__(self, folder: str):
         self.network, vocabulary = load_network(TextDrawer, folder)
@@ -40,8 +40,8 @@ class DrawText:
 
     def run(self, *inputs: bytes) -> bytes:
         with torch.inference_mode():
-            made = self.network(number_words(read_text(inputs[0]).split(), self.words))[0]
-        return from_pixels(made.permute(1, 2, 0).numpy())
+            picture = self.network(number_words(read_text(inputs[0]).split(), self.words))[0]
+        return from_pixels(picture.permute(1, 2, 0).numpy())
 
 
 class _View:
@@ -55,22 +55,22 @@ class _View:
         with torch.inference_mode():
             return self.network(to_tensor(np.asarray(image, dtype=np.float32) / np.float32(255)))
 
-    def label(self, seen: Seen, group: int) -> str:
-        """The likeliest label of a group."""
-        return self.vocabulary["groups"][group][int(seen.groups[group][0].argmax())]
+    def label(self, view: Seen, group: int) -> str:
+        """Return the likeliest label of a group."""
+        return self.vocabulary["groups"][group][int(view.groups[group][0].argmax())]
 
-    def things(self, seen: Seen) -> list[str]:
-        """The things from left to right, each as often as it is there."""
-        chances = seen.points[0].softmax(dim=0)
-        there = (1 - chances[0])[None]
-        peak = functional.max_pool2d(there, 5, stride=1, padding=2) == there
-        mass = functional.avg_pool2d(there, 3, stride=1, padding=1, count_include_pad=True)[0] * 9
-        found = []
+    def things(self, view: Seen) -> list[str]:
+        """Return the kinds of all things from left to right. Kinds can repeat."""
+        chances = view.points[0].softmax(dim=0)
+        presence = (1 - chances[0])[None]
+        peak = functional.max_pool2d(presence, 5, stride=1, padding=2) == presence
+        mass = functional.avg_pool2d(presence, 3, stride=1, padding=1, count_include_pad=True)[0] * 9
+        detections = []
         for row, column in torch.nonzero(peak[0] & (mass > _SURE)).tolist():
             kind = int(chances[1:, row, column].argmax())
-            left = column + float(seen.offsets[0, row, column])
-            found.append((round(left * CELL), row, self.vocabulary["kinds"][kind]))
-        return [kind for _, _, kind in sorted(found)]
+            left = column + float(view.offsets[0, row, column])
+            detections.append((round(left * CELL), row, self.vocabulary["kinds"][kind]))
+        return [kind for _, _, kind in sorted(detections)]
 
 
 class ClassifyPicture(_View):
@@ -80,36 +80,36 @@ class ClassifyPicture(_View):
 
 class ListThings(_View):
     def run(self, *inputs: bytes) -> bytes:
-        """Raises SampleError for a picture in which it finds nothing."""
-        found = self.things(self.look(inputs[0]))
-        if not found:
+        """Return the names of all things. Raises SampleError if it finds none."""
+        names = self.things(self.look(inputs[0]))
+        if not names:
             raise SampleError(BAD_INPUT, "no thing that it is sure of")
-        return ", ".join(found).encode()
+        return ", ".join(names).encode()
 
 
 class DescribePicture(_View):
-    """How many of which things, in the phrases of its vocabulary, and the place."""
+    """Names the things with their numbers, in the phrases of its vocabulary, and the place."""
 
     def run(self, *inputs: bytes) -> bytes:
-        seen = self.look(inputs[0])
-        counted = Counter(self.things(seen))
+        view = self.look(inputs[0])
+        counts = Counter(self.things(view))
         phrases = self.vocabulary["phrases"]
-        named = [phrases[kind][min(count, len(phrases[kind])) - 1] for kind, count in counted.items()]
-        return f"{' and '.join(named)} {self.label(seen, 0)}".strip().encode()
+        descriptions = [phrases[kind][min(count, len(phrases[kind])) - 1] for kind, count in counts.items()]
+        return f"{' and '.join(descriptions)} {self.label(view, 0)}".strip().encode()
 
 
 class AnswerAboutPicture(_View):
-    """The words of the question decide what is looked for: a word, both digits of a number, or a thing."""
+    """Finds a word, both digits of a number, or a thing. The words of the question decide which."""
 
     def run(self, *inputs: bytes) -> bytes:
-        seen = self.look(inputs[0])
-        asked = read_text(inputs[1]).lower().split()
+        view = self.look(inputs[0])
+        question = read_text(inputs[1]).lower().split()
         topics: list[dict[str, float]] = self.vocabulary["topics"]
-        votes = [sum(weights.get(word, 0.0) for word in asked) for weights in topics]
-        wanted = self.vocabulary["answers"][votes.index(max(votes))]
-        best = seen.points[0].log_softmax(dim=0)[1:].amax(dim=(1, 2))
-        found = [begin + int(best[begin:end].argmax()) for begin, end in wanted]
-        return "".join(self.vocabulary["kinds"][kind] for kind in found).encode()
+        votes = [sum(weights.get(word, 0.0) for word in question) for weights in topics]
+        kind_ranges = self.vocabulary["answers"][votes.index(max(votes))]
+        best = view.points[0].log_softmax(dim=0)[1:].amax(dim=(1, 2))
+        kinds = [begin + int(best[begin:end].argmax()) for begin, end in kind_ranges]
+        return "".join(self.vocabulary["kinds"][kind] for kind in kinds).encode()
 
 
 def to_tensor(pixels: np.ndarray) -> Tensor:

@@ -1,4 +1,4 @@
-"""Experts that read a text and answer with one."""
+"""Experts that take texts and return a text."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from lumos_queue.experts.backends.pixels import read_text
 from lumos_queue.experts.problems import BAD_INPUT, SampleError
 
 MASK = "[MASK]"
-UNKNOWN = "<unknown>"  #: in vocabularies: any word that was not seen in training
-BETWEEN = "<between>"  #: in vocabularies: what stands between a question and its document
+UNKNOWN = "<unknown>"  #: in vocabularies: any word that is not in the training data
+BETWEEN = "<between>"  #: in vocabularies: the separator of a question and its document
 
 
 def number_words(words: Sequence[str], vocabulary: Sequence[str]) -> Tensor:
-    """(1, length) of numbers. Raises SampleError for more than MAX_WORDS words."""
+    """Return the numbers of words: (1, length). Raises SampleError for more than MAX_WORDS words."""
     if len(words) > MAX_WORDS:
         raise SampleError(BAD_INPUT, f"a text of {len(words):,} words: at most {MAX_WORDS}")
     numbers = {word: number for number, word in enumerate(vocabulary)}
@@ -33,7 +33,7 @@ class _Tag:
         self.words: list[str] = self.vocabulary["words"]
 
     def tag(self, words: Sequence[str]) -> Tensor:
-        """(words, outputs)."""
+        """Return the outputs of the network for each word: (words, outputs)."""
         with torch.inference_mode():
             return self.network(number_words(words, self.words))[0]
 
@@ -46,18 +46,18 @@ class JudgeSentiment(_Tag):
 
 class FillMasks(_Tag):
     def run(self, *inputs: bytes) -> bytes:
-        """Every mask is filled, from left to right; a text without one stays as it is."""
+        """Fill every mask, from left to right. A text without a mask stays as it is."""
         words = read_text(inputs[0]).split(" ")
-        masked = [place for place, word in enumerate(words) if MASK in word]
-        for place in masked:
-            seen = [MASK if MASK in word else word for word in words]
-            logits = self.tag(seen)[place]
-            words[place] = words[place].replace(MASK, self.vocabulary["fillers"][int(logits.argmax())], 1)
+        masked_positions = [position for position, word in enumerate(words) if MASK in word]
+        for position in masked_positions:
+            input_words = [MASK if MASK in word else word for word in words]
+            logits = self.tag(input_words)[position]
+            words[position] = words[position].replace(MASK, self.vocabulary["fillers"][int(logits.argmax())], 1)
         return " ".join(words).encode()
 
 
 class PointAtAnswer(_Tag):
-    """The word of the document that answers."""
+    """Selects the word of the document that is the answer."""
 
     def run(self, *inputs: bytes) -> bytes:
         document, question = read_text(inputs[0]).split(), read_text(inputs[1]).split()
@@ -66,22 +66,22 @@ class PointAtAnswer(_Tag):
 
 
 class ChooseSentences(_Tag):
-    """The sentences that matter most, in their order; as many as summaries had."""
+    """Selects the most important sentences, in their order; as many as the training summaries have."""
 
     def run(self, *inputs: bytes) -> bytes:
         sentences = split_sentences(read_text(inputs[0]))
         scores = self.tag([word for sentence in sentences for word in sentence.split()])[:, 0]
         parts = scores.split([len(sentence.split()) for sentence in sentences])
-        best = sorted(range(len(sentences)), key=lambda at: -float(parts[at].mean()))[: self.vocabulary["kept"]]
-        return " ".join(sentences[at] for at in sorted(best)).encode()
+        best = sorted(range(len(sentences)), key=lambda index: -float(parts[index].mean()))[: self.vocabulary["kept"]]
+        return " ".join(sentences[index] for index in sorted(best)).encode()
 
 
 def split_sentences(text: str) -> list[str]:
-    return [one for part in re.split(r"(?<=[.!?])\s+", text) if (one := part.strip())]
+    return [sentence for part in re.split(r"(?<=[.!?])\s+", text) if (sentence := part.strip())]
 
 
 class TranslateText:
-    """Word after word; what it has never seen it copies, in the order in which that stands in the text."""
+    """Translates word by word. Unknown words are copied in the order in which they are in the text."""
 
     def __init__(self, folder: str):
         self.network, vocabulary = load_network(Translator, folder)
@@ -90,8 +90,10 @@ class TranslateText:
         self.known = frozenset(self.words)
 
     def run(self, *inputs: bytes) -> bytes:
-        given = read_text(inputs[0]).split()
-        numbers = number_words(given, self.words)
-        unknown = iter([word for word in given if word not in self.known])
-        made = [self.target[one] for one in self.network.write(numbers, min(MAX_WORDS - 1, 2 * len(given) + 8))]
-        return " ".join(next(unknown, "") if word == UNKNOWN else word for word in made).strip().encode()
+        source_words = read_text(inputs[0]).split()
+        numbers = number_words(source_words, self.words)
+        unknown = iter([word for word in source_words if word not in self.known])
+        output_words = [
+            self.target[number] for number in self.network.write(numbers, min(MAX_WORDS - 1, 2 * len(source_words) + 8))
+        ]
+        return " ".join(next(unknown, "") if word == UNKNOWN else word for word in output_words).strip().encode()

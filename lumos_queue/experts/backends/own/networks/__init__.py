@@ -1,1 +1,1 @@
-"""Small networks for `own:PATH`. They know sizes alone: words, labels and what they were trained on are in configs."""
+"""Small networks for `own:PATH`. They know only sizes: words, labels and training settings are in configs."""

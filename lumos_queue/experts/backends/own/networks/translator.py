@@ -1,4 +1,4 @@
-"""Texts to texts: a transformer with an encoder and a decoder (Vaswani et al. 2017)."""
+"""A network from texts to texts: a transformer with an encoder and a decoder (Vaswani et al. 2017)."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ class Translator(nn.Module):
         nn.init.normal_(self.words.weight, std=0.3)
         nn.init.normal_(self.places.weight, std=0.1)
 
-    def forward(self, words: Tensor, written: Tensor) -> Tensor:
-        """Logits (batch, written, target) of the word after each that is written."""
-        return self.decode(self.encoder(words), words, written)
+    def forward(self, words: Tensor, prefix: Tensor) -> Tensor:
+        """Return the logits of the word after each word of the prefix: (batch, prefix, target)."""
+        return self.decode(self.encoder(words), words, prefix)
 
-    def decode(self, memory: Tensor, words: Tensor, written: Tensor) -> Tensor:
-        length = written.shape[1]
+    def decode(self, memory: Tensor, words: Tensor, prefix: Tensor) -> Tensor:
+        length = prefix.shape[1]
         later = torch.full((length, length), -torch.inf).triu(1)
-        hidden = torch.zeros(words.shape).masked_fill(words == PAD, -torch.inf)
-        seen = self.words(written) + self.places(torch.arange(length))
+        padding_mask = torch.zeros(words.shape).masked_fill(words == PAD, -torch.inf)
+        vectors = self.words(prefix) + self.places(torch.arange(length))
         for layer in self.layers:
-            seen = layer(seen, memory, tgt_mask=later, memory_key_padding_mask=hidden)
-        return self.head(self.norm(seen))
+            vectors = layer(vectors, memory, tgt_mask=later, memory_key_padding_mask=padding_mask)
+        return self.head(self.norm(vectors))
 
     @torch.inference_mode()
-    def write(self, words: Tensor, most: int) -> list[int]:
-        """The likeliest word after each, for one text (1, length), until it ends or has `most` words."""
-        memory, made = self.encoder(words), [BEGIN]
-        while len(made) <= most:
-            best = int(self.decode(memory, words, torch.tensor([made]))[0, -1].argmax())
+    def write(self, words: Tensor, max_words: int) -> list[int]:
+        """Write the likeliest word after each word, for one text (1, length), up to its end or `max_words` words."""
+        memory, output = self.encoder(words), [BEGIN]
+        while len(output) <= max_words:
+            best = int(self.decode(memory, words, torch.tensor([output]))[0, -1].argmax())
             if best == END:
                 break
-            made.append(best)
-        return made[1:]
+            output.append(best)
+        return output[1:]

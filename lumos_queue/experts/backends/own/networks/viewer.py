@@ -1,4 +1,4 @@
-"""Pictures to labels: of the whole picture, and of the point in the middle of each thing (Zhou et al. 2019)."""
+"""A network from pictures to labels: of the whole picture, and of the middle of each thing (Zhou et al. 2019)."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-SIDE = 64  #: pixels of the pictures that it sees
-CELL = 4  #: pixels of a side of a cell: 16 x 16 cells
+SIDE = 64  #: pixels of a side of its pictures
+CELL = 4  #: pixels of a side of a cell: a picture has 16 x 16 cells
 _WIDTHS = (32, 48)
 
 
 class Seen(NamedTuple):
-    """Logits, but for the offsets."""
+    """The outputs of a Viewer. All except the offsets are logits."""
 
-    groups: list[Tensor]  #: for each group of labels (batch, labels): of which one holds
-    points: Tensor  #: (batch, 1 + kinds, 16, 16): what has its middle in a cell; first of all: nothing
-    offsets: Tensor  #: (batch, 16, 16): how far right of the cell's left edge the thing's left edge is, in cells
+    groups: list[Tensor]  #: for each group of labels (batch, labels); exactly one label of a group is right
+    points: Tensor  #: (batch, 1 + kinds, 16, 16): the kind of thing whose middle is in a cell; index 0: nothing
+    offsets: Tensor  #: (batch, 16, 16): distance from the cell's left edge to the thing's left edge, in cells
 
 
 class Viewer(nn.Module):
-    """A convolutional encoder with a linear head for each group of labels, and one for points."""
+    """A convolutional encoder with a linear head for each group of labels, and a head for points."""
 
     def __init__(self, groups: Sequence[int], kinds: int):
         super().__init__()
@@ -42,8 +42,8 @@ class Viewer(nn.Module):
         self.points = nn.Conv2d(large, 2 + kinds, 1)
 
     def forward(self, pictures: Tensor) -> Seen:
-        """(batch, 3, SIDE, SIDE) from 0 to 1."""
+        """(batch, 3, SIDE, SIDE) from 0 to 1 → labels, points and offsets."""
         cells = self.wide(self.look(pictures - 0.5))
-        pooled = torch.cat([cells.mean(dim=(2, 3)), cells.amax(dim=(2, 3))], dim=1)
+        features = torch.cat([cells.mean(dim=(2, 3)), cells.amax(dim=(2, 3))], dim=1)
         points = self.points(cells)
-        return Seen([head(pooled) for head in self.groups], points[:, 1:], points[:, 0])
+        return Seen([head(features) for head in self.groups], points[:, 1:], points[:, 0])

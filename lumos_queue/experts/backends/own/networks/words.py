@@ -1,4 +1,4 @@
-"""Texts to a vector for each word, and to logits for each word."""
+"""Networks from texts to vectors or logits for each word, and to pictures."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import torch
 from torch import Tensor, nn
 
 MAX_WORDS = 256
-PAD = 0  #: the number of no word, which fills up a batch
+PAD = 0  #: the number that fills texts of a batch up to the same length
 _HEADS = 4
 
 
 class WordEncoder(nn.Module):
-    """Embeddings of words and places, a convolution over neighbours, and layers of a transformer."""
+    """Embeddings of words and positions, a convolution over neighbours, and layers of a transformer."""
 
     def __init__(self, vocabulary: int, width: int, layers: int):
         super().__init__()
@@ -27,19 +27,19 @@ class WordEncoder(nn.Module):
         nn.init.normal_(self.places.weight, std=0.1)
 
     def forward(self, words: Tensor) -> Tensor:
-        """(batch, length) of numbers of words → (batch, length, width)."""
-        there = words != PAD
-        embedded = self.words(words) + self.places(torch.arange(words.shape[1]))
-        embedded = embedded * there[..., None]
-        seen = embedded + torch.relu(self.near(embedded.transpose(1, 2)).transpose(1, 2))
-        hidden = torch.zeros(words.shape).masked_fill(~there, -torch.inf)
+        """(batch, length) of word numbers → (batch, length, width)."""
+        is_word = words != PAD
+        embeddings = self.words(words) + self.places(torch.arange(words.shape[1]))
+        embeddings = embeddings * is_word[..., None]
+        vectors = embeddings + torch.relu(self.near(embeddings.transpose(1, 2)).transpose(1, 2))
+        padding_mask = torch.zeros(words.shape).masked_fill(~is_word, -torch.inf)
         for layer in self.layers:
-            seen = layer(seen, src_key_padding_mask=hidden)
-        return self.norm(seen)
+            vectors = layer(vectors, src_key_padding_mask=padding_mask)
+        return self.norm(vectors)
 
 
 class WordTagger(nn.Module):
-    """A few numbers for each word: of words that may stand there, of labels, or how much the word matters."""
+    """Outputs for each word: logits of words or labels for its position, or its importance."""
 
     def __init__(self, vocabulary: int, width: int, layers: int, outputs: int):
         super().__init__()
@@ -52,7 +52,7 @@ class WordTagger(nn.Module):
 
 
 class TextDrawer(nn.Module):
-    """The mean of the words' vectors, grown into a picture of 64 x 64 by convolutions."""
+    """Convolutions that make a picture of 64 x 64 from the mean of the words' vectors."""
 
     def __init__(self, vocabulary: int, width: int):
         super().__init__()
@@ -72,6 +72,6 @@ class TextDrawer(nn.Module):
 
     def forward(self, words: Tensor) -> Tensor:
         """(batch, length) → (batch, 3, 64, 64), about 0 to 1."""
-        there = (words != PAD)[..., None]
-        said = (self.encoder(words) * there).sum(dim=1) / there.sum(dim=1)
-        return self.grow(self.canvas(said).view(-1, 32, 8, 8)) + 0.5
+        is_word = (words != PAD)[..., None]
+        mean_vector = (self.encoder(words) * is_word).sum(dim=1) / is_word.sum(dim=1)
+        return self.grow(self.canvas(mean_vector).view(-1, 32, 8, 8)) + 0.5
