@@ -54,7 +54,7 @@ class PlanGrammar:
 
     def names(self, prefix: Written) -> dict[str, Written]:
         """Return the experts that may come next, each with the prefix after it."""
-        required_branch, index = self._required_branch(prefix), len(prefix.used)
+        required_branch, index = self._find_required_branch(prefix), len(prefix.used)
         continuations: dict[str, Written] = {}
         for expert in self._list_candidates(prefix):
             if required_branch is None or required_branch[index : index + 1] == (expert.name,):
@@ -65,7 +65,7 @@ class PlanGrammar:
 
     def close(self, prefix: Written) -> Written | None:
         """Return the prefix after the open branch is closed; None if it cannot be closed."""
-        required_branch = self._required_branch(prefix)
+        required_branch = self._find_required_branch(prefix)
         if self.in_tail(prefix) or prefix.kind is None:
             return None
         if required_branch is not None and len(required_branch) != len(prefix.used):
@@ -94,7 +94,7 @@ class PlanGrammar:
         within = number < max(self.wanted, 1)
         return self.signature.inputs[number].kind if self.goal_aware and within else None
 
-    def _required_branch(self, prefix: Written) -> tuple[str, ...] | None:
+    def _find_required_branch(self, prefix: Written) -> tuple[str, ...] | None:
         number = len(prefix.outputs)
         return self.branches[number] if number < len(self.branches) else None
 

@@ -195,10 +195,10 @@ class ProblemBuilder:
         self._note(f"Count {quantity}: {join_words(items)}.", [action])
         return result
 
-    def solve(self, quantity: str, said: str, equation: str, value: int, define: bool = False) -> GoldValue:
+    def solve(self, quantity: str, description: str, equation: str, value: int, define: bool = False) -> GoldValue:
         """Add subgoals that set up an equation in x and solve it, and return its result.
 
-        `said` is the text after 'where'. With `define`, a separate subgoal defines x first.
+        `description` is the text after 'where'. With `define`, a separate subgoal defines x first.
         """
         unknown = "x"
         if define:
@@ -209,7 +209,7 @@ class ProblemBuilder:
         displayed_equation = f"{left_side.replace(' ', '')} = {right}"  # as the maths tools print an equation
         equation_action = self._action("SetEquation", equation.replace("x", unknown), displayed_equation)
         subject = "" if define else f" for {quantity} x"
-        self._note(f"Set up the equation{subject} where {said}.", [equation_action])
+        self._note(f"Set up the equation{subject} where {description}.", [equation_action])
         solution_action = self._action("SolveEquation", equation_action["variables"][0], str(value))
         result = self._result(Fraction(value), solution_action)
         self._note(f"Solve the equation for {quantity}.", [solution_action])

@@ -152,8 +152,8 @@ class Scene:
         return [words.MONTHS[index] for index in sorted(self.rng.sample(range(12), count))]
 
     def crowd(self) -> Crowd:
-        who, at, come, go = self.rng.choice(words.CROWDS)
-        return Crowd(self.noun(who), at, self.say(come), self.say(go))
+        who, location, come, go = self.rng.choice(words.CROWDS)
+        return Crowd(self.noun(who), location, self.say(come), self.say(go))
 
     def group(self) -> Noun:
         """Return a noun for a kind of people."""
@@ -172,19 +172,19 @@ class Scene:
             return f"${amount}"
         return f"{amount}{self.currency.removesuffix('s') if amount == 1 else self.currency}"
 
-    def loses(self, other: Person | str, thing: Noun, count: int) -> str:
+    def loses(self, partner: Person | str, thing: Noun, count: int) -> str:
         """Return a past-tense clause for a loss of `count` things: 'gave 3 apples to Omar'."""
         some = (
             self.say(f"[{thing(count)}|{thing(count)}|{count} of them|{count} {thing.many}]")
             if count > 1
             else thing(count)
         )
-        return self.say(words.LOSSES[thing.kind].format(n=some, q=other))
+        return self.say(words.LOSSES[thing.kind].format(n=some, q=partner))
 
-    def gains(self, other: Person | str, thing: Noun, count: int) -> str:
+    def gains(self, partner: Person | str, thing: Noun, count: int) -> str:
         """Return a past-tense clause for a gain of `count` things: 'bought 3 more apples'."""
         some = self.say(f"[{thing(count)}|{thing(count, 'more')}|{thing(count, 'more')}]")
-        return self.say(words.GAINS[thing.kind].format(n=some, q=other))
+        return self.say(words.GAINS[thing.kind].format(n=some, q=partner))
 
     def tell(self, *sentences: str) -> None:
         self.body += [self.say(sentence) for sentence in sentences]

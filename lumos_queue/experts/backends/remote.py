@@ -29,13 +29,13 @@ def find(expert: str, url: str) -> BackendFacts:
     """
     base = check_url(url)
     with _lock:
-        cached = _descriptions.get(base)
-        if cached is None or time.monotonic() - cached[0] > FRESH_SECONDS:
+        outcome = _descriptions.get(base)
+        if outcome is None or time.monotonic() - outcome[0] > FRESH_SECONDS:
             description = _ask(base)
-            cached = _descriptions[base] = (time.monotonic(), description)
-    if isinstance(cached[1], SpecError):
-        raise SpecError(str(cached[1]))
-    return read_facts(EXPERTS[expert], base, cached[1])
+            outcome = _descriptions[base] = (time.monotonic(), description)
+    if isinstance(outcome[1], SpecError):
+        raise SpecError(str(outcome[1]))
+    return read_facts(EXPERTS[expert], base, outcome[1])
 
 
 def _ask(url: str) -> Mapping[str, Any] | SpecError:

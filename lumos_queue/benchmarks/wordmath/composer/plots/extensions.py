@@ -153,9 +153,9 @@ def _share(story: Story, holding: Holding) -> None:
     count = story.new(f"the number of {group.many}", groups)
     size = story.new(f"the number of {noun.many} for each {group.one}", value // groups)
     story.graph.product(holding.quantity, size, count)
-    sharing = f"{holding.who} shares all the {noun.many} equally among"
-    story.tell(count, f"{sharing} {group(groups)}", holding.at + 1, 3, plain=False)
-    story.hint(count, f"{sharing} some {group.many}", holding.at + 1, with_one_of=(size,))
+    sharing_text = f"{holding.who} shares all the {noun.many} equally among"
+    story.tell(count, f"{sharing_text} {group(groups)}", holding.at + 1, 3, plain=False)
+    story.hint(count, f"{sharing_text} some {group.many}", holding.at + 1, with_one_of=(size,))
     story.tell(size, f"each {group.one} gets {noun(value // groups)}", holding.at + 1.5, 1.5, plain=False)
     story.ask(size, f"how many {noun.many} does each {group.one} get")
     story.ask(count, f"how many {group.many} are there")
