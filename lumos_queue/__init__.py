@@ -148,8 +148,8 @@ def __getattr__(name: str) -> Any:
         return import_module("lumos_queue.util.version").RELEASE
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    return found
+    member = globals()[name] = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    return member
 
 
 def __dir__() -> list[str]:

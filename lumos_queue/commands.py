@@ -112,11 +112,13 @@ class Ask:
     @property
     def digest(self) -> str:
         # Nothing is added for what is not asked for: asks of before there were constraints keep their digests.
-        allowed = () if self.constraint is None else (f"allowed {self.constraint.digest}",)
-        wanted = () if self.n == 1 else (f"best {self.n}",)
-        schemas = [part for one in self.functions for part in (one.name, one.description, one.parameters)]
+        constraint_parts = () if self.constraint is None else (f"allowed {self.constraint.digest}",)
+        candidate_parts = () if self.n == 1 else (f"best {self.n}",)
+        schemas = [
+            part for function in self.functions for part in (function.name, function.description, function.parameters)
+        ]
         callable_functions = (f"functions {digest(*schemas)}",) if schemas else ()
-        parts = (*self.images, *_edge(self.parent), *allowed, *wanted, *callable_functions)
+        parts = (*self.images, *_edge(self.parent), *constraint_parts, *candidate_parts, *callable_functions)
         return digest("ask", self.role, self.prompt, *parts)
 
     def __iter__(self) -> Generator[Ask, Replies, Completion]:
@@ -262,7 +264,7 @@ class ActionLog:
         self.requested: list[tuple[int, int, Action]] = []  #: with position and branch; those under way, too
         self.approved = ""  #: what a person approved last
         self._parents: dict[int, int] = {}
-        self._done: dict[int, list[tuple[Action, Execution]]] = {}  # by position
+        self._executions: dict[int, list[tuple[Action, Execution]]] = {}  # by position
 
     def request(self, position: int, commands: Sequence[Command]) -> None:
         """Take in commands that are to be carried out. Raises ValueError for one that comes after no step of a tree."""
@@ -288,7 +290,7 @@ class ActionLog:
             self.actions.append((command.action, result))
             _set_variables(self.variables, command.action, result)
             if command.parent is not None:
-                self._done.setdefault(position, []).append((command.action, result))
+                self._executions.setdefault(position, []).append((command.action, result))
 
     def path(self, position: int) -> Path:
         """The actions from the root of a tree to this position, that included."""
@@ -296,11 +298,11 @@ class ActionLog:
         while position != ROOT:
             positions.append(position)
             position = self._parents[position]
-        done = [one for position in reversed(positions) for one in self._done.get(position, ())]
+        actions = [pair for position in reversed(positions) for pair in self._executions.get(position, ())]
         variables: dict[str, Mapping[str, Any]] = {}
-        for action, execution in done:
+        for action, execution in actions:
             _set_variables(variables, action, execution)
-        return done, variables
+        return actions, variables
 
 
 def _set_variables(variables: dict[str, Mapping[str, Any]], action: Action, execution: Execution) -> None:

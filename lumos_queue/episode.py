@@ -94,15 +94,15 @@ class StepContext:
 
     async def ask(self, role: str, prompt: str, images: tuple[str, ...] = ()) -> Completion:
         """Ask a model from within an action: a separate step, replayed as any other. One at a time, in fixed order."""
-        done = await self._carry_out(Ask(role, without_roles(prompt), images))
-        assert isinstance(done, Completion)
-        return done
+        completion = await self._carry_out(Ask(role, without_roles(prompt), images))
+        assert isinstance(completion, Completion)
+        return completion
 
     async def call(self, tool: str, /, *, nth: int = 0, **arguments: Any) -> Execution:
         """Call an external tool from within an action: a separate step, replayed like any other. `nth`: as of Call."""
-        done = await self._carry_out(Call(tool, arguments, nth))
-        assert isinstance(done, Execution)
-        return done
+        execution = await self._carry_out(Call(tool, arguments, nth))
+        assert isinstance(execution, Execution)
+        return execution
 
     def keep(self, data: bytes, media_type: str) -> str:
         """Keep bytes, such as an image, that the result of this command names by the sha256 that is returned."""
@@ -112,8 +112,8 @@ class StepContext:
     async def load(self, digest: str) -> bytes:
         """The bytes of an artifact that the task or an earlier result names. Raises EpisodeError for an unknown one."""
         assert self.journal is not None and self.load_stored is not None, "this context belongs to no episode"
-        kept = self.journal.find_kept(digest)
-        return await self.load_stored(digest) if kept is None else kept
+        content = self.journal.find_kept(digest)
+        return await self.load_stored(digest) if content is None else content
 
     async def _carry_out(self, command: Command) -> Result:
         assert self.step is not None, "this context belongs to no episode"
@@ -148,17 +148,17 @@ class _Steps:
 
     async def take(self, command: Command, position: int, branch: int, path: Path | None = None) -> Result:
         journal, log = self._journal, self.log
-        if known := journal.find(position, branch):
-            if known[0] != command.digest[:KEPT_DIGITS]:
+        if record := journal.find(position, branch):
+            if record[0] != command.digest[:KEPT_DIGITS]:
                 raise Diverged(f"step {position}.{branch} is recorded for another command")
-            return known[1]
+            return record[1]
         await journal.wait_for_capacity()
         if isinstance(command, Do) and command.parent is not None:
             path = log.path(command.parent)
-        done, variables = path or (log.actions, log.variables)
+        actions, variables = path or (log.actions, log.variables)
         within = partial(self.take, path=path) if path else self.take  # what an action asks and calls is on its path
         final = command.final if isinstance(command, Do) else None
-        context = StepContext(position, branch, variables, done, within, final, log.requested, journal)
+        context = StepContext(position, branch, variables, actions, within, final, log.requested, journal)
         result = await self._perform(command, context)
         journal.record(Step(position, branch, command, result))
         if isinstance(command, Approve) and result is None:
@@ -176,17 +176,19 @@ async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: J
     log = steps.log
     exchange = Exchange(formulation(task.without_gold(), agent))
     try:
-        for position, wanted in enumerate(exchange):
-            if isinstance(wanted, list):
-                log.request(position, wanted)
-                done = await run_together([steps.take(each, position, branch) for branch, each in enumerate(wanted)])
-                for command, result in zip(wanted, done, strict=True):
+        for position, request in enumerate(exchange):
+            if isinstance(request, list):
+                log.request(position, request)
+                replies = await run_together(
+                    [steps.take(command, position, branch) for branch, command in enumerate(request)]
+                )
+                for command, result in zip(request, replies, strict=True):
                     log.add(position, command, result)
-                exchange.reply = done
+                exchange.reply = replies
             else:
-                log.request(position, (wanted,))
-                exchange.reply = await steps.take(wanted, position, 0)
-                log.add(position, wanted, exchange.reply)
+                log.request(position, (request,))
+                exchange.reply = await steps.take(request, position, 0)
+                log.add(position, request, exchange.reply)
             if position % STRETCH == STRETCH - 1:
                 await asyncio.sleep(0)
         outcome = exchange.returned

@@ -180,23 +180,23 @@ class AwaitsJob(InfrastructureError):
         super().__init__(message)
 
 
-def unknown(what: str, value: str, choices: Iterable[str]) -> SpecError:
+def unknown(kind: str, value: str, choices: Iterable[str]) -> SpecError:
     """The error for a name that is not one of the choices: names the value, suggests the nearest, lists them all."""
     names = sorted(choices)
-    suggested = suggest(value, names)
-    return SpecError(f"No {what} called '{value}'. {suggested}Choose one of: {', '.join(names)}.")
+    suggestion = suggest(value, names)
+    return SpecError(f"No {kind} called '{value}'. {suggestion}Choose one of: {', '.join(names)}.")
 
 
 def suggest(value: str, choices: Iterable[str]) -> str:
     """`Did you mean 'evaluate'? `, with a space at its end, for a name that is much like a choice, else ''."""
-    found = find_nearest(value, choices)
-    return f"Did you mean '{found}'? " if found else ""
+    nearest = find_nearest(value, choices)
+    return f"Did you mean '{nearest}'? " if nearest else ""
 
 
 def find_nearest(value: str, choices: Iterable[str]) -> str:
     """The choice that is most like a text, in which `_` is as good as `-`; empty where none is much like it."""
     from difflib import get_close_matches
 
-    plain = {one.casefold().replace("_", "-"): one for one in choices}
-    found = get_close_matches(value.casefold().replace("_", "-"), plain, n=1, cutoff=0.65)
-    return plain[found[0]] if found else ""
+    plain = {choice.casefold().replace("_", "-"): choice for choice in choices}
+    matches = get_close_matches(value.casefold().replace("_", "-"), plain, n=1, cutoff=0.65)
+    return plain[matches[0]] if matches else ""

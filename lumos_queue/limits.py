@@ -67,8 +67,8 @@ COUNTED = ("calls", "tokens", "actions", "steps", "depth")
 class LimitReached(EpisodeError):
     """Raised in a formulation, at the command that may not be carried out. It may answer with what it has."""
 
-    def __init__(self, what: str, limit: int):
-        super().__init__(Ending.LIMIT, f"the limit of {limit:,} {what} is reached")
+    def __init__(self, unit: str, limit: int):
+        super().__init__(Ending.LIMIT, f"the limit of {limit:,} {unit} is reached")
 
 
 def limit_formulation(formulation: Generate[A], limits: Limits) -> Generate[A]:
@@ -80,10 +80,10 @@ def limit_formulation(formulation: Generate[A], limits: Limits) -> Generate[A]:
     def generate(task: Task, agent: A) -> Commands[Outcome]:
         calls = tokens = actions = 0
         exchange = Exchange(formulation(task, agent))
-        for wanted in exchange:
-            commands = wanted if isinstance(wanted, list) else [wanted]
-            asks = sum(isinstance(one, Ask) for one in commands)
-            does = sum(isinstance(one, Do) for one in commands)
+        for request in exchange:
+            commands = request if isinstance(request, list) else [request]
+            asks = sum(isinstance(command, Ask) for command in commands)
+            does = sum(isinstance(command, Do) for command in commands)
             if limits.calls and asks and calls + asks > limits.calls:
                 exchange.error = LimitReached("model calls", limits.calls)
             elif limits.tokens and asks and tokens >= limits.tokens:
@@ -91,11 +91,11 @@ def limit_formulation(formulation: Generate[A], limits: Limits) -> Generate[A]:
             elif limits.actions and does and actions + does > limits.actions:
                 exchange.error = LimitReached("actions", limits.actions)
             else:
-                exchange.reply = yield wanted
+                exchange.reply = yield request
                 calls, actions = calls + asks, actions + does
-                for done in exchange.reply if isinstance(exchange.reply, list) else [exchange.reply]:
-                    if isinstance(done, Completion):
-                        tokens += done.prompt_tokens + done.completion_tokens
+                for reply in exchange.reply if isinstance(exchange.reply, list) else [exchange.reply]:
+                    if isinstance(reply, Completion):
+                        tokens += reply.prompt_tokens + reply.completion_tokens
         return exchange.returned
 
     return generate

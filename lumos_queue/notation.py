@@ -183,7 +183,7 @@ def variables_in(text: str) -> tuple[str, ...]:
 
 def replace_variables(text: str, value_of: Callable[[str], str]) -> str:
     """The text with each whole variable replaced, all at once: a value that looks like a variable stays as it is."""
-    return _WHOLE_VARIABLE.sub(lambda found: value_of(found[0]), text)
+    return _WHOLE_VARIABLE.sub(lambda match: value_of(match[0]), text)
 
 
 # --- annotations ------------------------------------------------------------------------------------------------------
@@ -202,10 +202,10 @@ def read_action_line(line: str) -> tuple[Action, str] | Issue:
 
     A number is its own result. A closing full stop after the call is not a result; one in the result stays.
     """
-    labelled = _ACTION_LINE.fullmatch(line.strip())
-    if not labelled:
+    match = _ACTION_LINE.fullmatch(line.strip())
+    if not match:
         return Issue("no action label", line)
-    assignment = _ASSIGNMENT.fullmatch(labelled[3])
+    assignment = _ASSIGNMENT.fullmatch(match[3])
     if not assignment:
         return Issue("no assignment", line)
     name, arguments, after = _read_right_side(assignment[2])
@@ -217,7 +217,7 @@ def read_action_line(line: str) -> tuple[Action, str] | Issue:
     result = after[1:].strip() if after.startswith("=") else ""
     if not result and not name and _LITERAL.fullmatch(arguments):
         result = arguments
-    return Action(_split_variables(assignment[1]), name, arguments, labelled[3]), result
+    return Action(_split_variables(assignment[1]), name, arguments, match[3]), result
 
 
 def format_result(result: str) -> str:
@@ -238,12 +238,12 @@ def read_annotation(text: str, results: bool = True) -> tuple[tuple[AnnotatedSub
             if heading[1] != str(subgoal.number):
                 issues.append(Issue("subgoal out of order", line))
             steps.append((subgoal, [], []))
-        elif labelled := _ACTION_LINE.fullmatch(line):
+        elif match := _ACTION_LINE.fullmatch(line):
             if not steps:
                 issues.append(Issue("action before any subgoal", line))
                 continue
             subgoal, actions, its_results = steps[-1]
-            if labelled.group(1, 2) != (str(subgoal.number), str(len(actions) + 1)):
+            if match.group(1, 2) != (str(subgoal.number), str(len(actions) + 1)):
                 issues.append(Issue("action out of order", line))
             reading = read_action_line(line)
             if isinstance(reading, Issue):
@@ -284,14 +284,14 @@ def name_output(steps: Iterable[AnnotatedSubgoal]) -> tuple[AnnotatedSubgoal, ..
 
     When `Output` shares its subgoal with that variable, an alias of itself results: `R2 = (R2)`.
     """
-    named, last = [], 0
+    renamed_steps, last = [], 0
     for step in steps:
         final = f"R{last + 1}"
         actions = tuple(
             replace(action, variables=tuple(final if v == "Output" else v for v in action.variables))
             for action in step.actions
         )
-        named.append(replace(step, actions=actions))
+        renamed_steps.append(replace(step, actions=actions))
         if actions and actions[-1].variables:
             last = int(actions[-1].variables[-1][1:])
-    return tuple(named)
+    return tuple(renamed_steps)

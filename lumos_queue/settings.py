@@ -152,8 +152,8 @@ def read_settings() -> Settings:
         first = error.errors()[0]
         name = "LUMOS_" + str(first["loc"][0]).upper()
         # A setting without a default's representation may be a secret.
-        shown = f"is '{first['input']}'" if Settings.model_fields[str(first["loc"][0])].repr else "cannot be used"
-        raise SpecError(f"{name} {shown}: {first['msg']}.") from None
+        problem = f"is '{first['input']}'" if Settings.model_fields[str(first["loc"][0])].repr else "cannot be used"
+        raise SpecError(f"{name} {problem}: {first['msg']}.") from None
     if not settings.heartbeat_seconds < settings.fence_seconds < settings.lease_seconds:
         raise SpecError(
             f"LUMOS_HEARTBEAT_SECONDS {settings.heartbeat_seconds}, LUMOS_FENCE_SECONDS {settings.fence_seconds} and "

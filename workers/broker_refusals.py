@@ -45,7 +45,7 @@ class OncePerMinute(logging.Filter):
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         super().__init__()
-        self._clock, self._written_at, self._lock = clock, dict[str, float](), threading.Lock()
+        self._clock, self._log_times, self._lock = clock, dict[str, float](), threading.Lock()
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = _find_error(record)
@@ -54,9 +54,9 @@ class OncePerMinute(logging.Filter):
             return True
         key, now = f"{record.msg} {type(error).__name__}", self._clock()
         with self._lock:
-            if now - self._written_at.get(key, -REPEAT_SECONDS) < REPEAT_SECONDS:
+            if now - self._log_times.get(key, -REPEAT_SECONDS) < REPEAT_SECONDS:
                 return False
-            self._written_at[key] = now
+            self._log_times[key] = now
         if record.exc_info:
             record.msg, record.args = f"{record.getMessage()}: {refusal}", ()
             record.exc_info = record.exc_text = None
@@ -75,5 +75,5 @@ def quiet_logs() -> None:
     """Have the logs of this process say once a minute that a broker refuses. Later calls change nothing."""
     for name in _LOGGERS:
         logger = logging.getLogger(name)
-        if not any(isinstance(one, OncePerMinute) for one in logger.filters):
+        if not any(isinstance(log_filter, OncePerMinute) for log_filter in logger.filters):
             logger.addFilter(OncePerMinute())

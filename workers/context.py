@@ -30,19 +30,19 @@ class WorkerContext:
         self.outage: EndpointDown | None = None
         self._database: Database | None = None
         self._session: WorkerSession | None = None
-        self._opening = threading.RLock()  # Celery's child begins its session in a thread (workers/presence.py)
+        self._open_lock = threading.RLock()  # Celery's child begins its session in a thread (workers/presence.py)
 
     @property
     def database(self) -> Database:
-        with self._opening:
+        with self._open_lock:
             if self._database is None:
-                opened = open_database(self.settings.database, self.settings.lease_seconds)
+                database = open_database(self.settings.database, self.settings.lease_seconds)
                 try:
-                    require_current(opened)
+                    require_current(database)
                 except BaseException:
-                    opened.close()  # refused now, it must be refused next time too
+                    database.close()  # refused now, it must be refused next time too
                     raise
-                self._database = opened
+                self._database = database
             return self._database
 
     @property
@@ -53,7 +53,7 @@ class WorkerContext:
     @property
     def session(self) -> WorkerSession:
         """This process's worker session; a new one when the last was declared dead."""
-        with self._opening:
+        with self._open_lock:
             if self._session is None or self._session.lost:
                 if self._session:
                     self._session.close()

@@ -12,12 +12,12 @@ MAX_NAME, MAX_MODELS, MAX_TEXT = 60, 160, 400  #: characters shown of what users
 
 def describe_job(row: Any) -> str:
     """`row`: a job's, or anything with its columns kind, benchmark, formulation, name and spec. One harmless line."""
-    what = [row.benchmark, row.formulation] if row.kind in ("evaluate", "infer") else [row.kind, row.benchmark]
+    words = [row.benchmark, row.formulation] if row.kind in ("evaluate", "infer") else [row.kind, row.benchmark]
     if row.kind == "train":
-        what.append(str(row.spec.get("recipe", "")))
+        words.append(str(row.spec.get("recipe", "")))
     if row.name:
-        what.append(f'"{shorten(row.name, MAX_NAME)}"')
-    return shorten(", ".join(filter(None, (" ".join(filter(None, what)), describe_models(row.spec)))), MAX_TEXT)
+        words.append(f'"{shorten(row.name, MAX_NAME)}"')
+    return shorten(", ".join(filter(None, (" ".join(filter(None, words)), describe_models(row.spec)))), MAX_TEXT)
 
 
 def describe_models(spec: Mapping[str, Any]) -> str:
@@ -30,11 +30,11 @@ def describe_models(spec: Mapping[str, Any]) -> str:
 
 def roles_of(spec: Mapping[str, Any]) -> dict[str, str]:
     """The endpoint of each role that a stored job asks; none of a training."""
-    asked = spec.get("evaluation") or spec.get("infer", spec)
-    agent = asked.get("agent")
+    request = spec.get("evaluation") or spec.get("infer", spec)
+    agent = request.get("agent")
     if isinstance(agent, Mapping):
         return {str(role): str(url) for role, url in agent.get("roles", {}).items()}
-    return {"teacher": str(asked["teacher"])} if asked.get("teacher") else {}
+    return {"teacher": str(request["teacher"])} if request.get("teacher") else {}
 
 
 def shorten(text: str, characters: int) -> str:

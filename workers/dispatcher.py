@@ -39,18 +39,18 @@ def serve(settings: Settings, pools: Sequence[str]) -> None:
     """Be a host's dispatcher until TERM or Ctrl-C. Raises SpecError when the database is at another revision."""
     if too_few := allow_open_files(settings):
         log.warning("%s", too_few)
-    told = threading.Event()
+    stop_event = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: told.set())
+        signal.signal(number, lambda *_: stop_event.set())
     worker = WorkerContext(settings, pools)
     # With a broker, those who receive its messages come first: this process is for what they have missed.
     patience = 2 * settings.poll_seconds if settings.broker_url else 0.0
     log.info("looking for jobs of %s every %g s", ", ".join(pools), settings.poll_seconds)
-    with Watchdog(worker, told.is_set):
+    with Watchdog(worker, stop_event.is_set):
         try:
             if set(pools) == {GPU_POOL} and not worker.can_run(GPU_POOL):
                 log.warning("this process finds no GPU and serves no other pool: it takes no job")
-            Dispatcher(worker, pools, patience=patience).run(told.is_set)
+            Dispatcher(worker, pools, patience=patience).run(stop_event.is_set)
         finally:
             worker.close()
 
@@ -65,22 +65,22 @@ class Dispatcher:
     def __init__(self, worker: WorkerContext, pools: Sequence[str], only: str | None = None, patience: float = 0.0):
         """`patience`: seconds a new job is left to others."""
         self.worker, self.pools, self.only, self.patience = worker, pools, only, patience
-        self._served = ""  # the last job it worked on: others have their turn first
-        self._notified_at = time.monotonic()
+        self._last_job = ""  # the last job it worked on: others have their turn first
+        self._notification_time = time.monotonic()
 
     def run(self, stop: Callable[[], bool]) -> None:
         """Until `stop` says so; with `only`, until that job has ended. A database that is away is waited for."""
         idle = 0
         while not stop():
             try:
-                worked = self._look_and_work(stop)
+                has_worked = self._look_and_work(stop)
                 if self.only and self._is_over():
                     return
             except (DBAPIError, InfrastructureError) as error:
                 log.warning("the database failed, trying again: %s", str(error).splitlines()[0])
-                worked = False
-            idle = 0 if worked else idle + 1
-            if not worked:
+                has_worked = False
+            idle = 0 if has_worked else idle + 1
+            if not has_worked:
                 self._sleep(stop, self.worker.settings.poll_seconds * min(1 + idle / 4, 3) * random.uniform(0.5, 1.0))
 
     def _look_and_work(self, stop: Callable[[], bool]) -> bool:
@@ -91,17 +91,19 @@ class Dispatcher:
         for job in find_idle_jobs(database):
             finish_if_idle(database, job)
         pools = self._usable_pools
-        due = runnable_jobs(database, pools, self.patience, after=self._served)
+        due = runnable_jobs(database, pools, self.patience, after=self._last_job)
         if not self.only:
-            self._served = due[0] if due else self._served
-            others = [pool for pool in self.pools if pool not in pools]
-            self._bring_workers_back([*due, *(runnable_jobs(database, others, self.patience) if others else ())])
+            self._last_job = due[0] if due else self._last_job
+            other_pools = [pool for pool in self.pools if pool not in pools]
+            self._bring_workers_back(
+                [*due, *(runnable_jobs(database, other_pools, self.patience) if other_pools else ())]
+            )
             policy = StopPolicy(self.worker, due[0], pools, stop) if due else None
             return policy is not None and not try_slice(self.worker, due[0], policy).fault
-        mine = [job for job in awaited_jobs(database, self.only) if job in due]
-        if not mine:
+        due_jobs = [job for job in awaited_jobs(database, self.only) if job in due]
+        if not due_jobs:
             return False
-        self._run_slice(self.only, mine[0], stop)
+        self._run_slice(self.only, due_jobs[0], stop)
         return True
 
     def _run_slice(self, only: str, job: str, stop: Callable[[], bool]) -> None:
@@ -129,9 +131,9 @@ class Dispatcher:
         until the next job is submitted. A job that no live worker can run gets none: messages would pile up.
         """
         settings, now = self.worker.settings, time.monotonic()
-        if not due or not settings.broker_url or now - self._notified_at <= NOTIFY_SECONDS:
+        if not due or not settings.broker_url or now - self._notification_time <= NOTIFY_SECONDS:
             return
-        self._notified_at = now
+        self._notification_time = now
         with self.worker.database.engine.connect() as connection:
             rows = connection.execute(select(JobRow.id, JobRow.kind, JobRow.pool).where(JobRow.id.in_(due))).all()
             sessions = live_sessions(connection, settings.lease_seconds)

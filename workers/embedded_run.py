@@ -38,7 +38,7 @@ class EmbeddedRun:
         self.remark = allow_open_files(settings)  #: one line for a person where open files are too few; or ''
         self.thread = threading.Thread(target=self._work, name=f"job-{job}", daemon=True)
         self._ending = threading.Lock()
-        self._wanted = True  # whether the job is to be looked at again before the thread ends
+        self._look_again = True  # whether the job is to be looked at again before the thread ends
         self._has_ended = False
 
     def start(self) -> Self:
@@ -48,9 +48,9 @@ class EmbeddedRun:
     def go_on(self) -> bool:
         """Have it look at the job again before it ends, as the job was resumed; False when that is too late."""
         with self._ending:
-            if self._has_ended or self._is_told():
+            if self._has_ended or self._is_stopping():
                 return False
-            self._wanted = True
+            self._look_again = True
             return True
 
     def close(self) -> None:
@@ -68,9 +68,9 @@ class EmbeddedRun:
         with self._ending:
             self._has_ended = True
         self.given_up.set()
-        releasing = threading.Thread(target=self.context.give_up_session, name="release", daemon=True)
-        releasing.start()
-        releasing.join(RELEASE_SECONDS)
+        release_thread = threading.Thread(target=self.context.give_up_session, name="release", daemon=True)
+        release_thread.start()
+        release_thread.join(RELEASE_SECONDS)
         lease = self.context.settings.lease_seconds
         self.failure = InfrastructureError(
             f"Job {self.job} is not worked on here any more: {problem}. Does a function, a tool or a plug-in of it "
@@ -84,8 +84,8 @@ class EmbeddedRun:
     def _work(self) -> None:
         try:
             with _quiet_outage_logs():
-                while self._is_wanted():
-                    Dispatcher(self.context, POOLS, only=self.job).run(self._is_told)
+                while self._should_look():
+                    Dispatcher(self.context, POOLS, only=self.job).run(self._is_stopping)
         except BaseException as error:  # for whoever waits
             self.failure = error
         finally:
@@ -101,14 +101,14 @@ class EmbeddedRun:
         finally:
             self.over.set()
 
-    def _is_told(self) -> bool:
+    def _is_stopping(self) -> bool:
         return self.stop.is_set() or self.given_up.is_set()
 
-    def _is_wanted(self) -> bool:
+    def _should_look(self) -> bool:
         with self._ending:
-            wanted, self._wanted = self._wanted and not self._is_told(), False
-            self._has_ended = not wanted
-            return wanted
+            look_again, self._look_again = self._look_again and not self._is_stopping(), False
+            self._has_ended = not look_again
+            return look_again
 
 
 @contextmanager

@@ -23,13 +23,13 @@ def run_on_loop(main: Coroutine[Any, Any, T]) -> T:
     """Run `main` to its end on a new loop; returns or raises what it does."""
     before = gc.get_threshold()
     # What a forked worker shares with its siblings was frozen before the fork, and stays so: looked at, it is copied.
-    shared = gc.get_freeze_count() > 0
-    if not shared:
+    is_frozen = gc.get_freeze_count() > 0
+    if not is_frozen:
         gc.freeze()
     gc.set_threshold(*THRESHOLDS)
     try:
         return uvloop.run(main)
     finally:
         gc.set_threshold(*before)
-        if not shared:
+        if not is_frozen:
             gc.unfreeze()

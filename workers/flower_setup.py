@@ -67,20 +67,20 @@ def set_up_flower(settings: Settings) -> None:
     quiet_logs()
     options.format_task = _as_function(TaskFormat(JobWords(settings)))
     options.tasks_columns = COLUMNS
-    ours: dict[Any, type[web.RequestHandler]] = {Metrics: GuardedMetrics}
+    replacements: dict[Any, type[web.RequestHandler]] = {Metrics: GuardedMetrics}
     if settings.web_url:
         JobTaskView.explorer = JobTasksView.explorer = settings.web_url.rstrip("/")
-        ours |= {TaskView: JobTaskView, TasksView: JobTasksView}
-    urls.handlers[:] = [_replace(one, ours) for one in urls.handlers]
+        replacements |= {TaskView: JobTaskView, TasksView: JobTasksView}
+    urls.handlers[:] = [_replace(handler, replacements) for handler in urls.handlers]
     prometheus_client.REGISTRY.register(DeploymentCollector(settings))
 
 
-def _replace(handler: Any, ours: Mapping[Any, type[web.RequestHandler]]) -> Any:
+def _replace(handler: Any, replacements: Mapping[Any, type[web.RequestHandler]]) -> Any:
     """The same address with our handler, if we have one for what Flower has there."""
     if isinstance(handler, URLSpec):
-        own = ours.get(handler.handler_class)
-        return URLSpec(handler.regex.pattern, own, handler.kwargs, handler.name) if own else handler
-    return (handler[0], ours.get(handler[1], handler[1]), *handler[2:])
+        replacement = replacements.get(handler.handler_class)
+        return URLSpec(handler.regex.pattern, replacement, handler.kwargs, handler.name) if replacement else handler
+    return (handler[0], replacements.get(handler[1], handler[1]), *handler[2:])
 
 
 def _as_function(format_task: TaskFormat):

@@ -29,7 +29,7 @@ class JobWords:
 
     def __init__(self, settings: Settings):
         self._settings = settings
-        self._known: dict[str, tuple[str, str]] = {}
+        self._descriptions: dict[str, tuple[str, str]] = {}
         self._pending: dict[str, Future[None]] = {}
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="job words")
@@ -38,8 +38,8 @@ class JobWords:
     def find(self, job: str) -> tuple[str, str]:
         """What the job is, and its id and size; empty when there is none, or nothing is known of it yet."""
         with self._lock:
-            if (known := self._known.get(job)) is not None:
-                return known
+            if (description := self._descriptions.get(job)) is not None:
+                return description
             is_first = not self._pending
             if not (future := self._pending.get(job)):
                 if len(self._pending) >= MAX_KNOWN:
@@ -50,7 +50,7 @@ class JobWords:
                 future.result(WAIT_SECONDS)
             except FutureTimeout:
                 return _UNKNOWN
-        return self._known.get(job, _UNKNOWN)
+        return self._descriptions.get(job, _UNKNOWN)
 
     def _look(self, job: str) -> None:
         try:
@@ -61,9 +61,9 @@ class JobWords:
             if row is not None:
                 items = f"{row.items:,} item{'s' * (row.items != 1)}"
                 with self._lock:
-                    if len(self._known) >= MAX_KNOWN:
-                        self._known.clear()
-                    self._known[job] = describe_job(row), f"job {row.id}, {items}"
+                    if len(self._descriptions) >= MAX_KNOWN:
+                        self._descriptions.clear()
+                    self._descriptions[job] = describe_job(row), f"job {row.id}, {items}"
         except Exception:  # whatever it is, the page shows the id
             pass
         finally:
@@ -78,19 +78,19 @@ class TaskFormat:
         self._words = words
 
     def __call__(self, task: Any) -> Any:
-        what, which = "", ""
-        if found := _ARGUMENTS.fullmatch(task.args or ""):
-            task.job = found[1]
-            what, which = self._words.find(found[1])
-            task.args = f"{what}; {which}" if what else found[1]
+        description, label = "", ""
+        if match := _ARGUMENTS.fullmatch(task.args or ""):
+            task.job = match[1]
+            description, label = self._words.find(match[1])
+            task.args = f"{description}; {label}" if description else match[1]
         else:
             task.args = shorten(task.args or "", MAX_SHOWN)
         task.kwargs = "" if task.kwargs == "{}" else shorten(task.kwargs or "", MAX_SHOWN)
-        if said := task.exception or task.result:
-            quoted = _FAILED.fullmatch(said) or _QUOTED.fullmatch(said)
-            text = quoted[2].replace("\\'", "'").replace('\\"', '"') if quoted else said
+        if output := task.exception or task.result:
+            quotation = _FAILED.fullmatch(output) or _QUOTED.fullmatch(output)
+            text = quotation[2].replace("\\'", "'").replace('\\"', '"') if quotation else output
             # What the job is stands beside it already; of what is left, a list shows the beginning.
-            task.result = shorten(text.removeprefix(f"{what}: "), MAX_SHOWN)
+            task.result = shorten(text.removeprefix(f"{description}: "), MAX_SHOWN)
         if task.exception:
             task.exception = task.result
         return task

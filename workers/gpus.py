@@ -22,22 +22,22 @@ number = torch.cuda.device_count() if torch.cuda.is_available() else 0
 print(json.dumps([torch.cuda.get_device_properties(gpu).total_memory // 2**20 for gpu in range(number)]))
 """
 _FORMAT = struct.Struct("qq")  # number of GPUs, MiB of the smallest
-_AT = 8  # where these lie: the first byte is 1 once they are known
-_answer: bytearray | mmap.mmap = bytearray(_AT + _FORMAT.size)
-_asking = threading.Lock()
+_OFFSET = 8  # where these lie: the first byte is 1 once they are known
+_answer: bytearray | mmap.mmap = bytearray(_OFFSET + _FORMAT.size)
+_ask_lock = threading.Lock()
 
 
 def known_gpus() -> Gpus | None:
     """The GPUs of this process; None as long as torch was not asked."""
-    return Gpus(*_FORMAT.unpack_from(_answer, _AT)) if _answer[0] else None
+    return Gpus(*_FORMAT.unpack_from(_answer, _OFFSET)) if _answer[0] else None
 
 
 def find_gpus(folder: Path) -> Gpus:
     """The GPUs of this process. The first call asks torch, in `folder`, and takes up to 60 s."""
-    with _asking:
+    with _ask_lock:
         if (gpus := known_gpus()) is None:
             gpus = ask_torch(folder)
-            _FORMAT.pack_into(_answer, _AT, *gpus)
+            _FORMAT.pack_into(_answer, _OFFSET, *gpus)
             _answer[0] = 1
         return gpus
 
@@ -45,7 +45,7 @@ def find_gpus(folder: Path) -> Gpus:
 def share_answer() -> None:
     """Forget the answer, and share the next one with all processes that this one forks from now on."""
     global _answer
-    _answer = mmap.mmap(-1, _AT + _FORMAT.size)
+    _answer = mmap.mmap(-1, _OFFSET + _FORMAT.size)
 
 
 def ask_torch(folder: Path) -> Gpus:

@@ -11,5 +11,5 @@ NOTHING_DUE = "nothing was due"
 def describe_idle(database: Database, job: str) -> str:
     """That nothing of an open job was due, and why its items fail where they wait for their next try."""
     with database.engine.connect() as connection:
-        failing = read_failing(connection, [job]).get(job)
-    return f"{NOTHING_DUE}: {describe_failing(failing)}" if failing else NOTHING_DUE
+        failures = read_failing(connection, [job]).get(job)
+    return f"{NOTHING_DUE}: {describe_failing(failures)}" if failures else NOTHING_DUE

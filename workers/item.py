@@ -40,7 +40,7 @@ class ItemRunner:
         Raises InfrastructureError when it is owed again; of an item without a task also SpecError when its job cannot
         go on, and NeedsAttention when a person has to look at it first.
         """
-        started = time.monotonic()
+        start = time.monotonic()
         journal = self._journal(item, item.attempt, item.code_version)
         for step in item.steps:
             journal.recall(step)
@@ -80,7 +80,7 @@ class ItemRunner:
             prompt_tokens=journal.figures.prompt_tokens,
             completion_tokens=journal.figures.completion_tokens,
             figures=journal.figures,
-            seconds=time.monotonic() - started,
+            seconds=time.monotonic() - start,
             output=result.output,
             verdicts=result.verdicts,
             level=result.level,

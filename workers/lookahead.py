@@ -16,17 +16,17 @@ class LookAhead:
     finished: int = 0  #: items finished up to the latest commit
     not_before: float = 0.0  #: when the next claim may be made (time.monotonic)
 
-    def observe(self, finished: int) -> LookAhead:
+    def observe(self, completed: int) -> LookAhead:
         """After one more commit's time, with so many items finished in all."""
-        return replace(self, pace=0.5 * (self.pace + finished - self.finished), finished=finished)
+        return replace(self, pace=0.5 * (self.pace + completed - self.finished), finished=completed)
 
     def wait_until(self, moment: float) -> LookAhead:
         """After a claim that brought less than was wanted: the next one would most likely bring nothing."""
         return replace(self, not_before=moment)
 
-    def items_to_claim(self, places: int, busy: int, now: float, *, ahead: bool = True) -> int:
+    def items_to_claim(self, slots: int, busy: int, now: float, *, ahead: bool = True) -> int:
         """How many to claim for `places`, when `busy` items run or are ready; without `ahead` no more than places."""
         extra = COMMITS_AHEAD * self.pace if ahead else 0.0
-        if now < self.not_before or busy >= places + extra / 2:
+        if now < self.not_before or busy >= slots + extra / 2:
             return 0
-        return places + ceil(extra) - busy
+        return slots + ceil(extra) - busy

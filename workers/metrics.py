@@ -34,14 +34,14 @@ class DeploymentCollector(Collector):
     def __init__(self, settings: Settings):
         self._settings = settings
         self._database: Database | None = None
-        self._reading = threading.Lock()  # one at a time, however many ask
+        self._read_lock = threading.Lock()  # one at a time, however many ask
 
     def describe(self) -> Sequence[Metric]:
         """Nothing: else the database would be read when the collector is registered."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        with self._reading:
+        with self._read_lock:
             began = time.monotonic()
             try:
                 figures = self._read()
@@ -58,19 +58,19 @@ class DeploymentCollector(Collector):
 
     def _read(self) -> DeploymentFigures:
         if self._database is None:
-            opened = open_database(self._settings.database, self._settings.lease_seconds)
+            database = open_database(self._settings.database, self._settings.lease_seconds)
             try:
-                require_current(opened)
+                require_current(database)
             except BaseException:
-                opened.close()
+                database.close()
                 raise
-            self._database = opened
+            self._database = database
         with self._database.engine.connect() as connection:
             return read_deployment(connection, self._settings.lease_seconds)
 
 
-def _gauge(name: str, what: str, labels: Sequence[str], values: dict[tuple[str, ...], float]) -> Metric:
-    family = GaugeMetricFamily(name, what, labels=labels)
+def _gauge(name: str, documentation: str, labels: Sequence[str], values: dict[tuple[str, ...], float]) -> Metric:
+    family = GaugeMetricFamily(name, documentation, labels=labels)
     for label, value in values.items():
         family.add_metric(label, value)
     return family
@@ -124,8 +124,8 @@ def _of_calls(figures: DeploymentFigures) -> Iterator[Metric]:
 def _of_workers(figures: DeploymentFigures) -> Iterator[Metric]:
     workers = {(state,): float(count) for state, count in figures.workers.items()}
     yield _gauge("lumos_workers", "Worker processes that are alive.", ["state"], workers)
-    lost = "Worker sessions that were declared dead: their items were owed again."
-    yield CounterMetricFamily("lumos_leases_lost", lost, value=figures.leases_lost)
+    description = "Worker sessions that were declared dead: their items were owed again."
+    yield CounterMetricFamily("lumos_leases_lost", description, value=figures.leases_lost)
     calls = {}
     for url, use in figures.endpoints.items():
         states = {"in flight": use.in_flight, "waiting": use.waiting, "late": use.late}
@@ -135,7 +135,7 @@ def _of_workers(figures: DeploymentFigures) -> Iterator[Metric]:
     )
     caps = {(shorten(url, MAX_LABEL),): float(cap) for url, cap in figures.caps.items()}
     yield _gauge("lumos_endpoint_cap", "The most calls that an endpoint may have in flight.", ["endpoint"], caps)
-    rejected = CounterMetricFamily("lumos_rejected_messages", "Messages that were dropped unread.", labels=["reason"])
+    family = CounterMetricFamily("lumos_rejected_messages", "Messages that were dropped unread.", labels=["reason"])
     for why, messages in figures.rejected.items():
-        rejected.add_metric([why], messages)
-    yield rejected
+        family.add_metric([why], messages)
+    yield family

@@ -26,12 +26,12 @@ def notify_workers(settings: Settings, kind: str, job: str, items: int, pool: st
     if not settings.broker_url or items < 1:
         return False
     count = min(MAX_MESSAGES, ceil(items / settings.concurrency))
-    taken = threading.Event()
+    completion = threading.Event()
 
     def send() -> None:
         try:
             _send(settings, kind, job, count, pool)
-            taken.set()
+            completion.set()
         except Exception as error:  # whatever it is, the job is stored and will be found
             from workers.broker_refusals import find_refusal
 
@@ -41,7 +41,7 @@ def notify_workers(settings: Settings, kind: str, job: str, items: int, pool: st
     thread = threading.Thread(target=send, name="notify", daemon=True)
     thread.start()
     thread.join(MAX_SECONDS)
-    return taken.is_set()
+    return completion.is_set()
 
 
 def _send(settings: Settings, kind: str, job: str, count: int, pool: str) -> None:

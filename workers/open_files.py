@@ -20,22 +20,22 @@ def allow_open_files(settings: Settings) -> str:
 
     Returns one line for a person when the system allows less, empty when all is well.
     """
-    needed = files_needed(settings.concurrency)
+    min_limit = files_needed(settings.concurrency)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if _covers(soft, needed):
+    if _covers(soft, min_limit):
         return ""
-    allowed = needed if _covers(hard, needed) else hard
-    if soft < allowed:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    if allowed == needed:
+    new_limit = min_limit if _covers(hard, min_limit) else hard
+    if soft < new_limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (new_limit, hard))
+    if new_limit == min_limit:
         return ""
-    fitting = (allowed - FIXED) // PER_EPISODE
-    lower = f"set LUMOS_CONCURRENCY to {fitting}" if fitting > 0 else "lower LUMOS_CONCURRENCY"
+    max_concurrency = (new_limit - FIXED) // PER_EPISODE
+    lower = f"set LUMOS_CONCURRENCY to {max_concurrency}" if max_concurrency > 0 else "lower LUMOS_CONCURRENCY"
     return (
-        f"open files are limited to {allowed}, and LUMOS_CONCURRENCY={settings.concurrency} may need {needed}: "
-        f"run ulimit -n {needed} first (an administrator has to allow it: the hard limit is {hard}), or {lower}"
+        f"open files are limited to {new_limit}, and LUMOS_CONCURRENCY={settings.concurrency} may need {min_limit}: "
+        f"run ulimit -n {min_limit} first (an administrator has to allow it: the hard limit is {hard}), or {lower}"
     )
 
 
-def _covers(limit: int, needed: int) -> bool:
-    return limit == resource.RLIM_INFINITY or limit >= needed
+def _covers(limit: int, files: int) -> bool:
+    return limit == resource.RLIM_INFINITY or limit >= files

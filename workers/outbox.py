@@ -17,49 +17,53 @@ class Outbox:
     def __init__(self) -> None:
         self.steps = Buffer()  #: where the journals of running items write
         self._claims: dict[int, int] = {}  # claim number of every item not yet written as ended
-        self._finished: list[Finished] = []
-        self._given_back: list[GivenBack] = []
+        self._finished_items: list[Finished] = []
+        self._returned_items: list[GivenBack] = []
 
     @property
     def is_empty(self) -> bool:
-        return not (self.steps.size or self._finished or self._given_back)
+        return not (self.steps.size or self._finished_items or self._returned_items)
 
     def hold(self, item: Claimed) -> None:
         """From here on the item is this slice's, until a commit says that it ended or was given back."""
         self._claims[item.id] = item.claim
 
-    def finish(self, done: Finished) -> None:
-        self._finished.append(done)
+    def finish(self, finished_item: Finished) -> None:
+        self._finished_items.append(finished_item)
 
     def give_back(
-        self, item: int, problem: str = "", wait_seconds: float = 0.0, awaits: bool = False, failed: bool = False
+        self, item: int, problem: str = "", wait_seconds: float = 0.0, awaits: bool = False, is_failure: bool = False
     ) -> None:
-        self._given_back.append(GivenBack(item, storable(problem)[0], wait_seconds, awaits, failed))
+        self._returned_items.append(GivenBack(item, storable(problem)[0], wait_seconds, awaits, is_failure))
 
     def stop_job(self, item: int, stop: JobStop) -> None:
         """Give back the item, whose job must not go on."""
-        self._given_back.append(GivenBack(item, stop.reason, stop=stop))
+        self._returned_items.append(GivenBack(item, stop.reason, stop=stop))
 
     def give_back_rest(self) -> None:
         """Give back every item of which nothing else has been said."""
-        ended = {one.item for one in (*self._finished, *self._given_back)}
-        self._given_back += [GivenBack(item) for item in self._claims if item not in ended]
+        settled_ids = {report.item for report in (*self._finished_items, *self._returned_items)}
+        self._returned_items += [GivenBack(item) for item in self._claims if item not in settled_ids]
 
     def take(self) -> Batch:
         """All of it, as one commit carries it."""
-        batch = Batch(dict(self._claims), *self.steps.take(), self._finished, self._given_back)
-        self._finished, self._given_back = [], []
+        batch = Batch(dict(self._claims), *self.steps.take(), self._finished_items, self._returned_items)
+        self._finished_items, self._returned_items = [], []
         return batch
 
     def confirm(self, batch: Batch) -> None:
         """The batch is stored: the items that it ended or gave back are no longer held."""
-        for ended in (*batch.finished, *batch.given_back):
-            self._claims.pop(ended.item, None)
+        for report in (*batch.finished, *batch.given_back):
+            self._claims.pop(report.item, None)
 
     def forget(self, items: Collection[int], contents: Contents) -> None:
         """Say nothing more of these items. `contents` of the commit that was refused may not have arrived."""
         self.steps.drop(items, contents)
-        self._finished = [done for done in self._finished if done.item not in items]
-        self._given_back = [back for back in self._given_back if back.item not in items]
+        self._finished_items = [
+            finished_item for finished_item in self._finished_items if finished_item.item not in items
+        ]
+        self._returned_items = [
+            returned_item for returned_item in self._returned_items if returned_item.item not in items
+        ]
         for item in items:
             self._claims.pop(item, None)

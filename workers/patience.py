@@ -18,11 +18,11 @@ class Patience:
         self._clock = clock
         self._since: float | None = None  # start of the outage, or when an item was last answered
 
-    def is_over(self, outage: EndpointDown | None, answered: bool) -> bool:
+    def is_over(self, outage: EndpointDown | None, has_answers: bool) -> bool:
         """Whether to give up. `outage`: the current one; `answered`: whether an item was, since the last call."""
         if outage is None or outage.status not in _FOR_A_PERSON:
             self._since = None
-        elif self._since is None or answered:
+        elif self._since is None or has_answers:
             self._since = self._clock()
         return self._since is not None and self._clock() - self._since >= GIVE_UP_SECONDS
 

@@ -32,14 +32,14 @@ class Presence:
         self._thread.join(timeout=1)
 
     def _run(self) -> None:
-        warned = False
+        has_warned = False
         while not self._stop.is_set():
             if not self._worker.is_present:
                 try:
                     _ = self._worker.session
-                    warned = False
+                    has_warned = False
                 except (SQLAlchemyError, LumosError) as error:  # it comes back, or is upgraded, sooner or later
-                    if not warned:
+                    if not has_warned:
                         log.warning("this process is not seen by others yet: %s", reason(error))
-                    warned = True
+                    has_warned = True
             self._stop.wait(self._worker.settings.heartbeat_seconds)

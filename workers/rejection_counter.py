@@ -25,59 +25,59 @@ class RejectedMessageCounter:
 
     def __init__(self, settings: Settings):
         self._settings = settings
-        self._counted: dict[str, tuple[int, str]] = {}
+        self._counts: dict[str, tuple[int, str]] = {}
         self._lock = threading.Lock()
-        self._some, self._stop = threading.Event(), threading.Event()
+        self._has_counts, self._stop = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="rejected messages", daemon=True)
         self._thread.start()
 
     def add(self, reason: str, detail: str, messages: int = 1) -> None:
         """Count a message. `detail` may come from a stranger: it is cut, and made printable."""
-        shown = "".join(character if character.isprintable() else "?" for character in detail[:MAX_DETAIL])
+        line = "".join(character if character.isprintable() else "?" for character in detail[:MAX_DETAIL])
         with self._lock:
-            self._counted[reason] = (self._counted.get(reason, (0, ""))[0] + messages, shown)
-        self._some.set()
+            self._counts[reason] = (self._counts.get(reason, (0, ""))[0] + messages, line)
+        self._has_counts.set()
 
     def close(self) -> None:
         """Write what is left, if the database takes it now."""
         self._stop.set()
-        self._some.set()
+        self._has_counts.set()
         self._thread.join(timeout=5)
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            self._some.wait()
-            self._some.clear()
+            self._has_counts.wait()
+            self._has_counts.clear()
             self._stop.wait(EVERY_SECONDS if self._write() else AGAIN_SECONDS)
         self._write()
 
     def _write(self) -> bool:
         with self._lock:
-            counted, self._counted = self._counted, {}
-        if not counted:
+            counts, self._counts = self._counts, {}
+        if not counts:
             return True
         try:
             # Opened anew each time, and closed: Celery's parent must hold no connection when it forks.
             database = open_database(self._settings.database, self._settings.lease_seconds)
             try:
-                add_rejected(database, counted)
+                add_rejected(database, counts)
             finally:
                 database.close()
         except Exception as error:  # whatever it is, the worker outlives it
             log.warning("refused messages not counted yet: %s", str(error).splitlines()[0])
-            self._restore(counted)
+            self._restore(counts)
             return False
-        for reason, (messages, latest) in counted.items():
+        for reason, (messages, latest) in counts.items():
             log.warning("refused %d message%s: %s; the latest: %s", messages, "s" * (messages > 1), reason, latest)
         return True
 
-    def _restore(self, counted: dict[str, tuple[int, str]]) -> None:
+    def _restore(self, counts: dict[str, tuple[int, str]]) -> None:
         """Count again what could not be written, beside what has come since."""
         with self._lock:
-            for reason, (messages, latest) in counted.items():
-                more, newer = self._counted.get(reason, (0, ""))
-                self._counted[reason] = (messages + more, newer or latest)
-        self._some.set()
+            for reason, (messages, latest) in counts.items():
+                new_messages, newer = self._counts.get(reason, (0, ""))
+                self._counts[reason] = (messages + new_messages, newer or latest)
+        self._has_counts.set()
 
 
 _counters = PerProcess(lambda: RejectedMessageCounter(read_settings()))

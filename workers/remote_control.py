@@ -91,8 +91,8 @@ def check_control_message(message: Message, reply_exchange: str) -> ControlReque
 
 def answer_control_request(request: ControlRequest, state: Any) -> object:
     """The reply to a request; `state` is what Celery passes to its commands. Refuses what is not a reading command."""
-    if own := _OWN_COMMANDS.get(request.command):
-        command, names = own, ()
+    if own_command := _OWN_COMMANDS.get(request.command):
+        command, names = own_command, ()
     elif request.command in _CELERY_COMMANDS:
         command, names = control.Panel.data[request.command], _CELERY_COMMANDS[request.command]
     else:
@@ -110,11 +110,11 @@ def answer_control_request(request: ControlRequest, state: Any) -> object:
 
 def _read_stats(state: Any) -> dict[str, Any]:
     """Celery's `stats`, without what may be a secret."""
-    found = state.consumer.controller.stats()
-    for part in (found, found.get("consumer")):
+    stats = state.consumer.controller.stats()
+    for part in (stats, stats.get("consumer")):
         if isinstance(part, dict) and isinstance(broker := part.get("broker"), dict):
             part["broker"] = {name: broker[name] for name in _BROKER_FACTS if name in broker}
-    return found
+    return stats
 
 
 def _read_conf(state: Any) -> object:
@@ -150,8 +150,8 @@ class CheckedPidbox(Pidbox):
         """Answer a message from the broker."""
         try:
             request = check_control_message(message, self.node.mailbox.reply_exchange.name)
-        except MessageRejected as rejected:
-            rejected_messages().add(str(rejected), "a control message")
+        except MessageRejected as rejection:
+            rejected_messages().add(str(rejection), "a control message")
             return
         if request.destination is not None and self.node.hostname not in request.destination:
             return

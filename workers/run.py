@@ -113,7 +113,7 @@ async def _slice(
         if too_few := allow_open_files(settings):
             log.warning("%s", too_few)
     session.work_on(row.id)
-    marking = asyncio.create_task(_mark_loop_alive(session, settings))
+    mark_task = asyncio.create_task(_mark_loop_alive(session, settings))
     try:
         # Looking for a GPU takes its time; nothing else that a pool needs has to be looked for.
         if row.pool == GPU_POOL and not await asyncio.to_thread(worker.can_run, row.pool):
@@ -125,17 +125,17 @@ async def _slice(
                 return
             if context.traffic:
                 await asyncio.to_thread(session.use, context.traffic)
-            part = Slice(session, row, job, context, should_end, partial(_clear_outage, worker), result)
-            await part.run()
+            job_slice = Slice(session, row, job, context, should_end, partial(_clear_outage, worker), result)
+            await job_slice.run()
         if result.finished and row.waits:
             reset_backoff(database, row.id)
-        if part.awaited:
-            result.why = f"it waits for job {part.awaited.job}"
-            other = await_job(database, row.id, part.awaited.job, str(part.awaited))
-            if other and settings.broker_url:
-                notify_workers(settings, other.kind, other.id, other.items, other.pool)
-        if part.down:
-            raise part.down
+        if job_slice.awaited:
+            result.why = f"it waits for job {job_slice.awaited.job}"
+            awaited_job = await_job(database, row.id, job_slice.awaited.job, str(job_slice.awaited))
+            if awaited_job and settings.broker_url:
+                notify_workers(settings, awaited_job.kind, awaited_job.id, awaited_job.items, awaited_job.pool)
+        if job_slice.down:
+            raise job_slice.down
     except Fenced as error:
         session.declare_lost()
         result.failure = f"{error}: stopped without writing"
@@ -155,7 +155,7 @@ async def _slice(
         back_off(database, row.id, result.failure, WAIT_SECONDS)
         log.warning("job %s waits: %s", row.id, error)
     finally:
-        marking.cancel()
+        mark_task.cancel()
         session.leave(row.id)
         if not session.lost:
             _finish_job(database, settings, row.id, result)
@@ -170,8 +170,8 @@ def _finish_job(database: Database, settings: Settings, job: str, result: SliceR
         return
     result.why = f"the job is {state}"
     _note_stop(database, job, result)
-    for waiting in jobs_awaiting(database, job) if settings.broker_url else ():
-        notify_workers(settings, waiting.kind, waiting.id, 1, waiting.pool)
+    for waiting_job in jobs_awaiting(database, job) if settings.broker_url else ():
+        notify_workers(settings, waiting_job.kind, waiting_job.id, 1, waiting_job.pool)
 
 
 def _note_stop(database: Database, job: str, result: SliceResult) -> None:

@@ -51,11 +51,11 @@ class WorkerSession:
         self._jobs: set[str] = set()
         self._gates: Mapping[str, AdmissionControl] = {}
         self._paces: dict[str, Pace] = {}  # of all endpoints that were used, also by earlier slices
-        self._beating = threading.Lock()
-        self._watching = threading.Lock()
+        self._beat_lock = threading.Lock()
+        self._watch_lock = threading.Lock()
         self._watch = SilenceWatch(settings.lease_seconds)
         self._alive_at = self._loop_at = time.monotonic()
-        self._working = self._lost = self._has_ended = False
+        self._is_working = self._is_lost = self._has_ended = False
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
         self._thread.start()
@@ -63,21 +63,21 @@ class WorkerSession:
     @property
     def lost(self) -> bool:
         """Whether this process may no longer write."""
-        return self._lost or time.monotonic() - self._alive_at > self.settings.fence_seconds
+        return self._is_lost or time.monotonic() - self._alive_at > self.settings.fence_seconds
 
     @property
     def working(self) -> bool:
         """Whether a slice works in this session."""
-        return self._working
+        return self._is_working
 
     def declare_lost(self) -> None:
         """The database said so: this process is declared dead."""
-        self._lost = True
+        self._is_lost = True
 
     def work_on(self, job: str) -> None:
         self.mark_loop_alive()
         self._jobs.add(job)
-        self._working = True
+        self._is_working = True
 
     def use(self, gates: Mapping[str, AdmissionControl]) -> None:
         """Lease shares of these endpoints, by URL, at once and with every heartbeat until the job is left.
@@ -99,11 +99,11 @@ class WorkerSession:
         self._jobs.discard(job)
         self._gates = {}
         self.states.pop(job, None)
-        self._working = bool(self._jobs)
+        self._is_working = bool(self._jobs)
 
     def reap(self) -> None:
         """Declare dead the sessions that this process has observed to be silent. Raises SQLAlchemyError."""
-        with self._watching:  # called by the heartbeat's thread, and by a dispatcher before it looks for work
+        with self._watch_lock:  # called by the heartbeat's thread, and by a dispatcher before it looks for work
             dead = reap(self.database, self.id, self._watch)
         for session in dead:
             log.warning("worker session %s was silent too long: its items are pending again", session)
@@ -123,18 +123,18 @@ class WorkerSession:
 
         They count as those of a process that died: any of them may be what hangs.
         """
-        self._lost = True
+        self._is_lost = True
         self._stop.set()
-        self._end(died=True)
+        self._end(has_died=True)
 
     def _run(self) -> None:
         next_reap = time.monotonic()
         while not self._stop.wait(self.settings.heartbeat_seconds):
-            if self._lost:  # its slice has stopped: a session that went on beating would never give up its items
+            if self._is_lost:  # its slice has stopped: a session that went on beating would never give up its items
                 if self._end():
                     return
                 continue
-            hung = time.monotonic() - self._loop_at if self._working else 0.0
+            hung = time.monotonic() - self._loop_at if self._is_working else 0.0
             if hung > HUNG_LEASES * self.settings.lease_seconds:
                 self._on_hang(f"the event loop hangs for {hung:.0f} s")
                 return
@@ -147,17 +147,17 @@ class WorkerSession:
                     next_reap = time.monotonic() + self.settings.lease_seconds / 3
                     self.reap()
             except Fenced:
-                self._lost = True
+                self._is_lost = True
                 return
             except SQLAlchemyError as error:
                 log.warning("heartbeat failed: %s", reason(error))
 
-    def _end(self, died: bool = False) -> bool:
+    def _end(self, has_died: bool = False) -> bool:
         """Tell the database that the session is over; returns whether it could be told."""
         if self._has_ended:
             return True
         try:
-            end_session(self.database, self.id, died)
+            end_session(self.database, self.id, has_died)
             self._has_ended = True
         except SQLAlchemyError as error:
             log.warning("could not end worker session %s: %s", self.id, reason(error))
@@ -165,14 +165,16 @@ class WorkerSession:
         return True
 
     def _beat(self) -> None:
-        with self._beating:  # called by the heartbeat's thread, and once by a slice that begins
-            started = time.monotonic()
+        with self._beat_lock:  # called by the heartbeat's thread, and once by a slice that begins
+            start = time.monotonic()
             gates = dict(self._gates)
             traffic = {url: gate.report() for url, gate in gates.items()}
-            stated = {url: gate.stated for url, gate in gates.items() if gate.stated}
-            others = {url: pace.report() for url, pace in self._paces.items() if url not in gates and pace.is_fresh}
-            reply = beat(self.database, self.id, sorted(self._jobs), traffic, stated, others)
-            self.states, self._alive_at = reply.states, started
+            stated_limits = {url: gate.stated for url, gate in gates.items() if gate.stated}
+            other_paces = {
+                url: pace.report() for url, pace in self._paces.items() if url not in gates and pace.is_fresh
+            }
+            reply = beat(self.database, self.id, sorted(self._jobs), traffic, stated_limits, other_paces)
+            self.states, self._alive_at = reply.states, start
             self._record_gpus()
             for url, share in reply.shares.items():
                 gates[url].set_share(share)

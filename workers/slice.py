@@ -68,10 +68,10 @@ class Slice:
         self._runner = ItemRunner(job, context, self._outbox.steps, session.code_version)
         self._writer = CommitWriter(session, row)
         self._ready: deque[Claimed] = deque()  # claimed a moment ahead, so that no place stays empty
-        self._running: dict[int, asyncio.Task] = {}
+        self._tasks: dict[int, asyncio.Task] = {}
         self._suspects: dict[int, int] = {}  # items that run or are ready: how many may run beside one another
-        self._undecided: Undecided | None = None  # the latest one, with no item finished since
-        self._stopped = False  # whether an item has stopped the job, or the slice
+        self._unclear_failure: Undecided | None = None  # the latest one, with no item finished since
+        self._is_stopped = False  # whether an item has stopped the job, or the slice
         self._after = -1  # ordinal of the item claimed last
 
     async def run(self) -> None:
@@ -90,7 +90,7 @@ class Slice:
         pace = LookAhead()
         while not self._session.lost:
             state = self._session.states.get(self._row.id)
-            if self._stopped or state in STOPPED:
+            if self._is_stopped or state in STOPPED:
                 self.result.why = f"the job is {state}" if state in STOPPED else "an item stopped the job"
                 return
             if signal := self._should_end():
@@ -100,39 +100,41 @@ class Slice:
             if ends := bool(signal or self.down):  # what is in flight may end
                 self._give_back_waiting()
             pace = pace.observe(self.result.finished)
-            busy, alone = len(self._running) + len(self._ready), bool(self._suspects)
-            wanted = 0 if ends else pace.items_to_claim(self._places(), busy, time.monotonic(), ahead=not alone)
-            claimed = await self._commit(ClaimRequest(wanted, busy, alone, self._after))
-            self._take_on(claimed)
-            if len(claimed) < wanted:
+            busy, alone = len(self._tasks) + len(self._ready), bool(self._suspects)
+            claim_size = (
+                0 if ends else pace.items_to_claim(self._count_slots(), busy, time.monotonic(), ahead=not alone)
+            )
+            new_items = await self._commit(ClaimRequest(claim_size, busy, alone, self._after))
+            self._take_on(new_items)
+            if len(new_items) < claim_size:
                 pace = pace.wait_until(time.monotonic() + IDLE_SECONDS)
-            if not self._running and self._outbox.is_empty:
-                if self._undecided and not self.down:  # no other item is left to tell whose fault it was
-                    self.down = EndpointDown(str(self._undecided), status=self._undecided.status)
+            if not self._tasks and self._outbox.is_empty:
+                if self._unclear_failure and not self.down:  # no other item is left to tell whose fault it was
+                    self.down = EndpointDown(str(self._unclear_failure), status=self._unclear_failure.status)
                 return
             await self._outbox.steps.gather(self._settings.flush_seconds)
         raise Fenced("this process could not report to the database in time")
 
-    def _places(self) -> int:
+    def _count_slots(self) -> int:
         """How many items may run at once; one more while all of them wait for others' evidence (evidence.py)."""
         usual = self._job.concurrency or self._row.concurrency or self._settings.concurrency
-        places = min([usual, *self._suspects.values()])
-        waiting = sum(one.suspended for one in self._context.traffic.values())
-        return places + (waiting >= places and not self._suspects)
+        slots = min([usual, *self._suspects.values()])
+        suspended_items = sum(gate.suspended for gate in self._context.traffic.values())
+        return slots + (suspended_items >= slots and not self._suspects)
 
-    def _take_on(self, claimed: list[Claimed]) -> None:
-        for item in claimed:
+    def _take_on(self, new_items: list[Claimed]) -> None:
+        for item in new_items:
             self._after = item.ordinal
             self._outbox.hold(item)
-        self._suspects |= {item.id: item.batch for item in claimed if item.batch}
-        self._ready.extend(claimed)
+        self._suspects |= {item.id: item.batch for item in new_items if item.batch}
+        self._ready.extend(new_items)
         self._start()
 
     def _start(self) -> None:
         """Start what is ready, as far as there are places."""
-        while self._ready and not (self.down or self._stopped) and len(self._running) < self._places():
+        while self._ready and not (self.down or self._is_stopped) and len(self._tasks) < self._count_slots():
             item = self._ready.popleft()
-            self._running[item.id] = asyncio.create_task(self._work(item))
+            self._tasks[item.id] = asyncio.create_task(self._work(item))
 
     def _give_back_waiting(self) -> None:
         """Of the items claimed, those that have not begun; of those that have, the ones that wait for a slot."""
@@ -151,72 +153,72 @@ class Slice:
 
     async def _cancel_running(self) -> None:
         self._ready.clear()  # the outbox holds them, and gives them back with what was running
-        await _cancel(self._running.values())
-        self._running.clear()
+        await _cancel(self._tasks.values())
+        self._tasks.clear()
 
     async def _work(self, item: Claimed) -> None:
         """Run one item to its end, or give it back."""
         try:
-            finished = await self._runner.run(item)
+            finished_item = await self._runner.run(item)
         except EndpointDown as error:
             self.down = error
             is_refused = bool(error.status) and not may_pass(error.status)
             self._outbox.give_back(item.id, wait_seconds=REFUSED_SECONDS * is_refused)
             return
         except Undecided as error:
-            self._undecided = error
+            self._unclear_failure = error
             self._outbox.give_back(item.id, wait_seconds=UNDECIDED_SECONDS)
             return
         except (NotSent, Unanswered) as error:
             self._outbox.give_back(item.id, awaits=isinstance(error, Unanswered))
             return
         except AwaitsJob as error:
-            self.awaited, self._stopped = error, True
+            self.awaited, self._is_stopped = error, True
             self._outbox.give_back(item.id)
             return
         except InfrastructureError as error:
             reason = str(error).strip() or type(error).__name__  # an empty one would say that nothing failed
             self.result.note_failure(item.id, reason)
             wait = error.retry_after or min(60.0, 2.0 ** min(item.claim, 6))  # longer with each claim
-            self._outbox.give_back(item.id, reason, wait, failed=isinstance(error, RowFailed))
+            self._outbox.give_back(item.id, reason, wait, is_failure=isinstance(error, RowFailed))
             return
         except (SpecError, NeedsAttention) as error:
             self._stop_job(item, JobState.FAILED if isinstance(error, SpecError) else JobState.PAUSED, error)
             return
         finally:
-            self._running.pop(item.id, None)
+            self._tasks.pop(item.id, None)
             self._suspects.pop(item.id, None)
             self._start()
-            if not self._running:
+            if not self._tasks:
                 self._outbox.steps.stop_gathering()
-        self.result.note_end(item.id, finished.outcome)
-        self._undecided = None
+        self.result.note_end(item.id, finished_item.outcome)
+        self._unclear_failure = None
         self._on_finish()
-        self._outbox.finish(finished)
-        self._stopped |= finished.stop is not None
+        self._outbox.finish(finished_item)
+        self._is_stopped |= finished_item.stop is not None
 
     def _stop_job(self, item: Claimed, state: JobState, error: Exception) -> None:
         log.error("job %s is %s: item %s: %s", self._row.id, state, item.ordinal, error)
-        self._stopped = True
+        self._is_stopped = True
         self._outbox.stop_job(item.id, stop_for(item, state, str(error)))
 
     async def _commit(self, wish: ClaimRequest = NO_CLAIM) -> list[Claimed]:
         if not wish.items and self._outbox.is_empty:
             return []
         batch = self._outbox.take()
-        written = await self._writer.commit(batch, wish)
+        commit_result = await self._writer.commit(batch, wish)
         self._outbox.confirm(batch)
-        if written.refused:
-            await self._drop(written.refused, batch.contents)
-        return list(written.claimed)
+        if commit_result.refused:
+            await self._drop(commit_result.refused, batch.contents)
+        return list(commit_result.claimed)
 
-    async def _drop(self, refused: Collection[int], contents: Contents) -> None:
+    async def _drop(self, refusals: Collection[int], contents: Contents) -> None:
         """Forget items that the database has ended: what still runs of them is stopped, and nothing more is written."""
-        running = [self._running[item] for item in refused if item in self._running]
-        await _cancel(running)
-        self._outbox.forget(refused, contents)
-        self._stopped |= self._row.kind == "train"  # what comes after them would need them
-        self.result.finished += len(running)
+        tasks = [self._tasks[item] for item in refusals if item in self._tasks]
+        await _cancel(tasks)
+        self._outbox.forget(refusals, contents)
+        self._is_stopped |= self._row.kind == "train"  # what comes after them would need them
+        self.result.finished += len(tasks)
 
 
 async def _cancel(tasks: Collection[asyncio.Task]) -> None:

@@ -18,7 +18,7 @@ class SliceResult:
     why: str = NOTHING_DUE  #: why it stopped
     failure: str = ""  #: what was broken, if that is why: an endpoint, the database; empty for a regular end
     fault: bool = False  #: whether that was an error of ours, which ended the worker session
-    _unanswered: int = 0  # of the finished items, those that ended with infra_error
+    _infra_errors: int = 0  # of the finished items, those that ended with infra_error
     _reasons: dict[int, str] = field(default_factory=dict)  # of the items that failed, the latest
 
     def note_failure(self, item: int, reason: str) -> None:
@@ -29,7 +29,7 @@ class SliceResult:
         """An item has ended; `outcome` is None for an item that is no episode."""
         self.finished += 1
         if outcome is not None and outcome.ending == Ending.INFRA_ERROR:
-            self._unanswered += 1
+            self._infra_errors += 1
             self.note_failure(item, outcome.message)
 
     @property
@@ -40,7 +40,7 @@ class SliceResult:
     @property
     def has_failed(self) -> bool:
         """Whether something was broken, or each item that it tried has failed."""
-        return bool(self.failure) or (self.failures > 0 and self.finished == self._unanswered)
+        return bool(self.failure) or (self.failures > 0 and self.finished == self._infra_errors)
 
     def __str__(self) -> str:
         items = f"{self.finished:,} item{'s' * (self.finished != 1)} finished"
@@ -55,7 +55,7 @@ class SliceResult:
         if not self._reasons:
             return ""
         counts = Counter(map(alike_key, self._reasons.values()))
-        key, most = counts.most_common(1)[0]
+        key, largest = counts.most_common(1)[0]
         reason = next(text for text in self._reasons.values() if alike_key(text) == key).rstrip(".")
-        others = f"; {self.failures - most:,} more failed for other reasons" if self.failures > most else ""
-        return f", {most:,} failed: {reason}{others}"
+        suffix = f"; {self.failures - largest:,} more failed for other reasons" if self.failures > largest else ""
+        return f", {largest:,} failed: {reason}{suffix}"

@@ -41,14 +41,14 @@ class StopPolicy:
         pools: Sequence[str],
         stop: Callable[[], bool],
         *,
-        bounded: bool = False,
+        is_bounded: bool = False,
         alone: bool = False,
     ):
         """`alone`: no other job gets a turn. `bounded`: end after a while in any case."""
         self._context, self._job, self._pools, self._stop = context, job, pools, stop
-        self._bounded, self._alone = bounded, alone
-        self._started = self._looked_at = time.monotonic()
-        self._stopped_at: float | None = None
+        self._is_bounded, self._alone = is_bounded, alone
+        self._start_time = self._look_time = time.monotonic()
+        self._stop_time: float | None = None
         self._others_wait = False
         self.reason = ""  #: why the slice has to end, in words; empty as long as it has not
 
@@ -56,16 +56,16 @@ class StopPolicy:
         now, settings = time.monotonic(), self._context.settings
         if self._stop():
             self.reason = "the worker was told to end"
-            self._stopped_at = self._stopped_at or now
-            return StopSignal.ABORT if now - self._stopped_at > settings.drain_seconds else StopSignal.DRAIN
-        elapsed = now - self._started
-        if self._bounded and elapsed > MAX_SLICES * settings.slice_seconds:
+            self._stop_time = self._stop_time or now
+            return StopSignal.ABORT if now - self._stop_time > settings.drain_seconds else StopSignal.DRAIN
+        elapsed_seconds = now - self._start_time
+        if self._is_bounded and elapsed_seconds > MAX_SLICES * settings.slice_seconds:
             self.reason = "the slice's time was over"
             return StopSignal.DRAIN
-        if self._alone or elapsed < settings.slice_seconds:
+        if self._alone or elapsed_seconds < settings.slice_seconds:
             return StopSignal.CONTINUE
-        if not self._others_wait and now - self._looked_at > settings.poll_seconds:
-            self._looked_at = now
+        if not self._others_wait and now - self._look_time > settings.poll_seconds:
+            self._look_time = now
             # In a thread: the slice asks from its event loop, which must not wait for a database.
             threading.Thread(target=self._look, name="look for others", daemon=True).start()
         if self._others_wait:

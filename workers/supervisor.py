@@ -25,15 +25,15 @@ _LINE = re.compile(r"([A-Za-z0-9_-]+):\s*(\S.*)")
 
 def read_procfile(file: Path) -> dict[str, list[str]]:
     """Command line by name. Raises SpecError at a line that is neither empty, a comment nor `name: command`."""
-    found: dict[str, list[str]] = {}
+    commands: dict[str, list[str]] = {}
     for number, line in enumerate(read_regular_text(file).splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         match = _LINE.fullmatch(line.strip())
         if not match:
             raise SpecError(f"{file}, line {number}: expected 'name: command', found '{line}'.")
-        found[match[1]] = shlex.split(match[2])
-    return found
+        commands[match[1]] = shlex.split(match[2])
+    return commands
 
 
 @dataclass

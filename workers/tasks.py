@@ -68,8 +68,8 @@ def serve_message(kind: str, job: str) -> str:
             return f"refused: no {kind} job has the id '{job}'"
         if row.id not in runnable_jobs(worker.database, [row.pool]):
             # Nothing left, or the job waits for something: messages that pile up must not begin it again.
-            return _tell_idle(worker.database, row)
-        policy = StopPolicy(worker, row.id, [row.pool], _told_to_stop, bounded=True)
+            return _describe_idle_job(worker.database, row)
+        policy = StopPolicy(worker, row.id, [row.pool], _should_stop, is_bounded=True)
         result = try_slice(worker, row.id, policy)
         if not result.fault and row.id in runnable_jobs(worker.database, [row.pool]):
             # Also where this process has found no GPU. Its parent then gives such messages back (workers/queues.py).
@@ -78,13 +78,13 @@ def serve_message(kind: str, job: str) -> str:
         problem = str(error).splitlines()[0]
         log.warning("job %s left to the dispatcher: %s", job, problem)
         raise SliceFailed(shorten(f"job {job} left to the dispatcher: {problem}", MAX_RESULT)) from None
-    told = shorten(f"{describe_job(row)}: {result}", MAX_RESULT)
+    summary = shorten(f"{describe_job(row)}: {result}", MAX_RESULT)
     if result.has_failed:
-        raise SliceFailed(told)
-    return told
+        raise SliceFailed(summary)
+    return summary
 
 
-def _tell_idle(database: Database, row: Row) -> str:
+def _describe_idle_job(database: Database, row: Row) -> str:
     """Why a message about the job (its row) has led to nothing. Raises SliceFailed when the job has failed."""
     if row.state == JobState.FAILED:
         failure = f"{describe_job(row)}: failed: job: {row.waiting.rstrip('.')}; nothing was done"
@@ -112,7 +112,7 @@ def _child_starts(**_: object) -> None:
     _parent = os.getppid()
     worker = current_context()
     worker.pools = served_pools()
-    Watchdog(worker, _told_to_stop).start()
+    Watchdog(worker, _should_stop).start()
     _presence = Presence(worker)
 
 
@@ -124,6 +124,6 @@ def _child_ends(**_: object) -> None:
     current_context().close()
 
 
-def _told_to_stop() -> bool:
+def _should_stop() -> bool:
     """On TERM to the parent, or when it is gone: no further message can arrive from it."""
     return draining() or (_parent != 0 and os.getppid() != _parent)

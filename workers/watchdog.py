@@ -24,7 +24,7 @@ class Watchdog:
         """`stop`: whether the process has been told to end; asked from another thread. `over`: set to end the watch."""
         self._worker, self._stop = worker, stop
         self._over = over or threading.Event()
-        self._told_at = self._warned_at = 0.0
+        self._stop_time = self._silence_start = 0.0
 
     def __enter__(self) -> Self:
         self.start()
@@ -46,8 +46,8 @@ class Watchdog:
         if database is None or (connections := database.connections) is None:
             return
         silent, lease = connections.silent_seconds(), settings.lease_seconds
-        if not self._warned_at and silent > NOTICED * lease:
-            self._warned_at = time.monotonic() - silent
+        if not self._silence_start and silent > NOTICED * lease:
+            self._silence_start = time.monotonic() - silent
             since = time.strftime("%H:%M:%S", time.localtime(time.time() - silent))
             log.warning(
                 "the database has not answered since %s (%.0f s): after %g s this process gives up its items, after "
@@ -57,21 +57,21 @@ class Watchdog:
                 settings.fence_seconds,
                 lease,
             )
-        elif self._warned_at and connections.heard_at > self._warned_at:
-            log.warning("the database answers again, after %.0f s", connections.heard_at - self._warned_at)
-            self._warned_at = 0.0
-        if cut := connections.cut(lease):
-            log.error("cut %d connections on which the database was silent for too long", cut)
+        elif self._silence_start and connections.heard_at > self._silence_start:
+            log.warning("the database answers again, after %.0f s", connections.heard_at - self._silence_start)
+            self._silence_start = 0.0
+        if count := connections.cut(lease):
+            log.error("cut %d connections on which the database was silent for too long", count)
 
     def _look_at_the_clock(self) -> None:
         if not self._stop():
             return
-        self._told_at = self._told_at or time.monotonic()
-        allowed = self._worker.settings.drain_seconds + LEAVING_SECONDS
-        if time.monotonic() - self._told_at < allowed - LAST_SECONDS:
+        self._stop_time = self._stop_time or time.monotonic()
+        max_seconds = self._worker.settings.drain_seconds + LEAVING_SECONDS
+        if time.monotonic() - self._stop_time < max_seconds - LAST_SECONDS:
             return
         # What it holds is owed again at once if the database can be told, otherwise when the lease ends.
         threading.Thread(target=self._worker.end_session, daemon=True).start()
         if not self._over.wait(LAST_SECONDS):
-            self._worker.on_hang(f"told to end, and still at work after {allowed:g} s")
+            self._worker.on_hang(f"told to end, and still at work after {max_seconds:g} s")
             self._over.set()

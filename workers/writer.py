@@ -70,20 +70,20 @@ class CommitWriter:
 
     async def _write_apart(self, batch: Batch, request: ClaimRequest) -> CommitResult:
         items = batch.items()
-        refused = await self._halve(batch, items)
-        if refused and not self._to_blame(batch, items, refused):
-            raise CommitRefused(f"no item's rows are taken: {next(iter(refused.values()))}")
+        refusals = await self._halve(batch, items)
+        if refusals and not self._are_to_blame(batch, items, refusals):
+            raise CommitRefused(f"no item's rows are taken: {next(iter(refusals.values()))}")
         try:
-            for item, problem in refused.items():
+            for item, problem in refusals.items():
                 log.error("item %s ends: the database refuses its rows: %s", item, problem)
                 problem = f"the database refuses its rows: {problem}"
                 await self._persist(end_refused, batch.claims, item, batch.claims[item], problem)
-            claimed = await self._send(Batch(batch.claims), request) if request.items else []
+            new_items = await self._send(Batch(batch.claims), request) if request.items else []
         except Exception as error:
             if not blames_rows(error):
                 raise
             raise CommitRefused(reason(error)) from error
-        return CommitResult(claimed, refused)
+        return CommitResult(new_items, refusals)
 
     async def _halve(self, batch: Batch, items: list[int]) -> dict[int, str]:
         """Write the batch, of these items, whole or in parts; returns why the items that are refused alone were."""
@@ -99,30 +99,30 @@ class CommitWriter:
         halves = items[:middle], items[middle:]
         return {item: why for half in halves for item, why in (await self._halve(batch.part(set(half)), half)).items()}
 
-    def _to_blame(self, batch: Batch, items: list[int], refused: Mapping[int, str]) -> bool:
+    def _are_to_blame(self, batch: Batch, items: list[int], refusals: Mapping[int, str]) -> bool:
         """Whether refusals are these items' own fault, and not that of a database that refuses everything.
 
         It is theirs when others' rows were taken. An item that is alone in its commit is not blamed as long as this
         slice has written nothing, until it has been claimed so often that it would stop its job forever.
         """
-        if len(refused) < len(items):
+        if len(refusals) < len(items):
             return True
         return len(items) == 1 and (self._has_written or batch.claims[items[0]] >= MAX_CLAIMS)
 
     async def _send(self, batch: Batch, request: ClaimRequest) -> list[Claimed]:
-        claimed = await self._persist(commit, batch.claims, batch, request)
+        new_items = await self._persist(commit, batch.claims, batch, request)
         self._has_written |= any(batch.rows.values()) or bool(batch.finished)
-        return claimed
+        return new_items
 
-    async def _persist(self, function: Callable[..., Any], held: Collection[int], *arguments: Any) -> Any:
+    async def _persist(self, function: Callable[..., Any], held_ids: Collection[int], *arguments: Any) -> Any:
         """Call a function that writes in one transaction, until the database has it."""
         wait = MIN_WAIT
         while True:
             try:
                 if wait > MIN_WAIT:
                     # The interrupted commit may have claimed items unknown to this process: they are owed again.
-                    await self._run(release_strays, set(held))
-                done = await self._run(function, *arguments)
+                    await self._run(release_strays, set(held_ids))
+                output = await self._run(function, *arguments)
                 break
             except DBAPIError as error:
                 if not retryable(error):
@@ -134,9 +134,9 @@ class CommitWriter:
                 wait = min(2 * wait, MAX_WAIT)
         if wait > MIN_WAIT and function is commit:  # or claimed again what the batch gives back
             batch = arguments[0]
-            ended = {one.item for one in (*batch.finished, *batch.given_back)}
-            await self._run(release_strays, (batch.claims.keys() - ended) | {item.id for item in done})
-        return done
+            settled_ids = {report.item for report in (*batch.finished, *batch.given_back)}
+            await self._run(release_strays, (batch.claims.keys() - settled_ids) | {item.id for item in output})
+        return output
 
     def close(self) -> None:
         self._thread.shutdown()

@@ -103,18 +103,18 @@ class Executor:
             raise EpisodeError(Ending.INFRA_ERROR, f"no endpoint for the role '{ask.role}': give --role {ask.role}=URL")
         sampling, seed = self.sample_call(ask.role, task, sample, context.position, context.branch)
         endpoint = self.endpoints[ask.role]
-        held = (ask.constraint, ask.n)
+        decoding = (ask.constraint, ask.n)
         generate = endpoint.generate
         if ask.functions:
             generate = partial(_function_caller(endpoint).generate, functions=ask.functions)
         if ask.images:
             assert self.image is not None
-            images = [await self.image(one) for one in ask.images]
-            done = await generate(ask.prompt, sampling, seed, episode, images, *held)
-            shown = f"{_SHOWN}{', '.join(ask.images)}"
-            return replace(done, note=f"{shown}; {done.note}" if done.note else shown)
+            images = [await self.image(sha256) for sha256 in ask.images]
+            completion = await generate(ask.prompt, sampling, seed, episode, images, *decoding)
+            note = f"{_SHOWN}{', '.join(ask.images)}"
+            return replace(completion, note=f"{note}; {completion.note}" if completion.note else note)
         try:
-            return await generate(ask.prompt, sampling, seed, episode, (), *held)
+            return await generate(ask.prompt, sampling, seed, episode, (), *decoding)
         except EpisodeError:
             if ask.role != JUDGE or not self.judge_beside:
                 raise
@@ -125,8 +125,8 @@ def read_images(note: str) -> tuple[str, ...]:
     """Return the sha256 of each image that the note of a completion says was shown with its prompt."""
     if not note.startswith(_SHOWN):
         return ()
-    listed = note.removeprefix(_SHOWN).partition(";")[0]
-    return tuple(digest for digest in listed.split(", ") if _DIGEST.fullmatch(digest))
+    digests = note.removeprefix(_SHOWN).partition(";")[0]
+    return tuple(digest for digest in digests.split(", ") if _DIGEST.fullmatch(digest))
 
 
 def _function_caller(endpoint: Endpoint) -> FunctionCaller:
@@ -140,5 +140,5 @@ def _function_caller(endpoint: Endpoint) -> FunctionCaller:
 
 def derive_seed(seed: int, task: Task, sample: int, position: int, branch: int) -> int:
     """A 31-bit seed for one step, which depends on the job's seed, the episode and the step, and on nothing else."""
-    derived = digest(str(seed), task.dataset, task.row, str(sample), f"{position}.{branch}")
-    return int(derived[:8], 16) & 0x7FFFFFFF
+    hexdigits = digest(str(seed), task.dataset, task.row, str(sample), f"{position}.{branch}")
+    return int(hexdigits[:8], 16) & 0x7FFFFFFF

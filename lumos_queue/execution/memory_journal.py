@@ -14,14 +14,14 @@ class MemoryJournal:
     def __init__(self, steps: Iterable[Step] = ()):
         self.steps = list(steps)
         self.artifacts: dict[str, tuple[str, bytes]] = {}  #: media type and bytes, by sha256
-        self._known = {
+        self._records = {
             (step.position, step.branch): (step.command.digest[:KEPT_DIGITS], step.result)
             for step in self.steps
             if step.result is not None or not isinstance(step.command, Approve)  # a question without an answer
         }
 
     def find(self, position: int, branch: int) -> tuple[str, Result] | None:
-        return self._known.get((position, branch))
+        return self._records.get((position, branch))
 
     def record(self, step: Step) -> None:
         self.steps.append(step)

@@ -30,8 +30,8 @@ class PrefilledReplies:
 
     def __init__(self, inputs: Mapping[str, Any]):
         self._replies: Mapping[str, list[str]] = inputs["given"]
-        self._while: list[str] | None = inputs.get("given_while")
-        self._asked: Counter[str] = Counter()
+        self._expected_subgoals: list[str] | None = inputs.get("given_while")
+        self._request_counts: Counter[str] = Counter()
         self._subgoals: list[Subgoal] = []
         self._answers: dict[tuple[int, int], str] = {}  # by position and branch
 
@@ -40,10 +40,10 @@ class PrefilledReplies:
 
         def generate(task: Task, agent: Agent) -> Commands[Outcome]:
             exchange = Exchange(formulation(task, agent))
-            for position, wanted in enumerate(exchange):
-                for branch, command in enumerate(wanted if isinstance(wanted, list) else [wanted]):
+            for position, request in enumerate(exchange):
+                for branch, command in enumerate(request if isinstance(request, list) else [request]):
                     self._look(command, position, branch)
-                exchange.reply = yield wanted
+                exchange.reply = yield request
             return exchange.returned
 
         return generate
@@ -63,23 +63,26 @@ class PrefilledReplies:
         if isinstance(command, Note):
             self._subgoals.append(command.subgoal)
         elif isinstance(command, Ask):
-            number = self._asked[command.role]
-            self._asked[command.role] += 1
+            number = self._request_counts[command.role]
+            self._request_counts[command.role] += 1
             replies = self._replies.get(command.role, ())
-            if number < len(replies) and (command.role != "grounder" or self._as_expected()):
+            if number < len(replies) and (command.role != "grounder" or self._follows_expected()):
                 self._answers[position, branch] = replies[number]
 
-    def _as_expected(self) -> bool:
-        if self._while is None:
+    def _follows_expected(self) -> bool:
+        if self._expected_subgoals is None:
             return True
-        if len(self._subgoals) > len(self._while):
+        if len(self._subgoals) > len(self._expected_subgoals):
             return False
-        return all(same_subgoal(one.text, text) for one, text in zip(self._subgoals, self._while, strict=False))
+        return all(
+            same_subgoal(subgoal.text, text)
+            for subgoal, text in zip(self._subgoals, self._expected_subgoals, strict=False)
+        )
 
 
-def same_subgoal(one: str, other: str) -> bool:
+def same_subgoal(first: str, second: str) -> bool:
     """Whether two subgoals say the same, but for label, capitals, spaces and the closing full stop."""
-    return bare(one) == bare(other)
+    return bare(first) == bare(second)
 
 
 def bare(subgoal: str) -> str:

@@ -21,14 +21,14 @@ def stored_asks(
     """
     exchange = Exchange(formulation(task.without_gold(), agent))
     try:
-        for position, wanted in enumerate(exchange):
-            commands = wanted if isinstance(wanted, list) else [wanted]
+        for position, request in enumerate(exchange):
+            commands = request if isinstance(request, list) else [request]
             if any((position, branch) not in results for branch in range(len(commands))):
                 return
-            found = [results[position, branch] for branch in range(len(commands))]
-            for command, result in zip(commands, found, strict=True):
+            replies = [results[position, branch] for branch in range(len(commands))]
+            for command, result in zip(commands, replies, strict=True):
                 if isinstance(command, Ask) and isinstance(result, Completion):
                     yield command, result
-            exchange.reply = found if isinstance(wanted, list) else found[0]
+            exchange.reply = replies if isinstance(request, list) else replies[0]
     except EpisodeError:
         return

@@ -21,7 +21,7 @@ class AnnotationJudge(Protocol):
     def images(self) -> tuple[str, ...]: ...
     def steps_to_act_out(self) -> Sequence[AnnotatedSubgoal]: ...
     def read(self, completion: Completion, /) -> Sequence[AnnotatedSubgoal]: ...
-    def judge(self, seen: Sequence[Checked], /) -> Outcome: ...
+    def judge(self, action_checks: Sequence[Checked], /) -> Outcome: ...
     def should_retry(self, completion: Completion, /) -> bool: ...
 
 
@@ -44,9 +44,9 @@ def teach(task: object, check: AnnotationJudge) -> Commands[Outcome]:
 
 def act_out(steps: Iterable[AnnotatedSubgoal]) -> Commands[list[Checked]]:
     """Note each subgoal and run its actions; returns what each action stated and gave."""
-    checked: list[Checked] = []
+    action_checks: list[Checked] = []
     for step in steps:
         yield Note(step.subgoal)
-        for action, stated in zip(step.actions, step.results, strict=True):
-            checked.append((action, stated, (yield from Do(action))))
-    return checked
+        for action, stated_result in zip(step.actions, step.results, strict=True):
+            action_checks.append((action, stated_result, (yield from Do(action))))
+    return action_checks

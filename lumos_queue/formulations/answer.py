@@ -68,7 +68,7 @@ def _why(execution: Execution) -> str:
 
 def _first_failure(history: Sequence[tuple[Action, Execution]], last: Execution) -> str:
     """What went wrong before, of which the last failure may be a consequence."""
-    action, execution = next((action, one) for action, one in history if not one.ok)
+    action, execution = next((action, execution) for action, execution in history if not execution.ok)
     if _why(execution) == _why(last):
         return ""
     return f"; first, {action.name or 'an action'} failed: {_why(execution)}"

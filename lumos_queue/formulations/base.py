@@ -82,7 +82,10 @@ class Formulation:
         for name in agent.settings:
             if name not in self.settings:
                 raise unknown(f"setting of '{self.name}'", name, self.settings)
-        return {name: one.read(name, agent.settings.get(name, one.default)) for name, one in self.settings.items()}
+        return {
+            name: setting.read(name, agent.settings.get(name, setting.default))
+            for name, setting in self.settings.items()
+        }
 
     def at_version(self, version: int) -> Generate[Agent]:
         """The formulation as it was in that version."""

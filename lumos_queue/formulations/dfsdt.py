@@ -69,8 +69,8 @@ def tell_tried(node: Decision) -> str:
     calls = [call for call in map(_first_call, node.children) if call is not None]
     if not calls:
         return ""
-    own = node.execution.result if node.execution is not None else ""
-    tried = [
+    observation = node.execution.result if node.execution is not None else ""
+    attempts = [
         {
             "name": call.reply.action,
             "arguments": call.reply.arguments,
@@ -78,8 +78,10 @@ def tell_tried(node: Decision) -> str:
         }
         for call in calls
     ]
-    shown = json.dumps(tried, indent=2, ensure_ascii=False)
-    return without_roles(DIVERSITY.format(tried=shown) + (f"The latest observation is: {own}\n" if own else ""))
+    attempts_text = json.dumps(attempts, indent=2, ensure_ascii=False)
+    return without_roles(
+        DIVERSITY.format(tried=attempts_text) + (f"The latest observation is: {observation}\n" if observation else "")
+    )
 
 
 def _first_call(node: Decision) -> Decision | None:

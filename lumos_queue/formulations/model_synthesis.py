@@ -38,25 +38,25 @@ UNRESOLVED = "names no expert: "  #: what the note of a step begins with that wa
 
 def model_synthesis(task: Task, agent: Agent) -> Commands[Outcome]:
     """The planner's call, a note for each of its steps, and the runs of the experts, level by level."""
-    chosen = FORMULATION.read_settings(agent)
+    settings = FORMULATION.read_settings(agent)
     try:
         signature = read_signature(task.inputs)
     except ValueError as error:
         return Outcome(None, Ending.INFEASIBLE, str(error))
     constraint = None
-    if chosen["decoding"] == CONSTRAINED:
-        constraint = PlanConstraint(signature, goal_aware=chosen["goal"] == AWARE)
+    if settings["decoding"] == CONSTRAINED:
+        constraint = PlanConstraint(signature, goal_aware=settings["goal"] == AWARE)
         try:
             constraint.check()
         except SpecError as error:
             return Outcome(None, Ending.INFEASIBLE, str(error))
-    prompt = planner_prompt(task, chosen["schema"], agent)
-    written = yield from ask_plan(prompt, constraint, chosen["search"] == APART, chosen["candidates"])
-    parsed = parse_plan(written.text, signature, open_parser(chosen["parser"]))
-    for number, step in enumerate(_steps_of(parsed)[:MAX_NOTES], start=1):
+    prompt = planner_prompt(task, settings["schema"], agent)
+    written_plan = yield from ask_plan(prompt, constraint, settings["search"] == APART, settings["candidates"])
+    parsed_plan = parse_plan(written_plan.text, signature, open_parser(settings["parser"]))
+    for number, step in enumerate(_steps_of(parsed_plan)[:MAX_NOTES], start=1):
         yield Note(Subgoal(number, f"Subgoal {number}: {step}"))
-    plan, problem = apply_policy(parsed.plan, chosen["duplicates"])
-    problem = problem or infeasible_because(plan, signature) or written.problem
+    plan, problem = apply_policy(parsed_plan.plan, settings["duplicates"])
+    problem = problem or infeasible_because(plan, signature) or written_plan.problem
     if problem:
         return Outcome(None, Ending.INFEASIBLE, problem)
     return (yield from run_plan(plan, signature))
@@ -66,17 +66,17 @@ def run_plan(plan: Plan, signature: Signature) -> Commands[Outcome]:
     """Run a feasible plan. The answer is what the last of its experts gives, as text."""
     last = Execution("ok")
     for ready in ready_sets(plan, signature):
-        done = yield [Do(write_node(node)) for node in ready]
-        assert isinstance(done, list) and isinstance(done[-1], Execution)
-        last = done[-1]
+        executions = yield [Do(write_node(node)) for node in ready]
+        assert isinstance(executions, list) and isinstance(executions[-1], Execution)
+        last = executions[-1]
     if not last.ok:
         return Outcome(None, Ending.ACTION_ERROR, f"{last.status}: {last.message}")
     return Outcome(last.result, Ending.ANSWERED)
 
 
-def _steps_of(parsed: ParsedPlan) -> Sequence[str]:
+def _steps_of(parsed_plan: ParsedPlan) -> Sequence[str]:
     """The experts in the order in which they are written, then what was not understood."""
-    return (*parsed.plan.names, *(f"{UNRESOLVED}{one}" for one in parsed.unresolved), *parsed.issues)
+    return (*parsed_plan.plan.names, *(f"{UNRESOLVED}{name}" for name in parsed_plan.unresolved), *parsed_plan.issues)
 
 
 def _prefixes(agent: Agent) -> dict[str, str]:

@@ -37,7 +37,7 @@ WRITING = Sampling(max_tokens=1024, stop=())
 def open_ended(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
     """The planner's lists until one is approved, then the lines of it."""
     settings = FORMULATION.read_settings(agent)
-    prompt, position, refused = planner_prompt(task, agent), 0, ""
+    prompt, position, refusal = planner_prompt(task, agent), 0, ""
     for _ in range(settings["tries"]):
         reply = yield from Ask("planner", prompt)
         position += 1
@@ -45,16 +45,16 @@ def open_ended(task: Task, agent: Agent, version: int = VERSION) -> Commands[Out
         for number, line in enumerate(lines, start=1):
             yield Note(Subgoal(number, f"Subgoal {number}: {line}"))
         position += len(lines)
-        told, refused = UNREAD, ""
+        message, refusal = UNREAD, ""
         if lines:
             answer = yield from Approve(write_list(lines))
             position += 1
             if answer.ok:
                 return (yield from _do_lines(task, agent, lines, position, settings["history"], version))
-            told, refused = tell_refusal(answer.result), answer.result or "no reason given"
-        prompt = ask_again(prompt, reply.text, told, agent)
-    if refused:
-        return Outcome(None, Ending.CANCELLED, f"every plan was refused, the last one because: {refused}")
+            message, refusal = tell_refusal(answer.result), answer.result or "no reason given"
+        prompt = ask_again(prompt, reply.text, message, agent)
+    if refusal:
+        return Outcome(None, Ending.CANCELLED, f"every plan was refused, the last one because: {refusal}")
     return Outcome(None, Ending.UNREADABLE, "no list could be read from the planner's last reply")
 
 
@@ -63,17 +63,17 @@ def _do_lines(
 ) -> Commands[Outcome]:
     """Each line by a policy of its own, on one path: what was done for a line is there for the next. `position`: of
     the next command."""
-    done: list[DoneLine] = []
+    finished_lines: list[DoneLine] = []
     node = Decision()
     for _ in lines:
-        asked = replace(task, question=line_request(task.question, lines, done))
-        policy = Policy(asked, agent, history, position, version)
+        line_task = replace(task, question=line_request(task.question, lines, finished_lines))
+        policy = Policy(line_task, agent, history, position, version)
         node = Decision(position=node.position)
         while allows_more(agent, node) and not node.is_answer and not node.gave_up:
-            completion, place = yield from policy.decide(node)
-            node = yield from policy.act(node, completion, place)
+            completion, reply_position = yield from policy.decide(node)
+            node = yield from policy.act(node, completion, reply_position)
         position = policy.next
-        done.append(DoneLine(lines[len(done)], node.answer if node.is_answer else ""))
+        finished_lines.append(DoneLine(lines[len(finished_lines)], node.answer if node.is_answer else ""))
     if node.is_answer:
         return Outcome(node.answer, Ending.ANSWERED)
     ending = Ending.GAVE_UP if node.gave_up else Ending.LIMIT

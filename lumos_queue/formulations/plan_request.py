@@ -40,5 +40,5 @@ def ask_plan(prompt: str, constraint: PlanConstraint | None, apart: bool, n: int
     return WrittenPlan(reply.text, "" if constraint.accepts(reply.text) else _refuse(reply.text, "plan"))
 
 
-def _refuse(text: str, what: str) -> str:
-    return f"the reply is not a {what} that is allowed here: '{' '.join(text[:MAX_SHOWN].split())}'"
+def _refuse(text: str, kind: str) -> str:
+    return f"the reply is not a {kind} that is allowed here: '{' '.join(text[:MAX_SHOWN].split())}'"

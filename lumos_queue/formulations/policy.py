@@ -47,8 +47,8 @@ class Decision:
 
     def __post_init__(self) -> None:
         if self.before is not None:
-            own = bool(self.reply.thought) + 2 * bool(self.reply.action)
-            self.nodes = self.before.nodes + max(1, own)  # an empty reply goes deeper, too
+            own_nodes = bool(self.reply.thought) + 2 * bool(self.reply.action)
+            self.nodes = self.before.nodes + max(1, own_nodes)  # an empty reply goes deeper, too
             self.calls = self.before.calls + 1
 
     @property
@@ -87,32 +87,32 @@ class Policy:
         """`first`: position of its first command. `version`: of the formulation, which decides how replies are read."""
         self._agent, self._history, self._style = agent, history, get_framing(agent.framing)
         functions, self._calls = open_functions(task), call_style(agent)
-        self._asked, self._schemas = self._calls.request(task, functions), self._calls.schemas(functions)
-        self._head = first_prompt(self._calls.policy, self._asked, agent)
+        self._request, self._schemas = self._calls.request(task, functions), self._calls.schemas(functions)
+        self._head = first_prompt(self._calls.policy, self._request, agent)
         self._version = version
         self.next = first  #: position of the next command
         self.calls = 0
         self._unmade = 0  #: calls of the latest reply that will not be made
 
-    def decide(self, node: Decision, told_only_now: str = "") -> Commands[tuple[Completion, int]]:
+    def decide(self, node: Decision, extra_text: str = "") -> Commands[tuple[Completion, int]]:
         """The model's reply at a node, and its position. `told_only_now` is in no later prompt."""
-        prompt = self._prompt(node, told_only_now)
+        prompt = self._prompt(node, extra_text)
         completion = yield from Ask("policy", prompt, parent=node.position, functions=self._schemas)
         self._unmade = count_unmade_calls(completion) if self._calls.native else 0
         self.calls += 1
         self.next += 1
         return completion, self.next - 1
 
-    def _prompt(self, node: Decision, told_only_now: str) -> str:
-        if not told_only_now and self._history.kind == "whole":
+    def _prompt(self, node: Decision, extra_text: str) -> str:
+        if not extra_text and self._history.kind == "whole":
             return self._head + node.transcript
-        steps = [one.transcript_step() for one in node.path()]
-        if not told_only_now:
+        steps = [decision.transcript_step() for decision in node.path()]
+        if not extra_text:
             return self._head + self._history.write(steps, self._style)
         if not steps:
-            return first_prompt(self._calls.policy, f"{self._asked}\n\n{told_only_now}", self._agent)
+            return first_prompt(self._calls.policy, f"{self._request}\n\n{extra_text}", self._agent)
         *before, last = steps
-        last = replace(last, told=f"{last.told}\n\n{told_only_now}")
+        last = replace(last, told=f"{last.told}\n\n{extra_text}")
         return self._head + self._history.write([*before, last], self._style)
 
     def act(self, node: Decision, completion: Completion, position: int) -> Commands[Decision]:

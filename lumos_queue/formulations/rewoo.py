@@ -28,32 +28,33 @@ def rewoo(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]
         return Outcome(None, Ending.UNREADABLE, "the plan has no call that can be read")
     for number, call in enumerate(calls, start=1):
         yield Note(Subgoal(number, f"Subgoal {number}: {call.purpose or call.name}"))
-    done: dict[str, Execution] = {}
-    while waiting := [call for call in calls if call.variable not in done]:
-        ready = find_ready(waiting)
+    executions: dict[str, Execution] = {}
+    while pending_calls := [call for call in calls if call.variable not in executions]:
+        ready = find_ready(pending_calls)
         results = yield [Do(Action((call.variable,), call.name, call.arguments, call.raw)) for call in ready]
         assert isinstance(results, list)
         for call, result in zip(ready, results, strict=True):
             assert isinstance(result, Execution)
-            done[call.variable] = result
-    answer = yield from Ask("solver", first_prompt(SOLVER, tell_evidence(task, calls, done), agent))
+            executions[call.variable] = result
+    answer = yield from Ask("solver", first_prompt(SOLVER, tell_evidence(task, calls, executions), agent))
     text = answer.text.strip()
     return Outcome(text, Ending.ANSWERED) if text else Outcome(None, Ending.NO_ANSWER, "the solver's reply is empty")
 
 
-def find_ready(waiting: Sequence[PlannedCall]) -> list[PlannedCall]:
+def find_ready(pending_calls: Sequence[PlannedCall]) -> list[PlannedCall]:
     """The calls that use no other that still waits; where each of them does, all: they are refused."""
-    names = {call.variable for call in waiting}
-    return [call for call in waiting if not call.references & names] or list(waiting)
+    names = {call.variable for call in pending_calls}
+    return [call for call in pending_calls if not call.references & names] or list(pending_calls)
 
 
-def tell_evidence(task: Task, calls: Sequence[PlannedCall], done: dict[str, Execution]) -> str:
+def tell_evidence(task: Task, calls: Sequence[PlannedCall], executions: dict[str, Execution]) -> str:
     """The request, and each call with what it returned."""
-    told = "\n".join(
-        f"Plan: {call.purpose}\n{call.variable} = {call.name} {call.arguments}\nReturned: {done[call.variable].result}"
+    evidence = "\n".join(
+        f"Plan: {call.purpose}\n{call.variable} = {call.name} {call.arguments}\n"
+        f"Returned: {executions[call.variable].result}"
         for call in calls
     )
-    return f"Request: {task.question.strip()}\n\n{told}"
+    return f"Request: {task.question.strip()}\n\n{evidence}"
 
 
 FORMULATION = Formulation(

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from lumos_queue.errors import SpecError
 
 
-def read_number(least: int, most: int) -> Callable[[str, str], int]:
+def read_number(smallest: int, largest: int) -> Callable[[str, str], int]:
     """A reader of whole numbers from `least` to `most`, which raises SpecError for others."""
 
     def read(name: str, value: str) -> int:
-        if not (value.isascii() and value.isdecimal() and least <= int(value[:12]) <= most):
-            raise SpecError(f"The setting {name} must be a whole number from {least} to {most}, not '{value[:40]}'.")
+        if not (value.isascii() and value.isdecimal() and smallest <= int(value[:12]) <= largest):
+            raise SpecError(
+                f"The setting {name} must be a whole number from {smallest} to {largest}, not '{value[:40]}'."
+            )
         return int(value)
 
     return read

@@ -17,6 +17,6 @@ def FORMULATION(task: Task, agent: Agent) -> Commands[Outcome]:
     if STORED not in task.inputs:
         message = "the task is no stored episode: judge those of a job with lumos score JOB --judge URL"
         return Outcome(None, Ending.NO_ANSWER, message)
-    stored = task.inputs[STORED]
+    episode = task.inputs[STORED]
     yield from ()
-    return Outcome(stored["answer"], Ending(stored["ending"]))
+    return Outcome(episode["answer"], Ending(episode["ending"]))

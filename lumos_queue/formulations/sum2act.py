@@ -51,7 +51,7 @@ class _Run:
 
     def __init__(self, task: Task, agent: Agent, watch: Callable[[TaskState], None] | None, version: int):
         self.agent, self.settings, self._watch = agent, FORMULATION.read_settings(agent), watch
-        self.functions = {one.name: one for one in open_functions(task)}
+        self.functions = {function.name: function for function in open_functions(task)}
         self.question, self.style = task.question.strip(), call_style(agent)
         functions = tuple(self.functions.values())
         self.asked, self._schemas = self.style.request(task, functions), self.style.schemas(functions)
@@ -61,9 +61,9 @@ class _Run:
         self._version = version
         self._unmade = 0  #: calls of the router's latest reply that were not made
 
-    def prompt(self, more: str = "") -> str:
-        shown = self.state.write(self.settings["state"])
-        return first_prompt(self.style.router, f"{self.asked}{self.guidance}\n\n{shown}{more}", self.agent)
+    def prompt(self, suffix: str = "") -> str:
+        state_text = self.state.write(self.settings["state"])
+        return first_prompt(self.style.router, f"{self.asked}{self.guidance}\n\n{state_text}{suffix}", self.agent)
 
     def add(self, record: StateRecord) -> None:
         self.state = self.state.add(record)
@@ -74,32 +74,32 @@ class _Run:
         if execution.status in NOT_MADE:
             self.add(StateRecord(False, *call, text=execution.message or execution.result))
         elif self.settings["update"] == REWRITE:
-            asked = self._tell(decision, execution, f"\n\nState so far:\n{self._numbered()}\n\nNewest call")
-            reply = yield from Ask("state_manager", first_prompt(STATE_REWRITER, asked, self.agent))
+            call_text = self._tell(decision, execution, f"\n\nState so far:\n{self._number_records()}\n\nNewest call")
+            reply = yield from Ask("state_manager", first_prompt(STATE_REWRITER, call_text, self.agent))
             self.state = rewrite(self.state, reply.text, *call)
         else:
-            asked = self._tell(decision, execution, "\n\nCall")
-            reply = yield from Ask("state_manager", first_prompt(STATE_MANAGER, asked, self.agent))
+            call_text = self._tell(decision, execution, "\n\nCall")
+            reply = yield from Ask("state_manager", first_prompt(STATE_MANAGER, call_text, self.agent))
             self.add(read_record(reply.text, *call))
 
-    def _numbered(self) -> str:
-        known = self.state.write_numbered(self.settings["state"])
-        return f"{known or 'no call'}\n\nThe newest call has the number {len(self.state.records) + 1}."
+    def _number_records(self) -> str:
+        records_text = self.state.write_numbered(self.settings["state"])
+        return f"{records_text or 'no call'}\n\nThe newest call has the number {len(self.state.records) + 1}."
 
-    def decide(self, more: str = "") -> Commands[Reply]:
+    def decide(self, suffix: str = "") -> Commands[Reply]:
         """The router's next decision; when its reply names no action it is asked once more, if `repair` says so."""
         if self._watch is not None:
             self._watch(self.state)
-        more = f"\n\n{tell_unmade_calls(self._unmade)}{more}" if self._unmade else more
-        decision, text = yield from self._ask_router(more)
+        suffix = f"\n\n{tell_unmade_calls(self._unmade)}{suffix}" if self._unmade else suffix
+        decision, text = yield from self._ask_router(suffix)
         if not decision.action and self.settings["repair"]:
             again = _AGAIN.format(reply=text[:500], problem=self.style.tell_unread(decision))
-            decision, _ = yield from self._ask_router(more + again)
+            decision, _ = yield from self._ask_router(suffix + again)
         return decision
 
-    def _ask_router(self, more: str) -> Commands[tuple[Reply, str]]:
+    def _ask_router(self, suffix: str) -> Commands[tuple[Reply, str]]:
         """The router's decision, and its reply."""
-        reply = yield from Ask("router", self.prompt(more), functions=self._schemas)
+        reply = yield from Ask("router", self.prompt(suffix), functions=self._schemas)
         decision = read_reply(reply.text, self._version, reply.finish_reason == FinishReason.LENGTH)
         self._unmade = count_unmade_calls(reply) if self.style.native and decision.action else 0
         return decision, reply.text
@@ -107,11 +107,11 @@ class _Run:
     def act(self, decision: Reply) -> Commands[Execution]:
         """Carry a decision out, unless it was made before and the guard is on."""
         call = (decision.action, decision.arguments)
-        repeated = self.settings["repeat_guard"] and any(
-            same_call(call, (one.action, one.arguments)) for one in self.state.records
+        is_repeated = self.settings["repeat_guard"] and any(
+            same_call(call, (record.action, record.arguments)) for record in self.state.records
         )
-        name = REPEATED if repeated else decision.action
-        return (yield from Do(Action((), name, decision.arguments, decision.action if repeated else "")))
+        name = REPEATED if is_repeated else decision.action
+        return (yield from Do(Action((), name, decision.arguments, decision.action if is_repeated else "")))
 
     def _tell(self, decision: Reply, execution: Execution, label: str) -> str:
         function = self.functions.get(decision.action)
@@ -127,8 +127,8 @@ class _Run:
             if len(self.state.write(10**9)) <= self.settings["state"]:
                 return
             if len(record.text) > SUMMARY and not record.summary:
-                asked = _SUMMARISE.format(most=SUMMARY, text=record.text)
-                reply = yield from Ask("state_manager", first_prompt(STATE_MANAGER, asked, self.agent))
+                prompt_text = _SUMMARISE.format(most=SUMMARY, text=record.text)
+                reply = yield from Ask("state_manager", first_prompt(STATE_MANAGER, prompt_text, self.agent))
                 records = list(self.state.records)
                 records[index] = replace(record, summary=reply.text.strip()[:SUMMARY] or record.text[:SUMMARY])
                 self.state = TaskState(tuple(records))
@@ -141,8 +141,8 @@ def sum2act(
     run = _Run(task, agent, watch, version)
     try:
         return (yield from _steps(run))
-    except LimitReached as reached:
-        return Outcome(None, reached.ending, str(reached))
+    except LimitReached as error:
+        return Outcome(None, error.ending, str(error))
 
 
 def _steps(run: _Run) -> Commands[Outcome]:
@@ -175,11 +175,11 @@ def _outcome(execution: Execution) -> Outcome | None:
     return Outcome(None, Ending.GAVE_UP) if execution.status == GIVE_UP else None
 
 
-def _observation(execution: Execution, most: int) -> str:
+def _observation(execution: Execution, max_characters: int) -> str:
     """What a call returned, with more of it than other formulations show where it was cut."""
     value: Any = execution.values[0] if execution.values else {}
     text = str(value.get("full", execution.result))
-    return text if len(text) <= most else f"{text[:most]}..."
+    return text if len(text) <= max_characters else f"{text[:max_characters]}..."
 
 
 def _manager(agent: Agent) -> str:

@@ -25,26 +25,26 @@ def teacher_forced(task: Task, agent: Agent, version: int = VERSION) -> Commands
     if "steps" not in task.inputs:
         raise EpisodeError(Ending.NO_ANSWER, "teacher-forced needs recorded pages, and this task has none")
     dialogue = agent.dialogue(task)
-    shown: list[str] = []
-    recorded = {page["step"] for page in task.inputs["steps"]}
+    observations: list[str] = []
+    recorded_steps = {page["step"] for page in task.inputs["steps"]}
     previous: Sequence[str] = task.inputs["previous"]
-    for index in range(max(recorded) + 1):
-        done = sentence(previous[index]) if index < len(previous) else ""  # the last one is never told
-        told = Subgoal(index + 1, f"Subgoal {index + 1}: {done}")
-        if index not in recorded:
-            dialogue.add_plan(told.text, told)
+    for index in range(max(recorded_steps) + 1):
+        action_text = sentence(previous[index]) if index < len(previous) else ""  # the last one is never told
+        gold_subgoal = Subgoal(index + 1, f"Subgoal {index + 1}: {action_text}")
+        if index not in recorded_steps:
+            dialogue.add_plan(gold_subgoal.text, gold_subgoal)
             continue
-        plan = yield from ask_subgoal(agent, dialogue, told.number, version)
+        plan = yield from ask_subgoal(agent, dialogue, gold_subgoal.number, version)
         subgoal = plan.subgoal
-        dialogue.add_plan(told.text, subgoal or told)
+        dialogue.add_plan(gold_subgoal.text, subgoal or gold_subgoal)
         actions: Sequence[Action] = ()
         if subgoal:
             yield Note(subgoal)
             actions = yield from ask_actions(agent, dialogue, subgoal, version)
         execution = yield from Do(actions[0] if actions else Action((), "", "", plan.text))
-        shown.append(execution.result if execution.ok else f"({execution.status})")
-        dialogue.override_subgoal(told)
-    return Outcome("; ".join(shown), Ending.ANSWERED)
+        observations.append(execution.result if execution.ok else f"({execution.status})")
+        dialogue.override_subgoal(gold_subgoal)
+    return Outcome("; ".join(observations), Ending.ANSWERED)
 
 
 FORMULATION = Formulation("teacher-forced", teacher_forced, ("planner", "grounder"), trainable=False, versioned=True)

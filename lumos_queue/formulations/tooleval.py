@@ -44,54 +44,58 @@ class _Judge:
         if run.has_finish:
             if run.ended == ANSWERED and run.answer.strip():
                 votes = yield from self._judge_answer(run)
-            unsolved = {
-                place: vote.answer
-                for place, vote in enumerate(votes)
+            unsolved_votes = {
+                index: vote.answer
+                for index, vote in enumerate(votes)
                 if vote is not None and vote.answer != AnswerLabel.SOLVED
             }
-            yield from self._judge_task(list(unsolved))
-            for place, label in unsolved.items():
-                task = self._task[place]
-                votes[place] = None if task is None else Vote(label, task)
+            yield from self._judge_task(list(unsolved_votes))
+            for index, label in unsolved_votes.items():
+                task = self._task[index]
+                votes[index] = None if task is None else Vote(label, task)
         return votes
 
     def compare(
         self,
-        own: JudgedRun,
+        own_run: JudgedRun,
         own_votes: Sequence[Vote | None],
-        other: JudgedRun,
+        other_run: JudgedRun,
         other_votes: Sequence[Vote | None],
     ) -> Commands[list[Round]]:
         """A round for each vote."""
         rounds: list[Round | None] = []
         pairs = zip(own_votes, other_votes, strict=True)
-        for one, two in ((one, two) for one, two in pairs if one is not None and two is not None):
-            won = settle_round(None if own.ended == MISSING else one, None if other.ended == MISSING else two)
-            if won is None and own.answer.strip() == other.answer.strip():
-                won = HALF
-            rounds.append(None if won is None else Round(won))
+        for own_vote, other_vote in (
+            (own_vote, other_vote) for own_vote, other_vote in pairs if own_vote is not None and other_vote is not None
+        ):
+            score = settle_round(
+                None if own_run.ended == MISSING else own_vote, None if other_run.ended == MISSING else other_vote
+            )
+            if score is None and own_run.answer.strip() == other_run.answer.strip():
+                score = HALF
+            rounds.append(None if score is None else Round(score))
         if open_rounds := rounds.count(None):
-            orders = [self._questions.pair(own, other), self._questions.pair(other, own)]
-            said = yield from self._ask(orders * open_rounds, Preference, Preference.TIE)
-            preferences = zip(said[::2], said[1::2], strict=True)
-            rounds = [one or _round_of(*next(preferences)) for one in rounds]
-        return [one for one in rounds if one is not None]
+            orders = [self._questions.pair(own_run, other_run), self._questions.pair(other_run, own_run)]
+            answers = yield from self._ask(orders * open_rounds, Preference, Preference.TIE)
+            preferences = zip(answers[::2], answers[1::2], strict=True)
+            rounds = [settled_round or _round_of(*next(preferences)) for settled_round in rounds]
+        return [settled_round for settled_round in rounds if settled_round is not None]
 
     def _judge_answer(self, run: JudgedRun) -> Commands[list[Vote | None]]:
-        asked = [self._questions.answer(run)] * self._votes
-        labels = yield from self._ask(asked, AnswerLabel, AnswerLabel.UNSURE)
-        unsure = [place for place, label in enumerate(labels) if label == AnswerLabel.UNSURE]
+        prompts = [self._questions.answer(run)] * self._votes
+        labels = yield from self._ask(prompts, AnswerLabel, AnswerLabel.UNSURE)
+        unsure = [index for index, label in enumerate(labels) if label == AnswerLabel.UNSURE]
         again = yield from self._ask([self._questions.again(run)] * len(unsure), AnswerLabel, AnswerLabel.UNSURE)
-        for place, label in zip(unsure, again, strict=True):
-            labels[place] = label
+        for index, label in zip(unsure, again, strict=True):
+            labels[index] = label
         return [None if label is None else Vote(label) for label in labels]
 
-    def _judge_task(self, places: Sequence[int]) -> Commands[None]:
+    def _judge_task(self, indexes: Sequence[int]) -> Commands[None]:
         """Label the request for these votes, where it has no label yet; it keeps none where the reply is missing."""
-        places = [place for place in places if self._task[place] is None]
-        labels = yield from self._ask([self._questions.task()] * len(places), TaskLabel, TaskLabel.UNSURE)
-        for place, label in zip(places, labels, strict=True):
-            self._task[place] = label
+        indexes = [index for index in indexes if self._task[index] is None]
+        labels = yield from self._ask([self._questions.task()] * len(indexes), TaskLabel, TaskLabel.UNSURE)
+        for index, label in zip(indexes, labels, strict=True):
+            self._task[index] = label
 
     def _ask(self, prompts: Sequence[str], labels: type[L], otherwise: L) -> Commands[list[L | None]]:
         """The label of each reply; `otherwise` where it has no clear one, None where the reply is missing."""
@@ -99,17 +103,17 @@ class _Judge:
             return []
         replies = yield [Ask(JUDGE, prompt) for prompt in prompts]
         assert isinstance(replies, list)
-        found: list[L | None] = []
+        reply_labels: list[L | None] = []
         for reply in replies:
             assert isinstance(reply, Completion)
             if reply.is_only_reasoning:
                 self.missing += 1
-                found.append(None)
+                reply_labels.append(None)
                 continue
             label = read_label(reply.text, labels)
             self.unreadable += label is None
-            found.append(label or otherwise)
-        return found
+            reply_labels.append(label or otherwise)
+        return reply_labels
 
 
 def _round_of(own_first: Preference | None, other_first: Preference | None) -> Round | None:
@@ -123,14 +127,14 @@ def tooleval(task: Task, agent: Agent) -> Commands[Outcome]:
     judge = _Judge(task, agent, FORMULATION.read_settings(agent)["votes"])
     if "run" not in task.inputs:
         return Outcome(None, Ending.NO_ANSWER, "the task is no stored run: judge those of a job with lumos judge JOB")
-    own = JudgedRun.from_json(task.inputs["run"])
-    votes = yield from judge.judge(own)
-    verdict = ToolVerdict(_write_votes(own, votes))
+    own_run = JudgedRun.from_json(task.inputs["run"])
+    votes = yield from judge.judge(own_run)
+    verdict = ToolVerdict(_write_votes(own_run, votes))
     if "against" in task.inputs:
-        other = JudgedRun.from_json(task.inputs["against"])
-        other_votes = yield from judge.judge(other)
-        rounds = yield from judge.compare(own, votes, other, other_votes)
-        verdict = replace(verdict, other=_write_votes(other, other_votes), rounds=tuple(rounds))
+        other_run = JudgedRun.from_json(task.inputs["against"])
+        other_votes = yield from judge.judge(other_run)
+        rounds = yield from judge.compare(own_run, votes, other_run, other_votes)
+        verdict = replace(verdict, other=_write_votes(other_run, other_votes), rounds=tuple(rounds))
     if not verdict.own.votes:
         return Outcome(None, Ending.NO_ANSWER, "no vote: the judge's replies ended within their reasoning")
     return Outcome(replace(verdict, unreadable=judge.unreadable, missing=judge.missing).as_text(), Ending.ANSWERED)

@@ -29,9 +29,9 @@ class Meter:
         self.budget = budget  #: USD
         self._database, self._prices = database, (prompt_price, completion_price)
         self._job = ""
-        self._stored = 0.0  #: USD in the database when it was looked at
+        self._stored_cost = 0.0  #: USD in the database when it was looked at
         self._recent: list[tuple[float, float]] = []  #: (when, USD) of calls here that it may not have held then
-        self._looked_at = float("-inf")
+        self._look_time = float("-inf")
         self._in_flight = 0
         self._idle = asyncio.Condition()
 
@@ -70,23 +70,23 @@ class Meter:
         """Returns when a call may be made; never while the budget is spent: the slice gives the item back."""
         while True:
             async with self._idle:
-                if time.monotonic() - self._looked_at > LOOK_SECONDS:
+                if time.monotonic() - self._look_time > LOOK_SECONDS:
                     await self._look(item)
-                if self._stored + sum(cost for _, cost in self._recent) < self.budget:
+                if self._stored_cost + sum(cost for _, cost in self._recent) < self.budget:
                     self._in_flight += 1
                     return
                 await self._idle.wait_for(lambda: not self._in_flight)
                 await asyncio.sleep(STORED_SECONDS)  # what was answered is being written
                 await self._look(item)
-                if self._stored >= self.budget:
+                if self._stored_cost >= self.budget:
                     await asyncio.to_thread(self._pause)
                     await asyncio.sleep(LOOK_SECONDS)
 
     async def _look(self, item: int) -> None:
-        began = time.monotonic()
-        self._stored = await asyncio.to_thread(self._read, item)
-        self._recent = [(when, cost) for when, cost in self._recent if when > began - STORED_SECONDS]
-        self._looked_at = began
+        start = time.monotonic()
+        self._stored_cost = await asyncio.to_thread(self._read, item)
+        self._recent = [(timestamp, cost) for timestamp, cost in self._recent if timestamp > start - STORED_SECONDS]
+        self._look_time = start
 
     def _read(self, item: int) -> float:
         with self._database.engine.connect() as connection:
@@ -97,5 +97,5 @@ class Meter:
         pause_for(
             self._database,
             self._job,
-            f"{self._stored:.4f} of {self.budget:g} USD are spent. Raise it with: lumos budget {self._job} USD",
+            f"{self._stored_cost:.4f} of {self.budget:g} USD are spent. Raise it with: lumos budget {self._job} USD",
         )

@@ -110,7 +110,7 @@ class Convert:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Convert:
-        fields = {name: one for name, one in value.items() if name != "benchmark"}
+        fields = {name: field_value for name, field_value in value.items() if name != "benchmark"}
         fields.setdefault("prompt", _EARLIER_PROMPTS.get(fields["source"], ""))
         fields.setdefault("rules", _EARLIER_RULES)
         if fields.get("definition"):
@@ -132,9 +132,9 @@ class Convert:
     async def open(self, settings: Settings) -> AsyncIterator[ConvertContext]:
         source = self.open_source()
         async with AsyncExitStack() as stack:
-            executed = LEVELS.index(source.check_level) >= LEVELS.index(Level.EXECUTED)
+            runs_actions = LEVELS.index(source.check_level) >= LEVELS.index(Level.EXECUTED)
             actions: StatelessActions = (
-                DOMAINS.load(source.domain).open_stateless() if executed else StatedResults(source.domain)
+                DOMAINS.load(source.domain).open_stateless() if runs_actions else StatedResults(source.domain)
             )
             stack.push_async_callback(actions.close)
             endpoints: dict[str, Endpoint] = {}
@@ -158,7 +158,7 @@ class Convert:
         """Scores `executed` (`accepted` where nothing can be executed): 1 when no verdict rejects the annotation."""
         assert work.task is not None
         task, source = work.task, context.source
-        repeated = make_verdicts("duplicate") if work.ordinal in self.duplicates else []
+        duplicate_verdicts = make_verdicts("duplicate") if work.ordinal in self.duplicates else []
         check = AnnotationCheck(source, task, self.most_tokens, load_token_counter(self.tokenizer), reasks=self.reasks)
         try:
             if self.teacher:
@@ -168,7 +168,7 @@ class Convert:
                 check.check(TeacherReply(self._gold(source, task).steps))
         except SpecError as error:
             reason = error.reason if isinstance(error, NotConvertible) else "unreadable"
-            verdicts = [*reason_verdicts(reason, str(error)), *repeated]
+            verdicts = [*reason_verdicts(reason, str(error)), *duplicate_verdicts]
             return _result(source, Outcome(None, Ending.UNREADABLE, str(error)), verdicts, "")
         async with context.executor.for_episode(task, work.sample) as perform:
             if context.meter:
@@ -178,7 +178,7 @@ class Convert:
             return ItemResult(run.outcome)
         if run.outcome.ending == Ending.LIMIT:  # the teacher's context is full: there is no annotation, or no other one
             check.verdicts += make_verdicts("refused", run.outcome.message)
-        check.verdicts += repeated
+        check.verdicts += duplicate_verdicts
         check.note_links(None if self.teacher else source.count_ambiguous(task))
         level = check.reached_level()
         if level == Level.EXECUTED and self.perturbations:
@@ -206,5 +206,7 @@ class Convert:
 
 
 def _result(source: Benchmark, outcome: Outcome, verdicts: list[Verdict], level: str) -> ItemResult:
-    found = merge_verdicts(verdicts)
-    return ItemResult(outcome, (acceptance_score(source.check_level, found),), verdicts=found, level=level)
+    merged_verdicts = merge_verdicts(verdicts)
+    return ItemResult(
+        outcome, (acceptance_score(source.check_level, merged_verdicts),), verdicts=merged_verdicts, level=level
+    )

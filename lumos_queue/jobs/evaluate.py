@@ -55,13 +55,13 @@ class Evaluate:
         run = await self.infer.run_formulation(formulation, work, journal, context)
 
         def load(digest: str) -> bytes:
-            if (kept := journal.find_kept(digest)) is not None:
-                return kept
+            if (content := journal.find_kept(digest)) is not None:
+                return content
             assert context.images is not None
             return context.images.read(digest).data
 
         vote = single_vote(agent, votes)
-        tried = EpisodeResult.of(run.outcome, agent, run.actions, vote, load, run.approved, votes)
+        episode = EpisodeResult.of(run.outcome, agent, run.actions, vote, load, run.approved, votes)
         # A thread for every episode would cost more than most scores do.
-        judged = asyncio.to_thread(score_episode, benchmark, task, tried) if benchmark.slow else None
-        return ItemResult(run.outcome, tuple(await judged if judged else score_episode(benchmark, task, tried)))
+        scoring = asyncio.to_thread(score_episode, benchmark, task, episode) if benchmark.slow else None
+        return ItemResult(run.outcome, tuple(await scoring if scoring else score_episode(benchmark, task, episode)))

@@ -24,7 +24,7 @@ class ForkServer:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._asking = threading.Lock()
+        self._lock = threading.Lock()
 
     async def run(self, request: dict[str, Any], folder: Path) -> tuple[int, bytes, bytes]:
         """Carry out an item; returns exit code, standard output and standard error of its process.
@@ -45,12 +45,12 @@ class ForkServer:
             self._process.kill()
 
     def _run(self, request: dict[str, Any], folder: Path) -> tuple[int, bytes, bytes]:
-        with self._asking, tempfile.TemporaryDirectory() as place:
-            output, problems = Path(place) / "output", Path(place) / "problems"
+        with self._lock, tempfile.TemporaryDirectory() as directory:
+            output, problems = Path(directory) / "output", Path(directory) / "problems"
             line = json.dumps({"request": request, "output": str(output), "problems": str(problems)}) + "\n"
             answer = self._ask(line.encode(), folder)
-            read = [path.read_bytes() if path.exists() else b"" for path in (output, problems)]
-        return (int(answer) if answer else -9), read[0], read[1]
+            outputs = [path.read_bytes() if path.exists() else b"" for path in (output, problems)]
+        return (int(answer) if answer else -9), outputs[0], outputs[1]
 
     def _ask(self, line: bytes, folder: Path) -> bytes:
         """The server's answer; empty where it was killed. One that has ended before it read anything is replaced."""

@@ -39,7 +39,7 @@ class Images:
 
     def _fetch(self, digest: str) -> ImagePart:
         with self._database.get().engine.connect() as connection:
-            found = load_artifact(connection, digest)
-        if found is None:
+            artifact = load_artifact(connection, digest)
+        if artifact is None:
             raise EpisodeError(Ending.INFRA_ERROR, f"the database holds no image {digest[:12]}…: submit the job again")
-        return ImagePart(*found)
+        return ImagePart(*artifact)

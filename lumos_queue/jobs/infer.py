@@ -82,8 +82,8 @@ class Infer:
             if not values[name]:  # jobs without it are stored as before there was such a field
                 del values[name]
         del values["definition"]
-        own = {"definition": self.definition.as_json()} if self.definition else {}
-        return {**values, "agent": self.agent.as_json(), **own}
+        definition = {"definition": self.definition.as_json()} if self.definition else {}
+        return {**values, "agent": self.agent.as_json(), **definition}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Infer:
@@ -103,13 +103,13 @@ class Infer:
     @asynccontextmanager
     async def open(self, settings: Settings) -> AsyncIterator[InferContext]:
         async with AsyncExitStack() as stack:
-            opened: dict[str, Endpoint] = {}
+            endpoints: dict[str, Endpoint] = {}
             identities: list[Identity] = []
             for role, url in self.agent.roles.items():
-                if url not in opened:
-                    opened[url] = open_endpoint(url, settings)
-                    stack.push_async_callback(opened[url].close)
-                identities.append((role, url, await opened[url].identity()))
+                if url not in endpoints:
+                    endpoints[url] = open_endpoint(url, settings)
+                    stack.push_async_callback(endpoints[url].close)
+                identities.append((role, url, await endpoints[url].identity()))
             actions, formulation = None, FORMULATIONS.load(self.formulation)
             if formulation.executes:
                 actions = DOMAINS.load(self.agent.domain).open_actions(self.agent.tools, settings)
@@ -117,8 +117,8 @@ class Infer:
             caller = open_caller(self.live, self.replay, settings, self.agent.tools.get("server", ""))
             stack.push_async_callback(caller.close)
             images = stack.enter_context(Images.open(settings))
-            by_role = {role: opened[url] for role, url in self.agent.roles.items()}
-            traffic = {url: one.admission for url, one in opened.items() if one.admission}
+            by_role = {role: endpoints[url] for role, url in self.agent.roles.items()}
+            traffic = {url: endpoint.admission for url, endpoint in endpoints.items() if endpoint.admission}
             executor = Executor(
                 by_role,
                 actions,

@@ -32,10 +32,10 @@ def with_judge(
         while prompts:
             replies = yield [Ask(JUDGE, without_roles(text)) for text in prompts]
             assert isinstance(replies, list)
-            done = [reply for reply in replies if isinstance(reply, Completion)]
+            completions = [reply for reply in replies if isinstance(reply, Completion)]
             is_first = not votes
-            votes.extend(done)
-            again = (benchmark.remind_judge(prompt, vote) for vote in done) if is_first else ()
+            votes.extend(completions)
+            again = (benchmark.remind_judge(prompt, vote) for vote in completions) if is_first else ()
             prompts = [text for text in again if text]
         return outcome
 

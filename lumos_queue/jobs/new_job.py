@@ -24,7 +24,7 @@ def make_new_job(
     licence: str = "",
     scheduling: Scheduling = DEFAULT_SCHEDULING,
     origin: str = "run",
-    named_by: str = "",
+    digest_code_version: str = "",
 ) -> NewJob:
     """The row of a job. `split` and `licence` are its dataset's; `origin` is that of its episodes.
 
@@ -37,7 +37,9 @@ def make_new_job(
     return NewJob(
         kind=job.kind,
         pool=job.pool,
-        digest=digest(job.kind, named_by or code_version(), json.dumps(spec, sort_keys=True), *_digest_parts(plugins)),
+        digest=digest(
+            job.kind, digest_code_version or code_version(), json.dumps(spec, sort_keys=True), *_digest_parts(plugins)
+        ),
         spec=spec,
         benchmark=inner.get("benchmark", ""),
         formulation=inner.get("formulation", "annotation" if job.kind == "convert" else ""),
@@ -57,12 +59,12 @@ def make_new_job(
     )
 
 
-def _main_metric(kind: str, asked: dict[str, Any]) -> str:
+def _main_metric(kind: str, request: dict[str, Any]) -> str:
     """The metric that episodes are first judged by; '' where they are not."""
     if kind == "evaluate":
-        return open_benchmark(asked["benchmark"], definition_of(asked)).metrics[0]
+        return open_benchmark(request["benchmark"], definition_of(request)).metrics[0]
     if kind == "convert":
-        return acceptance_metric(open_source(asked["source"], definition_of(asked)).check_level)
+        return acceptance_metric(open_source(request["source"], definition_of(request)).check_level)
     return ""
 
 

@@ -21,26 +21,26 @@ def find_plugins(kind: str, spec: dict[str, Any]) -> list[Plugin]:
     Raises SpecError for one that it has not, or may not import.
     """
     if kind == "train":
-        found = [RECIPES.plugin(spec.get("recipe", ""))]
+        plugins = [RECIPES.plugin(spec.get("recipe", ""))]
     else:
-        found = list(_of_episodes(kind, spec.get("infer", spec)))
-    known = {(one.group, one.name): one for one in found if one is not None}
-    return [known[key] for key in sorted(known)]
+        plugins = list(_of_episodes(kind, spec.get("infer", spec)))
+    plugins_by_key = {(plugin.group, plugin.name): plugin for plugin in plugins if plugin is not None}
+    return [plugins_by_key[key] for key in sorted(plugins_by_key)]
 
 
-def _of_episodes(kind: str, asked: dict[str, Any]) -> Iterator[Plugin | None]:
-    name = asked.get("source") if kind == "convert" else asked.get("benchmark")
-    if name and definition_of(asked) is None:
+def _of_episodes(kind: str, request: dict[str, Any]) -> Iterator[Plugin | None]:
+    name = request.get("source") if kind == "convert" else request.get("benchmark")
+    if name and definition_of(request) is None:
         name = registered_name(name)
         yield BENCHMARKS.plugin(name)
         if not BENCHMARKS.is_built_in(name):
             yield DOMAINS.plugin(BENCHMARKS.load(name).domain)
-    if asked.get("formulation"):
-        yield FORMULATIONS.plugin(asked["formulation"])
-    agent = asked.get("agent") or {}
+    if request.get("formulation"):
+        yield FORMULATIONS.plugin(request["formulation"])
+    agent = request.get("agent") or {}
     if agent.get("domain"):
         yield DOMAINS.plugin(agent["domain"])
-    for url in (*agent.get("roles", {}).values(), asked.get("teacher")):
+    for url in (*agent.get("roles", {}).values(), request.get("teacher")):
         if url:
             yield plugin_of(url)
     if ranker := agent.get("tools", {}).get("ranker"):
@@ -52,10 +52,12 @@ def plugins_of(job: Any) -> list[Plugin]:
 
     Raises SpecError for one that is not here.
     """
-    wanted = map(Plugin.from_json, job.plugins or ())
-    if missing := [one for one in wanted if not _is_here(one)]:
-        names = ", ".join(f"{one.name} ({one.group})" for one in missing)
-        raise SpecError(f"Not installed here: {names} of {missing[0]}. Install it, and start this process again.")
+    required_plugins = map(Plugin.from_json, job.plugins or ())
+    if missing_plugins := [plugin for plugin in required_plugins if not _is_here(plugin)]:
+        names = ", ".join(f"{plugin.name} ({plugin.group})" for plugin in missing_plugins)
+        raise SpecError(
+            f"Not installed here: {names} of {missing_plugins[0]}. Install it, and start this process again."
+        )
     return find_plugins(job.kind, job.spec)
 
 
@@ -65,14 +67,14 @@ def check_plugins(job: Any, remedy: str = "accept what is here: lumos resume {jo
     A job of before there were plug-ins names none: then what it needs must only be there. `remedy`: what else can be
     done than install the same.
     """
-    found = plugins_of(job)
-    wanted = {(one.group, one.name): one for one in map(Plugin.from_json, job.plugins or ())}
-    for here in found if job.plugins is not None else ():
-        asked = wanted.get((here.group, here.name))
-        if asked != here:
+    local_plugins = plugins_of(job)
+    job_plugins = {(plugin.group, plugin.name): plugin for plugin in map(Plugin.from_json, job.plugins or ())}
+    for local in local_plugins if job.plugins is not None else ():
+        submitted = job_plugins.get((local.group, local.name))
+        if submitted != local:
             raise SpecError(
-                f"The plug-in '{here.name}' ({here.group}) is {here} here, and {asked or 'not named'} in job {job.id}: "
-                f"install the same and start this process again, or {remedy.format(job=job.id)}"
+                f"The plug-in '{local.name}' ({local.group}) is {local} here, and {submitted or 'not named'} in job "
+                f"{job.id}: install the same and start this process again, or {remedy.format(job=job.id)}"
             )
 
 
@@ -82,4 +84,4 @@ def _is_here(plugin: Plugin) -> bool:
 
 
 def plugins_as_json(plugins: Sequence[Plugin]) -> list[dict[str, str]]:
-    return [one.as_json() for one in plugins]
+    return [plugin.as_json() for plugin in plugins]

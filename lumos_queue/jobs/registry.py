@@ -49,8 +49,8 @@ def _check_types(value: object) -> None:
     if not is_dataclass(value):
         return
     hints = get_type_hints(type(value))
-    for one in fields(value):
-        part, expected = getattr(value, one.name), _SIMPLE.get(hints.get(one.name))
-        if expected and not isinstance(part, expected):
-            raise TypeError(f"{one.name} is {part!r:.60}")
+    for dataclass_field in fields(value):
+        part, plain_type = getattr(value, dataclass_field.name), _SIMPLE.get(hints.get(dataclass_field.name))
+        if plain_type and not isinstance(part, plain_type):
+            raise TypeError(f"{dataclass_field.name} is {part!r:.60}")
         _check_types(part)

@@ -66,9 +66,9 @@ class Rollouts:
     def _gather(self, recipe: Rltf, window: Window, item: int) -> dict[str, Any]:
         database = self._database.get()
         with database.engine.connect() as connection:
-            mine = _job_of(connection, item)
+            training_job = _job_of(connection, item)
         evaluate = self._evaluation(database, recipe, window)
-        job = self._request(database, recipe, evaluate, window["rows"], mine)
+        job = self._request(database, recipe, evaluate, window["rows"], training_job)
         with database.engine.connect() as connection:
             row = find_job(connection, job)
         if row is None or row.state in OPEN:
@@ -76,9 +76,9 @@ class Rollouts:
         if row.state != JobState.DONE:
             raise NeedsAttention(
                 f"The rollouts of step {window['step']} are {row.state}: go on with lumos resume {job}, then with "
-                f"lumos resume {mine.id}"
+                f"lumos resume {training_job.id}"
             )
-        return {"job": job, "episodes": _read(database, recipe, evaluate, row, mine.id)}
+        return {"job": job, "episodes": _read(database, recipe, evaluate, row, training_job.id)}
 
     def _evaluation(self, database: Database, recipe: Rltf, window: Window) -> Evaluate:
         """What the checkpoint before the step is evaluated by. Its digest names the rollouts.
@@ -89,21 +89,21 @@ class Rollouts:
         recipe.check_seal(folder)
         infer = Evaluate.from_json({"infer": recipe.evaluation}).infer
         agent = infer.agent
-        played = dict.fromkeys(recipe.roles, f"local:{folder}")
+        policy_roles = dict.fromkeys(recipe.roles, f"local:{folder}")
         samplings = dict(agent.samplings)
         for role in recipe.roles:
             sampling: Sampling = samplings.get(role, agent.sampling)
             samplings[role] = replace(sampling, epsilon=recipe.spec.epsilon_at(step))
         weights = dict.fromkeys(recipe.roles, identity(folder)["sha256"])
         agent = replace(
-            agent, roles={**agent.roles, **played}, samplings=samplings, weights={**agent.weights, **weights}
+            agent, roles={**agent.roles, **policy_roles}, samplings=samplings, weights={**agent.weights, **weights}
         )
         dataset = digest("rollouts", infer.dataset, *map(str, window["rows"]))
         seed = recipe.spec.seed * 1_000_003 + step
         return Evaluate(replace(infer, agent=agent, dataset=dataset, samples=recipe.spec.samples, limit=0, seed=seed))
 
     def _request(
-        self, database: Database, recipe: Rltf, evaluate: Evaluate, rows: Sequence[int], mine: Row[Any]
+        self, database: Database, recipe: Rltf, evaluate: Evaluate, rows: Sequence[int], training_job: Row[Any]
     ) -> str:
         """The id of the job, which is stored unless it was before."""
         infer = evaluate.infer
@@ -124,68 +124,70 @@ class Rollouts:
             self._settings,
             split=infer.split,
             licence=benchmark.licence,
-            scheduling=Scheduling(mine.priority, mine.concurrency),
-            named_by=mine.code_version,
+            scheduling=Scheduling(training_job.priority, training_job.concurrency),
+            digest_code_version=training_job.code_version,
         )
-        new = replace(new, project=mine.project, submitted_by=mine.submitted_by)  # and not the worker's
+        new = replace(new, project=training_job.project, submitted_by=training_job.submitted_by)  # and not the worker's
         return create_job(database, new, dataset, samples=infer.samples)[0]
 
 
 def _job_of(connection: Connection, item: int) -> Row[Any]:
     job = connection.execute(select(Item.job).where(Item.id == item)).scalar_one()
-    found = find_job(connection, job)
-    assert found is not None, "its item is claimed"
-    return found
+    row = find_job(connection, job)
+    assert row is not None, "its item is claimed"
+    return row
 
 
-def _read(database: Database, recipe: Rltf, evaluate: Evaluate, row: Row[Any], mine: str) -> list[dict[str, Any]]:
+def _read(
+    database: Database, recipe: Rltf, evaluate: Evaluate, row: Row[Any], training_job: str
+) -> list[dict[str, Any]]:
     """The episodes in the order of their items. Raises NeedsAttention where a reward is missing."""
-    found, unjudged, failed = [], [], []
+    rollouts, unjudged_names, failed_names = [], [], []
     benchmark = evaluate.infer.open_benchmark()
     for episode in stream_episodes(database, parse_where(f"job={row.id}")):
         if episode.ending == Ending.INFRA_ERROR:  # scored like a wrong answer, but it is no fault of the plan
-            failed.append(episode.name)
+            failed_names.append(episode.name)
             continue
         feasible = episode.scores["feasible"] > 0 if "feasible" in episode.scores else None
         reward = read_reward(benchmark, recipe.reward, episode.task, episode.scores)
         if feasible is False:
             reward = recipe.spec.infeasible
         if reward is None:
-            unjudged.append(episode.name)
+            unjudged_names.append(episode.name)
             continue
         asks = _asks(evaluate, episode, recipe.roles)
-        found.append((episode.ordinal, {"asks": asks, "reward": reward, "feasible": feasible}))
-    if missing := row.items - len(found):
-        first = f"{failed[0]} ended with infra_error" if failed else "some of its items have not ended"
+        rollouts.append((episode.ordinal, {"asks": asks, "reward": reward, "feasible": feasible}))
+    if gap := row.items - len(rollouts):
+        first = f"{failed_names[0]} ended with infra_error" if failed_names else "some of its items have not ended"
         remedy = f"make them with lumos resume {row.id}"
-        if missing == len(unjudged):
-            first = f"nothing judged {unjudged[0]} by it"
+        if gap == len(unjudged_names):
+            first = f"nothing judged {unjudged_names[0]} by it"
             remedy = f"see that it can be judged so, and remove these rollouts with lumos rm {row.id}"
         raise NeedsAttention(
-            f"{missing} of {row.items} rewards '{recipe.reward}' of job {row.id} are missing ({first}): {remedy}, "
-            f"then go on with lumos resume {mine}"
+            f"{gap} of {row.items} rewards '{recipe.reward}' of job {row.id} are missing ({first}): {remedy}, "
+            f"then go on with lumos resume {training_job}"
         )
-    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+    return [rollout for _, rollout in sorted(rollouts, key=lambda pair: pair[0])]
 
 
 def _asks(evaluate: Evaluate, episode: StoredEpisode, roles: Sequence[str]) -> list[dict[str, Any]]:
     """The calls that the trained roles answered."""
     infer = evaluate.infer
     results = {(step.position, step.branch): step.result for step in episode.steps}
-    found = []
-    for ask, done in stored_asks(infer.generator(), episode.task, infer.agent, results):
-        if ask.role in roles and done.text and done.finish_reason != FinishReason.GIVEN:
-            found.append(
+    calls = []
+    for ask, completion in stored_asks(infer.generator(), episode.task, infer.agent, results):
+        if ask.role in roles and completion.text and completion.finish_reason != FinishReason.GIVEN:
+            calls.append(
                 {
                     "prompt": ask.prompt,
-                    "reply": done.text,
-                    "ended": done.finish_reason != FinishReason.LENGTH,
+                    "reply": completion.text,
+                    "ended": completion.finish_reason != FinishReason.LENGTH,
                     "constraint": ask.constraint and ask.constraint.as_json(),
-                    "logprob": _logprob(done),
+                    "logprob": _logprob(completion),
                 }
             )
-    return found
+    return calls
 
 
-def _logprob(done: Completion) -> float | None:
-    return next((one.logprob for one in done.candidates if one.text == done.text), None)
+def _logprob(completion: Completion) -> float | None:
+    return next((candidate.logprob for candidate in completion.candidates if candidate.text == completion.text), None)

@@ -98,13 +98,13 @@ class Train:
         code, output, problems = await run(request, context.folder)
         if code:
             raise problem_of(code, problems)
-        done = WindowResult.from_json(json.loads(output[-_KEPT_BYTES:].splitlines()[-1]))
+        window_result = WindowResult.from_json(json.loads(output[-_KEPT_BYTES:].splitlines()[-1]))
         return ItemResult(
-            output=storable_json(done.output),
-            training_steps=done.steps,
-            feedback_steps=done.feedback,
-            models=done.models,
-            pause=done.pause,
+            output=storable_json(window_result.output),
+            training_steps=window_result.steps,
+            feedback_steps=window_result.feedback,
+            models=window_result.models,
+            pause=window_result.pause,
         )
 
 
@@ -130,9 +130,9 @@ async def _run_new(request: dict[str, Any], folder: Path) -> tuple[int, bytes, b
     return child.returncode or 0, output, problems
 
 
-def problem_of(code: int, written: bytes) -> LumosError:
+def problem_of(code: int, output: bytes) -> LumosError:
     """The error for a child that ended with an exit code other than 0, and what it wrote to standard error."""
-    last = next(iter(reversed(written.decode(errors="replace").strip().splitlines())), f"exit code {code}")
+    last = next(iter(reversed(output.decode(errors="replace").strip().splitlines())), f"exit code {code}")
     if code == REFUSED:
         return SpecError(last)
     if code == DIVERGED:

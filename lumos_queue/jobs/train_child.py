@@ -24,8 +24,10 @@ def carry_out(request: dict[str, Any]) -> int:
     TRUSTED.add_listed(request.get("plugins", ""))  # what the process that asks trusts: a recipe may be a plug-in's
     recipe = Train.from_json(request["train"]).recipe
     try:
-        done = run_item(recipe, request["window"])
-        print("\n" + json.dumps(done.as_json()), flush=True)  # on a line of its own, whatever a library has printed
+        window_result = run_item(recipe, request["window"])
+        print(
+            "\n" + json.dumps(window_result.as_json()), flush=True
+        )  # on a line of its own, whatever a library has printed
     except SpecError as error:
         return _explain(error, REFUSED)
     except DivergedFit as error:

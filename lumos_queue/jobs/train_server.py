@@ -27,39 +27,39 @@ IDLE_SECONDS = 120.0  #: after which the memory is worth more than the time to l
 
 
 def main() -> None:
-    asked = sys.stdin.buffer
-    waiting = select.poll()
-    waiting.register(asked, select.POLLIN)
-    while waiting.poll(IDLE_SECONDS * 1000) and (line := asked.readline()):
+    requests = sys.stdin.buffer
+    poller = select.poll()
+    poller.register(requests, select.POLLIN)
+    while poller.poll(IDLE_SECONDS * 1000) and (line := requests.readline()):
         sys.stdout.write(f"{_fork(json.loads(line))}\n")
         sys.stdout.flush()
 
 
-def _fork(asked: dict[str, Any]) -> int:
+def _fork(request: dict[str, Any]) -> int:
     """Carry the item out in a new process; returns its exit code, that of a signal as a negative number."""
-    _preload(asked["request"])
+    _preload(request["request"])
     parent, child = os.getpid(), os.fork()
     if not child:
-        _become_item(asked, parent)
-    ended = os.pidfd_open(child)
-    waiting = select.poll()
-    waiting.register(ended, select.POLLIN)
-    waiting.register(sys.stdin, 0)  # that its other end is closed is told in any case
-    if all(place != ended for place, _ in waiting.poll()):  # whoever asked is gone
+        _become_item(request, parent)
+    child_fd = os.pidfd_open(child)
+    poller = select.poll()
+    poller.register(child_fd, select.POLLIN)
+    poller.register(sys.stdin, 0)  # that its other end is closed is told in any case
+    if all(descriptor != child_fd for descriptor, _ in poller.poll()):  # whoever asked is gone
         os.kill(child, signal.SIGKILL)
-    os.close(ended)
+    os.close(child_fd)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def _become_item(asked: dict[str, Any], parent: int) -> None:
+def _become_item(request: dict[str, Any], parent: int) -> None:
     """In the new process: never returns."""
     code = 1
     try:
         die_with_parent(parent)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for number, name in ((1, "output"), (2, "problems")):
-            os.dup2(os.open(asked[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
-        code = carry_out(asked["request"])
+            os.dup2(os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
+        code = carry_out(request["request"])
     except BaseException:
         traceback.print_exc()
     finally:

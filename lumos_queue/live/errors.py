@@ -30,22 +30,22 @@ class ErrorReader:
     """Reads the errors of one job again when their number has changed, and seldom if that takes long."""
 
     def __init__(self) -> None:
-        self._seen: Mapping[str, int] | None = None
+        self._failure_counts: Mapping[str, int] | None = None
         self._endings: list[ErrorGroup] = []
         self._not_before = 0.0
 
     def read(self, connection: Connection, job: str, endings: Mapping[str, int]) -> list[ErrorGroup]:
         """`endings`: how many episodes ended in each way."""
-        failed = {ending: count for ending, count in endings.items() if ending != Ending.ANSWERED}
-        if failed != self._seen and time.monotonic() >= self._not_before:
-            started = time.monotonic()
-            self._endings = _unanswered(connection, job) if failed else []
-            self._seen, self._not_before = failed, started + SHARE * (time.monotonic() - started)
-        owed = [ErrorGroup("owed again", text, items) for text, items in problems(connection, job, MAX_GROUPS)]
-        return _merge_alike(owed) + self._endings
+        failure_counts = {ending: count for ending, count in endings.items() if ending != Ending.ANSWERED}
+        if failure_counts != self._failure_counts and time.monotonic() >= self._not_before:
+            start = time.monotonic()
+            self._endings = _read_unanswered(connection, job) if failure_counts else []
+            self._failure_counts, self._not_before = failure_counts, start + SHARE * (time.monotonic() - start)
+        retry_groups = [ErrorGroup("owed again", text, items) for text, items in problems(connection, job, MAX_GROUPS)]
+        return _merge_alike(retry_groups) + self._endings
 
 
-def _unanswered(connection: Connection, job: str) -> list[ErrorGroup]:
+def _read_unanswered(connection: Connection, job: str) -> list[ErrorGroup]:
     """The groups that an episode joined last come first."""
     text = func.substr(EpisodeRow.message, 1, MAX_TEXT)
     rows = connection.execute(
@@ -59,10 +59,12 @@ def _unanswered(connection: Connection, job: str) -> list[ErrorGroup]:
 
 
 def _merge_alike(groups: list[ErrorGroup]) -> list[ErrorGroup]:
-    merged: dict[tuple[str, str], ErrorGroup] = {}
-    for one in groups:
-        text = short_line(one.text)
-        key = one.kind, alike_key(text)
-        first = merged.get(key)
-        merged[key] = ErrorGroup(one.kind, first.text if first else text, one.items + (first.items if first else 0))
-    return list(merged.values())
+    merged_groups: dict[tuple[str, str], ErrorGroup] = {}
+    for group in groups:
+        text = short_line(group.text)
+        key = group.kind, alike_key(text)
+        first = merged_groups.get(key)
+        merged_groups[key] = ErrorGroup(
+            group.kind, first.text if first else text, group.items + (first.items if first else 0)
+        )
+    return list(merged_groups.values())

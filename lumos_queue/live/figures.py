@@ -49,8 +49,8 @@ class JobFigures:
 
 def read_figures(connection: Connection, row: Any) -> JobFigures:
     """`row`: the job's."""
-    awaited, train = find_awaited(connection, row), row.kind == "train"
-    holder = awaited or row
+    awaited_job, train = find_awaited(connection, row), row.kind == "train"
+    holder = awaited_job or row
     learnt = list_feedback(connection, row.id) if train else []
     return JobFigures(
         row,
@@ -59,8 +59,8 @@ def read_figures(connection: Connection, row: Any) -> JobFigures:
         count_endings(connection, row.id),
         running_score(connection, row.id),
         seconds_by_phase(connection, row.id),
-        awaited,
-        count_endings(connection, awaited.id) if awaited and train else None,
+        awaited_job,
+        count_endings(connection, awaited_job.id) if awaited_job and train else None,
         learnt[-1] if learnt else None,
         read_failing(connection, [holder.id]).get(holder.id) if holder.state in OPEN else None,
     )
@@ -72,15 +72,15 @@ def measure_score(figures: JobFigures) -> dict[str, Any] | None:
     The bounds count the items that have no score yet as all wrong and as all right. Of several samples of a task the
     interval counts one, as they may all agree; it is Wilson's, which is wide for graded scores.
     """
-    total, scored = figures.score
-    if not scored:
+    total, scored_episodes = figures.score
+    if not scored_episodes:
         return None
-    independent = ceil(scored / samples_of(figures.row))
-    low, high = wilson(min(max(round(total / scored * independent), 0), independent), independent)
-    items = max(figures.row.items, scored)
+    independent = ceil(scored_episodes / samples_of(figures.row))
+    low, high = wilson(min(max(round(total / scored_episodes * independent), 0), independent), independent)
+    items = max(figures.row.items, scored_episodes)
     return {
-        "value": total / scored,
-        "scored": scored,
+        "value": total / scored_episodes,
+        "scored": scored_episodes,
         "ci95": [low, high],
-        "bounds": [total / items, (total + items - scored) / items],
+        "bounds": [total / items, (total + items - scored_episodes) / items],
     }

@@ -43,20 +43,20 @@ def read_loads(connection: Connection, urls: Iterable[str], sessions: Sequence[A
     """Of these endpoints, each once. `sessions`: the workers alive, rows of `live_sessions`."""
     caps = {cap.url: cap.requests for cap in list_caps(connection)}
     calls = traffic_of(session for session in sessions if not is_silent(session, settings))
-    asked = (url for url in dict.fromkeys(urls) if not url.startswith(IN_PROCESS))
-    return [Load(url, calls.get(url, Traffic()), caps.get(url)) for url in asked]
+    server_urls = (url for url in dict.fromkeys(urls) if not url.startswith(IN_PROCESS))
+    return [Load(url, calls.get(url, Traffic()), caps.get(url)) for url in server_urls]
 
 
 def read_open_work(connection: Connection, limit: int) -> OpenWork:
     """Of at most so many jobs, the newest first."""
     names = (JobRow.id, JobRow.spec, JobRow.state, JobRow.waiting, JobRow.not_before_at)
-    wanted = select(*names).where(JobRow.state.in_((*OPEN, JobState.CANCELLING)))
-    rows = connection.execute(wanted.order_by(JobRow.created_at.desc(), JobRow.id).limit(limit + 1)).all()
-    found = OpenWork(more=len(rows) > limit)
+    query = select(*names).where(JobRow.state.in_((*OPEN, JobState.CANCELLING)))
+    rows = connection.execute(query.order_by(JobRow.created_at.desc(), JobRow.id).limit(limit + 1)).all()
+    work = OpenWork(more=len(rows) > limit)
     for row in sound_jobs(rows[:limit]):
         for url in dict.fromkeys(roles_of(row.spec).values()):
             if not url.startswith(IN_PROCESS):
-                found.jobs.setdefault(url, []).append(row.id)
+                work.jobs.setdefault(url, []).append(row.id)
         if row.waiting:
-            found.waiting.append(row)
-    return found
+            work.waiting.append(row)
+    return work

@@ -45,14 +45,14 @@ class Pace:
             self._samples.append(sample)
         self.items_per_second = self.tokens_per_second = 0.0
         self.known = start is not None and sample.at > start.at
-        if start and (elapsed := sample.at - start.at) > 0:
-            self.items_per_second = max(0, items - start.items) / elapsed
-            self.tokens_per_second = max(0, tokens - start.tokens) / elapsed
+        if start and (seconds := sample.at - start.at) > 0:
+            self.items_per_second = max(0, items - start.items) / seconds
+            self.tokens_per_second = max(0, tokens - start.tokens) / seconds
 
     def _start(self, latest: Sample) -> Sample | None:
-        for one in reversed(self._samples):
-            if latest.at - one.at >= MIN_SECONDS and latest.items - one.items >= MIN_ITEMS:
-                return one
+        for sample in reversed(self._samples):
+            if latest.at - sample.at >= MIN_SECONDS and latest.items - sample.items >= MIN_ITEMS:
+                return sample
         return self._samples[0] if self._samples else None
 
     def seconds_left(self, items: int) -> float | None:

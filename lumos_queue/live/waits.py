@@ -20,7 +20,7 @@ LATE_BEATS = 2.5  #: heartbeats that a worker may miss before it is called silen
 def find_waits(
     figures: JobFigures,
     sessions: Sequence[Any],
-    held: Mapping[int, Mapping[str, int]],
+    held_items: Mapping[int, Mapping[str, int]],
     clock: float,
     settings: Settings,
 ) -> list[str]:
@@ -34,44 +34,46 @@ def find_waits(
         return [f"paused: {reason}. Go on with: lumos resume {row.id}"]
     if row.state == JobState.FAILED:
         return [f"failed: {row.waiting.rstrip('.')}. Once this is fixed: lumos resume {row.id}"]
-    claimed, waits = figures.items.get(ItemState.CLAIMED, 0), []
+    claimed_items, waits = figures.items.get(ItemState.CLAIMED, 0), []
     if row.state == JobState.CANCELLING:
-        waits.append(f"is being cancelled: {claimed:,} items are still held by workers")
+        waits.append(f"is being cancelled: {claimed_items:,} items are still held by workers")
     if row.state in OPEN:
         waits += _waits_of_open(figures, clock)
         plans = figures.items.get(ItemState.AWAITING, 0)
         if plans and not any(HOW in line for line in waits):
             waits.append(describe_awaiting(plans, row.id))
         failures = describe_failures(figures)
-        if lack := _find_lack(figures, claimed, waits, sessions):
+        if lack := _find_lack(figures, claimed_items, waits, sessions):
             waits.append(f"nobody works on it: {lack}")
-        elif not waits and not claimed and not (failures and sessions):
-            waits.append(_nobody(row.id, len(sessions), len(held)))
+        elif not waits and not claimed_items and not (failures and sessions):
+            waits.append(_nobody(row.id, len(sessions), len(held_items)))
         waits += [failures] * bool(failures)
-    return waits + _silent_workers(row.id, sessions, held, settings)
+    return waits + _silent_workers(row.id, sessions, held_items, settings)
 
 
-def _find_lack(figures: JobFigures, claimed: int, waits: Sequence[str], sessions: Sequence[Any]) -> str:
+def _find_lack(figures: JobFigures, claimed_items: int, waits: Sequence[str], sessions: Sequence[Any]) -> str:
     """Why no live worker can go on with the job; '' while it is worked on, and while another job or a person is due."""
-    if claimed or figures.awaited or any(HOW in line for line in waits):
+    if claimed_items or figures.awaited or any(HOW in line for line in waits):
         return ""
     return describe_lack(sessions, figures.row.pool)
 
 
-def describe_awaited(job: Any, awaited: Any) -> str:
+def describe_awaited(job: Any, awaited_job: Any) -> str:
     """How far the job is that this one waits for, to follow other figures; '' if it waits for none."""
-    return f" · {job.waiting}, {awaited.done}/{awaited.items}" if awaited else ""
+    return f" · {job.waiting}, {awaited_job.done}/{awaited_job.items}" if awaited_job else ""
 
 
 def describe_failures(figures: JobFigures) -> str:
     """Why items fail and when they are tried again, of the job that holds things up; '' where none fails."""
-    if (failing := figures.failing) is None:
+    if (failures := figures.failing) is None:
         return ""
     job = f"job {figures.holder.id}: " if figures.awaited else ""
-    if failing.running:
-        return job + describe_failing(failing, "being tried now")
-    due = failing.seconds is None or failing.seconds <= 0
-    return job + describe_failing(failing, "due now" if due else f"next try in {format_seconds(failing.seconds or 0)}")
+    if failures.running:
+        return job + describe_failing(failures, "being tried now")
+    due = failures.seconds is None or failures.seconds <= 0
+    return job + describe_failing(
+        failures, "due now" if due else f"next try in {format_seconds(failures.seconds or 0)}"
+    )
 
 
 def is_silent(session: Any, settings: Settings) -> bool:
@@ -104,16 +106,16 @@ def _nobody(job: str, alive: int, busy: int) -> str:
 
 
 def _silent_workers(
-    job: str, sessions: Sequence[Any], held: Mapping[int, Mapping[str, int]], settings: Settings
+    job: str, sessions: Sequence[Any], held_items: Mapping[int, Mapping[str, int]], settings: Settings
 ) -> list[str]:
     """Workers that hold items of the job and have not been heard of: soon their items are owed again."""
     lines = []
     for session in sessions:
-        items, silent = held.get(session.id, {}).get(job, 0), session.silent_seconds
+        items, silent = held_items.get(session.id, {}).get(job, 0), session.silent_seconds
         if items and is_silent(session, settings):
-            left = format_seconds(settings.lease_seconds - silent)
+            remaining = format_seconds(settings.lease_seconds - silent)
             lines.append(
                 f"worker {session.id} ({session.host}:{session.pid}) has been silent for {format_seconds(silent)}: "
-                f"in {left} its {items:,} item{'s are' if items > 1 else ' is'} owed again"
+                f"in {remaining} its {items:,} item{'s are' if items > 1 else ' is'} owed again"
             )
     return lines

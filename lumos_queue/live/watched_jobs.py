@@ -58,62 +58,62 @@ class Watched:
 
     def choose(self, jobs: Iterable[str]) -> None:
         """Watch these jobs instead, by their whole ids. What is known of those that were watched before stays."""
-        known = {one.id: one for one in self.jobs}
-        self.jobs = [known.get(job) or WatchedJob(job) for job in sorted(set(jobs))]
+        known_jobs = {job.id: job for job in self.jobs}
+        self.jobs = [known_jobs.get(job) or WatchedJob(job) for job in sorted(set(jobs))]
 
     def find(self, job: str) -> WatchedJob:
-        return next(one for one in self.jobs if one.id == job)
+        return next(watched_job for watched_job in self.jobs if watched_job.id == job)
 
     @property
     def ended(self) -> bool:
         """Whether all have ended; not before the first look."""
-        return self.read_at is not None and all(one.state in ENDED for one in self.jobs)
+        return self.read_at is not None and all(watched_job.state in ENDED for watched_job in self.jobs)
 
     def describe_workers(self) -> str:
         """How many there are, in words."""
-        alive, silent = len(self.workers), sum(is_silent(one, self._settings) for one in self.workers)
-        busy = sum(one.id in self.held and not is_silent(one, self._settings) for one in self.workers)
+        alive, silent = len(self.workers), sum(is_silent(session, self._settings) for session in self.workers)
+        busy = sum(session.id in self.held and not is_silent(session, self._settings) for session in self.workers)
         if not alive:
             return "no worker is alive"
-        said = f"{alive - silent:,} worker{'s' * (alive - silent != 1)} alive, {busy:,} at work"
-        return said + (f", {silent:,} silent" if silent else "")
+        text = f"{alive - silent:,} worker{'s' * (alive - silent != 1)} alive, {busy:,} at work"
+        return text + (f", {silent:,} silent" if silent else "")
 
     def read(self, connection: Connection) -> None:
         """Raises DBAPIError when the database does not answer; what was read before stays."""
         if self._all:
-            known = {one.id for one in self.jobs}
-            self.jobs += [WatchedJob(job) for job in open_jobs(connection) if job not in known]
+            known_ids = {watched_job.id for watched_job in self.jobs}
+            self.jobs += [WatchedJob(job) for job in open_jobs(connection) if job not in known_ids]
         self.workers = live_sessions(connection, self._settings.lease_seconds)
         self.held, moment = jobs_held(connection), clock(connection)
-        for one in self.jobs:
-            self._read_job(connection, one, moment)
+        for watched_job in self.jobs:
+            self._read_job(connection, watched_job, moment)
         self.loads = self._read_loads(connection)
         self.read_at, self.silence = time.monotonic(), ""
 
-    def _read_job(self, connection: Connection, one: WatchedJob, moment: float) -> None:
-        row = find_job(connection, one.id)
+    def _read_job(self, connection: Connection, watched_job: WatchedJob, moment: float) -> None:
+        row = find_job(connection, watched_job.id)
         if row is None:
-            one.removed, one.waits = True, []
+            watched_job.removed, watched_job.waits = True, []
             return
-        if one.figures and row.state in ENDED and row.state == one.state:
+        if watched_job.figures and row.state in ENDED and row.state == watched_job.state:
             return
-        one.figures = read_figures(connection, row)
-        one.pace.observe(one.figures.done, one.figures.tokens)
-        one.waits = find_waits(one.figures, self.workers, self.held, moment, self._settings)
-        one.errors = one.errors_read.read(connection, one.id, one.figures.endings)
+        watched_job.figures = read_figures(connection, row)
+        watched_job.pace.observe(watched_job.figures.done, watched_job.figures.tokens)
+        watched_job.waits = find_waits(watched_job.figures, self.workers, self.held, moment, self._settings)
+        watched_job.errors = watched_job.errors_read.read(connection, watched_job.id, watched_job.figures.endings)
 
     def _read_loads(self, connection: Connection) -> list[Load]:
         """The endpoints of the jobs that have not ended."""
         urls = (
             url
-            for one in self.jobs
-            if one.figures and one.state not in ENDED
-            for url in roles_of(one.figures.row.spec).values()
+            for watched_job in self.jobs
+            if watched_job.figures and watched_job.state not in ENDED
+            for url in roles_of(watched_job.figures.row.spec).values()
         )
         return read_loads(connection, urls, self.workers, self._settings)
 
 
 def open_jobs(connection: Connection) -> list[str]:
     """Ids of the jobs that may be worked on or are being cancelled, the oldest first."""
-    wanted = select(JobRow.id).where(JobRow.state.in_((*OPEN, JobState.CANCELLING))).order_by(JobRow.created_at)
-    return list(connection.execute(wanted).scalars())
+    query = select(JobRow.id).where(JobRow.state.in_((*OPEN, JobState.CANCELLING))).order_by(JobRow.created_at)
+    return list(connection.execute(query).scalars())

@@ -228,7 +228,7 @@ def test_a_part_that_dies_is_named_and_started_again_and_nothing_outlives_a_kill
     """With the Redis of the wheel as broker, where that is installed."""
     folder, procfile = tmp_path / "bin", tmp_path / "Procfile"
     folder.mkdir()
-    if bundled := deployment._bundled_redis():
+    if bundled := deployment._find_bundled_redis():
         (folder / "redis-server").symlink_to(bundled)
     lines = deployment.find_procfile().read_text().splitlines()
     procfile.write_text("\n".join(line for line in lines if line.startswith("worker_llm:")))

@@ -138,7 +138,7 @@ def test_only_so_many_answers_are_kept():
         for n in range(3 * MAX_KEPT):
             assert (await caller.call(Call("t", {"n": n}), "key")).result == str(n)
         await asyncio.sleep(0)
-        return len(caller._made)
+        return len(caller._calls)
 
     assert asyncio.run(ask()) == MAX_KEPT
 

@@ -280,7 +280,7 @@ def test_the_systems_own_reading_of_odd_numbers_is_checked_too():
 
 
 def test_what_is_allowed_is_one_address_with_one_port():
-    guard = Guard(allowed={("127.0.0.1", 8080)})
+    guard = Guard(allowed_addresses={("127.0.0.1", 8080)})
     assert guard.check("http://127.0.0.1:8080/x").authority == "127.0.0.1:8080"
     assert run(guard.addresses("127.0.0.1", 8080)) == ["127.0.0.1"]
     for url in (

@@ -85,7 +85,7 @@ def test_who_has_found_nobody_waiting_looks_again_after_a_while(clock, monkeypat
 
 def test_a_bounded_slice_ends_some_time_and_one_alone_does_not(clock, monkeypatch):
     waits(monkeypatch)
-    alone, bounded = ender(alone=True), ender(alone=True, bounded=True)
+    alone, bounded = ender(alone=True), ender(alone=True, is_bounded=True)
     clock.now += MAX_SLICES * SETTINGS.slice_seconds
     assert (alone(), bounded()) == (StopSignal.CONTINUE, StopSignal.CONTINUE)
     clock.now += 0.1

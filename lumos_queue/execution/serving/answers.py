@@ -62,15 +62,15 @@ class Answers:
         self.statistics = Statistics()
         self._mode, self._catalogue, self._records = mode, catalogue, records
 
-    def reply(self, asked: Mapping[str, Any]) -> bytes:
+    def reply(self, request: Mapping[str, Any]) -> bytes:
         """The body of the reply: `{"error": …, "response": …}`. Raises BadRequest."""
-        names = tuple(_text(asked, name) for name in NAMES)
-        given = _arguments(asked.get("tool_input"))
+        names = tuple(_text(request, name) for name in NAMES)
+        arguments_text = _arguments(request.get("tool_input"))
         function = self._catalogue.find((names[0], names[1], names[2]))
         if function is None:
             return self._reply("unknown", Found(f"there is no API {' / '.join(name[:80] for name in names)}"))
         try:
-            arguments = read_object(given)
+            arguments = read_object(arguments_text)
             if self._catalogue.is_documented(function):
                 arguments = canonical(function, storable_json(arguments))
         except ActionError as error:
@@ -82,17 +82,17 @@ class Answers:
 
     def _find(self, function: Function, arguments: Mapping[str, Any]) -> tuple[str, Found]:
         """How the answer was found, and the answer: in the order of answer_source.py."""
-        if (found := self._records.find(function, arguments)) is not None:
-            return "recorded", found
+        if (answer := self._records.find(function, arguments)) is not None:
+            return "recorded", answer
         if self._mode == SYNTHETIC:
             return "synthetic", synthesize(function, arguments)
-        if self._mode == NEAREST and (found := self._records.nearest(function, arguments)) is not None:
-            return "nearest", found
+        if self._mode == NEAREST and (answer := self._records.nearest(function, arguments)) is not None:
+            return "nearest", answer
         return "misses", Found("no answer to this request is available")
 
-    def _reply(self, how: str, found: Found) -> bytes:
-        setattr(self.statistics, how, getattr(self.statistics, how) + 1)
-        return _body(found.error, found.response).encode()
+    def _reply(self, counter: str, answer: Found) -> bytes:
+        setattr(self.statistics, counter, getattr(self.statistics, counter) + 1)
+        return _body(answer.error, answer.response).encode()
 
 
 def _body(error: str, response: Any) -> str:
@@ -107,8 +107,8 @@ def _body(error: str, response: Any) -> str:
     return envelope(error[:MAX_BODY], text[:MAX_BODY] + CUT)
 
 
-def _text(asked: Mapping[str, Any], name: str) -> str:
-    value = asked.get(name)
+def _text(request: Mapping[str, Any], name: str) -> str:
+    value = request.get(name)
     if not isinstance(value, str):
         raise BadRequest(f"'{name}' is missing or no text: expected the name of the {name.removesuffix('_name')}")
     return value

@@ -16,19 +16,19 @@ Names = tuple[str, str, str]  #: category, tool and API
 class Catalogue:
     """Functions, found by the names that a request has."""
 
-    def __init__(self, documented: Iterable[Function], recorded: Iterable[Names]):
-        self._documented = frozenset(documented := tuple(documented))
-        self._written = {(one.category, one.tool, one.api): one for one in documented}
+    def __init__(self, functions: Iterable[Function], record_names: Iterable[Names]):
+        self._documented_functions = frozenset(functions := tuple(functions))
+        self._by_names = {(function.category, function.tool, function.api): function for function in functions}
         self._plain: dict[Names, Function] = {}
-        for one in documented:
-            self._plain.setdefault(_plain_names((one.category, one.tool, one.api)), one)
-        known = set(self._plain)
+        for function in functions:
+            self._plain.setdefault(_plain_names((function.category, function.tool, function.api)), function)
+        known_names = set(self._plain)
         # Plain spellings last: the records of another spelling's function include those of its plain one.
-        for names in sorted(recorded, key=lambda names: names == _plain_names(names)):
-            if _plain_names(names) not in known:
-                one = Function("", *names)
-                if self._plain.setdefault(_plain_names(names), one) is one or names != _plain_names(names):
-                    self._written[names] = one
+        for names in sorted(record_names, key=lambda names: names == _plain_names(names)):
+            if _plain_names(names) not in known_names:
+                function = Function("", *names)
+                if self._plain.setdefault(_plain_names(names), function) is function or names != _plain_names(names):
+                    self._by_names[names] = function
 
     def __len__(self) -> int:
         return len(self._plain)
@@ -38,14 +38,14 @@ class Catalogue:
 
         ToolBench's own server also takes a function's name in place of the API's: `latest_for_suivi_colis`.
         """
-        found = self._written.get(names)
+        function = self._by_names.get(names)
         category, tool, api = _plain_names(names)
         shorter = (category, tool, api.partition(f"_for_{tool}")[0])
-        return self._plain.get((category, tool, api), self._plain.get(shorter)) if found is None else found
+        return self._plain.get((category, tool, api), self._plain.get(shorter)) if function is None else function
 
     def is_documented(self, function: Function) -> bool:
         """Whether it is known which arguments it has."""
-        return function in self._documented
+        return function in self._documented_functions
 
 
 def read_catalogue(documents: Path | None, records: Records) -> Catalogue:

@@ -46,7 +46,7 @@ class ServedExperts:
 
     def __init__(self, facts: Mapping[str, BackendFacts], host: ExpertHost):
         """Raises SpecError when there is none, and for oracles, which run where their inputs are known."""
-        if any(one.fidelity == Fidelity.ORACLE for one in facts.values()):
+        if any(backend.fidelity == Fidelity.ORACLE for backend in facts.values()):
             raise SpecError("Oracles run where the originals are known: serve own, hf, or a package.")
         if not facts:
             raise SpecError(
@@ -57,18 +57,22 @@ class ServedExperts:
 
     def describe(self) -> dict[str, Any]:
         """The reply to GET /experts."""
-        told = ("digest", "licence", "fidelity", "note")
-        return {"experts": {name: {key: getattr(one, key) for key in told} for name, one in self.facts.items()}}
+        field_names = ("digest", "licence", "fidelity", "note")
+        return {
+            "experts": {
+                name: {key: getattr(backend, key) for key in field_names} for name, backend in self.facts.items()
+            }
+        }
 
-    async def run(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    async def run(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The reply to POST /run. Raises BadRequest."""
-        if asked.get("control") is True:
+        if request.get("control") is True:
             self.counts.controls += 1
             return {"value": ""}
-        facts = self._find(asked)
-        inputs = _inputs(asked, len(EXPERTS[facts.expert].slots))
+        facts = self._find(request)
+        inputs = _inputs(request, len(EXPERTS[facts.expert].slots))
         try:
-            (result,) = await self.host.run(facts, [[one] for one in inputs])
+            (result,) = await self.host.run(facts, [[content] for content in inputs])
         except ActionError as error:
             raise BadRequest(str(error), 503) from None
         if not isinstance(result, Problem) and len(result) > MAX_VALUES:
@@ -79,11 +83,11 @@ class ServedExperts:
         self.counts.values += 1
         return {"value": base64.b64encode(result).decode()}
 
-    def _find(self, asked: Mapping[str, Any]) -> BackendFacts:
-        name = asked.get("expert")
+    def _find(self, request: Mapping[str, Any]) -> BackendFacts:
+        name = request.get("expert")
         if not isinstance(name, str) or name not in self.facts:
             raise BadRequest(f"'expert' is none of {', '.join(self.facts)}", 404)
-        if asked.get("digest") != self.facts[name].digest:
+        if request.get("digest") != self.facts[name].digest:
             raise BadRequest(
                 f"this {name} is not the one that the job was submitted with: restore it, or submit again",
                 409,
@@ -91,12 +95,12 @@ class ServedExperts:
         return self.facts[name]
 
 
-def _inputs(asked: Mapping[str, Any], slots: int) -> list[bytes]:
-    given = asked.get("inputs")
-    if not isinstance(given, list) or len(given) != slots or not all(isinstance(one, str) for one in given):
+def _inputs(request: Mapping[str, Any], slots: int) -> list[bytes]:
+    texts = request.get("inputs")
+    if not isinstance(texts, list) or len(texts) != slots or not all(isinstance(text, str) for text in texts):
         raise BadRequest(f"'inputs' is no list of {slots} texts in base64")
     try:
-        return [base64.b64decode(one, validate=True) for one in given]
+        return [base64.b64decode(text, validate=True) for text in texts]
     except (binascii.Error, ValueError):
         raise BadRequest("'inputs' has a text that is not base64") from None
 
@@ -106,13 +110,13 @@ class _ExpertsPage(Page):
 
     pages = f"GET {EXPERTS_PATH}, POST {RUN_PATH}"
 
-    def initialize(self, served: ServedExperts, key: str) -> None:
-        self._served, self._key = served, key
+    def initialize(self, experts: ServedExperts, key: str) -> None:
+        self._experts, self._key = experts, key
 
     def check_key(self) -> None:
         """Raises BadRequest. Compared in constant time."""
-        given = self.request.headers.get("Authorization", "")
-        if self._key and not hmac.compare_digest(given.encode(), f"Bearer {self._key}".encode()):
+        header = self.request.headers.get("Authorization", "")
+        if self._key and not hmac.compare_digest(header.encode(), f"Bearer {self._key}".encode()):
             raise BadRequest("the key of this server is missing: send it as Authorization: Bearer KEY", 401)
 
 
@@ -123,21 +127,21 @@ class _Description(_ExpertsPage):
         except BadRequest as error:
             await self.answer(error.status, TEXT, f"{error}\n")
         else:
-            await self.answer(200, JSON, json.dumps(self._served.describe()))
+            await self.answer(200, JSON, json.dumps(self._experts.describe()))
 
 
 @stream_request_body
 class _RunPage(_ExpertsPage):
-    def initialize(self, served: ServedExperts, key: str) -> None:
-        super().initialize(served, key)
+    def initialize(self, experts: ServedExperts, key: str) -> None:
+        super().initialize(experts, key)
         self.begin_body(MAX_REQUEST)
 
     async def post(self) -> None:
-        counts = self._served.counts
+        counts = self._experts.counts
         counts.requests += 1
         try:
             self.check_key()
-            reply = await self._served.run(read_object(self.whole_body(), "expert, digest and inputs"))
+            reply = await self._experts.run(read_object(self.whole_body(), "expert, digest and inputs"))
         except BadRequest as error:
             if error.status == 503:
                 counts.failed += 1
@@ -148,11 +152,13 @@ class _RunPage(_ExpertsPage):
             await self.answer(200, JSON, json.dumps(reply))
 
 
-def expert_pages(served: ServedExperts, key: str) -> Application:
+def expert_pages(experts: ServedExperts, key: str) -> Application:
     """The pages. `key`: what requests must have; empty: nothing."""
-    told = {"served": served, "key": key}
-    pages = [(EXPERTS_PATH, _Description, told), (RUN_PATH, _RunPage, told)]
-    return Application(pages, default_handler_class=_OtherPath, default_handler_args=told, log_function=lambda _: None)
+    arguments = {"experts": experts, "key": key}
+    pages = [(EXPERTS_PATH, _Description, arguments), (RUN_PATH, _RunPage, arguments)]
+    return Application(
+        pages, default_handler_class=_OtherPath, default_handler_args=arguments, log_function=lambda _: None
+    )
 
 
 class _OtherPath(_ExpertsPage):

@@ -48,22 +48,22 @@ class Page(RequestHandler):
         self.set_header("Content-Type", TEXT)
         self.finish(_ERRORS.get(status_code, f"error {status_code}").format(pages=self.pages) + "\n")
 
-    def begin_body(self, most: int) -> None:
+    def begin_body(self, max_bytes: int) -> None:
         """Keep of a body that comes in parts at most so many bytes."""
-        self._most, self._read, self._received = most, bytearray(), 0
+        self._max_bytes, self._read, self._received_bytes = max_bytes, bytearray(), 0
 
     def data_received(self, chunk: bytes) -> None:
         """Keep what may be read; the rest of a body that is too large is only counted."""
-        self._received += len(chunk)
-        if self._received <= self._most:
+        self._received_bytes += len(chunk)
+        if self._received_bytes <= self._max_bytes:
             self._read += chunk
         else:
             self._read.clear()
 
     def whole_body(self) -> bytes:
         """Raises BadRequest when it is too large."""
-        if self._received > self._most:
-            raise BadRequest(f"the body has {self._received:,} bytes, {self._most:,} are the most", 413)
+        if self._received_bytes > self._max_bytes:
+            raise BadRequest(f"the body has {self._received_bytes:,} bytes, {self._max_bytes:,} are the most", 413)
         return bytes(self._read)
 
 
@@ -86,8 +86,8 @@ class Virtual(Page):
         statistics = self._answers.statistics
         statistics.requests += 1
         try:
-            asked = read_object(self.whole_body(), "category, tool_name, api_name and tool_input")
-            body = self._answers.reply(_check_key(asked, self._key))
+            request = read_object(self.whole_body(), "category, tool_name, api_name and tool_input")
+            body = self._answers.reply(_check_key(request, self._key))
         except BadRequest as error:
             statistics.refused += 1
             await self.answer(error.status, TEXT, f"{error}\n")
@@ -118,21 +118,21 @@ class _Missing(Page):
         self.send_error(404)
 
 
-def read_object(body: bytes, expected: str) -> Mapping[str, Any]:
+def read_object(body: bytes, expectation: str) -> Mapping[str, Any]:
     """The JSON object that a request is. Raises BadRequest, which says what was expected in it."""
     try:
-        found = read_json(body)
+        content = read_json(body)
     except ValueError as error:  # also for what is not UTF-8
         raise BadRequest(f"the body is not JSON: {storable(str(error))[0][:200]}") from None
-    if not isinstance(found, dict):
-        raise BadRequest(f"the body is no JSON object: expected {expected}")
-    return found
+    if not isinstance(content, dict):
+        raise BadRequest(f"the body is no JSON object: expected {expectation}")
+    return content
 
 
-def _check_key(asked: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _check_key(request: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """The request, if it has the key; compared in constant time."""
-    given = asked.get("toolbench_key")
-    said = storable(given)[0] if isinstance(given, str) else ""
-    if key and not hmac.compare_digest(said.encode(), key.encode()):
+    request_key = request.get("toolbench_key")
+    sent_key = storable(request_key)[0] if isinstance(request_key, str) else ""
+    if key and not hmac.compare_digest(sent_key.encode(), key.encode()):
         raise BadRequest("'toolbench_key' is not the key of this server", 401)
-    return asked
+    return request

@@ -40,9 +40,9 @@ def serve(pages: Application, path: str, host: str, port: int, key: str, say: Ca
 async def _serve(
     pages: Application, path: str, sockets: list[socket.socket], key: str, say: Callable[[str], None]
 ) -> None:
-    stopped = asyncio.Event()
+    stop_event = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+        asyncio.get_running_loop().add_signal_handler(number, stop_event.set)
     for name in ("tornado.access", "tornado.general"):  # they quote clients, and tell of every line that breaks
         logging.getLogger(name).disabled = True
     server = HTTPServer(
@@ -54,11 +54,11 @@ async def _serve(
         body_timeout=BODY_SECONDS,
     )
     server.add_sockets(sockets)
-    addresses = [one.getsockname()[:2] for one in sockets]
+    addresses = [listener.getsockname()[:2] for listener in sockets]
     if warning := reach_warning(addresses, key):
         say(warning)
     say(f"serving at {Origin('http', *addresses[0])}{path} until Ctrl-C")
-    await stopped.wait()
+    await stop_event.wait()
     server.stop()
     with suppress(TimeoutError):
         await asyncio.wait_for(server.close_all_connections(), END_SECONDS)
@@ -68,7 +68,7 @@ def reach_warning(addresses: Sequence[tuple[str, int]], key: str) -> str:
     """What to tell of addresses that other machines reach; empty where there is none."""
     for address, port in addresses:
         if not ipaddress.ip_address(address).is_loopback:
-            shown = Origin("http", address, port).authority
+            authority = Origin("http", address, port).authority
             who = "whoever has LUMOS_SERVE_KEY" if key else "everyone (set LUMOS_SERVE_KEY to ask for a key)"
-            return f"warning: {shown} is reachable from other machines, and answers {who}, unencrypted"
+            return f"warning: {authority} is reachable from other machines, and answers {who}, unencrypted"
     return ""

@@ -48,7 +48,7 @@ def read_article(html: str, max_paragraphs: int) -> Article:
     except (lxml.etree.LxmlError, ValueError):  # nothing in it is an element
         return Article((), "", ())
     _shorten(root)
-    for element in [one for one in root.iter() if _is_unread(one)]:
+    for element in [node for node in root.iter() if _is_unread(node)]:
         if element.getparent() is not None:  # emptied, not removed: each removal would copy the text around it
             element.clear(keep_tail=True)
             element.tag = "span"
@@ -66,21 +66,21 @@ class _Steps:
     """Counts how often an element is looked at."""
 
     def __init__(self) -> None:
-        self._remaining = MAX_STEPS
+        self._remaining_steps = MAX_STEPS
 
     def take(self) -> bool:
         """Count one more look. False when there were too many."""
-        self._remaining -= 1
-        return self._remaining >= 0
+        self._remaining_steps -= 1
+        return self._remaining_steps >= 0
 
 
 def _shorten(root: Any) -> None:
     """Remove what comes after MAX_ELEMENTS elements."""
     element = next(islice(root.iter(), MAX_ELEMENTS, None), None)
-    at = 0
+    start = 0
     while element is not None and (parent := element.getparent()) is not None:
-        del parent[parent.index(element) + at :]
-        element, at = parent, 1
+        del parent[parent.index(element) + start :]
+        element, start = parent, 1
 
 
 def _is_unread(element: Any) -> bool:
@@ -112,14 +112,16 @@ def _table(root: Any, steps: _Steps) -> str:
 
 def _links(root: Any, steps: _Steps) -> Iterator[str]:
     """Of each list item the first link to an article; each title once."""
-    seen: set[str] = set()
-    for item in root.iter("li"):
-        link = next((one for one in item.iter("a") if not steps.take() or _title(one.get("href", ""))), None)
+    titles: set[str] = set()
+    for list_item in root.iter("li"):
+        link = next(
+            (anchor for anchor in list_item.iter("a") if not steps.take() or _title(anchor.get("href", ""))), None
+        )
         title = "" if link is None else _title(link.get("href", ""))
-        if title and title not in seen:
-            seen.add(title)
+        if title and title not in titles:
+            titles.add(title)
             yield title
-            if len(seen) == MAX_LINKS:
+            if len(titles) == MAX_LINKS:
                 return
 
 
@@ -142,11 +144,11 @@ def _text(element: Any, steps: _Steps) -> str:
 
 def _pieces(element: Any, steps: _Steps) -> Iterator[str]:
     """The texts of an element in order; what is on different lines is kept apart, so as not to become one word."""
-    for event, one in lxml.etree.iterwalk(element, events=("start", "end")):
+    for event, node in lxml.etree.iterwalk(element, events=("start", "end")):
         if not steps.take():
             return
-        if one.tag in _BLOCKS:
+        if node.tag in _BLOCKS:
             yield " "
-        text = one.text if event == "start" else one.tail if one is not element else None
+        text = node.text if event == "start" else node.tail if node is not element else None
         if text:
             yield text

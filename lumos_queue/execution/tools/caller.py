@@ -32,7 +32,7 @@ class Caller:
 
     def __init__(self, answer: Answer, close: Callable[[], Awaitable[None]] | None = None):
         self._answer, self._close = answer, close
-        self._made: OrderedDict[tuple[str, int], asyncio.Task[Execution]] = OrderedDict()
+        self._calls: OrderedDict[tuple[str, int], asyncio.Task[Execution]] = OrderedDict()
 
     async def call(self, command: Call, key: str) -> Execution:
         """What the call gives; `seconds` is how long the answer was waited for here.
@@ -40,44 +40,48 @@ class Caller:
         Never raises because of arguments or of what a server sends: that is in the execution's status. Raises
         InfrastructureError when trying again later may succeed, SpecError for a tool that does not exist.
         """
-        started = time.perf_counter()
+        start = time.perf_counter()
         name = command.digest, command.nth
-        task = self._made.get(name)
+        task = self._calls.get(name)
         if task is None:
-            task = self._made[name] = asyncio.create_task(self._make(command, key))
-            task.add_done_callback(lambda done: self._settle(name, done))
-        self._made.move_to_end(name)
-        done = await asyncio.shield(task)  # a caller that stops waiting does not stop it for the others
-        return replace(done, seconds=time.perf_counter() - started)
+            task = self._calls[name] = asyncio.create_task(self._make(command, key))
+            task.add_done_callback(lambda completed_task: self._settle(name, completed_task))
+        self._calls.move_to_end(name)
+        execution = await asyncio.shield(task)  # a caller that stops waiting does not stop it for the others
+        return replace(execution, seconds=time.perf_counter() - start)
 
     async def close(self) -> None:
         """Stop what is under way and close connections."""
-        running = [task for task in self._made.values() if not task.done()]
-        for task in running:
+        active_tasks = [task for task in self._calls.values() if not task.done()]
+        for task in active_tasks:
             task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
-        self._made.clear()
+        await asyncio.gather(*active_tasks, return_exceptions=True)
+        self._calls.clear()
         if self._close is not None:
             await self._close()
 
     async def _make(self, command: Call, key: str) -> Execution:
         try:
-            done = await self._answer(command, key)
-            values = tuple(storable_json(dict(value)) for value in done.values)
+            execution = await self._answer(command, key)
+            values = tuple(storable_json(dict(value)) for value in execution.values)
             if len(json.dumps(values)) > MAX_CHARACTERS:
                 raise ActionError("too_large", f"an answer may have {MAX_CHARACTERS:,} characters, this has more")
         except ActionError as error:
             return Execution(error.kind, message=storable(str(error))[0])
-        return replace(done, result=storable(done.result)[0], message=storable(done.message)[0], values=values)
+        return replace(
+            execution, result=storable(execution.result)[0], message=storable(execution.message)[0], values=values
+        )
 
-    def _settle(self, name: tuple[str, int], done: asyncio.Task[Execution]) -> None:
+    def _settle(self, name: tuple[str, int], completed_task: asyncio.Task[Execution]) -> None:
         """Forget a failure at once, and beyond what is kept the answers not asked for the longest."""
-        if (done.cancelled() or done.exception() is not None) and self._made.get(name) is done:
-            del self._made[name]
-        spare = len(self._made) - MAX_KEPT
+        if (completed_task.cancelled() or completed_task.exception() is not None) and self._calls.get(
+            name
+        ) is completed_task:
+            del self._calls[name]
+        spare = len(self._calls) - MAX_KEPT
         if spare > 0:
-            for old in [one for one, task in self._made.items() if task.done()][:spare]:
-                del self._made[old]
+            for old in [call_key for call_key, task in self._calls.items() if task.done()][:spare]:
+                del self._calls[old]
 
 
 def describe_call(command: Call) -> str:

@@ -30,8 +30,8 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         """Raises ActionError of kind 'refused', and the error of the last address when none of them answers."""
-        *others, last = await self._guard.addresses(host, port)
-        for address in others:
+        *first_addresses, last = await self._guard.addresses(host, port)
+        for address in first_addresses:
             try:
                 return await self._sockets.connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):

@@ -37,8 +37,8 @@ _LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "lan", "localdomai
 
 #: What Python 3.11's `is_global` lets through although it has no public web servers (IANA special-purpose registries).
 _SPECIAL_V4 = [
-    ipaddress.ip_network(one)
-    for one in (
+    ipaddress.ip_network(network)
+    for network in (
         "192.0.0.0/24",  # protocol assignments
         "192.31.196.0/24",
         "192.52.193.0/24",
@@ -49,8 +49,8 @@ _SPECIAL_V4 = [
 #: The only part of IPv6 that is handed out to the public, and what in it is not.
 _PUBLIC_V6 = ipaddress.IPv6Network("2000::/3")
 _SPECIAL_V6 = [
-    ipaddress.IPv6Network(one)
-    for one in (
+    ipaddress.IPv6Network(network)
+    for network in (
         "2001::/23",  # Teredo, ORCHID, benchmarking
         "2001:db8::/32",
         "3fff::/20",  # documentation
@@ -82,10 +82,10 @@ class Target:
 async def system_resolve(host: str, port: int) -> list[str]:
     """What this machine's resolver says. Raises InfrastructureError when it says nothing."""
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise InfrastructureError(f"no address is known for '{host}': {error.strerror or error}") from None
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 class Guard:
@@ -94,11 +94,11 @@ class Guard:
 
     def __init__(
         self,
-        allowed: Set[tuple[str, int]] = frozenset(),
+        allowed_addresses: Set[tuple[str, int]] = frozenset(),
         resolve: Resolve = system_resolve,
         server: NamedServer | None = None,
     ):
-        self._allowed = {(str(ipaddress.ip_address(address)), port) for address, port in allowed}
+        self._allowed_addresses = {(str(ipaddress.ip_address(address)), port) for address, port in allowed_addresses}
         self._resolve, self._server = resolve, server
 
     def check(self, url: str) -> Target:
@@ -119,9 +119,11 @@ class Guard:
         if "%" in parts.netloc:
             raise _refusal(url, "the host has a percent sign in it")
         port = PORTS[parts.scheme] if port is None else port
-        host = _normalize_host(url, host, bracketed=parts.netloc.startswith("["))
+        host = _normalize_host(url, host, is_bracketed=parts.netloc.startswith("["))
         if self._server is None or self._server.origin != (parts.scheme, host, port):
-            if port != PORTS[parts.scheme] and port not in {allowed for _, allowed in self._allowed}:
+            if port != PORTS[parts.scheme] and port not in {
+                allowed_port for _, allowed_port in self._allowed_addresses
+            }:
                 raise _refusal(url, f"port {port} is not {PORTS[parts.scheme]}")
             if problem := self._host_problem(host, port):
                 raise _refusal(url, f"the host is {problem}")
@@ -136,19 +138,19 @@ class Guard:
         Raises ActionError of kind 'refused' when one of them is not public, InfrastructureError when there is none.
         """
         try:
-            found = [str(ipaddress.ip_address(host))]
+            addresses = [str(ipaddress.ip_address(host))]
         except ValueError:
-            found = await self._resolve(host, port)
-        for address in found:
+            addresses = await self._resolve(host, port)
+        for address in addresses:
             problem = (special := self._problem(address, port)) and f"it is {special}"
             if problem and self._server is not None and self._server.origin[1:] == (host, port):
                 problem = self._server.problem(address)
             if problem:
-                shown = host if address == host else f"{host} ({address})"
-                raise ActionError("refused", f"{shown} is not asked: {problem}")
-        if not found:
+                label = host if address == host else f"{host} ({address})"
+                raise ActionError("refused", f"{label} is not asked: {problem}")
+        if not addresses:
             raise InfrastructureError(f"no address is known for '{host}'")
-        return found
+        return addresses
 
     def _host_problem(self, host: str, port: int) -> str:
         """Why this host must not be asked, as far as it can be told from its name."""
@@ -161,7 +163,7 @@ class Guard:
     def _problem(self, text: str, port: int) -> str:
         """Why this address must not be reached, in words; empty when it may."""
         address = ipaddress.ip_address(text)
-        if (str(address), port) in self._allowed:
+        if (str(address), port) in self._allowed_addresses:
             return ""
         if isinstance(address, ipaddress.IPv6Address):
             public = address in _PUBLIC_V6 and not any(address in network for network in _SPECIAL_V6)
@@ -173,9 +175,9 @@ class Guard:
         return special_kind(address) or "no public address"
 
 
-def _normalize_host(url: str, host: str, bracketed: bool) -> str:
+def _normalize_host(url: str, host: str, is_bracketed: bool) -> str:
     """A host in the one spelling in which it is looked up. Raises ActionError for what is neither name nor address."""
-    if not bracketed:
+    if not is_bracketed:
         try:
             host = ascii_name(host)
         except ValueError as error:
@@ -192,5 +194,5 @@ def _normalize_host(url: str, host: str, bracketed: bool) -> str:
 
 
 def _refusal(url: str, problem: str) -> ActionError:
-    shown = url[:200].encode("unicode_escape").decode()
-    return ActionError("refused", f"'{shown}' is not asked: {problem}")
+    quotation = url[:200].encode("unicode_escape").decode()
+    return ActionError("refused", f"'{quotation}' is not asked: {problem}")

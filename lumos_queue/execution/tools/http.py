@@ -74,12 +74,12 @@ class GuardedHttp:
         """
         target = self.guard.check(url)
         fields = {"Accept": ", ".join(media_types), **(headers or {})}
-        left = self._seconds
+        remaining_seconds = self._seconds
         for _ in range(MAX_REDIRECTS + 1):
             async with self._rate_limiter.turn(target.authority):
-                began = time.monotonic()
-                reply = await self._fetch(left, target, fields, media_types)
-                left -= time.monotonic() - began
+                start = time.monotonic()
+                reply = await self._fetch(remaining_seconds, target, fields, media_types)
+                remaining_seconds -= time.monotonic() - start
             if isinstance(reply, FetchedPage):
                 return reply
             target = reply
@@ -178,17 +178,17 @@ class GuardedHttp:
         if encoding not in ("", "identity", "gzip", "x-gzip"):
             raise ActionError("bad_reply", f"{target.authority} sends the compression '{encoding[:20]}' unasked")
         unpack = zlib.decompressobj(wbits=31) if "gzip" in encoding else None
-        most, received, body = self._max_bytes, 0, bytearray()
+        max_bytes, received_bytes, body = self._max_bytes, 0, bytearray()
         async for chunk in response.aiter_stream():
-            received += len(chunk)
+            received_bytes += len(chunk)
             if unpack is not None:
                 try:
-                    chunk = unpack.decompress(chunk, most - len(body) + 1)
+                    chunk = unpack.decompress(chunk, max_bytes - len(body) + 1)
                 except zlib.error as error:
                     raise ActionError("bad_reply", f"{target.authority} sends broken gzip: {error}") from None
             body += chunk
-            if max(received, len(body)) > most:
-                raise ActionError("too_large", f"{_quote(target.url)} has more than {most:,} bytes")
+            if max(received_bytes, len(body)) > max_bytes:
+                raise ActionError("too_large", f"{_quote(target.url)} has more than {max_bytes:,} bytes")
         if unpack is not None and not unpack.eof:
             raise InfrastructureError(f"{target.authority} sent half of its reply")
         return bytes(body)

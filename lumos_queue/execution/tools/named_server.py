@@ -23,10 +23,10 @@ class NamedServer:
     hosts: Hosts
 
     @classmethod
-    def of(cls, url: str, listed: str = "") -> NamedServer:
+    def of(cls, url: str, host_list: str = "") -> NamedServer:
         """The server of a URL; `listed`: LUMOS_ENDPOINT_HOSTS. Raises SpecError."""
         try:
-            return cls(Origin.of(url), Hosts(listed))
+            return cls(Origin.of(url), Hosts(host_list))
         except ValueError as error:
             raise SpecError(f"--tool server={url[:200]} names no server: {error}.") from None
 

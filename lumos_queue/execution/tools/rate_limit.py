@@ -49,7 +49,7 @@ class HostRateLimiter:
 
     def pause(self, host: str, retry_after: str) -> float:
         """Begin the pause that a host's Retry-After header asks for. Returns its seconds."""
-        asked = read_retry_after(retry_after)
-        seconds = DEFAULT_PAUSE if asked is None else asked
+        requested_seconds = read_retry_after(retry_after)
+        seconds = DEFAULT_PAUSE if requested_seconds is None else requested_seconds
         self._hosts.setdefault(host, _Host()).free_at = time.monotonic() + seconds
         return seconds

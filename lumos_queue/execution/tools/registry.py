@@ -29,11 +29,11 @@ def open_live(settings: Settings, server: str = "") -> Caller:
     That server has a client of its own, with which nothing is fetched: no page can redirect to it.
     """
     agent = user_agent(settings)
-    named = None
+    server_http = None
     if server:
         guard = Guard(server=NamedServer.of(server, settings.endpoint_hosts))
-        named = GuardedHttp(guard, agent, rate_limiter=HostRateLimiter(0))
-    return call_through(GuardedHttp(Guard(), agent), keys=settings.api_keys, server=named)
+        server_http = GuardedHttp(guard, agent, rate_limiter=HostRateLimiter(0))
+    return call_through(GuardedHttp(Guard(), agent), keys=settings.api_keys, server=server_http)
 
 
 def call_through(

@@ -37,11 +37,11 @@ def open_replay(job: str, settings: Settings) -> Caller:
 
     async def recall(command: Call, _key: str) -> Execution:
         try:
-            found = await asyncio.to_thread(look, command)
+            execution = await asyncio.to_thread(look, command)
         except DBAPIError as error:
             raise InfrastructureError(f"the calls that job {job} has recorded cannot be read: {error.orig}") from None
-        if found is not None:
-            return found
+        if execution is not None:
+            return execution
         call = describe_call(command)
         return Execution(
             "not_recorded",

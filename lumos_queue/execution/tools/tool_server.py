@@ -37,28 +37,28 @@ class ToolServer:
         if not isinstance(server, str) or not isinstance(arguments.get("arguments"), dict):
             raise ActionError("bad_arguments", "a call of an API needs a server and an object of arguments")
         self._http.guard.check(server)
-        bound = find_key(self._keys, server)
+        server_key = find_key(self._keys, server)
         content = {
             "category": category_name(str(arguments.get("category", ""))),
             "tool_name": standardize(str(arguments.get("tool", ""))),
             "api_name": safe_name(str(arguments.get("api", ""))),
             "tool_input": json.dumps(arguments["arguments"]),
             "strip": STRIP,
-            "toolbench_key": bound.text if bound else "",
+            "toolbench_key": server_key.text if server_key else "",
         }
         headers = {"Idempotency-Key": key} if key else None
         reply = await self._http.post(server, json.dumps(content).encode(), ["application/json"], headers)
-        found = await asyncio.to_thread(_read, reply)
-        error = found.get("error") or ""
+        answer = await asyncio.to_thread(_read, reply)
+        error = answer.get("error") or ""
         text = error if isinstance(error, str) else json.dumps(error)
-        return await asyncio.to_thread(Answer(text, found["response"], None, "live").execution)
+        return await asyncio.to_thread(Answer(text, answer["response"], None, "live").execution)
 
 
 def _read(reply: FetchedPage) -> Mapping[str, Any]:
     try:
-        found = read_json(reply.body)
+        content = read_json(reply.body)
     except ValueError:
-        found = None
-    if not isinstance(found, dict) or "response" not in found:
+        content = None
+    if not isinstance(content, dict) or "response" not in content:
         raise ActionError("bad_reply", f"{reply.url.partition('?')[0]} sends no JSON object with 'response'")
-    return found
+    return content

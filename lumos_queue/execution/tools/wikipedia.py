@@ -55,9 +55,9 @@ class Wikipedia:
         else:
             titles = await self._find(query, language, "text", TOP, key)
         pages = []
-        for one in titles:
+        for candidate in titles:
             try:
-                name, article, several = await self._page(one, language, OTHER_PARAGRAPHS, key)
+                name, article, several = await self._page(candidate, language, OTHER_PARAGRAPHS, key)
             except ActionError as error:
                 if error.kind != "not_found":
                     raise
@@ -99,7 +99,7 @@ class Wikipedia:
             raise ActionError("refused", f"'{target.url[:200]}' is not asked: only articles of {home.authority} are")
         return unquote(target.path.removeprefix("/wiki/")).replace("_", " ")[:MAX_CHARACTERS]
 
-    async def _find(self, query: str, language: str, what: str, limit: int, key: str) -> list[str]:
+    async def _find(self, query: str, language: str, search_kind: str, limit: int, key: str) -> list[str]:
         """Titles, best first. `what`: 'nearmatch' (a title like this) or 'text'."""
         reply = await self._ask(
             language,
@@ -107,13 +107,13 @@ class Wikipedia:
             action="query",
             list="search",
             srsearch=query,
-            srwhat=what,
+            srwhat=search_kind,
             srlimit=limit,
             srprop="",
             srnamespace=0,
         )
-        found = _part(_part(reply, "query", dict), "search", list)
-        return [_part(one, "title", str)[:MAX_CHARACTERS] for one in found[:limit]]
+        hits = _part(_part(reply, "query", dict), "search", list)
+        return [_part(hit, "title", str)[:MAX_CHARACTERS] for hit in hits[:limit]]
 
     async def _page(self, title: str, language: str, paragraphs: int, key: str) -> tuple[str, Article, bool]:
         """Title after redirects, what there is to read, and whether it only lists the meanings of a name."""
@@ -158,15 +158,19 @@ class Wikipedia:
 
 def _pages(pages: Sequence[tuple[str, Article]]) -> Execution:
     text = "; ".join(title for title, _ in pages)
-    listed = [
+    page_rows = [
         {"title": title, "paragraphs": list(article.paragraphs), "table": article.table} for title, article in pages
     ]
-    return Execution("ok", text, ({"kind": "pages", "text": text, "pages": listed},))
+    return Execution("ok", text, ({"kind": "pages", "text": text, "pages": page_rows},))
 
 
 def _query(arguments: Mapping[str, Any]) -> str:
     query = arguments.get("query")
-    words = "".join(one if one.isprintable() else " " for one in query).split() if isinstance(query, str) else []
+    words = (
+        "".join(character if character.isprintable() else " " for character in query).split()
+        if isinstance(query, str)
+        else []
+    )
     if not words:
         raise ActionError("bad_arguments", "query must be a text with at least one word")
     return " ".join(words)[:MAX_CHARACTERS]
