@@ -1,5 +1,7 @@
-"""The Celery app: which broker, which queues, and what a message may be. `celery -A workers.app …` finds `app` here;
-`workers.run_celery` is that command out of the current folder."""
+"""The Celery app: its broker, its queues and the form of its messages.
+
+`celery -A workers.app …` imports `app` from here; `workers.run_celery` runs that command outside the current folder.
+"""
 
 from __future__ import annotations
 
@@ -34,17 +36,17 @@ from workers.stop_signal import MAX_SLICES
 #: Celery task of each kind of job: the names that Flower shows and routing goes by.
 CELERY_TASKS = {"convert": "convert", "train": "train_shard", "infer": "infer", "evaluate": "evaluate"}
 _USUAL_POOL = {"convert": "cpu", "train_shard": "gpu", "infer": "llm", "evaluate": "llm"}
-#: Seconds beyond the longest slice after which a child counts as hanging and is killed. What is in flight when a slice
-#: ends may go on until then: an episode for minutes, a training window for a day.
+#: Seconds beyond the longest slice after which a child counts as hanging and is killed. Items in flight at the end of
+#: a slice may continue until then: an episode for minutes, a training window for a day.
 HANGS_AFTER, TRAINING_HANGS_AFTER = 3600.0, 86400.0
 
-# A child that ends waits for its parent to have read its last result, by default for 30 s. A parent told to shut down
-# in the moment when a slice ends does not always read it; results of ours are empty. In tenths of a second:
+# A child that ends waits until its parent has read its last result, by default for 30 s. A parent that shuts down at
+# the end of a slice does not always read it, and our results are empty. In tenths of a second:
 billiard.pool.GUARANTEE_MESSAGE_CONSUMPTION_RETRY_LIMIT = 20
 
 
 class Loader(AppLoader):
-    """Celery's, except that it never imports modules of the current folder."""
+    """Celery's loader, which here never imports modules of the current folder."""
 
     def import_from_cwd(
         self, module: str, imp: Callable[..., ModuleType] | None = None, package: str | None = None
@@ -53,7 +55,7 @@ class Loader(AppLoader):
 
 
 def make_app(broker_url: str, slice_seconds: float = 60.0) -> Celery:
-    """An app for a broker. It connects to nothing yet."""
+    """Return an app for a broker, without connecting to it."""
     transports.install_transports()
     is_redis = broker_url.startswith(("redis:", "rediss:"))
     longest = MAX_SLICES * slice_seconds
@@ -66,26 +68,27 @@ def make_app(broker_url: str, slice_seconds: float = 60.0) -> Celery:
         result_backend=None,
         task_ignore_result=True,
         worker_consumer="workers.validation:CheckingConsumer",
-        # Durable, of no declared type, one consumer's prefetch at a time: what RabbitMQ 3.10 and 4.3 both accept. Where
-        # an administrator has made quorum queues the default, these are quorum queues.
+        # RabbitMQ 3.10 and 4.3 both accept this: durable queues without a declared type, and a prefetch limit for each
+        # consumer. Where an administrator has made quorum queues the default, these are quorum queues.
         task_queues=[Queue(pool, Exchange(pool), routing_key=pool) for pool in POOLS],
         task_default_queue=POOLS[0],
         task_routes={name: {"queue": pool} for name, pool in _USUAL_POOL.items()},
-        # No worker keeps a message that another could act on. RabbitMQ has only this way: what runs is not confirmed
-        # and counts as prefetched. (It takes a message back after 30 minutes; only slices of training last that long.)
+        # No worker keeps a message that another could process. RabbitMQ allows only this way: the message of a running
+        # slice is not confirmed and counts as prefetched. (RabbitMQ takes a message back after 30 minutes; only slices
+        # of training last that long.)
         worker_prefetch_multiplier=1,
         worker_disable_prefetch=is_redis,
         task_acks_late=not is_redis,
         task_time_limit=longest + HANGS_AFTER,
         task_annotations={"train_shard": {"time_limit": longest + TRAINING_HANGS_AFTER, "acks_late": False}},
-        # A broker that goes away comes back at some time; meanwhile dispatchers find the work by themselves.
+        # A broker may be away for any time; meanwhile dispatchers find the work by themselves.
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_connection_timeout=4,
-        broker_channel_error_retry=is_redis,  # else a worker that a full Redis refuses when it starts ends
+        broker_channel_error_retry=is_redis,  # without it, a full Redis would end a worker that starts
         broker_heartbeat=30,
         broker_transport_options=_redis_options() if is_redis else _rabbitmq_options(),
-        # What Flower shows.
+        # Flower needs these events.
         worker_send_task_events=True,
         task_send_sent_event=True,
         task_track_started=True,
@@ -100,7 +103,7 @@ def make_app(broker_url: str, slice_seconds: float = 60.0) -> Celery:
 
 def _redis_options() -> dict[str, object]:
     return {
-        # A message that no worker confirmed is sent again: at worst a slice that finds nothing to do.
+        # A message that no worker confirmed is sent again; at worst, a slice has nothing to do.
         "visibility_timeout": 3600,
         "socket_connect_timeout": 4,
         "socket_timeout": 30,
@@ -110,7 +113,7 @@ def _redis_options() -> dict[str, object]:
 
 
 def _rabbitmq_options() -> dict[str, object]:
-    # Without it a message that the broker does not take is lost without any error.
+    # Otherwise a message that the broker does not accept is lost without any error.
     return {"confirm_publish": True}
 
 
@@ -121,12 +124,12 @@ def _from_environment() -> Celery:
 
 app = _from_environment()
 
-# One byte of memory that parent and forked children share. Celery hears TERM in the parent only.
+# One byte of memory that parent and forked children share, because only the parent receives TERM.
 _drain = mmap.mmap(-1, 1)
 
 
 def draining() -> bool:
-    """Whether this worker, parent or child, has been told to shut down."""
+    """Whether this worker, parent or child, is shutting down."""
     return _drain[0] == 1
 
 
@@ -147,7 +150,7 @@ def _begin(**_: object) -> None:
             "or start one with: lumos up"
         )
     settings = read_settings()
-    if too_few := allow_open_files(settings):  # before it forks: its children inherit what is allowed
+    if too_few := allow_open_files(settings):  # before it forks: its children inherit the limit
         print(f"lumos: {too_few}", file=sys.stderr, flush=True)
     choose_queues(app, settings)
     preload(settings)

@@ -1,7 +1,7 @@
-"""A Redis that answers and refuses: it is full (OOM), cannot save (MISCONF), is loading, or is a read-only replica.
+"""Detect a Redis that refuses commands: it is full (OOM), cannot save (MISCONF), is loading, or is a read-only replica.
 
-That passes, and nothing is lost meanwhile: jobs are in the database, and dispatchers find them there. So a worker waits
-for it as for a broker that is away, and its log has a line about it each minute, without a traceback.
+Such a refusal is temporary, and nothing is lost: jobs are in the database, where dispatchers find them. So a worker
+waits as for a broker that is away, and logs one line about it each minute, without a traceback.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from collections.abc import Callable
 
 from redis.exceptions import BusyLoadingError, ResponseError
 
-REPEAT_SECONDS = 60.0  #: between two lines of a log that say the same
-WAIT_SECONDS = 5.0  #: before a worker begins again at a broker that refuses
-#: Who reports a broker that refuses, again and again: kombu and Celery with a traceback, Flower each second.
+REPEAT_SECONDS = 60.0  #: between two equal lines of a log
+WAIT_SECONDS = 5.0  #: before a worker connects again to a broker that refuses
+#: Loggers that report a refusing broker repeatedly: kombu and Celery with a traceback, Flower each second.
 _LOGGERS = (
     "celery.worker.consumer.consumer",
     "flower.events",
     "flower.inspector",
-    "kombu.mixins",  # also that it has connected again
+    "kombu.mixins",  # reports reconnections, too
     "kombu.transport.redis",
     "workers.remote_control",
 )
 
 
 def find_refusal(error: BaseException | None) -> str:
-    """What a broker said when it refused, as the error or its cause has it; '' for any other error."""
+    """Return the broker's reason from a refusal or its causes; '' for any other error."""
     for _ in range(5):
         if error is None:
             break
@@ -38,9 +38,9 @@ def find_refusal(error: BaseException | None) -> str:
 
 
 class OncePerMinute(logging.Filter):
-    """Drops a line about a refusal that repeats another of the last minute; the first is one line, without a traceback.
+    """Drops lines about a refusal that repeat a line of the last minute, and the traceback of the first line.
 
-    That a client has connected again is said as seldom: at a broker that refuses it connects each second.
+    Lines about reconnections are limited likewise: a client of a refusing broker reconnects each second.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
@@ -64,7 +64,7 @@ class OncePerMinute(logging.Filter):
 
 
 def _find_error(record: logging.LogRecord) -> BaseException | None:
-    """The error that a record is about: as its traceback, or among its values."""
+    """The error that a record reports: as its traceback, or among its arguments."""
     if isinstance(record.exc_info, tuple) and record.exc_info[1]:
         return record.exc_info[1]
     values = record.args if isinstance(record.args, tuple) else ()
@@ -72,7 +72,7 @@ def _find_error(record: logging.LogRecord) -> BaseException | None:
 
 
 def quiet_logs() -> None:
-    """Have the logs of this process say once a minute that a broker refuses. Later calls change nothing."""
+    """Limit the log lines of this process about a refusing broker to one a minute. Later calls change nothing."""
     for name in _LOGGERS:
         logger = logging.getLogger(name)
         if not any(isinstance(log_filter, OncePerMinute) for log_filter in logger.filters):

@@ -1,4 +1,4 @@
-"""What one worker process keeps between slices: its database and its worker session."""
+"""The state that a worker process keeps between slices: its database and its worker session."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from workers.session import WorkerSession
 
 
 class WorkerContext:
-    """Everything is opened on first use, so that a process forked later opens its own."""
+    """The database and the session of a process, opened on first use: a process that is forked later opens its own."""
 
     def __init__(self, settings: Settings, pools: Sequence[str] = POOLS, on_hang: OnHang = end_process):
-        """`on_hang`: called, from another thread, when this process's work hangs for good or outlives its TERM."""
+        """`on_hang`: called from another thread when this process's work hangs for good, or continues after TERM."""
         self.settings = settings
         self.on_hang = on_hang
-        self.pools = tuple(pools)  #: that this process was started for
-        #: the latest one that a slice of this process met; None again as soon as one finishes an item
+        self.pools = tuple(pools)  #: the pools that this process was started for
+        #: the latest outage that a slice of this process met; None again as soon as a slice finishes an item
         self.outage: EndpointDown | None = None
         self._database: Database | None = None
         self._session: WorkerSession | None = None
@@ -40,7 +40,7 @@ class WorkerContext:
                 try:
                     require_current(database)
                 except BaseException:
-                    database.close()  # refused now, it must be refused next time too
+                    database.close()  # so that the next access checks it again
                     raise
                 self._database = database
             return self._database
@@ -52,7 +52,7 @@ class WorkerContext:
 
     @property
     def session(self) -> WorkerSession:
-        """This process's worker session; a new one when the last was declared dead."""
+        """This process's worker session; a new session if the last was declared dead."""
         with self._open_lock:
             if self._session is None or self._session.lost:
                 if self._session:
@@ -62,12 +62,12 @@ class WorkerContext:
 
     @property
     def usable_pools(self) -> tuple[str, ...]:
-        """Those of `pools` whose jobs this process can run, as far as it knows: not `gpu` once it found no GPU."""
+        """The pools whose jobs this process can run, as far as it knows: without `gpu` after it found no GPU."""
         gpus = known_gpus()
         return tuple(pool for pool in self.pools if pool != GPU_POOL or gpus is None or gpus.number)
 
     def can_run(self, pool: str) -> bool:
-        """Whether this process can run jobs of the pool. The first question about `gpu` takes up to 60 s.
+        """Whether this process can run jobs of the pool. The first call for `gpu` takes up to 60 s.
 
         Raises SpecError when processes cannot start in a folder of LUMOS_HOME.
         """
@@ -75,18 +75,18 @@ class WorkerContext:
 
     @property
     def is_present(self) -> bool:
-        """Whether others see this process: it has a session that is alive, or one that a slice still works in."""
+        """Whether this process has a session that is alive, or that a slice still works in."""
         session = self._session
         return session is not None and (session.working or not session.lost)
 
     def end_session(self) -> None:
-        """End the worker session: what it holds is owed again. The next `session` is a new one."""
+        """End the worker session: its items are pending again. The next `session` is a new session."""
         session, self._session = self._session, None
         if session:
             session.close()
 
     def give_up_session(self) -> None:
-        """End the worker session of a loop that hangs: its items are pending again, if the database can be told."""
+        """End the worker session of a loop that hangs: its items are pending again, if the database answers."""
         if session := self._session:
             session.give_up()
 

@@ -1,4 +1,4 @@
-"""A job in words, for Flower and for the results of Celery tasks: benchmark, formulation, models, name."""
+"""Describe a job for Flower and for the results of Celery tasks: benchmark, formulation, models, name."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from lumos_queue.util.display import one_line
 
-MAX_NAME, MAX_MODELS, MAX_TEXT = 60, 160, 400  #: characters shown of what users and servers have written
+MAX_NAME, MAX_MODELS, MAX_TEXT = 60, 160, 400  #: characters of text from users and servers
 
 
 def describe_job(row: Any) -> str:
-    """`row`: a job's, or anything with its columns kind, benchmark, formulation, name and spec. One harmless line."""
+    """Return one harmless line about a job. `row` has its columns kind, benchmark, formulation, name and spec."""
     words = [row.benchmark, row.formulation] if row.kind in ("evaluate", "infer") else [row.kind, row.benchmark]
     if row.kind == "train":
         words.append(str(row.spec.get("recipe", "")))
@@ -21,7 +21,7 @@ def describe_job(row: Any) -> str:
 
 
 def describe_models(spec: Mapping[str, Any]) -> str:
-    """Each endpoint of a stored job once, after the roles that it has: `planner tgi://a:1, grounder tgi://b:2`."""
+    """Return each endpoint of a stored job once, after its roles: `planner tgi://a:1, grounder tgi://b:2`."""
     urls: dict[str, list[str]] = {}
     for role, url in roles_of(spec).items():
         urls.setdefault(url, []).append(role)
@@ -29,7 +29,7 @@ def describe_models(spec: Mapping[str, Any]) -> str:
 
 
 def roles_of(spec: Mapping[str, Any]) -> dict[str, str]:
-    """The endpoint of each role that a stored job asks; none of a training."""
+    """Return the endpoint of each role of a stored job; of a training, an empty dictionary."""
     request = spec.get("evaluation") or spec.get("infer", spec)
     agent = request.get("agent")
     if isinstance(agent, Mapping):
@@ -38,6 +38,6 @@ def roles_of(spec: Mapping[str, Any]) -> dict[str, str]:
 
 
 def shorten(text: str, characters: int) -> str:
-    """The text as one harmless line of at most so many characters."""
+    """Return the text as one harmless line of at most this many characters."""
     line = " ".join(one_line(text[: 4 * characters]).split())
     return line if len(line) <= characters and len(text) <= 4 * characters else line[: characters - 1] + "…"

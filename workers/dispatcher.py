@@ -1,7 +1,7 @@
-"""The dispatcher: looks for owed items and runs slices on them, without waiting for a message.
+"""The dispatcher looks for pending items and runs slices on them, without waiting for a message.
 
-Beside Celery it is what makes a lost message or a dead broker cost seconds. In the embedded default it is the whole
-deployment, in the process that submitted the job.
+Beside Celery, it limits the cost of a lost message or a dead broker to seconds. In the embedded default it is the
+whole deployment, in the process that submitted the job.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ NOTIFY_SECONDS = 10.0  #: at least, between two rounds of messages that bring id
 
 
 def serve(settings: Settings, pools: Sequence[str]) -> None:
-    """Be a host's dispatcher until TERM or Ctrl-C. Raises SpecError when the database is at another revision."""
+    """Run a host's dispatcher until TERM or Ctrl-C. Raises SpecError when the database is at another revision."""
     if too_few := allow_open_files(settings):
         log.warning("%s", too_few)
     stop_event = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop_event.set())
     worker = WorkerContext(settings, pools)
-    # With a broker, those who receive its messages come first: this process is for what they have missed.
+    # With a broker, the processes that receive its messages come first: this process runs the jobs that they missed.
     patience = 2 * settings.poll_seconds if settings.broker_url else 0.0
     log.info("looking for jobs of %s every %g s", ", ".join(pools), settings.poll_seconds)
     with Watchdog(worker, stop_event.is_set):
@@ -56,20 +56,19 @@ def serve(settings: Settings, pools: Sequence[str]) -> None:
 
 
 class Dispatcher:
-    """Runs one slice at a time, of any job in `pools`, or of `only` one job until nothing of it is owed.
+    """Runs one slice at a time, of any job in `pools`, or of the job `only` until none of its items is pending.
 
-    The jobs that this one waits for are worked on, too. Jobs of the pool `gpu` are left to others from when on the
-    process has found no GPU.
+    Jobs that `only` waits for are run, too. After the process has found no GPU, it runs no jobs of the pool `gpu`.
     """
 
     def __init__(self, worker: WorkerContext, pools: Sequence[str], only: str | None = None, patience: float = 0.0):
-        """`patience`: seconds a new job is left to others."""
+        """`patience`: seconds for which a new job is left to other processes."""
         self.worker, self.pools, self.only, self.patience = worker, pools, only, patience
-        self._last_job = ""  # the last job it worked on: others have their turn first
+        self._last_job = ""  # the job of the last slice: other jobs have their turn first
         self._notification_time = time.monotonic()
 
     def run(self, stop: Callable[[], bool]) -> None:
-        """Until `stop` says so; with `only`, until that job has ended. A database that is away is waited for."""
+        """Run slices until `stop` returns True; with `only`, until that job has ended. Waits during database outages."""
         idle = 0
         while not stop():
             try:
@@ -84,9 +83,9 @@ class Dispatcher:
                 self._sleep(stop, self.worker.settings.poll_seconds * min(1 + idle / 4, 3) * random.uniform(0.5, 1.0))
 
     def _look_and_work(self, stop: Callable[[], bool]) -> bool:
-        """Finish jobs that have nothing left, and run a slice if there is something to run; returns whether it did."""
+        """Finish jobs without remaining items, and run a slice if a job is due; returns whether a slice ran."""
         database = self.worker.database
-        # Before looking: while dead processes hold all that is left, nothing is due until they are declared dead.
+        # First, because items of dead processes are not due until these are declared dead.
         self.worker.session.reap()
         for job in find_idle_jobs(database):
             finish_if_idle(database, job)
@@ -107,7 +106,7 @@ class Dispatcher:
         return True
 
     def _run_slice(self, only: str, job: str, stop: Callable[[], bool]) -> None:
-        """A slice of `only`, or of a job that it waits for: that one has to be left when `only` is stopped."""
+        """Run a slice of `only`, or of a job that it waits for. The slice ends when `only` is stopped."""
         session = self.worker.session
         session.work_on(only)
 
@@ -115,7 +114,7 @@ class Dispatcher:
             return stop() or session.states.get(only) in STOPPED
 
         try:
-            # Not `try_slice`: a fault is for the person who waits for this job to see.
+            # Not `try_slice`: the person who waits for this job must see a fault.
             run_slice(self.worker, job, StopPolicy(self.worker, job, self._usable_pools, is_told, alone=True))
         finally:
             session.leave(only)
@@ -125,10 +124,11 @@ class Dispatcher:
         return [pool for pool in self.pools if pool in self.worker.usable_pools]
 
     def _bring_workers_back(self, due: Sequence[str]) -> None:
-        """Send a message for each job that is due, in a thread, since a broker may be slow to take it.
+        """Send a message for each job that is due, in a thread, because a broker may be slow.
 
-        A worker goes on from slice to slice by messages to itself. When the broker has lost one it would stay idle
-        until the next job is submitted. A job that no live worker can run gets none: messages would pile up.
+        A worker continues from slice to slice by messages to itself. If the broker loses such a message, the worker
+        would stay idle until the next job is submitted. No message is sent for a job that no live worker can run,
+        because messages would pile up.
         """
         settings, now = self.worker.settings, time.monotonic()
         if not due or not settings.broker_url or now - self._notification_time <= NOTIFY_SECONDS:

@@ -1,4 +1,4 @@
-"""Working on a job in the process that submitted it: a dispatcher in a thread, until nothing of the job is owed."""
+"""Run a job in the process that submitted it: a dispatcher in a thread, until none of the job's items is pending."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from workers.dispatcher import Dispatcher
 from workers.hang import end_process
 from workers.open_files import allow_open_files
 
-RELEASE_SECONDS = 5.0  #: that the database has for giving back the items of a run that hangs
+RELEASE_SECONDS = 5.0  #: for the database to take back the items of a run that hangs
 log = logging.getLogger(__name__)
 
 
 class EmbeddedRun:
-    """One job, worked on by a thread of this process. To drain: what is in flight may end, the rest stays owed.
+    """One job that a thread of this process runs. To drain: items in flight may end, the others stay pending.
 
-    Whoever starts it has a Watchdog beside it, for as long as this process needs one.
+    The caller starts a Watchdog beside it, if this process needs one.
     """
 
     def __init__(self, settings: Settings, job: str, ends_process: bool = True):
-        """`ends_process`: whether a run that hangs ends this process; in another's program it is abandoned instead."""
+        """`ends_process`: whether a run that hangs ends this process; in a third-party program it is abandoned."""
         self.job = job
         self.context = WorkerContext(settings, on_hang=end_process if ends_process else self.abandon)
-        self.stop = threading.Event()  #: set to have it drain because the process ends: if it takes too long, by force
-        self.given_up = threading.Event()  #: set to have it drain while the process goes on
-        self.over = threading.Event()  #: set when the thread is through with the job, or abandoned
-        self.is_abandoned = False  #: whether the thread hangs and is not waited for
-        self.failure: BaseException | None = None  #: what ended the thread, if that was not the end of the job
-        self.remark = allow_open_files(settings)  #: one line for a person where open files are too few; or ''
+        self.stop = threading.Event()  #: set to drain because the process ends: by force if it takes too long
+        self.given_up = threading.Event()  #: set to drain while the process continues
+        self.over = threading.Event()  #: set when the thread has finished with the job, or is abandoned
+        self.is_abandoned = False  #: whether the thread hangs, and nobody waits for it
+        self.failure: BaseException | None = None  #: the error that ended the thread before the end of the job
+        self.remark = allow_open_files(settings)  #: one line for a person if the limit of open files is low; or ''
         self.thread = threading.Thread(target=self._work, name=f"job-{job}", daemon=True)
         self._ending = threading.Lock()
-        self._look_again = True  # whether the job is to be looked at again before the thread ends
+        self._look_again = True  # whether the thread has to look at the job again before it ends
         self._has_ended = False
 
     def start(self) -> Self:
@@ -46,7 +46,7 @@ class EmbeddedRun:
         return self
 
     def go_on(self) -> bool:
-        """Have it look at the job again before it ends, as the job was resumed; False when that is too late."""
+        """Make the thread look at the resumed job again before it ends; returns False when that is too late."""
         with self._ending:
             if self._has_ended or self._is_stopping():
                 return False
@@ -54,16 +54,16 @@ class EmbeddedRun:
             return True
 
     def close(self) -> None:
-        """Drain, and wait until the thread has ended or is abandoned."""
+        """Drain, and wait until the thread ends or is abandoned."""
         self.stop.set()
         self.over.wait()
         if not self.is_abandoned:
             self.thread.join()
 
     def abandon(self, problem: str) -> None:
-        """Leave the thread, which hangs, to itself: its items are pending again, and `failure` is for whoever waits.
+        """Abandon the thread, which hangs: its items are pending again, and `failure` is set for the waiting caller.
 
-        Called from another thread. Should the thread move again, it writes nothing and ends.
+        Called from another thread. If the thread runs again, it writes nothing and ends.
         """
         with self._ending:
             self._has_ended = True
@@ -86,7 +86,7 @@ class EmbeddedRun:
             with _quiet_outage_logs():
                 while self._should_look():
                     Dispatcher(self.context, POOLS, only=self.job).run(self._is_stopping)
-        except BaseException as error:  # for whoever waits
+        except BaseException as error:  # for the waiting caller
             self.failure = error
         finally:
             self._close_context()
@@ -96,7 +96,7 @@ class EmbeddedRun:
             with self._ending:
                 self._has_ended = True
             self.context.close()
-        except Exception as error:  # the database is away: what is held here is owed again when its lease ends
+        except Exception as error:  # the database is away: the items are pending again when their lease ends
             self.failure = self.failure or error
         finally:
             self.over.set()
@@ -113,7 +113,7 @@ class EmbeddedRun:
 
 @contextmanager
 def _quiet_outage_logs() -> Iterator[None]:
-    """Mute this thread's log lines about outages: whoever waits for the job is told of them."""
+    """Mute this thread's log lines about outages: the waiting caller shows them."""
     thread = threading.get_ident()
 
     def is_loud(record: logging.LogRecord) -> bool:

@@ -1,7 +1,7 @@
-"""The event loop of a slice: uvloop, and a garbage collector that ignores what existed before (in a worker: its fork).
+"""The event loop of a slice: uvloop, and a garbage collector that ignores earlier objects (in a worker: of its parent).
 
-Collections were 9 to 15 % of a slice's CPU: each full one walks over all that was ever imported, which is never
-garbage. docs/performance.md tells what both save.
+Collections took 9 to 15 % of a slice's CPU time: each full collection visits all imported objects, which are never
+garbage. docs/performance.md has the savings of both.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import uvloop
 
 T = TypeVar("T")
 
-#: Allocations before a collection of the youngest generation (Python's default: 700), and collections of one
-#: generation before one of the next. A slice's garbage is in cycles only where something failed.
+#: Allocations before a collection of the youngest generation (Python's default: 700), and collections of a generation
+#: before a collection of the next. Only failures leave garbage in cycles in a slice.
 THRESHOLDS = (20_000, 20, 50)
 
 
 def run_on_loop(main: Coroutine[Any, Any, T]) -> T:
-    """Run `main` to its end on a new loop; returns or raises what it does."""
+    """Run `main` to its end on a new loop; returns its value, or raises its error."""
     before = gc.get_threshold()
-    # What a forked worker shares with its siblings was frozen before the fork, and stays so: looked at, it is copied.
+    # A forked worker shares frozen objects with its siblings. They stay frozen: a collection would copy their pages.
     is_frozen = gc.get_freeze_count() > 0
     if not is_frozen:
         gc.freeze()

@@ -1,4 +1,4 @@
-"""Flower as this project runs it: slices in words with links to their jobs, our metrics, nothing without the login."""
+"""Configure Flower: readable slices with links to their jobs, our metrics, and a login for every page."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from workers.metrics import DeploymentCollector
 
 COLUMNS = "name,args,state,result,runtime,received,worker,uuid"
 TEMPLATES = Path(__file__).resolve().parent / "flower_templates"
-METRICS_SECONDS = 10.0  #: for which a reader of metrics waits: Prometheus' own limit
+METRICS_SECONDS = 10.0  #: limit of a read of metrics, which is also the limit of Prometheus
 
 
 class GuardedMetrics(Metrics):
-    """`/metrics` for those who have the login, as every page of Flower; Flower's own asks for none."""
+    """`/metrics` with the login of Flower's other pages. Flower's own handler requires no login."""
 
     async def get(self) -> None:
         if not self.current_user:  # raises 401 itself where the login is one of basic authentication
@@ -49,12 +49,12 @@ class JobTaskView(TaskView):
     explorer = ""
 
     def render(self, template_name: str, **values: Any) -> None:
-        # Ours extends the one that Flower names, and gets what that gets.
+        # Our template extends Flower's template of that name, and gets the same values.
         super().render(str(TEMPLATES / template_name), explorer=self.explorer, **values)
 
 
 class JobTasksView(TasksView):
-    """Flower's list of tasks, whose jobs are links to the explorer."""
+    """Flower's list of tasks, with links from their jobs to the explorer."""
 
     explorer = ""
 
@@ -63,7 +63,7 @@ class JobTasksView(TasksView):
 
 
 def set_up_flower(settings: Settings) -> None:
-    """Before Flower reads its command line and environment, which may say otherwise."""
+    """Set the defaults of Flower's options. Flower's command line and environment may replace them afterwards."""
     quiet_logs()
     options.format_task = _as_function(TaskFormat(JobWords(settings)))
     options.tasks_columns = COLUMNS
@@ -76,7 +76,7 @@ def set_up_flower(settings: Settings) -> None:
 
 
 def _replace(handler: Any, replacements: Mapping[Any, type[web.RequestHandler]]) -> Any:
-    """The same address with our handler, if we have one for what Flower has there."""
+    """Replace Flower's handler of an address by ours, if there is a replacement."""
     if isinstance(handler, URLSpec):
         replacement = replacements.get(handler.handler_class)
         return URLSpec(handler.regex.pattern, replacement, handler.kwargs, handler.name) if replacement else handler
@@ -84,7 +84,7 @@ def _replace(handler: Any, replacements: Mapping[Any, type[web.RequestHandler]])
 
 
 def _as_function(format_task: TaskFormat):
-    """Flower's option takes a function and nothing else that can be called."""
+    """Wrap the format in a function, because Flower's option accepts no other callable."""
 
     def format_slice(task):
         return format_task(task)

@@ -1,4 +1,4 @@
-"""How Flower shows a slice: its job in words instead of an id, and what came of it. Flower escapes what it is given."""
+"""How Flower shows a slice: a description of its job instead of the id, and its result. Flower escapes these texts."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from workers.describe import describe_job, shorten
 from workers.slice_failed import SliceFailed
 from workers.validation import JOB_ID
 
-WAIT_SECONDS = 0.3  #: that a page may wait for the database; what it does not know then stays an id
-MAX_KNOWN = 20_000  #: jobs whose words are kept
+WAIT_SECONDS = 0.3  #: for which a page waits for the database; a job that is still unknown is shown by its id
+MAX_KNOWN = 20_000  #: jobs whose descriptions are kept
 MAX_SHOWN = 1000  #: characters of a result
 _ARGUMENTS = re.compile(rf"[\[(]'({JOB_ID.pattern})',?[\])]")
 _FAILED = re.compile(rf"{SliceFailed.__name__}\((['\"])(.*)\1\)", re.DOTALL)
@@ -25,7 +25,7 @@ _QUOTED = re.compile(r"(['\"])(.*)\1", re.DOTALL)
 
 
 class JobWords:
-    """What jobs are, by id: looked up once, in a thread, as Flower's one loop must not wait for a database."""
+    """Descriptions of jobs by id, loaded once, in a thread: Flower's event loop must not wait for a database."""
 
     def __init__(self, settings: Settings):
         self._settings = settings
@@ -36,7 +36,7 @@ class JobWords:
         self._database: Database | None = None
 
     def find(self, job: str) -> tuple[str, str]:
-        """What the job is, and its id and size; empty when there is none, or nothing is known of it yet."""
+        """Return the job's description, and its id and size; empty texts for a missing job, or before it is loaded."""
         with self._lock:
             if (description := self._descriptions.get(job)) is not None:
                 return description
@@ -45,7 +45,7 @@ class JobWords:
                 if len(self._pending) >= MAX_KNOWN:
                     return _UNKNOWN
                 future = self._pending[job] = self._thread.submit(self._look, job)
-        if is_first:  # else the database is slow, and each row of a page would wait
+        if is_first:  # otherwise the database is slow, and each row of a page would wait
             try:
                 future.result(WAIT_SECONDS)
             except FutureTimeout:
@@ -64,7 +64,7 @@ class JobWords:
                     if len(self._descriptions) >= MAX_KNOWN:
                         self._descriptions.clear()
                     self._descriptions[job] = describe_job(row), f"job {row.id}, {items}"
-        except Exception:  # whatever it is, the page shows the id
+        except Exception:  # whatever the error, the page shows the id
             pass
         finally:
             with self._lock:
@@ -89,7 +89,7 @@ class TaskFormat:
         if output := task.exception or task.result:
             quotation = _FAILED.fullmatch(output) or _QUOTED.fullmatch(output)
             text = quotation[2].replace("\\'", "'").replace('\\"', '"') if quotation else output
-            # What the job is stands beside it already; of what is left, a list shows the beginning.
+            # The job's description is in the column beside it.
             task.result = shorten(text.removeprefix(f"{description}: "), MAX_SHOWN)
         if task.exception:
             task.exception = task.result

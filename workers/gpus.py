@@ -1,4 +1,4 @@
-"""The GPUs that this process can use. torch is asked in a child process, so that a worker never initialises CUDA."""
+"""The GPUs that this process can use. A child process asks torch, so that a worker never initialises CUDA."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from db.pools import Gpus
 from lumos_queue.util.launch_folder import child_environment
 
-SECONDS = 60.0  #: after which the child process is ended, and counts as one that found no GPU
+SECONDS = 60.0  #: after which the child process is ended, and counts as having found no GPU
 log = logging.getLogger(__name__)
 _CODE = """
 import json, torch
@@ -22,18 +22,18 @@ number = torch.cuda.device_count() if torch.cuda.is_available() else 0
 print(json.dumps([torch.cuda.get_device_properties(gpu).total_memory // 2**20 for gpu in range(number)]))
 """
 _FORMAT = struct.Struct("qq")  # number of GPUs, MiB of the smallest
-_OFFSET = 8  # where these lie: the first byte is 1 once they are known
+_OFFSET = 8  # position of these numbers: the first byte is 1 once they are known
 _answer: bytearray | mmap.mmap = bytearray(_OFFSET + _FORMAT.size)
 _ask_lock = threading.Lock()
 
 
 def known_gpus() -> Gpus | None:
-    """The GPUs of this process; None as long as torch was not asked."""
+    """Return the GPUs of this process; None if torch was not asked yet."""
     return Gpus(*_FORMAT.unpack_from(_answer, _OFFSET)) if _answer[0] else None
 
 
 def find_gpus(folder: Path) -> Gpus:
-    """The GPUs of this process. The first call asks torch, in `folder`, and takes up to 60 s."""
+    """Return the GPUs of this process. The first call asks torch, in `folder`, and takes up to 60 s."""
     with _ask_lock:
         if (gpus := known_gpus()) is None:
             gpus = ask_torch(folder)
@@ -43,7 +43,7 @@ def find_gpus(folder: Path) -> Gpus:
 
 
 def share_answer() -> None:
-    """Forget the answer, and share the next one with all processes that this one forks from now on."""
+    """Forget the answer, and share the next answer with all processes that this process forks afterwards."""
     global _answer
     _answer = mmap.mmap(-1, _OFFSET + _FORMAT.size)
 
@@ -51,7 +51,7 @@ def share_answer() -> None:
 def ask_torch(folder: Path) -> Gpus:
     """Ask torch for GPUs, in a child process that starts in `folder`.
 
-    No GPUs where torch is not installed, the process fails or takes longer than 60 s: the log says why.
+    Returns no GPUs if torch is not installed, or the process fails or takes longer than 60 s: the log has the reason.
     """
     try:
         memories = _run_child(folder)
@@ -66,7 +66,7 @@ def ask_torch(folder: Path) -> Gpus:
 
 
 def _run_child(folder: Path) -> list[int]:
-    """MiB of each GPU. Raises OSError, ValueError or SubprocessError when the child gives no such answer."""
+    """Return the MiB of each GPU. Raises OSError, ValueError or SubprocessError when the child does not answer so."""
     command = [sys.executable, "-P", "-c", _CODE]
     child = subprocess.run(
         command,
@@ -81,7 +81,7 @@ def _run_child(folder: Path) -> list[int]:
 
 
 def _describe(error: Exception) -> str:
-    """What went wrong, in one line."""
+    """Return one line about an error."""
     if isinstance(error, subprocess.TimeoutExpired):
         return f"no answer within {SECONDS:g} s"
     if isinstance(error, subprocess.CalledProcessError):

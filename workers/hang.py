@@ -1,6 +1,6 @@
-"""What happens on a hang: a process of `lumos` ends, so that another one takes its place.
+"""End a process of `lumos` that hangs, so that another process replaces it.
 
-A program that calls the Python API is not ours to end: it passes another function (EmbeddedRun.abandon).
+A program that calls the Python API must not be ended: it passes another function (EmbeddedRun.abandon).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 
 HUNG = 70  #: exit status of a process that hangs (EX_SOFTWARE of sysexits.h)
-OnHang = Callable[[str], None]  #: called from another thread than the one that hangs, with one clause that says why
+OnHang = Callable[[str], None]  #: called from another thread than the hanging thread, with the problem as one clause
 log = logging.getLogger(__name__)
 
 

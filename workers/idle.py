@@ -1,4 +1,4 @@
-"""Why nothing of a job is due, in words for the result of a Celery task."""
+"""Explain in the result of a Celery task why no item of a job is due."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NOTHING_DUE = "nothing was due"
 
 
 def describe_idle(database: Database, job: str) -> str:
-    """That nothing of an open job was due, and why its items fail where they wait for their next try."""
+    """Return a text for an open job without due items, with the reason of failures if items wait for their next try."""
     with database.engine.connect() as connection:
         failures = read_failing(connection, [job]).get(job)
     return f"{NOTHING_DUE}: {describe_failing(failures)}" if failures else NOTHING_DUE

@@ -1,4 +1,4 @@
-"""Running one claimed item to its end."""
+"""Run a claimed item to its end."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from lumos_queue.util.failures import tell_failure
 from lumos_queue.util.sanitize import storable
 
 log = logging.getLogger(__name__)
-ROUND_SECONDS = (5.0, 10.0, 30.0, 60.0)  #: between two rounds of tries of an item that a server fails
+ROUND_SECONDS = (5.0, 10.0, 30.0, 60.0)  #: between two rounds of tries of an item for which a server fails
 MAX_ROUNDS = len(ROUND_SECONDS) + 1  #: after which the item ends
-MAX_CLAIMS = 3  #: of an item without a task that meets a fault of ours each time; then its job has failed
+MAX_CLAIMS = 3  #: of an item without a task that meets an internal error each time; then its job has failed
 
 
 class ItemRunner:
-    """Runs items of one job; their steps go into `buffer`, from where the slice's commits take them."""
+    """Runs items of one job. Their steps go into `buffer`, from which the slice's commits take them."""
 
     def __init__(self, job: Job, context: Any, buffer: Buffer, code_version: str):
-        """`context` is what the job opened."""
+        """`context`: the object that the job opened."""
         self._job, self._context, self._buffer, self._code_version = job, context, buffer, code_version
         self._heads = job.prompt_prefixes()
-        self._faults: set[str] = set()  # that the log has told of
+        self._faults: set[str] = set()  # those in the log
 
     async def run(self, item: Claimed) -> Finished:
-        """Run the item, from the last step that is recorded of it.
+        """Run the item from its last recorded step.
 
-        Raises InfrastructureError when it is owed again; of an item without a task also SpecError when its job cannot
-        go on, and NeedsAttention when a person has to look at it first.
+        Raises InfrastructureError when the item will be retried. For an item without a task, it also raises SpecError
+        when the job cannot continue, and NeedsAttention when a person has to act first.
         """
         start = time.monotonic()
         journal = self._journal(item, item.attempt, item.code_version)
@@ -62,12 +62,12 @@ class ItemRunner:
         except Exception as error:
             if item.task is None and isinstance(error, SpecError | NeedsAttention):
                 raise
-            # A fault of code, not of the model or a server: trying again would meet it again. The row says so.
+            # An error of code, not of the model or a server, would occur again in a retry. The row states it.
             problem = storable(str(error) if isinstance(error, PluginFault) else tell_failure(error))[0]
-            if problem not in self._faults:  # others may meet it, too
+            if problem not in self._faults:  # other items may meet it, too
                 self._faults.add(problem)
                 log.error("item %s: %s", item.ordinal, problem, exc_info=not isinstance(error, PluginFault))
-            if item.task is None:  # no episode could say so, and later items may need this one
+            if item.task is None:  # there is no episode to state it, and later items may need this item
                 again = item.claim < MAX_CLAIMS
                 raise (InfrastructureError if again else SpecError)(problem) from error
             result = ItemResult(Outcome(None, Ending.INFRA_ERROR, problem))
@@ -99,5 +99,5 @@ class ItemRunner:
 
 
 def stop_for(item: Claimed, state: JobState, reason: str) -> JobStop:
-    """That the item's job has to stop, with the reason as one line."""
+    """Return a stop of the item's job, with the reason as one line."""
     return JobStop(state, f"item {item.ordinal}: {storable(' '.join(reason.split()))[0]}")

@@ -1,4 +1,4 @@
-"""Metrics of a deployment for Prometheus, read from the database when they are asked for (docs/monitoring.md).
+"""Metrics of a deployment for Prometheus, read from the database at each request (docs/monitoring.md).
 
 Labels are closed sets, or bounded: jobs only while they are open, endpoints only while workers use them.
 """
@@ -29,15 +29,15 @@ MAX_LABEL = 120  #: characters of an endpoint's address
 
 
 class DeploymentCollector(Collector):
-    """Reads one deployment. A database that does not answer gives `lumos_database_up 0` and nothing else."""
+    """Collects the metrics of a deployment; only `lumos_database_up 0` if the database does not answer."""
 
     def __init__(self, settings: Settings):
         self._settings = settings
         self._database: Database | None = None
-        self._read_lock = threading.Lock()  # one at a time, however many ask
+        self._read_lock = threading.Lock()  # one read at a time, however many requests there are
 
     def describe(self) -> Sequence[Metric]:
-        """Nothing: else the database would be read when the collector is registered."""
+        """Return nothing: otherwise registering the collector would read the database."""
         return ()
 
     def collect(self) -> Iterator[Metric]:

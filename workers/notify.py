@@ -1,4 +1,4 @@
-"""Messages that say 'there is work on this job'. If one is lost, a dispatcher finds the work seconds later."""
+"""Messages that announce work on a job. If a message is lost, a dispatcher finds the work seconds later."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 from lumos_queue.settings import Settings
 
 log = logging.getLogger(__name__)
-MAX_MESSAGES = 4  #: for one notification: each starts a slice, in a free slot of some worker
-MAX_SECONDS = 2.0  #: that a notification may take, whatever the broker does
+MAX_MESSAGES = 4  #: of one notification: each starts a slice, in a free slot of a worker
+MAX_SECONDS = 2.0  #: of a notification, whatever the broker does
 
 
 def notify_workers(settings: Settings, kind: str, job: str, items: int, pool: str = "") -> bool:
-    """Tell the workers of a pool that `items` of `job` are owed; returns whether the broker took all messages in time.
+    """Announce `items` pending items of `job` to the workers of a pool.
 
-    Takes at most MAX_SECONDS and never raises. `pool` is only needed where it is not the usual one of that kind.
+    Returns whether the broker accepted all messages in time. Takes at most MAX_SECONDS and never raises. `pool` is
+    only needed if it is not the usual pool of that kind.
     """
     if not settings.broker_url or items < 1:
         return False
@@ -32,12 +33,12 @@ def notify_workers(settings: Settings, kind: str, job: str, items: int, pool: st
         try:
             _send(settings, kind, job, count, pool)
             completion.set()
-        except Exception as error:  # whatever it is, the job is stored and will be found
+        except Exception as error:  # whatever the error, the job is stored and dispatchers will find it
             from workers.broker_refusals import find_refusal
 
             log.warning("notification for job %s not sent: %s", job, find_refusal(error) or type(error).__name__)
 
-    # A thread, because looking up a name and connecting can hang for longer than any time-out of the client.
+    # In a thread, because name resolution and connecting can hang for longer than any time-out of the client.
     thread = threading.Thread(target=send, name="notify", daemon=True)
     thread.start()
     thread.join(MAX_SECONDS)
@@ -57,7 +58,7 @@ def _send(settings: Settings, kind: str, job: str, count: int, pool: str) -> Non
 
 @cache
 def _app(broker_url: str) -> Celery:
-    """An app that gives up soon."""
+    """Return an app with short time-outs."""
     from workers.app import make_app
 
     app = make_app(broker_url)

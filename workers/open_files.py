@@ -1,4 +1,4 @@
-"""The limit of open files: raised at the start to what the work needs, or said to be too low, before requests fail."""
+"""Raise the limit of open files at the start to what the work needs, or report that it is too low."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import resource
 
 from lumos_queue.settings import Settings
 
-PER_EPISODE = 3  #: connections that are kept for one in flight: to planner, grounder and one more model or service
+PER_EPISODE = 3  #: open connections of an episode in flight: to planner, grounder and one more model or service
 FIXED = 100  #: database connections (three files each on SQLite), helper processes' pipes, broker, event loop, logs
 
 
 def files_needed(concurrency: int) -> int:
-    """The most files and connections that a process with so many episodes in flight is expected to have open."""
+    """Return the largest expected number of open files and connections of a process with `concurrency` episodes."""
     return PER_EPISODE * concurrency + FIXED
 
 
 def allow_open_files(settings: Settings) -> str:
-    """Raise this process's limit of open files to what it needs, for its children as well.
+    """Raise the limit of open files of this process, and of its children, to what it needs.
 
-    Returns one line for a person when the system allows less, empty when all is well.
+    Returns one line for a person if the system allows less, otherwise ''.
     """
     min_limit = files_needed(settings.concurrency)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -1,4 +1,4 @@
-"""What a slice has to tell the database: the steps, results and returned items of its next commit."""
+"""The contents of a slice's next commit: steps, results and returned items."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lumos_queue.util.sanitize import storable
 
 
 class Outbox:
-    """Collects what has happened since the last commit, and knows which items the slice still holds."""
+    """Collects the changes since the last commit, and the items that the slice holds."""
 
     def __init__(self) -> None:
-        self.steps = Buffer()  #: where the journals of running items write
-        self._claims: dict[int, int] = {}  # claim number of every item not yet written as ended
+        self.steps = Buffer()  #: the journals of running items write here
+        self._claims: dict[int, int] = {}  # claim number of every item whose end is not yet written
         self._finished_items: list[Finished] = []
         self._returned_items: list[GivenBack] = []
 
@@ -25,7 +25,7 @@ class Outbox:
         return not (self.steps.size or self._finished_items or self._returned_items)
 
     def hold(self, item: Claimed) -> None:
-        """From here on the item is this slice's, until a commit says that it ended or was given back."""
+        """Add an item that this slice holds until a commit ends it or gives it back."""
         self._claims[item.id] = item.claim
 
     def finish(self, finished_item: Finished) -> None:
@@ -37,27 +37,27 @@ class Outbox:
         self._returned_items.append(GivenBack(item, storable(problem)[0], wait_seconds, awaits, is_failure))
 
     def stop_job(self, item: int, stop: JobStop) -> None:
-        """Give back the item, whose job must not go on."""
+        """Give back an item, and stop its job."""
         self._returned_items.append(GivenBack(item, stop.reason, stop=stop))
 
     def give_back_rest(self) -> None:
-        """Give back every item of which nothing else has been said."""
+        """Give back every item that has not ended and is not given back yet."""
         settled_ids = {report.item for report in (*self._finished_items, *self._returned_items)}
         self._returned_items += [GivenBack(item) for item in self._claims if item not in settled_ids]
 
     def take(self) -> Batch:
-        """All of it, as one commit carries it."""
+        """Return all changes as one batch, and begin the next."""
         batch = Batch(dict(self._claims), *self.steps.take(), self._finished_items, self._returned_items)
         self._finished_items, self._returned_items = [], []
         return batch
 
     def confirm(self, batch: Batch) -> None:
-        """The batch is stored: the items that it ended or gave back are no longer held."""
+        """Release the items that a stored batch ended or gave back."""
         for report in (*batch.finished, *batch.given_back):
             self._claims.pop(report.item, None)
 
     def forget(self, items: Collection[int], contents: Contents) -> None:
-        """Say nothing more of these items. `contents` of the commit that was refused may not have arrived."""
+        """Drop all changes of these items. `contents` of the refused commit may not be stored."""
         self.steps.drop(items, contents)
         self._finished_items = [
             finished_item for finished_item in self._finished_items if finished_item.item not in items

@@ -1,4 +1,4 @@
-"""How long somebody who waits for a job waits for an endpoint that only a person can put right."""
+"""Decide when to stop waiting for a job whose endpoint only a person can repair."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _FOR_A_PERSON = (*range(300, 406), 422)  #: statuses that do not change until a 
 
 
 class Patience:
-    """How long to wait for an endpoint whose answers only a person can change. Other outages end by themselves."""
+    """Limits the wait for an endpoint that only a person can repair. Other outages end by themselves."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
         self._since: float | None = None  # start of the outage, or when an item was last answered
 
     def is_over(self, outage: EndpointDown | None, has_answers: bool) -> bool:
-        """Whether to give up. `outage`: the current one; `answered`: whether an item was, since the last call."""
+        """Whether to give up. `has_answers`: whether an item was answered since the last call of this method."""
         if outage is None or outage.status not in _FOR_A_PERSON:
             self._since = None
         elif self._since is None or has_answers:
@@ -28,5 +28,5 @@ class Patience:
 
 
 def format_give_up(outage: EndpointDown) -> str:
-    """The line that says why waiting was given up."""
+    """Return the line that explains why waiting ended."""
     return f"gave up after {GIVE_UP_SECONDS:.0f} s without an answer: {outage}"

@@ -1,4 +1,4 @@
-"""One value for each process, made when it is first asked for."""
+"""One value for each process, made at its first use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class PerProcess(Generic[T]):
-    """A forked process never gets its parent's value: neither connections nor threads survive a fork."""
+    """A value that a forked process never inherits, because neither connections nor threads survive a fork."""
 
     def __init__(self, make: Callable[[], T]):
         self._make = make
@@ -18,7 +18,7 @@ class PerProcess(Generic[T]):
         self._value: T | None = None
 
     def get(self) -> T:
-        """This process's value."""
+        """Return this process's value."""
         value = self._value
         if value is None or self._owner != os.getpid():
             value = self._make()
@@ -26,7 +26,7 @@ class PerProcess(Generic[T]):
         return value
 
     def take(self) -> T | None:
-        """This process's value, which is forgotten, for its owner to close; None when this process has made none."""
+        """Forget this process's value and return it, so that the caller can close it; None if there is none."""
         if self._owner != os.getpid():
             return None
         value, self._value = self._value, None

@@ -1,6 +1,6 @@
-"""What is imported before a worker forks: its children share that memory, and none of them spends time on it.
+"""Import modules before a worker forks, so that its children share their memory and start faster.
 
-About 30 MB a child. What only some jobs need, and what is large (torch, the OpenAI SDK), is left to them.
+This saves about 30 MB for each child. Jobs import large modules that only some of them need (torch, the OpenAI SDK).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MODULES = (
 
 
 def preload(settings: Settings) -> None:
-    """Import what most slices need, and keep the collector from writing into memory that is to be shared."""
+    """Import the modules that most slices need, and keep the collector from writing into shared memory."""
     for module in _MODULES:
         import_module(module)
     if settings.database.startswith("postgresql"):
@@ -31,6 +31,6 @@ def preload(settings: Settings) -> None:
     for registry in (FORMULATIONS, DOMAINS):
         for name in registry:
             registry.load(name)
-    # A full collection marks each object that it looks at, and with that copies its page in each child.
+    # A full collection in a child would mark each object, and so copy its page.
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""The presence of an idle worker process: it has a worker session before it has work, so that people see it."""
+"""Give an idle worker process a worker session, so that people see it before it has work."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ log = logging.getLogger(__name__)
 
 
 class Presence:
-    """Begins the process's session in a thread, and another one when that was declared dead while nothing ran.
+    """Begins the process's session in a thread, and a new session if that is declared dead while the process is idle.
 
-    A child of Celery must not wait for a database when it starts: Celery would take it for one that hangs.
+    A child of Celery must not wait for a database when it starts: Celery would treat it as hanging.
     """
 
     def __init__(self, worker: WorkerContext):
@@ -27,7 +27,7 @@ class Presence:
         self._thread.start()
 
     def close(self) -> None:
-        """Begin no session any more. A thread that still waits for the database is left to itself."""
+        """Begin no further session. A thread that still waits for the database is not waited for."""
         self._stop.set()
         self._thread.join(timeout=1)
 
@@ -38,7 +38,7 @@ class Presence:
                 try:
                     _ = self._worker.session
                     has_warned = False
-                except (SQLAlchemyError, LumosError) as error:  # it comes back, or is upgraded, sooner or later
+                except (SQLAlchemyError, LumosError) as error:  # it comes back, or a person upgrades it
                     if not has_warned:
                         log.warning("this process is not seen by others yet: %s", reason(error))
                     has_warned = True

@@ -1,4 +1,4 @@
-"""Which queues a Celery worker consumes. Once it has found no GPU, it leaves the queue of the pool gpu to others."""
+"""The queues that a Celery worker consumes. After it has found no GPU, it leaves the pool gpu to other workers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _pools: tuple[str, ...] = POOLS
 
 
 def served_pools() -> tuple[str, ...]:
-    """The pools that this Celery worker, parent or child, was started for."""
+    """Return the pools that this Celery worker, parent or child, was started for."""
     return _pools
 
 
 def choose_queues(app: Celery, settings: Settings) -> None:
-    """Called by the parent once its queues are known, and before it forks.
+    """Choose the queues to consume. The parent calls this before it forks, when its queues are known.
 
-    A worker of the pool gpu alone asks torch for GPUs now, which takes up to 60 s, and consumes nothing where there
-    are none. Raises SpecError when processes cannot start in a folder of LUMOS_HOME.
+    A worker of the pool gpu alone asks torch for GPUs, which takes up to 60 s, and consumes nothing if there are none.
+    Raises SpecError when processes cannot start in a folder of LUMOS_HOME.
     """
     global _pools
     share_answer()
@@ -37,7 +37,7 @@ def choose_queues(app: Celery, settings: Settings) -> None:
 
 
 def is_for_others(message: Message) -> bool:
-    """Whether a message announces a job of the pool gpu, and this worker knows that it has no GPU."""
+    """Whether a message announces a job of the pool gpu and this worker knows that it has no GPU."""
     gpus = known_gpus()
     return gpus is not None and not gpus.number and (message.delivery_info or {}).get("routing_key") == GPU_POOL
 

@@ -1,7 +1,7 @@
-"""Counting rejected messages: in memory, from where a thread adds the counts to the database once a second at most.
+"""Count rejected messages in memory. A thread adds the counts to the database at most once a second.
 
-A flood of bad messages then costs one small transaction and one line of log a second, and a database that does not
-answer costs nothing: the counts wait.
+So a flood of bad messages costs one small transaction and one log line a second. If the database does not answer, the
+counts stay in memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from workers.per_process import PerProcess
 log = logging.getLogger(__name__)
 EVERY_SECONDS = 1.0
 AGAIN_SECONDS = 10.0  #: after the database did not take the counts
-MAX_DETAIL = 200  #: characters kept of what is known of a message
+MAX_DETAIL = 200  #: characters of a message's description
 
 
 class RejectedMessageCounter:
@@ -32,14 +32,14 @@ class RejectedMessageCounter:
         self._thread.start()
 
     def add(self, reason: str, detail: str, messages: int = 1) -> None:
-        """Count a message. `detail` may come from a stranger: it is cut, and made printable."""
+        """Count messages. `detail` may come from a stranger: it is truncated and made printable."""
         line = "".join(character if character.isprintable() else "?" for character in detail[:MAX_DETAIL])
         with self._lock:
             self._counts[reason] = (self._counts.get(reason, (0, ""))[0] + messages, line)
         self._has_counts.set()
 
     def close(self) -> None:
-        """Write what is left, if the database takes it now."""
+        """Write the remaining counts, if the database answers now."""
         self._stop.set()
         self._has_counts.set()
         self._thread.join(timeout=5)
@@ -57,13 +57,13 @@ class RejectedMessageCounter:
         if not counts:
             return True
         try:
-            # Opened anew each time, and closed: Celery's parent must hold no connection when it forks.
+            # Opened and closed each time: Celery's parent must hold no connection when it forks.
             database = open_database(self._settings.database, self._settings.lease_seconds)
             try:
                 add_rejected(database, counts)
             finally:
                 database.close()
-        except Exception as error:  # whatever it is, the worker outlives it
+        except Exception as error:  # no error may end the worker
             log.warning("refused messages not counted yet: %s", str(error).splitlines()[0])
             self._restore(counts)
             return False
@@ -72,7 +72,7 @@ class RejectedMessageCounter:
         return True
 
     def _restore(self, counts: dict[str, tuple[int, str]]) -> None:
-        """Count again what could not be written, beside what has come since."""
+        """Add the counts that were not written to the newer counts."""
         with self._lock:
             for reason, (messages, latest) in counts.items():
                 new_messages, newer = self._counts.get(reason, (0, ""))
@@ -84,11 +84,11 @@ _counters = PerProcess(lambda: RejectedMessageCounter(read_settings()))
 
 
 def rejected_messages() -> RejectedMessageCounter:
-    """The counter of this process."""
+    """Return the counter of this process."""
     return _counters.get()
 
 
 def close_rejected_messages() -> None:
-    """At the end of this process."""
+    """Close the counter at the end of this process."""
     if counter := _counters.take():
         counter.close()

@@ -1,9 +1,9 @@
-"""Celery's control commands: everything that can write to the broker can send them, so workers only answer questions.
+"""Celery's control commands. Every program that can write to the broker can send them, so workers only read for them.
 
-A command is answered when it is in a list of commands that read, and change nothing. Any other command, and any that a
-package adds to Celery, is refused: the reply and the worker's log name it, and it is counted as a refused message. As
-for other messages (workers/validation.py) the size is checked first, nothing is decoded but JSON, and what a sender
-chooses is never a pattern, an address of an exchange, or a logical time.
+A worker answers the commands of a list, which only read. It refuses any other command, and any command that a package
+adds to Celery: the reply and the worker's log name it, and it is counted as a refused message. As for other messages
+(workers/validation.py), the size is checked first, and only JSON is decoded. A sender cannot choose a pattern, the
+address of an exchange, or a logical time.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 16_384  #: a command of Flower's has about 200, and 40 more for each worker that it names
 MAX_NAME = 255  #: characters of a name at a broker
 REFUSED = "control command"  #: the name of the count
-#: Celery's reading commands, and the arguments that are passed on. No other argument is: `registered`, for example,
-#: would return any attribute of a task.
+#: Celery's reading commands, with the arguments that are passed to them. Other arguments are dropped: `registered`, for
+#: example, would return any attribute of a task.
 _CELERY_COMMANDS: dict[str, tuple[str, ...]] = {
     "active": ("safe",),
     "active_queues": (),
@@ -51,17 +51,17 @@ _URLS = ("broker_url", "broker_read_url", "broker_write_url", "result_backend")
 
 @dataclass(frozen=True, slots=True)
 class ControlRequest:
-    """A checked message: a command with its arguments, for some workers or all, and where its reply is expected."""
+    """A checked message: a command with its arguments, its destination (None: all workers), and its reply address."""
 
     command: str
     arguments: dict[str, Any]
     destination: list[str] | None
-    reply_key: str  #: the routing key of the reply; '' when the sender wants none
+    reply_key: str  #: the routing key of the reply; '' when the sender expects no reply
     ticket: str
 
 
 def check_control_message(message: Message, reply_exchange: str) -> ControlRequest:
-    """The request in a message; replies go to `reply_exchange` alone. Raises MessageRejected."""
+    """Return the request of a message. Replies go to `reply_exchange` only. Raises MessageRejected."""
     body = message.body
     if message.content_type != "application/json" or message.content_encoding not in ("utf-8", "utf8"):
         raise MessageRejected("not JSON")
@@ -90,7 +90,7 @@ def check_control_message(message: Message, reply_exchange: str) -> ControlReque
 
 
 def answer_control_request(request: ControlRequest, state: Any) -> object:
-    """The reply to a request; `state` is what Celery passes to its commands. Refuses what is not a reading command."""
+    """Return the reply to a request, which is a refusal unless it is a reading command. `state`: Celery's argument."""
     if own_command := _OWN_COMMANDS.get(request.command):
         command, names = own_command, ()
     elif request.command in _CELERY_COMMANDS:
@@ -109,7 +109,7 @@ def answer_control_request(request: ControlRequest, state: Any) -> object:
 
 
 def _read_stats(state: Any) -> dict[str, Any]:
-    """Celery's `stats`, without what may be a secret."""
+    """Celery's `stats`, without possible secrets."""
     stats = state.consumer.controller.stats()
     for part in (stats, stats.get("consumer")):
         if isinstance(part, dict) and isinstance(broker := part.get("broker"), dict):
@@ -118,7 +118,7 @@ def _read_stats(state: Any) -> dict[str, Any]:
 
 
 def _read_conf(state: Any) -> object:
-    """Celery's `conf`: the configuration, without what may be a secret."""
+    """Celery's `conf`: the configuration, without possible secrets."""
     table = state.app.conf.table(with_defaults=False, censored=False)
     urls = {name: hide_secrets(str(value)) for name in _URLS if (value := table.pop(name, None))}
     settings = filter_hidden_settings(table) | urls
@@ -126,7 +126,7 @@ def _read_conf(state: Any) -> object:
 
 
 def _enable_events(state: Any) -> dict[str, str]:
-    """What Flower sends every few seconds. Workers always send events, so there is nothing to change."""
+    """Flower sends this command every few seconds. Workers always send events, so it changes nothing."""
     return control.ok("task events already enabled")
 
 
@@ -139,7 +139,7 @@ READING_COMMANDS = tuple(sorted([*_CELERY_COMMANDS, *_OWN_COMMANDS]))
 
 
 class CheckedPidbox(Pidbox):
-    """Celery's mailbox of a worker, which sees a message after it was checked, and calls no writing command."""
+    """Celery's mailbox of a worker, which gets checked messages only, and calls no writing command."""
 
     def start(self, c: Any) -> None:
         self.node.channel = c.connection.channel()
@@ -164,7 +164,7 @@ class CheckedPidbox(Pidbox):
         try:
             exchange = self.node.mailbox.reply_exchange.name
             self.node.reply({self.node.hostname: reply}, exchange, request.reply_key, request.ticket)
-        except Exception as error:  # each transport has its own
+        except Exception as error:  # each transport has its own errors
             log.warning("a reply was not sent: %r", error)
             if not find_refusal(error):
                 self.reset()
@@ -176,6 +176,6 @@ class CheckedControl(Control):
     def __init__(self, c: Any, **options: Any):
         super().__init__(c, **options)
         self.box = CheckedPidbox(c)
-        # Celery calls the attributes, which its own step sets too.
+        # Celery calls these attributes, which its own step sets, too.
         for name in ("start", "stop", "shutdown"):
             setattr(self, name, getattr(self.box, name))

@@ -1,4 +1,4 @@
-"""Working on one job for a while: open what it needs, run a slice, finish it when nothing is left."""
+"""Run a slice of a job: open its endpoints and tools, run the slice, and finish the job when no item remains."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from workers.stop_signal import ShouldEnd
 from workers.writer import CommitRefused
 
 log = logging.getLogger(__name__)
-WAIT_SECONDS = 5.0  #: before an endpoint that does not answer is asked again
-FAULT_SECONDS = 60.0  #: before a job that met a fault of ours is begun again
+WAIT_SECONDS = 5.0  #: before the next call of an endpoint that does not answer
+FAULT_SECONDS = 60.0  #: before the next slice of a job that met an internal error
 
 
 def try_slice(worker: WorkerContext, job_id: str, should_end: ShouldEnd) -> SliceResult:
-    """`run_slice`, for a process that must outlive any job.
+    """Call `run_slice` in a process that must survive any job.
 
-    After a fault of ours the process ends its worker session, so that what it held is owed again at once.
-    Raises DBAPIError or InfrastructureError when the database is what failed.
+    After an internal error the process ends its worker session, so that its items are pending again at once.
+    Raises DBAPIError or InfrastructureError when the database failed.
     """
     try:
         return run_slice(worker, job_id, should_end)
@@ -59,10 +59,10 @@ def try_slice(worker: WorkerContext, job_id: str, should_end: ShouldEnd) -> Slic
 
 
 def run_slice(worker: WorkerContext, job_id: str, should_end: ShouldEnd) -> SliceResult:
-    """Run one slice of a job; returns what it did.
+    """Run one slice of a job; returns its result.
 
-    The event loop gets its own thread: a shutdown that raises SystemExit in the main thread, at any instruction, then
-    cannot interrupt a commit half-way. An outage that stops the slice is kept in `worker.outage`.
+    The event loop has its own thread, so that a shutdown, which raises SystemExit in the main thread at any
+    instruction, cannot interrupt a commit. An outage that stops the slice is kept in `worker.outage`.
     """
     session = worker.session  # opened in the thread that owns the process
     result = SliceResult()
@@ -72,14 +72,14 @@ def run_slice(worker: WorkerContext, job_id: str, should_end: ShouldEnd) -> Slic
         nonlocal failure
         try:
             run_on_loop(_slice(worker, session, job_id, should_end, result))
-        except BaseException as error:  # handed over to the thread that waits
+        except BaseException as error:  # for the waiting thread
             failure = error
 
     thread = threading.Thread(target=body, name=f"slice-{job_id}")
     thread.start()
     thread.join()
     if failure:
-        session.declare_lost()  # it beats no more: what it holds comes back when the lease ends, if not before
+        session.declare_lost()  # no more heartbeats: its items are pending again when the lease ends, at the latest
         raise failure
     return result
 
@@ -96,7 +96,7 @@ async def _slice(
         return
     try:
         check_plugins(row)
-    except SpecError as error:  # it is this process that lacks them: another one may go on
+    except SpecError as error:  # this process lacks plug-ins: another process may run the job
         worker.outage = EndpointDown(str(error))
         result.failure = f"plug-in: {error}"
         back_off(database, row.id, f"{result.failure} (on {gethostname()})", WAIT_SECONDS)
@@ -115,7 +115,7 @@ async def _slice(
     session.work_on(row.id)
     mark_task = asyncio.create_task(_mark_loop_alive(session, settings))
     try:
-        # Looking for a GPU takes its time; nothing else that a pool needs has to be looked for.
+        # Only this pool needs a search, which takes time.
         if row.pool == GPU_POOL and not await asyncio.to_thread(worker.can_run, row.pool):
             result.why = "this machine has no GPU"
             return
@@ -144,12 +144,12 @@ async def _slice(
         session.declare_lost()
         if retryable(error):
             raise
-        # Sending it again would not help, and no item is to blame: a person has to look at it.
+        # A retry would not help, and no item is to blame: a person has to act.
         result.failure = f"database: {reason(error)}"
         back_off(database, row.id, result.failure, FAULT_SECONDS)
         log.error("job %s waits for the database: %s", row.id, reason(error))
     except (InfrastructureError, SpecError) as error:
-        # Nothing could start: no item is charged, the job says what it waits for.
+        # Nothing could start: no item is charged, and the job states the reason of the wait.
         worker.outage = error if isinstance(error, EndpointDown) else EndpointDown(str(error))
         result.failure = f"endpoint: {error}"
         back_off(database, row.id, result.failure, WAIT_SECONDS)
@@ -162,7 +162,7 @@ async def _slice(
 
 
 def _finish_job(database: Database, settings: Settings, job: str, result: SliceResult) -> None:
-    """End the job if nothing of it is left, and tell the workers of the jobs that waited for it."""
+    """End the job if no item remains, and notify the workers of the jobs that waited for it."""
     state = finish_if_idle(database, job)
     if state in OPEN:
         if result.why == NOTHING_DUE and not (result.failures or result.failure):
@@ -175,7 +175,7 @@ def _finish_job(database: Database, settings: Settings, job: str, result: SliceR
 
 
 def _note_stop(database: Database, job: str, result: SliceResult) -> None:
-    """Say in the result why the job has failed, which makes the slice a failed one, or why it has paused by itself."""
+    """Note in the result why the job has failed, so that the slice counts as failed, or why it has paused by itself."""
     with database.engine.connect() as connection:
         row = find_job(connection, job)
     if row is None or not (reason := stop_reason(row.state, row.waiting)):

@@ -1,4 +1,4 @@
-"""The `celery` command with this project's app, out of the current folder, whose modules Celery would import."""
+"""The `celery` command with this project's app, run outside the current folder, whose modules Celery would import."""
 
 from __future__ import annotations
 

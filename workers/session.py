@@ -1,4 +1,4 @@
-"""A worker session: the presence of one process in the database, and the heartbeat that keeps its items its own."""
+"""A worker session: the record of a process in the database, and the heartbeat with which it keeps its items."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from lumos_queue.settings import Settings
 from workers.gpus import known_gpus
 from workers.hang import OnHang, end_process
 
-HUNG_LEASES = 4  #: a loop that hangs for so long does not come back
+HUNG_LEASES = 4  #: leases after which an event loop that hangs is given up
 log = logging.getLogger(__name__)
 
 
 class WorkerSession:
-    """Beats from its own thread and connection, so that no slow episode or long commit can silence it.
+    """Sends heartbeats from its own thread and connection, so that no slow episode or long commit delays them.
 
-    Cancel, pause and the shares of endpoints' caps travel with the heartbeat, and which GPUs the process has found.
+    The heartbeat also transfers cancel, pause, the shares of endpoints' caps, and the GPUs of the process.
 
-    But it beats only while the event loop turns: a process whose loop hangs should lose its items. And it stops its own
-    process from writing (`lost`) when the last heartbeat that succeeded *started* longer ago than `fence_seconds`.
+    It is sent only while the event loop runs: a process whose loop hangs should lose its items. The session stops its
+    own process from writing (`lost`) when the last successful heartbeat *started* longer ago than `fence_seconds`.
     """
 
     def __init__(
@@ -42,15 +42,15 @@ class WorkerSession:
         pools: Sequence[str] = POOLS,
         on_hang: OnHang = end_process,
     ):
-        """`pools`: those that the process was started for. `on_hang`: called when the event loop hangs for good."""
+        """`pools`: the pools that the process was started for. `on_hang`: called when the loop hangs for good."""
         self.database, self.settings, self.code_version = database, settings, code_version
         self._on_hang = on_hang
         self._gpus = known_gpus()  # as stored
         self.id = start_session(database, code_version, pools, self._gpus)
-        self.states: dict[str, str] = {}  #: of the jobs being worked on, as of the last heartbeat
+        self.states: dict[str, str] = {}  #: of the jobs that run here, as of the last heartbeat
         self._jobs: set[str] = set()
         self._gates: Mapping[str, AdmissionControl] = {}
-        self._paces: dict[str, Pace] = {}  # of all endpoints that were used, also by earlier slices
+        self._paces: dict[str, Pace] = {}  # of all endpoints of this slice and of earlier slices
         self._beat_lock = threading.Lock()
         self._watch_lock = threading.Lock()
         self._watch = SilenceWatch(settings.lease_seconds)
@@ -71,7 +71,7 @@ class WorkerSession:
         return self._is_working
 
     def declare_lost(self) -> None:
-        """The database said so: this process is declared dead."""
+        """Note that the database has declared this process dead."""
         self._is_lost = True
 
     def work_on(self, job: str) -> None:
@@ -80,9 +80,9 @@ class WorkerSession:
         self._is_working = True
 
     def use(self, gates: Mapping[str, AdmissionControl]) -> None:
-        """Lease shares of these endpoints, by URL, at once and with every heartbeat until the job is left.
+        """Lease shares of these endpoints, by URL, now and with every heartbeat until `leave`.
 
-        An endpoint that this process uses for the first time begins with what others have learnt of it.
+        An endpoint that is new to this process begins with the pace that other processes have measured.
         """
         self._gates = gates
         if not gates:
@@ -102,18 +102,18 @@ class WorkerSession:
         self._is_working = bool(self._jobs)
 
     def reap(self) -> None:
-        """Declare dead the sessions that this process has observed to be silent. Raises SQLAlchemyError."""
-        with self._watch_lock:  # called by the heartbeat's thread, and by a dispatcher before it looks for work
+        """Declare sessions dead that were silent for too long. Raises SQLAlchemyError."""
+        with self._watch_lock:  # the heartbeat's thread calls this, and a dispatcher before it looks for work
             dead = reap(self.database, self.id, self._watch)
         for session in dead:
             log.warning("worker session %s was silent too long: its items are pending again", session)
 
     def mark_loop_alive(self) -> None:
-        """Called by the event loop, again and again."""
+        """Note that the event loop runs. The loop calls this regularly."""
         self._loop_at = time.monotonic()
 
     def close(self) -> None:
-        """End the session in good order. A database that cannot be told notices when the lease ends."""
+        """End the session. If the database does not answer, the session ends with its lease."""
         self._stop.set()
         self._thread.join(timeout=5)
         self._end()
@@ -121,7 +121,7 @@ class WorkerSession:
     def give_up(self) -> None:
         """End the session of a loop that hangs: this process writes no more, and its items are pending again.
 
-        They count as those of a process that died: any of them may be what hangs.
+        The items count as those of a process that died, because any of them may be the hanging item.
         """
         self._is_lost = True
         self._stop.set()
@@ -130,7 +130,7 @@ class WorkerSession:
     def _run(self) -> None:
         next_reap = time.monotonic()
         while not self._stop.wait(self.settings.heartbeat_seconds):
-            if self._is_lost:  # its slice has stopped: a session that went on beating would never give up its items
+            if self._is_lost:  # its slice has stopped; further heartbeats would keep its items forever
                 if self._end():
                     return
                 continue
@@ -153,7 +153,7 @@ class WorkerSession:
                 log.warning("heartbeat failed: %s", reason(error))
 
     def _end(self, has_died: bool = False) -> bool:
-        """Tell the database that the session is over; returns whether it could be told."""
+        """End the session in the database; returns whether that succeeded."""
         if self._has_ended:
             return True
         try:
@@ -165,7 +165,7 @@ class WorkerSession:
         return True
 
     def _beat(self) -> None:
-        with self._beat_lock:  # called by the heartbeat's thread, and once by a slice that begins
+        with self._beat_lock:  # the heartbeat's thread calls this, and a slice when it begins
             start = time.monotonic()
             gates = dict(self._gates)
             traffic = {url: gate.report() for url, gate in gates.items()}
@@ -180,7 +180,7 @@ class WorkerSession:
                 gates[url].set_share(share)
 
     def _record_gpus(self) -> None:
-        """Store which GPUs the process has, once it knows."""
+        """Store the GPUs of the process when they are known."""
         gpus = known_gpus()
         if gpus and gpus != self._gpus:
             record_gpus(self.database, self.id, gpus)

@@ -1,6 +1,6 @@
-"""A slice: a bounded stretch of work by one process for one job.
+"""A slice: one process works on one job for a limited time.
 
-Claim items, keep several in flight on one event loop, write what they do in group commits, top up, stop after a while.
+It claims items, runs several of them on one event loop, writes their steps in group commits, and claims more.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from workers.stop_signal import ShouldEnd, StopSignal
 from workers.writer import CommitWriter
 
 log = logging.getLogger(__name__)
-UNDECIDED_SECONDS = 3.0  #: before an item is tried again whose refusal no evidence explains yet
-REFUSED_SECONDS = 8.0  #: the same when all were refused: longer than the job waits at first, so that others begin
-IDLE_SECONDS = 0.5  #: how often a slice with nothing to write looks for items that have come due
+UNDECIDED_SECONDS = 3.0  #: before the retry of an item after an unexplained refusal
+REFUSED_SECONDS = 8.0  #: the same when all were refused: longer than the job's first wait, so that other items begin
+IDLE_SECONDS = 0.5  #: between two searches for due items while a slice has nothing to write
 
 
 class Slice:
-    """One process at work on one job. `should_end` is asked again and again; its answers: workers/stop_signal.py."""
+    """The work of one process on one job. It calls `should_end` repeatedly, which returns a `StopSignal`."""
 
     def __init__(
         self,
@@ -58,19 +58,19 @@ class Slice:
         on_finish: Callable[[], None] = lambda: None,
         result: SliceResult | None = None,
     ):
-        """`row` is the job's; `context` what the job opened. `on_finish` is called for each item that ends."""
+        """`row`: the job's row. `context`: what the job opened. `on_finish`: called for each item that ends."""
         self.result = result or SliceResult()  #: filled while it runs
-        self.down: EndpointDown | None = None  #: why the slice stopped, if an endpoint did not work
-        self.awaited: AwaitsJob | None = None  #: why it stopped, if the job waits for another one
+        self.down: EndpointDown | None = None  #: the outage of an endpoint, if it stopped the slice
+        self.awaited: AwaitsJob | None = None  #: the wait for another job, if it stopped the slice
         self._session, self._settings, self._row, self._job = session, session.settings, row, job
         self._context, self._should_end, self._on_finish = context, should_end, on_finish
         self._outbox = Outbox()
         self._runner = ItemRunner(job, context, self._outbox.steps, session.code_version)
         self._writer = CommitWriter(session, row)
-        self._ready: deque[Claimed] = deque()  # claimed a moment ahead, so that no place stays empty
+        self._ready: deque[Claimed] = deque()  # claimed ahead, so that no slot stays empty
         self._tasks: dict[int, asyncio.Task] = {}
-        self._suspects: dict[int, int] = {}  # items that run or are ready: how many may run beside one another
-        self._unclear_failure: Undecided | None = None  # the latest one, with no item finished since
+        self._suspects: dict[int, int] = {}  # of items that run or are ready: how many may run at once
+        self._unclear_failure: Undecided | None = None  # the latest, if no item has finished since
         self._is_stopped = False  # whether an item has stopped the job, or the slice
         self._after = -1  # ordinal of the item claimed last
 
@@ -80,7 +80,7 @@ class Slice:
             await self._keep_going()
             await self._give_back_the_rest()
         except BaseException:
-            self._session.declare_lost()  # what could not be given back comes back with the end of the session
+            self._session.declare_lost()  # the end of the session gives back the remaining items
             raise
         finally:
             await self._cancel_running()
@@ -97,7 +97,7 @@ class Slice:
                 self.result.why = getattr(self._should_end, "reason", "") or "the process was told to end"
             if signal >= StopSignal.ABORT:
                 return
-            if ends := bool(signal or self.down):  # what is in flight may end
+            if ends := bool(signal or self.down):  # items in flight may end
                 self._give_back_waiting()
             pace = pace.observe(self.result.finished)
             busy, alone = len(self._tasks) + len(self._ready), bool(self._suspects)
@@ -109,14 +109,14 @@ class Slice:
             if len(new_items) < claim_size:
                 pace = pace.wait_until(time.monotonic() + IDLE_SECONDS)
             if not self._tasks and self._outbox.is_empty:
-                if self._unclear_failure and not self.down:  # no other item is left to tell whose fault it was
+                if self._unclear_failure and not self.down:  # no other item remains that could explain it
                     self.down = EndpointDown(str(self._unclear_failure), status=self._unclear_failure.status)
                 return
             await self._outbox.steps.gather(self._settings.flush_seconds)
         raise Fenced("this process could not report to the database in time")
 
     def _count_slots(self) -> int:
-        """How many items may run at once; one more while all of them wait for others' evidence (evidence.py)."""
+        """Return how many items may run at once: one more while all of them wait for evidence (evidence.py)."""
         usual = self._job.concurrency or self._row.concurrency or self._settings.concurrency
         slots = min([usual, *self._suspects.values()])
         suspended_items = sum(gate.suspended for gate in self._context.traffic.values())
@@ -131,13 +131,13 @@ class Slice:
         self._start()
 
     def _start(self) -> None:
-        """Start what is ready, as far as there are places."""
+        """Start ready items while slots are free."""
         while self._ready and not (self.down or self._is_stopped) and len(self._tasks) < self._count_slots():
             item = self._ready.popleft()
             self._tasks[item.id] = asyncio.create_task(self._work(item))
 
     def _give_back_waiting(self) -> None:
-        """Of the items claimed, those that have not begun; of those that have, the ones that wait for a slot."""
+        """Give back the items that have not begun, and those that wait for a slot at their endpoint."""
         for gate in self._context.traffic.values():
             gate.drain()
         for item in self._ready:
@@ -146,13 +146,13 @@ class Slice:
         self._ready.clear()
 
     async def _give_back_the_rest(self) -> None:
-        """Stop what is running and write everything, so that others can go on from the last step."""
+        """Stop running items and write everything, so that other workers can continue from the last step."""
         await self._cancel_running()
         self._outbox.give_back_rest()
         await self._commit()
 
     async def _cancel_running(self) -> None:
-        self._ready.clear()  # the outbox holds them, and gives them back with what was running
+        self._ready.clear()  # the outbox holds them, and gives them back with the running items
         await _cancel(self._tasks.values())
         self._tasks.clear()
 
@@ -177,7 +177,7 @@ class Slice:
             self._outbox.give_back(item.id)
             return
         except InfrastructureError as error:
-            reason = str(error).strip() or type(error).__name__  # an empty one would say that nothing failed
+            reason = str(error).strip() or type(error).__name__  # an empty reason would mean that nothing failed
             self.result.note_failure(item.id, reason)
             wait = error.retry_after or min(60.0, 2.0 ** min(item.claim, 6))  # longer with each claim
             self._outbox.give_back(item.id, reason, wait, is_failure=isinstance(error, RowFailed))
@@ -213,11 +213,11 @@ class Slice:
         return list(commit_result.claimed)
 
     async def _drop(self, refusals: Collection[int], contents: Contents) -> None:
-        """Forget items that the database has ended: what still runs of them is stopped, and nothing more is written."""
+        """Stop and forget items that the database has ended; nothing more of them is written."""
         tasks = [self._tasks[item] for item in refusals if item in self._tasks]
         await _cancel(tasks)
         self._outbox.forget(refusals, contents)
-        self._is_stopped |= self._row.kind == "train"  # what comes after them would need them
+        self._is_stopped |= self._row.kind == "train"  # later items would need them
         self.result.finished += len(tasks)
 
 

@@ -1,7 +1,7 @@
-"""How a slice that met something broken ends as a Celery task: FAILURE in one line.
+"""The Celery task of a slice that met an outage or an error ends as FAILURE, in one line.
 
-It is no error of the task: the job waits and is found again, so the message is confirmed and nothing is retried. There
-is nothing to trace, either: the line names what was broken.
+This is no error of the task: the job waits and a dispatcher finds it again. So the message is confirmed, and nothing is
+retried. There is no trace, either: the line names the failure.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from celery.worker.request import Request
 
 
 class SliceFailed(Exception):
-    """Raised by a Celery task whose slice met an endpoint, a database or a fault; the message is one line."""
+    """Raised by a Celery task whose slice met an outage or an internal error; the message is one line."""
 
 
 class SliceRequest(Request):
-    """What Celery's parent keeps of a task: tells of a failed slice, or of a child that was lost, without a trace."""
+    """The request of a task in Celery's parent: reports a failed slice or a lost child without a trace."""
 
     def on_failure(self, exc_info: Any, send_failed_event: bool = True, return_ok: bool = False) -> None:
         exc_info.exception = getattr(exc_info.exception, "exc", exc_info.exception)  # Celery's wrapper has no words

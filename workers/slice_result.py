@@ -1,4 +1,4 @@
-"""What a slice did and why it stopped, in words: the log says it, and the result of its Celery task."""
+"""The result of a slice as text, for the log and for the result of its Celery task."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from workers.idle import NOTHING_DUE
 
 @dataclass(slots=True)
 class SliceResult:
-    """Filled while a slice runs."""
+    """The work of a slice and the reason of its end, filled while it runs."""
 
-    finished: int = 0  #: items that it brought to an end
-    why: str = NOTHING_DUE  #: why it stopped
-    failure: str = ""  #: what was broken, if that is why: an endpoint, the database; empty for a regular end
-    fault: bool = False  #: whether that was an error of ours, which ended the worker session
+    finished: int = 0  #: items that it finished
+    why: str = NOTHING_DUE  #: the reason of its end
+    failure: str = ""  #: the failure that ended it, such as an endpoint or the database; empty for a regular end
+    fault: bool = False  #: whether an internal error ended it, and the worker session
     _infra_errors: int = 0  # of the finished items, those that ended with infra_error
     _reasons: dict[int, str] = field(default_factory=dict)  # of the items that failed, the latest
 
     def note_failure(self, item: int, reason: str) -> None:
-        """An item failed for a reason of infrastructure: it is owed again, or it ended with infra_error."""
+        """Note an item that failed because of infrastructure: it is pending again, or it ended with infra_error."""
         self._reasons[item] = short_line(reason)
 
     def note_end(self, item: int, outcome: Outcome | None) -> None:
-        """An item has ended; `outcome` is None for an item that is no episode."""
+        """Note an item that has ended; `outcome` is None for an item that is no episode."""
         self.finished += 1
         if outcome is not None and outcome.ending == Ending.INFRA_ERROR:
             self._infra_errors += 1
@@ -39,7 +39,7 @@ class SliceResult:
 
     @property
     def has_failed(self) -> bool:
-        """Whether something was broken, or each item that it tried has failed."""
+        """Whether a failure ended it, or each item that it tried has failed."""
         return bool(self.failure) or (self.failures > 0 and self.finished == self._infra_errors)
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class SliceResult:
         return f"{items}{self._describe_failed()}; stopped: {self.why}"
 
     def _describe_failed(self) -> str:
-        """How many items failed, and the most frequent reason."""
+        """Return the number of items that failed, and the most frequent reason."""
         if not self._reasons:
             return ""
         counts = Counter(map(alike_key, self._reasons.values()))

@@ -1,4 +1,4 @@
-"""When a slice ends: because the process is told to stop, or because it is another job's turn."""
+"""Decide when a slice ends: the process has to stop, or it is another job's turn."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from db.schedule import runnable_jobs
 from workers.context import WorkerContext
 
 log = logging.getLogger(__name__)
-#: For workers to end after TERM, beyond `drain_seconds`: to give back what is in flight, to leave database and broker.
+#: For workers to end after TERM, beyond `drain_seconds`: to give back items in flight, and to disconnect.
 LEAVING_SECONDS = 4.0
-MAX_SLICES = 10  #: a bounded slice lasts at most so many times `slice_seconds`, even if no other job waits
+MAX_SLICES = 10  #: a bounded slice lasts at most this many times `slice_seconds`, even if no other job waits
 
 
 class StopSignal(IntEnum):
-    """What a slice is told when it asks. Plain False and True will do for CONTINUE and DRAIN."""
+    """The answer to a slice that asks whether to end. False and True are equal to CONTINUE and DRAIN."""
 
-    CONTINUE = 0  #: go on claiming
-    DRAIN = 1  #: claim nothing more, finish what is in flight
-    ABORT = 2  #: give back what is in flight
+    CONTINUE = 0  #: continue claiming
+    DRAIN = 1  #: claim nothing more, finish items in flight
+    ABORT = 2  #: give back items in flight
 
 
-#: What a slice asks, again and again.
+#: The function that a slice calls repeatedly.
 ShouldEnd = Callable[[], int]
 
 
 class StopPolicy:
-    """Asked by one slice, again and again; answers at once."""
+    """A `ShouldEnd` for one slice, which never waits."""
 
     def __init__(
         self,
@@ -44,13 +44,13 @@ class StopPolicy:
         is_bounded: bool = False,
         alone: bool = False,
     ):
-        """`alone`: no other job gets a turn. `bounded`: end after a while in any case."""
+        """`alone`: no other job gets a turn. `is_bounded`: end after MAX_SLICES in any case."""
         self._context, self._job, self._pools, self._stop = context, job, pools, stop
         self._is_bounded, self._alone = is_bounded, alone
         self._start_time = self._look_time = time.monotonic()
         self._stop_time: float | None = None
         self._others_wait = False
-        self.reason = ""  #: why the slice has to end, in words; empty as long as it has not
+        self.reason = ""  #: why the slice has to end, as text; empty while it may continue
 
     def __call__(self) -> StopSignal:
         now, settings = time.monotonic(), self._context.settings
@@ -66,7 +66,7 @@ class StopPolicy:
             return StopSignal.CONTINUE
         if not self._others_wait and now - self._look_time > settings.poll_seconds:
             self._look_time = now
-            # In a thread: the slice asks from its event loop, which must not wait for a database.
+            # In a thread, because the slice calls this in its event loop, which must not wait for a database.
             threading.Thread(target=self._look, name="look for others", daemon=True).start()
         if self._others_wait:
             self.reason = "another job's turn"

@@ -1,4 +1,4 @@
-"""Child processes of `lumos up`: started from a Procfile's lines, each with a log file, and never left behind."""
+"""Child processes of `lumos up`: started from a Procfile's lines, each with a log file, and ended with it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from lumos_queue.errors import SpecError
 from lumos_queue.util.process import die_with_parent
 from lumos_queue.util.regular_file import read_regular_text
 
-MAX_RESTARTS, WITHIN_SECONDS = 3, 60.0  #: a child that dies more often than this would die again
+MAX_RESTARTS, WITHIN_SECONDS = 3, 60.0  #: a child that dies more often than this is not restarted
 _LINE = re.compile(r"([A-Za-z0-9_-]+):\s*(\S.*)")
 
 
 def read_procfile(file: Path) -> dict[str, list[str]]:
-    """Command line by name. Raises SpecError at a line that is neither empty, a comment nor `name: command`."""
+    """Return each command line by name. Raises SpecError for a line that is not `name: command`, a comment or empty."""
     commands: dict[str, list[str]] = {}
     for number, line in enumerate(read_regular_text(file).splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
@@ -38,15 +38,15 @@ def read_procfile(file: Path) -> dict[str, list[str]]:
 
 @dataclass
 class Child:
-    """One command, kept running. It gets its own process group, so that Ctrl-C reaches only this process."""
+    """One command that is kept running. It has its own process group, so that Ctrl-C reaches only the parent."""
 
     name: str
     command: list[str]
     log: Path
     environment: Mapping[str, str] = field(repr=False)
-    folder: Path  #: that it starts in
+    folder: Path  #: its working folder
     stdin: bytes = field(default=b"", repr=False)
-    orphan_signal: signal.Signals = signal.SIGTERM  #: what the kernel sends it if this process is killed
+    orphan_signal: signal.Signals = signal.SIGTERM  #: sent by the kernel if this process is killed
     process: subprocess.Popen | None = None
     _deaths: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_RESTARTS + 1))
 
@@ -68,7 +68,7 @@ class Child:
 
     @property
     def exit_status(self) -> int | None:
-        """Its exit status, once it has ended; negative for a signal."""
+        """Its exit status after it has ended; negative for a signal."""
         return self.process.poll() if self.process else None
 
     def may_start_again(self) -> bool:
@@ -76,12 +76,12 @@ class Child:
         return len(self._deaths) <= MAX_RESTARTS or self._deaths[-1] - self._deaths[0] > WITHIN_SECONDS
 
     def ask_to_end(self) -> None:
-        """TERM, to the process itself and not to its children: a Celery parent ends its own in good order."""
+        """Send TERM to the process but not to its children, because a Celery parent ends its own children."""
         if self.process and self.process.poll() is None:
             self.process.terminate()
 
     def kill_group(self) -> None:
-        """Kill what is left of it and of its children."""
+        """Kill the remaining processes of its group."""
         if self.process:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -95,7 +95,7 @@ class Child:
 
 
 def end_children(children: list[Child], seconds: float) -> None:
-    """Ask all to end, wait for so long, then kill what is left."""
+    """Send TERM to all children, wait for at most `seconds`, then kill the remaining processes."""
     for child in children:
         child.ask_to_end()
     until = time.monotonic() + seconds

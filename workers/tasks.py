@@ -1,4 +1,4 @@
-"""The four Celery tasks. Each has the name of a kind of job; what they do is the same: a slice of one job.
+"""The four Celery tasks. Each is named after a kind of job, and each runs a slice of one job.
 
 Only Celery workers import this file.
 """
@@ -31,7 +31,7 @@ from workers.stop_signal import StopPolicy
 from workers.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
-MAX_RESULT = 900  #: characters of a task's result: Celery cuts what is longer than 1,024 in its events
+MAX_RESULT = 900  #: characters of a task's result: Celery truncates results to 1,024 in its events
 
 
 @app.task(name="convert", base=SliceTask)
@@ -55,10 +55,10 @@ def evaluate(job: str) -> str:
 
 
 def serve_message(kind: str, job: str) -> str:
-    """Work on a job for a while and send a message if more is due. A message that names no such job is refused.
+    """Run a slice of a job, and send a message if more items are due. A message without an existing job is refused.
 
-    Returns in one line what was done, which Flower shows. Raises SliceFailed when the slice met something broken, and
-    nothing else that a message could cause: the worker has to outlive it.
+    Returns one line about the slice, which Flower shows. Raises SliceFailed when the slice met an outage or an internal
+    error; no message can cause another error, because the worker has to survive it.
     """
     worker = current_context()
     try:
@@ -67,12 +67,12 @@ def serve_message(kind: str, job: str) -> str:
             rejected_messages().add("forged", f"no {kind} job has the id '{job}'")
             return f"refused: no {kind} job has the id '{job}'"
         if row.id not in runnable_jobs(worker.database, [row.pool]):
-            # Nothing left, or the job waits for something: messages that pile up must not begin it again.
+            # No item remains, or the job waits: a message from a pile must not begin it again.
             return _describe_idle_job(worker.database, row)
         policy = StopPolicy(worker, row.id, [row.pool], _should_stop, is_bounded=True)
         result = try_slice(worker, row.id, policy)
         if not result.fault and row.id in runnable_jobs(worker.database, [row.pool]):
-            # Also where this process has found no GPU. Its parent then gives such messages back (workers/queues.py).
+            # Also if this process has found no GPU: its parent then gives such messages back (workers/queues.py).
             notify_workers(worker.settings, kind, row.id, 1, row.pool)
     except (DBAPIError, InfrastructureError, SpecError) as error:
         problem = str(error).splitlines()[0]
@@ -85,7 +85,7 @@ def serve_message(kind: str, job: str) -> str:
 
 
 def _describe_idle_job(database: Database, row: Row) -> str:
-    """Why a message about the job (its row) has led to nothing. Raises SliceFailed when the job has failed."""
+    """Explain why no slice of the job was run. Raises SliceFailed when the job has failed."""
     if row.state == JobState.FAILED:
         failure = f"{describe_job(row)}: failed: job: {row.waiting.rstrip('.')}; nothing was done"
         raise SliceFailed(shorten(failure, MAX_RESULT))
@@ -97,7 +97,7 @@ def _describe_idle_job(database: Database, row: Row) -> str:
 
 
 def _job_of(database: Database, kind: str, job: str) -> Row | None:
-    """The row of the job that a message names; None when there is none of that kind. Messages may be forged."""
+    """Return the row of the job that a message names; None if there is none of that kind: messages may be forged."""
     with database.engine.connect() as connection:
         return connection.execute(select(JobRow.__table__).where(JobRow.id == job, JobRow.kind == kind)).first()
 
@@ -125,5 +125,5 @@ def _child_ends(**_: object) -> None:
 
 
 def _should_stop() -> bool:
-    """On TERM to the parent, or when it is gone: no further message can arrive from it."""
+    """Whether the parent has received TERM, or has ended and so sends no further message."""
     return draining() or (_parent != 0 and os.getppid() != _parent)

@@ -1,7 +1,7 @@
-"""Kombu's transports for Redis and RabbitMQ, made to survive anything that strangers may put into a queue.
+"""Kombu's transports for Redis and RabbitMQ, hardened against hostile messages in a queue.
 
-By itself kombu decompresses what a message's headers say is compressed, however large it becomes, and on Redis, where
-a message's envelope is JSON in a list, an element that is not such JSON ends the worker.
+Plain kombu decompresses each message whose headers name a compression, however large it becomes. On Redis, where a
+message's envelope is JSON in a list, any other element of the list would end the worker.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from workers.rejection_counter import rejected_messages
 
 
 class MalformedMessage(Exception):
-    """What is wrong with a message that was not even decoded."""
+    """The problem of a message that was not decoded."""
 
 
 def _error(problem: str) -> list[Any]:
-    """In the form in which kombu keeps a message's errors until it is received."""
+    """Return the problem in the form in which kombu keeps a message's errors until it is received."""
     try:
         raise MalformedMessage(problem)
     except MalformedMessage:
@@ -29,7 +29,7 @@ def _error(problem: str) -> list[Any]:
 
 
 class RedisMessage(virtual.Message):
-    """A message whose envelope is whole, whatever the element of the list was."""
+    """A message with a complete envelope, whatever the element of the list is."""
 
     def __init__(self, payload: Any, channel: Any = None, **options: Any):
         problem = _problem(payload)
@@ -57,7 +57,7 @@ def _problem(payload: Any) -> str:
 
 
 class RedisChannel(redis.Channel):
-    """Reads queues, and the broadcasts for worker control and events, and skips what is not a message."""
+    """Reads queues and the broadcasts for worker control and events, and skips elements that are no messages."""
 
     Message = RedisMessage
 
@@ -74,12 +74,12 @@ class RedisChannel(redis.Channel):
             return super()._receive_one(c)
         except (OSError, *self.connection_errors, *redis.Transport.channel_errors):
             raise
-        except Exception as error:  # Empty too: here it means that what came could not be read
+        except Exception as error:  # Empty, too: here it means that the element is unreadable
             return self._skip(error)
 
     @staticmethod
     def _skip(error: Exception) -> Literal[True]:
-        # What was read is no longer at the broker, and did not become a message.
+        # The broker has removed the element, and it did not become a message.
         rejected_messages().add("unreadable envelope", f"{type(error).__name__}: {error}")
         return True
 
@@ -89,7 +89,7 @@ class RedisTransport(redis.Transport):
 
 
 class RabbitMessage(pyamqp.Message):
-    """A message that is not decompressed when its headers say that it is compressed."""
+    """A message that is not decompressed, whatever its headers say."""
 
     def __init__(self, msg: Any, channel: Any = None, **options: Any):
         if "compression" in (msg.properties.get("application_headers") or {}):
@@ -114,7 +114,7 @@ class RabbitTransportTLS(pyamqp.SSLTransport):
 
 
 def install_transports() -> None:
-    """Make kombu use these for its usual URLs, for connections that are made afterwards."""
+    """Make kombu use these transports for its usual URLs, in later connections."""
     for scheme in ("redis", "rediss"):
         TRANSPORT_ALIASES[scheme] = f"{__name__}:RedisTransport"
     for scheme in ("amqp", "pyamqp"):

@@ -1,4 +1,4 @@
-"""`lumos up`: broker, database, workers, dispatcher, Flower and the explorer from one command; all end with it."""
+"""`lumos up` starts broker, database, workers, dispatcher, Flower and the explorer; all end with it."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from workers.stop_signal import LEAVING_SECONDS
 from workers.supervisor import Child, end_children, read_procfile
 
 READY_SECONDS = 60.0
-OWN_BROKER_SECONDS, BROKER_SECONDS = 10.0, 3.0  #: in which a broker must answer: one that is started here, or another
-#: An orderly end would save nothing of these. Flower, asked to end while its broker ends too, would wait forever.
+OWN_BROKER_SECONDS, BROKER_SECONDS = 10.0, 3.0  #: within which a broker must answer: the private broker, any other
+#: These have nothing to save at their end. Flower would wait forever if it ended while its broker ends, too.
 STATELESS = ("broker", "flower")
 Say = Callable[[str], None]
 
 
 def up(settings: Settings, say: Say = print) -> int:
-    """Run a whole deployment until TERM or Ctrl-C; returns the exit code: 0, or 1 when a part of it would not stay up.
+    """Run a whole deployment until TERM or Ctrl-C; returns the exit code: 0, or 1 when a part does not stay up.
 
-    Raises SpecError for what has to be fixed first, InfrastructureError when the database does not answer.
+    Raises SpecError for a problem that a person has to fix, InfrastructureError when the database does not answer.
     """
     stop_requests = _StopRequests()
-    if too_few := allow_open_files(settings):  # children inherit what is allowed from here on
+    if too_few := allow_open_files(settings):  # children inherit the limit
         say(too_few)
     home = settings.home.absolute()
     lock = _lock(home)
@@ -55,7 +55,7 @@ def up(settings: Settings, say: Say = print) -> int:
         "LUMOS_DATABASE_URL": database_url,
         "LUMOS_BROKER_URL": broker_url,
         "FLOWER_PORT": flower,
-        # By the environment: every user of the machine can read command lines.
+        # In the environment, because every user of the machine can read command lines.
         "FLOWER_BASIC_AUTH": os.environ.get("FLOWER_BASIC_AUTH") or f"lumos:{secrets.token_urlsafe(9)}",
         "PYTHONUNBUFFERED": "1",
     }
@@ -68,7 +68,7 @@ def up(settings: Settings, say: Say = print) -> int:
         }
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment.get("PATH", "")])
     broker_children = [broker] if broker else []
-    # No other process needs to know it.
+    # Only the explorer gets this variable.
     secret = {"web": {"LUMOS_WEB_TOKEN": settings.web_token or secrets.token_urlsafe(24)}}
     other_children = [
         Child(name, command, _log(home, name), environment | secret.get(name, {}), folder)
@@ -91,7 +91,7 @@ def up(settings: Settings, say: Say = print) -> int:
 
 
 def find_procfile() -> Path:
-    """The Procfile: beside this file in an installed package, at the root of a checkout."""
+    """Return the path of the Procfile: beside this file in an installed package, else at the root of a checkout."""
     folder = Path(__file__).resolve().parent
     for file in (folder / "Procfile", folder.parent / "Procfile"):
         if file.is_file():
@@ -100,7 +100,7 @@ def find_procfile() -> Path:
 
 
 def _commands(say: Say) -> dict[str, list[str]]:
-    """The Procfile's lines, without the explorer's where what it needs is not installed."""
+    """Return the Procfile's commands, without the explorer if its libraries are not installed."""
     commands = read_procfile(find_procfile())
     if "web" in commands:
         try:
@@ -135,7 +135,7 @@ def _watch(
     stop_requests: _StopRequests,
     say: Say,
 ) -> int:
-    """Until told to end. A child that dies is named and started again, unless it keeps dying."""
+    """Watch the children until a stop request. Report a child that dies and start it again, unless it keeps dying."""
     say("starting: " + ", ".join(child.name for child in children))
     ready, ready_by = False, time.monotonic() + READY_SECONDS
     while not stop_requests.count:
@@ -163,7 +163,7 @@ def _watch(
 
 
 def _all_answer(children: list[Child], environment: dict[str, str], say: Say) -> bool:
-    """Whether all parts answer. A broker that refuses messages will take some again: workers wait for it."""
+    """Whether all parts answer. A broker that refuses messages counts as answering: workers wait for it."""
     from workers.app import make_app
 
     workers = [child for child in children if child.name.startswith("worker")]
@@ -176,7 +176,7 @@ def _all_answer(children: list[Child], environment: dict[str, str], say: Say) ->
                 pass
         app = make_app(environment["LUMOS_BROKER_URL"])
         return len(app.control.ping(timeout=0.5)) >= len(workers)
-    except Exception as error:  # a client's way of saying 'not yet' depends on the broker
+    except Exception as error:  # the errors before the broker is ready depend on its client
         if refusal := find_refusal(error):
             say(f"the broker refuses messages: {refusal}. Until it takes them the dispatcher does all work.")
         return bool(refusal)
@@ -198,7 +198,7 @@ def _announce(environment: dict[str, str], token: str, settings: Settings, home:
 
 
 def _lock(home: Path) -> IO[str]:
-    """Raises SpecError when another deployment runs in the same folder."""
+    """Lock the folder. Raises SpecError when another deployment runs in it."""
     try:
         for folder in (home / "run", home / "logs"):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -214,7 +214,7 @@ def _lock(home: Path) -> IO[str]:
 
 
 def _log(home: Path, name: str) -> Path:
-    """The log of one child, begun anew. Only this user can read it: prompts and answers may be written there."""
+    """Empty the log of a child. Only this user can read it, because it may contain prompts and answers."""
     file = home / "logs" / f"{name}.log"
     with open(file, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as log_file:
         os.fchmod(log_file.fileno(), 0o600)  # an existing file would keep its mode otherwise
@@ -222,7 +222,7 @@ def _log(home: Path, name: str) -> Path:
 
 
 def _private_broker(home: Path, folder: Path, say: Say) -> tuple[Child, str]:
-    """A private Redis on a free port of this machine; every user here can connect, so it asks for a password."""
+    """Prepare a private Redis on a free port. It has a password, because every user of the machine can connect."""
     binary = shutil.which("redis-server") or shutil.which("valkey-server")
     if binary is None and (binary := _find_bundled_redis()):
         version = subprocess.run([binary, "--version"], capture_output=True, text=True).stdout
@@ -245,7 +245,7 @@ def _private_broker(home: Path, folder: Path, say: Say) -> tuple[Child, str]:
         "appendonly no",
         "maxmemory-policy noeviction",
     )
-    # The options come by stdin: every user can read a command line.
+    # On standard input, because every user can read command lines.
     command, configuration = [os.path.abspath(binary), "-"], "\n".join(options).encode()
     child = Child("broker", command, _log(home, "broker"), {**os.environ}, folder, configuration)
     return child, f"redis://:{password}@127.0.0.1:{port}/0"
@@ -270,8 +270,8 @@ def _wait_for_broker(url: str, broker_children: list[Child]) -> None:
             with Connection(url, connect_timeout=2, transport_options=options) as connection:
                 connection.ensure_connection(max_retries=1, timeout=2)
                 return
-        except Exception as error:  # each transport has its own
-            if find_refusal(error):  # it answers, and workers wait until it does more
+        except Exception as error:  # each transport has its own errors
+            if find_refusal(error):  # it answers; workers wait until it accepts commands
                 return
             problem = type(error).__name__ if quotes_secret(str(error), url) else str(error) or type(error).__name__
             if any(child.exit_status is not None for child in broker_children):
@@ -282,7 +282,7 @@ def _wait_for_broker(url: str, broker_children: list[Child]) -> None:
 
 
 def _migrate(settings: Settings) -> str:
-    """Bring the database to this code's revision; returns its URL, good in any folder."""
+    """Migrate the database to this code's revision; returns its URL, with an absolute path."""
     from db.connection import open_database
     from db.migrate import upgrade
 
@@ -298,7 +298,7 @@ def _migrate(settings: Settings) -> str:
 
 
 def _find_free_port(preferred_port: int) -> int:
-    """The wanted port of this machine if it is free, otherwise any free one."""
+    """Return the preferred port of this machine if it is free, otherwise any free port."""
     for port in (preferred_port, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

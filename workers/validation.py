@@ -1,7 +1,7 @@
-"""What a message must look like before anything decodes it: everything that can write to the broker can write there.
+"""Check a message before anything decodes it, because every program with access to the broker can write messages.
 
-Celery's parent process looks at each message here; only what passes, rebuilt from what was checked, reaches a child.
-The rest is acknowledged, dropped and counted. Nothing is decoded but JSON, and that only after its size is known.
+Celery's parent process checks each message here. A valid message is rebuilt from its checked parts for a child; other
+messages are acknowledged, dropped and counted. Only JSON is decoded, after a check of its size.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ MAX_BODY_BYTES = 2048  #: a message of ours has about 90
 JOB_ID = re.compile(r"[2-9a-hj-km-np-z]{8}")
 _MESSAGE_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TASKS = frozenset(CELERY_TASKS.values())
-#: What a sender may ask of Celery, and we never ask: another time, a limit, other work before or after.
+#: Celery's options of a message, which this project never sends: another time, a limit, other work before or after.
 _OPTIONS = ("eta", "expires", "group", "replaced_task_nesting", "stamps", "stamped_headers")
 _NO_LIMITS = (None, [None, None], (None, None))
-#: Properties that the transport itself needs to confirm a message.
+#: Properties that the transport needs to confirm a message.
 _OF_TRANSPORT = ("delivery_tag", "delivery_info", "body_encoding")
-#: Celery's step that listens for control commands, and what replaces it.
+#: Celery's step that listens for control commands, and its replacement.
 _CONTROL_STEPS = {"celery.worker.consumer.control:Control": "workers.remote_control:CheckedControl"}
 _NOTHING_ELSE = dict.fromkeys(("callbacks", "errbacks", "chain", "chord"))
 
 
 class MessageRejected(Exception):
-    """Raised for a message that is not ours: why, in words that serve as the name of a count."""
+    """Raised for a message that is not ours; its text is the reason, which is also the name of a count."""
 
 
 def check_message(message: Message) -> str:
-    """The job id in a message. Raises MessageRejected."""
+    """Return the job id in a message. Raises MessageRejected."""
     headers, body = message.headers, message.body
     if message.content_type != "application/json" or message.content_encoding not in ("utf-8", "utf8"):
         raise MessageRejected("not JSON")
@@ -74,7 +74,7 @@ def check_message(message: Message) -> str:
 
 
 def describe_message(message: Message) -> str:
-    """What a person may want to know of a rejected message; never its body."""
+    """Describe a rejected message for a person, without its body."""
     headers = message.headers if isinstance(message.headers, dict) else {}
     size = len(message.body) if isinstance(message.body, bytes | str | memoryview) else 0
     queue = (message.delivery_info or {}).get("routing_key", "")
@@ -82,10 +82,10 @@ def describe_message(message: Message) -> str:
 
 
 class CheckingConsumer(Consumer):
-    """Celery's consumer, which sees a message only after it was checked.
+    """Celery's consumer, which gets checked messages only.
 
-    Workers do not synchronize with each other (Celery's gossip and mingle), whatever their command lines say: anyone at
-    the broker could answer for a worker, and say which messages are to be ignored.
+    Workers do not synchronize with each other (Celery's gossip and mingle), whatever their command lines say: anyone
+    with access to the broker could answer for a worker, and choose messages to be ignored.
     """
 
     class Blueprint(Consumer.Blueprint):
@@ -128,7 +128,7 @@ class CheckingConsumer(Consumer):
 
 
 def _wait_after_refusal(error: Exception) -> None:
-    """Wait before a broker that has refused is asked again. Ends with the worker."""
+    """Wait before the next connection to a broker that refused. Ends with the worker."""
     until = time.monotonic() + WAIT_SECONDS * bool(find_refusal(error))
     while time.monotonic() < until:
         maybe_shutdown()
@@ -136,7 +136,7 @@ def _wait_after_refusal(error: Exception) -> None:
 
 
 def _rebuild(message: Message, job: str) -> None:
-    """Leave in the message only what was checked: Celery and its children read all of the headers."""
+    """Keep only the checked parts of the message, because Celery and its children read all headers."""
     headers = message.headers
     message.headers = {
         "lang": "py",

@@ -1,4 +1,4 @@
-"""A thread that needs no database: it notices a silent database, and work that does not end when told."""
+"""A thread without a database connection that notices a silent database, and work that continues after TERM."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Self
 from workers.context import WorkerContext
 from workers.stop_signal import LEAVING_SECONDS
 
-LOOK_SECONDS = 0.25  #: between two looks
-LAST_SECONDS = 1.0  #: that a process about to be ended has for telling the database
-NOTICED = 0.3  #: part of the lease after which a silence is worth a line
+LOOK_SECONDS = 0.25  #: between two checks
+LAST_SECONDS = 1.0  #: for ending the session in the database before the process is ended
+NOTICED = 0.3  #: part of the lease after which a silence is logged
 log = logging.getLogger(__name__)
 
 
 class Watchdog:
-    """Cuts connections on which nothing has come for a lease, and calls `on_hang` where work outlives its TERM."""
+    """Cuts connections that were silent for a lease, and calls `on_hang` when work continues after TERM."""
 
     def __init__(self, worker: WorkerContext, stop: Callable[[], bool], over: threading.Event | None = None):
-        """`stop`: whether the process has been told to end; asked from another thread. `over`: set to end the watch."""
+        """`stop`: whether the process has to end; called from another thread. `over`: set to end the watch."""
         self._worker, self._stop = worker, stop
         self._over = over or threading.Event()
         self._stop_time = self._silence_start = 0.0
@@ -70,7 +70,7 @@ class Watchdog:
         max_seconds = self._worker.settings.drain_seconds + LEAVING_SECONDS
         if time.monotonic() - self._stop_time < max_seconds - LAST_SECONDS:
             return
-        # What it holds is owed again at once if the database can be told, otherwise when the lease ends.
+        # Its items are pending again at once if the database answers, otherwise when the lease ends.
         threading.Thread(target=self._worker.end_session, daemon=True).start()
         if not self._over.wait(LAST_SECONDS):
             self._worker.on_hang(f"told to end, and still at work after {max_seconds:g} s")

@@ -1,4 +1,4 @@
-"""Group commits of a slice, one after the other, each sent again until the database has it."""
+"""Group commits of a slice, one after the other. Each is sent again until the database has it."""
 
 from __future__ import annotations
 
@@ -21,43 +21,45 @@ from lumos_queue.errors import LumosError
 from workers.session import WorkerSession
 
 log = logging.getLogger(__name__)
-MAX_CLAIMS = 3  #: after so many an item that is refused alone is to blame, even if nothing else was written beside it
+MAX_CLAIMS = 3  #: claims after which an item that is refused alone is to blame, even without other written items
 MIN_WAIT, MAX_WAIT = 0.1, 2.0  #: seconds before a commit is sent again, doubled each time
 
 
 class CommitRefused(LumosError):
-    """Raised when the database refuses what a slice writes, and no item in particular is to blame: the job waits."""
+    """Raised when the database refuses a slice's rows, and no single item is to blame: the job waits."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommitResult:
-    """What a commit brought back."""
+    """The items that a commit claimed, and those that it ended."""
 
     claimed: Sequence[Claimed]
-    refused: Mapping[int, str] = field(default_factory=dict)  #: items that were ended because of their rows, and why
+    refused: Mapping[int, str] = field(
+        default_factory=dict
+    )  #: items whose rows were refused, with the reason: they end
 
 
 class CommitWriter:
-    """PostgreSQL is written to from a separate thread, so that the event loop does not wait for a server.
+    """Writes to PostgreSQL from a separate thread, so that the event loop does not wait for a server.
 
-    SQLite is written to from the event loop: it takes a few milliseconds of this process, and a thread that shares
-    the interpreter with a busy loop takes many times as long (docs/decisions/0008).
+    It writes to SQLite from the event loop: this takes a few milliseconds, and a thread that shares the interpreter
+    with a busy loop takes many times as long (docs/decisions/0008).
     """
 
     def __init__(self, session: WorkerSession, job: Row):
         self._session = session
         self._holder = LeaseHolder(session.id, session.code_version, job)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="database")
-        self._has_written = False  # rows or results of this slice, so the database does take such
+        self._has_written = False  # whether the database has accepted rows or results of this slice
 
     async def commit(self, batch: Batch, request: ClaimRequest) -> CommitResult:
-        """Write the batch and claim what is requested. Whether an interrupted commit arrived, the rows themselves say.
+        """Write the batch and claim the requested items. The rows show whether an interrupted commit arrived.
 
-        A batch that is refused for what it carries is written in ever smaller parts, and an item whose rows are refused
-        even alone ends with that reason, unless it seems that the database refuses everything.
+        A batch whose rows are refused is written in smaller and smaller parts. An item whose rows are refused alone
+        ends with that reason, unless the database seems to refuse everything.
 
-        Raises Fenced when this process may write no more, CommitRefused when no item in particular is to blame,
-        DBAPIError when sending it again would not help.
+        Raises Fenced when this process may write no more, CommitRefused when no single item is to blame, DBAPIError
+        when a retry would not help.
         """
         try:
             return CommitResult(await self._send(batch, request))
@@ -86,7 +88,7 @@ class CommitWriter:
         return CommitResult(new_items, refusals)
 
     async def _halve(self, batch: Batch, items: list[int]) -> dict[int, str]:
-        """Write the batch, of these items, whole or in parts; returns why the items that are refused alone were."""
+        """Write the batch of these items, whole or in parts; returns the reason for each item that is refused alone."""
         try:
             await self._send(batch, NO_CLAIM)
             return {}
@@ -100,10 +102,10 @@ class CommitWriter:
         return {item: why for half in halves for item, why in (await self._halve(batch.part(set(half)), half)).items()}
 
     def _are_to_blame(self, batch: Batch, items: list[int], refusals: Mapping[int, str]) -> bool:
-        """Whether refusals are these items' own fault, and not that of a database that refuses everything.
+        """Whether the refusals are the fault of these items, and not of a database that refuses everything.
 
-        It is theirs when others' rows were taken. An item that is alone in its commit is not blamed as long as this
-        slice has written nothing, until it has been claimed so often that it would stop its job forever.
+        They are when rows of other items were accepted. A single item in a commit is not blamed while this slice has
+        written nothing, until it has been claimed so often that it would stop its job forever.
         """
         if len(refusals) < len(items):
             return True
@@ -115,12 +117,12 @@ class CommitWriter:
         return new_items
 
     async def _persist(self, function: Callable[..., Any], held_ids: Collection[int], *arguments: Any) -> Any:
-        """Call a function that writes in one transaction, until the database has it."""
+        """Call a function that writes in one transaction, and repeat it until the database has it."""
         wait = MIN_WAIT
         while True:
             try:
                 if wait > MIN_WAIT:
-                    # The interrupted commit may have claimed items unknown to this process: they are owed again.
+                    # The interrupted commit may have claimed items unknown to this process: release them.
                     await self._run(release_strays, set(held_ids))
                 output = await self._run(function, *arguments)
                 break
@@ -132,7 +134,7 @@ class CommitWriter:
                 log.warning("commit interrupted, trying again: %s", reason(error))
                 await asyncio.sleep(wait)
                 wait = min(2 * wait, MAX_WAIT)
-        if wait > MIN_WAIT and function is commit:  # or claimed again what the batch gives back
+        if wait > MIN_WAIT and function is commit:  # or claimed items again that the batch gives back
             batch = arguments[0]
             settled_ids = {report.item for report in (*batch.finished, *batch.given_back)}
             await self._run(release_strays, (batch.claims.keys() - settled_ids) | {item.id for item in output})
