@@ -1,6 +1,6 @@
 """lumos-queue: a distributed job queue for language agents that plan, ground and execute.
 
-What programs may use is what this module names; docs/python_api.md shows it. A name is imported when it is first used.
+Programs may use the names of this module (docs/python_api.md). Each name is imported at its first use.
 """
 
 from __future__ import annotations

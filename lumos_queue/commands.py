@@ -1,10 +1,9 @@
-"""What a formulation may yield: ask a model, do an action, note something down, have a person approve; and what an
-action may: ask, call.
+"""The commands of formulations: ask a model, do an action, record a note, wait for approval. Actions may ask and call.
 
     plan = yield from Ask("planner", prompt)
 
-gives the result with its type; `yield Ask("planner", prompt)` is the same command. A list of commands is carried out
-concurrently; its results come back as a list in the same order.
+returns the result with its type; `yield Ask("planner", prompt)` is the same command. The commands of a list are carried
+out concurrently; their results are a list in the same order.
 """
 
 from __future__ import annotations
@@ -17,20 +16,20 @@ from typing import Any, Protocol, TypeVar
 from lumos_queue.records import Action, Completion, Execution, Subgoal, record
 
 R = TypeVar("R")
-Variables = Mapping[str, Mapping[str, Any]]  #: what actions have set: name to JSON value
-REFUSED = "refused"  #: status of what a person did not approve
-KEPT_DIGITS = 32  #: of a command's digest that a journal keeps: 128 bits
+Variables = Mapping[str, Mapping[str, Any]]  #: the variables of actions: name to JSON value
+REFUSED = "refused"  #: status of an Approve that a person refused
+KEPT_DIGITS = 32  #: digits of a command's digest that a journal keeps: 128 bits
 ROOT = -1  #: the `parent` of the commands that a tree begins with
 _write_sorted = json.JSONEncoder(sort_keys=True).encode  # made once, not for each command
 
 
 def digest(*parts: str) -> str:
-    """sha256 of the parts, each preceded by its length so that no two lists of parts collide."""
+    """Return the sha256 of the parts, each preceded by its length so that no two lists of parts collide."""
     return hashlib.sha256(b"".join(map(_with_length, parts))).hexdigest()
 
 
 class Digest:
-    """A digest of parts that come one by one: `digest` of all of them, without holding them."""
+    """The `digest` of parts that are added one by one, without holding them."""
 
     def __init__(self, *parts: str):
         self._hash = hashlib.sha256()
@@ -50,40 +49,40 @@ def _with_length(part: str) -> bytes:
 
 
 class Constraint(Protocol):
-    """Which texts a reply may be: an automaton over pieces of text, in which every state leads to an end. Frozen.
+    """The set of allowed replies: a frozen automaton over pieces of text, in which every state leads to an end.
 
-    Whoever decodes turns pieces into tokens (endpoints/token_constraint.py); who only has a text asks `accepts`.
+    A decoder turns pieces into tokens (endpoints/token_constraint.py); `accepts` checks a whole text.
     """
 
     @property
     def digest(self) -> str:
-        """Of all that decides which texts are allowed: part of the digest of an Ask."""
+        """The digest of everything that decides which texts are allowed: part of the digest of an Ask."""
         ...
 
     def as_json(self) -> dict[str, Any]:
-        """What another process makes it of."""
+        """Return the JSON from which another process rebuilds it."""
         ...
 
     def start(self) -> Hashable: ...
 
     def pieces(self, state: Hashable, /) -> Mapping[str, Hashable]:
-        """The texts, none of them empty, that may follow, each with the state that it leads to."""
+        """Return the texts that may follow, none of them empty, each with its next state."""
         ...
 
     def may_end(self, state: Hashable, /) -> bool: ...
 
     def accepts(self, text: str, /) -> bool:
-        """Whether the whole text is allowed: the answer of a server is judged by this."""
+        """Whether the whole text is allowed. The reply of a server is checked with it."""
         ...
 
     def regex(self) -> str:
-        """For servers that take one: it matches every allowed text, and may match others. Without captures."""
+        """Return a regular expression for servers, without captures. It matches at least every allowed text."""
         ...
 
 
 @record
 class FunctionSchema:
-    """A function that a model may call by its server's own interface (`tools` of OpenAI's)."""
+    """A function that a model may call through its server's interface (`tools` of OpenAI's)."""
 
     name: str
     description: str
@@ -92,7 +91,7 @@ class FunctionSchema:
 
 @record
 class Ask:
-    """Ask the model in the role `role` to continue `prompt`. Answered by a Completion.
+    """Ask the model in the role `role` to continue `prompt`. Its result is a Completion.
 
     >>> import lumos_queue as lq
     >>> @lq.formulation(roles=("solver",), executes=False)
@@ -103,15 +102,15 @@ class Ask:
 
     role: str
     prompt: str
-    images: tuple[str, ...] = ()  #: shown with the prompt: sha256 of artifacts
-    parent: int | None = None  #: position of the command that this one comes after in a tree, or ROOT; None: no tree
-    constraint: Constraint | None = None  #: which texts the reply may be; None: any
+    images: tuple[str, ...] = ()  #: sha256 of the artifacts that are sent with the prompt
+    parent: int | None = None  #: position of the preceding command in a tree, or ROOT; None: no tree
+    constraint: Constraint | None = None  #: the allowed replies; None: any
     n: int = 1  #: candidates that the completion lists, best first
-    functions: tuple[FunctionSchema, ...] = ()  #: that the model may call; the reply's text has the call as three lines
+    functions: tuple[FunctionSchema, ...] = ()  #: functions for the model; the reply's text has a call as three lines
 
     @property
     def digest(self) -> str:
-        # Nothing is added for what is not asked for: asks of before there were constraints keep their digests.
+        # Defaults add nothing, so that asks from before these fields keep their digests.
         constraint_parts = () if self.constraint is None else (f"allowed {self.constraint.digest}",)
         candidate_parts = () if self.n == 1 else (f"best {self.n}",)
         schemas = [
@@ -129,15 +128,15 @@ class Ask:
 
 @record
 class Final:
-    """What is asked instead of its own question by an action whose answer is the agent's (actions/qa/interface.py)."""
+    """The question of an action whose answer is the agent's, in place of its own (actions/qa/interface.py)."""
 
     answer_by: str  #: the agent's setting: 'qa' or 'yes/no'
-    subgoal: str = ""  #: the one that the action belongs to, without its label
+    subgoal: str = ""  #: the subgoal of the action, without its label
 
 
 @record
 class Do:
-    """Run an action. Answered by an Execution.
+    """Run an action. Its result is an Execution.
 
     >>> import lumos_queue as lq
     >>> @lq.formulation(roles=("grounder",))
@@ -148,8 +147,8 @@ class Do:
     """
 
     action: Action
-    final: Final | None = None  #: of the last action, where it answers for the agent
-    parent: int | None = None  #: as of an Ask: the action sees what was done on its path from the root
+    final: Final | None = None  #: of the last action, if it answers for the agent
+    parent: int | None = None  #: as of an Ask: the action sees the actions on its path from the root
 
     @property
     def digest(self) -> str:
@@ -165,13 +164,13 @@ class Do:
 
 @record
 class Call:
-    """Call an external tool, over the network. Answered by an Execution. What is recorded is never called again."""
+    """Call an external tool, over the network. Its result is an Execution. A recorded call is never repeated."""
 
     tool: str
     arguments: Mapping[str, Any]  #: JSON
-    #: How many equal calls of the episode came before, for tools whose answers to them differ. Not in the digest: a
-    #: record of the call is found by what was asked. Nor is it stored: it follows from the earlier steps, so that an
-    #: episode that goes on counts as it would have, and what is recorded is not called again.
+    #: Number of earlier equal calls of the episode, for tools whose answers to them differ. It is not in the digest, by
+    #: which records of the call are found. It is not stored, either: it follows from the earlier steps, so that a
+    #: resumed episode counts equally and repeats no recorded call.
     nth: int = 0
 
     @property
@@ -181,7 +180,7 @@ class Call:
 
 @record
 class Note:
-    """Record a subgoal, for the people who read the trajectory. Answered by None.
+    """Record a subgoal, for the people who read the trajectory. Its result is None.
 
     >>> import lumos_queue as lq
     >>> @lq.formulation(roles=("planner",), executes=False)
@@ -200,10 +199,10 @@ class Note:
 
 @record
 class Approve:
-    """Have a person decide whether what is shown may be done. Answered by an Execution: `ok`, or `refused`.
+    """Let a person decide whether the plan `shown` may be carried out. Its result is an Execution: `ok` or `refused`.
 
-    Its `result` is the person's note, its value says by whom. Until there is an answer the episode waits, and holds no
-    worker. Not one of a list: what runs beside it would be given up.
+    Its `result` is the person's note, its value names the person. The episode waits for the answer without a worker.
+    An Approve is never in a list of commands, because the wait would abandon the other commands.
     """
 
     shown: str
@@ -219,19 +218,19 @@ class Approve:
 
 
 def write_answer(yes: bool, note: str, who: str) -> Execution:
-    """What a person's answer is to the formulation that asked for it."""
+    """Return a person's answer as the result of an Approve."""
     return Execution("ok" if yes else REFUSED, note, ({"text": who},))
 
 
 def _edge(parent: int | None) -> tuple[str, ...]:
-    """What a digest says of a command's place in a tree: nothing where there is none, as before there were trees."""
+    """The part of a digest for a command's position in a tree; empty outside trees, so that old digests stay."""
     return () if parent is None else (f"after {parent}",)
 
 
 Command = Ask | Do | Call | Note | Approve
 Result = Completion | Execution | None
-Replies = Result | list[Result]  #: what is sent for a command, or for a list of them
-#: A generator that yields commands, is sent their results, and returns an R; of a formulation, an Outcome.
+Replies = Result | list[Result]  #: the result of a command, or the results of a list of commands
+#: A generator that yields commands, receives their results, and returns an R; a formulation returns an Outcome.
 Commands = Generator[Command | list[Command], Replies, R]
 
 
@@ -239,7 +238,7 @@ Commands = Generator[Command | list[Command], Replies, R]
 class Step:
     """One command with its result. `position` counts the yields, `branch` is the index in a concurrent list.
 
-    What an action asks or calls while it runs has the action's position, and branches from `WITHIN` on.
+    Commands of a running action have the action's position, and branches from `WITHIN` on.
     """
 
     position: int
@@ -251,23 +250,23 @@ class Step:
 WITHIN = 1000  #: the k-th command within the action at branch b has the branch WITHIN * (b + 1) + k
 
 
-#: What an action sees: the actions before it, in a tree those from the root to it, and the variables they have set.
+#: The actions before an action, in a tree those on its path from the root, and the variables that they have set.
 Path = tuple[Sequence[tuple[Action, Execution]], Variables]
 
 
 class ActionLog:
-    """The actions of an episode so far, and where in a tree they were done."""
+    """The actions of an episode so far, and their positions in a tree."""
 
     def __init__(self) -> None:
         self.actions: list[tuple[Action, Execution]] = []  #: in order
-        self.variables: dict[str, Mapping[str, Any]] = {}  #: as they have set them
-        self.requested: list[tuple[int, int, Action]] = []  #: with position and branch; those under way, too
-        self.approved = ""  #: what a person approved last
+        self.variables: dict[str, Mapping[str, Any]] = {}  #: the variables that they have set
+        self.requested: list[tuple[int, int, Action]] = []  #: with position and branch, including running actions
+        self.approved = ""  #: the plan that a person approved last
         self._parents: dict[int, int] = {}
         self._executions: dict[int, list[tuple[Action, Execution]]] = {}  # by position
 
     def request(self, position: int, commands: Sequence[Command]) -> None:
-        """Take in commands that are to be carried out. Raises ValueError for one that comes after no step of a tree."""
+        """Add commands before they are carried out. Raises ValueError for a parent that is no step of a tree."""
         for branch, command in enumerate(commands):
             parent = command.parent if isinstance(command, Ask | Do) else None
             if parent is not None and parent != ROOT and parent not in self._parents:
@@ -279,7 +278,7 @@ class ActionLog:
                 self.requested.append((position, branch, command.action))
 
     def add(self, position: int, command: Command, result: Result) -> None:
-        """Take in a command that was carried out."""
+        """Add a command that was carried out."""
         if isinstance(command, Ask | Do) and command.parent is not None:
             self._parents[position] = command.parent
         if not isinstance(result, Execution):
@@ -293,7 +292,7 @@ class ActionLog:
                 self._executions.setdefault(position, []).append((command.action, result))
 
     def path(self, position: int) -> Path:
-        """The actions from the root of a tree to this position, that included."""
+        """Return the actions from the root of a tree to this position, inclusive."""
         positions = []
         while position != ROOT:
             positions.append(position)
@@ -306,6 +305,6 @@ class ActionLog:
 
 
 def _set_variables(variables: dict[str, Mapping[str, Any]], action: Action, execution: Execution) -> None:
-    """What an action's variables are after it: unchanged when it has failed."""
+    """Set the variables of an action; they stay unchanged if it has failed."""
     if execution.ok:
         variables.update(zip(action.variables, execution.values, strict=False))

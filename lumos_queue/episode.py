@@ -1,7 +1,7 @@
-"""Drive a formulation through an episode. What the journal holds is fed back; what is new is performed and recorded.
+"""Run a formulation as an episode: recorded results come from the journal, new commands are performed and recorded.
 
-So replay is resume: after a crash the same generator runs over the stored results up to where it stopped, and no
-recorded model call is made again.
+So a resumed episode is a replay: after a crash the same generator runs over the stored results up to its last step, and
+no recorded model call is repeated.
 """
 
 from __future__ import annotations
@@ -35,82 +35,82 @@ from lumos_queue.util.exchange import Exchange
 from lumos_queue.util.task_group import run_together
 
 A = TypeVar("A", contravariant=True)
-STRETCH = 64  #: steps after which other episodes get a turn, even if none of them waited for anything
+STRETCH = 64  #: steps after which other episodes get a turn, even if no step has waited
 
 
 class Journal(Protocol):
     """The recorded steps of one attempt at an episode."""
 
     def find(self, position: int, branch: int) -> tuple[str, Result] | None:
-        """The first KEPT_DIGITS of the digest of the command recorded there, and its result; None where nothing is."""
+        """Return the first KEPT_DIGITS of the recorded command's digest, and its result; None without a record."""
         ...
 
     def record(self, step: Step) -> None:
-        """Keep a step. It may become durable later, but not after the episode's result does.
+        """Record a step. It may become durable later, but not after the episode's result.
 
-        An Approve without a result is kept as a question: replay finds nothing there before it has an answer.
+        An Approve without a result is kept as a question: `find` returns None until it has an answer.
         """
         ...
 
     def keep(self, data: bytes, media_type: str) -> str:
-        """Keep an artifact that the step which comes next names; returns its sha256. As durable as that step is."""
+        """Keep an artifact that the next step names; returns its sha256. It becomes durable with that step."""
         ...
 
     def find_kept(self, digest: str) -> bytes | None:
-        """The bytes of an artifact that this process kept lately: it need not be stored yet. Else None."""
+        """Return the bytes of an artifact that this process kept recently, stored or not; otherwise None."""
         ...
 
     async def wait_for_capacity(self) -> None:
-        """Return once a further step can be kept: steps may come faster than a disk takes them."""
+        """Wait until a further step can be kept, because steps may come faster than a disk writes them."""
         ...
 
 
 class Diverged(Exception):
-    """Raised when a replayed command differs from the recorded one (the code changed): a new attempt must begin."""
+    """Raised when a replayed command differs from the recorded command (the code changed): a new attempt begins."""
 
 
 class Generate(Protocol[A]):
-    """Gets a task and an agent, and gives the generator of an episode: a formulation, as it is run."""
+    """Returns the generator of an episode, from a task and an agent: a formulation in its callable form."""
 
     def __call__(self, task: Task, agent: A, /) -> Commands[Outcome]: ...
 
 
 @dataclass(slots=True)
 class StepContext:
-    """The step of an episode at which a command is carried out, and what an action may use there."""
+    """The step of an episode at which a command is carried out, with the functions that an action may use."""
 
     position: int
     branch: int
-    #: As the actions so far have set them, in a tree those on the path from its root.
+    #: The variables of the actions so far, in a tree of those on the path from its root.
     variables: Variables = field(default_factory=dict)
-    done: Sequence[tuple[Action, Execution]] = ()  #: those actions, in order; a session is rebuilt from them
+    done: Sequence[tuple[Action, Execution]] = ()  #: these actions, in order; a session is rebuilt from them
     step: Callable[[Command, int, int], Awaitable[Result]] | None = None  #: carries out a command at position, branch
-    final: Final | None = None  #: of the action that is carried out
-    #: Every action of the episode so far, with its position and branch: also of other branches, and those under way.
+    final: Final | None = None  #: of this action
+    #: Every action of the episode so far, with position and branch, including other branches and running actions.
     requested: Sequence[tuple[int, int, Action]] = ()
-    journal: Journal | None = None  #: where bytes are kept that the result of the command names
-    load_stored: Callable[[str], Awaitable[bytes]] | None = None  #: the bytes of the stored artifact with that sha256
+    journal: Journal | None = None  #: keeps the bytes that the result of the command names
+    load_stored: Callable[[str], Awaitable[bytes]] | None = None  #: loads the artifact with that sha256
     _within: int = 0
 
     async def ask(self, role: str, prompt: str, images: tuple[str, ...] = ()) -> Completion:
-        """Ask a model from within an action: a separate step, replayed as any other. One at a time, in fixed order."""
+        """Ask a model from an action, as a separate step that is replayed. One at a time, in a fixed order."""
         completion = await self._carry_out(Ask(role, without_roles(prompt), images))
         assert isinstance(completion, Completion)
         return completion
 
     async def call(self, tool: str, /, *, nth: int = 0, **arguments: Any) -> Execution:
-        """Call an external tool from within an action: a separate step, replayed like any other. `nth`: as of Call."""
+        """Call an external tool from an action, as a separate step that is replayed. `nth`: as of Call."""
         execution = await self._carry_out(Call(tool, arguments, nth))
         assert isinstance(execution, Execution)
         return execution
 
     def keep(self, data: bytes, media_type: str) -> str:
-        """Keep bytes, such as an image, that the result of this command names by the sha256 that is returned."""
+        """Keep bytes, such as an image; returns their sha256, by which the result of this command names them."""
         assert self.journal is not None, "this context belongs to no episode"
         return self.journal.keep(data, media_type)
 
     async def load(self, digest: str) -> bytes:
-        """The bytes of an artifact that the task or an earlier result names. Raises EpisodeError for an unknown one."""
+        """Return the bytes of an artifact of the task or an earlier result. Raises EpisodeError if it is unknown."""
         assert self.journal is not None and self.load_stored is not None, "this context belongs to no episode"
         content = self.journal.find_kept(digest)
         return await self.load_stored(digest) if content is None else content
@@ -129,17 +129,17 @@ class Perform(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRun:
-    """An episode that has come to its end."""
+    """An episode that has ended."""
 
     outcome: Outcome
     actions: Sequence[tuple[Action, Execution]]  #: in order
-    approved: str = ""  #: what a person approved last; empty: nothing
+    approved: str = ""  #: the plan that a person approved last; empty: none
 
 
 class _Steps:
-    """An episode's steps, each carried out once: for one that the journal knows, what is recorded is the result.
+    """Carries out the steps of an episode, each once: a recorded step returns its recorded result.
 
-    A function that names itself, in place of this class, would keep what an episode held for the garbage collector.
+    A recursive closure in place of this class would leave the episode's objects to the garbage collector.
     """
 
     def __init__(self, journal: Journal, perform: Perform):
@@ -156,7 +156,7 @@ class _Steps:
         if isinstance(command, Do) and command.parent is not None:
             path = log.path(command.parent)
         actions, variables = path or (log.actions, log.variables)
-        within = partial(self.take, path=path) if path else self.take  # what an action asks and calls is on its path
+        within = partial(self.take, path=path) if path else self.take  # commands of an action are on its path
         final = command.final if isinstance(command, Do) else None
         context = StepContext(position, branch, variables, actions, within, final, log.requested, journal)
         result = await self._perform(command, context)
@@ -169,7 +169,7 @@ class _Steps:
 async def run_episode(formulation: Generate[A], task: Task, agent: A, journal: Journal, perform: Perform) -> EpisodeRun:
     """Run `formulation` on `task` to its end.
 
-    Raises InfrastructureError when the episode is owed again, Unanswered (one of these) when it waits for a person,
+    Raises InfrastructureError when the episode will be retried, its subclass Unanswered when it waits for a person, and
     Diverged when the journal belongs to other code.
     """
     steps = _Steps(journal, perform)

@@ -1,21 +1,21 @@
-"""The tree of errors, and who sees each.
+"""The tree of errors, with the recipient of each.
 
 LumosError
-├── SpecError             the person: one line that names the value, what was expected and what to do; exit code 2
+├── SpecError             the person: one line with the value, the expectation and the remedy; exit code 2
 │   └── BadRow            the person: a row of their file that cannot be read (row number, field)
-├── ActionError           the model: shown as the execution's error; the episode goes on
+├── ActionError           the model: sent as the execution's error; the episode continues
 ├── EpisodeError          the episode: it finishes with a named ending; the item is done
-├── NeedsAttention        the person: the item is owed again, and its job pauses and says why
-│   └── DivergedFit       the same, of weights that are not usable any more
-└── InfrastructureError   the worker: the item is owed again
+├── NeedsAttention        the person: the item is pending again, and its job pauses with the reason
+│   └── DivergedFit       the same, for weights that are unusable
+└── InfrastructureError   the worker: the item is pending again
     ├── EndpointDown      the worker: the job waits, and no item is charged
-    │   ├── PluginChanged     the same: code of the job is not what its digest says
-    │   ├── EndpointRefused   a SpecError too: the same, and one line for a person who asks
-    │   └── EndpointNotReady  the same, while a server cannot work yet: who submits a job waits for it
-    ├── RowFailed         the worker: the item is tried again after the others, and ends when it fails each time
-    ├── Undecided         the worker: the item is owed again in a while, and not charged
+    │   ├── PluginChanged     the same: the job's code differs from its digest
+    │   ├── EndpointRefused   the same, and a SpecError: one line for the person
+    │   └── EndpointNotReady  the same, while a server starts: a submission waits for it
+    ├── RowFailed         the worker: the item is retried after the others, and ends when it fails each time
+    ├── Undecided         the worker: the item will be retried after a pause, and is not charged
     ├── Unanswered        the worker: the item waits for a person, and is not charged
-    └── AwaitsJob         the worker: the job waits for another one, and no item is charged
+    └── AwaitsJob         the worker: the job waits for another job, and no item is charged
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lumos_queue.records import Ending
 
 
 class LumosError(Exception):
-    """Base of every error this project raises on purpose.
+    """Base class of every error that this project raises on purpose.
 
     >>> import lumos_queue as lq
     >>> try:
@@ -50,7 +50,7 @@ class SpecError(LumosError):
 class BadRow(SpecError):
     """Raised when one row of a data file cannot be read; `row` counts from 1.
 
-    `leave_out`: published files have such rows, which cannot be fixed, so the others are used without asking.
+    `leave_out`: published files have such rows, which nobody can fix, so the other rows are used without a question.
 
     >>> import lumos_queue as lq
     >>> lq.evaluate("gsm8k", rows=["What is 2 + 3?"], formulation="direct", solver=lambda prompt: "5")
@@ -64,7 +64,7 @@ class BadRow(SpecError):
 
 
 class ActionError(LumosError):
-    """Raised when an action cannot give a result; `kind` is a short stable name, counted in reports.
+    """Raised when an action fails; `kind` is a short stable name, counted in reports.
 
     >>> import lumos_queue as lq
     >>> str(lq.ActionError("undefined", "division by zero"))
@@ -77,7 +77,7 @@ class ActionError(LumosError):
 
 
 class EpisodeError(LumosError):
-    """Raised when an episode cannot go on; `ending` names the reason."""
+    """Raised when an episode cannot continue; `ending` names the reason."""
 
     def __init__(self, ending: Ending, message: str):
         self.ending = ending
@@ -85,11 +85,11 @@ class EpisodeError(LumosError):
 
 
 class PluginFault(LumosError):
-    """Raised when code of others does not do what it has to: it ends the episode, which a corrected plug-in resumes."""
+    """Raised when third-party code breaks its contract: the episode ends, and is resumed with a corrected plug-in."""
 
 
 class NeedsAttention(LumosError):
-    """Raised when a job cannot go on before a person has done something: the item stays owed and the job pauses.
+    """Raised when a job cannot continue until a person acts: the item stays pending and the job pauses.
 
     >>> import lumos_queue as lq
     >>> def wait_for(job):
@@ -101,13 +101,13 @@ class NeedsAttention(LumosError):
 
 
 class DivergedFit(NeedsAttention):
-    """Raised when the weights of a fit are not usable any more (NaN)."""
+    """Raised when the weights of a fit are unusable (NaN)."""
 
 
 class InfrastructureError(LumosError):
-    """Raised when something other than the model and the task failed; trying again later may succeed.
+    """Raised when something other than the model and the task failed; a later retry may succeed.
 
-    `retry_after` is the number of seconds the other side asked for, if it did.
+    `retry_after`: seconds that the server requested, if it did.
 
     >>> import lumos_queue as lq
     >>> lq.list_jobs(deployment=lq.Settings(database_url="postgresql://127.0.0.1:1/nothing"))
@@ -121,10 +121,10 @@ class InfrastructureError(LumosError):
 
 
 class EndpointDown(InfrastructureError):
-    """Raised when no replica of an endpoint can be asked: the job waits, no item is charged.
+    """Raised when no replica of an endpoint answers: the job waits, and no item is charged.
 
-    The message names host, status, cause and remedy in one line. `status` is the HTTP status of the latest answer,
-    0 when there was none.
+    The message names host, status, cause and remedy in one line. `status`: HTTP status of the latest answer, 0 without
+    an answer.
 
     >>> import lumos_queue as lq
     >>> class Abacus(lq.SimpleEndpoint):
@@ -138,29 +138,29 @@ class EndpointDown(InfrastructureError):
 
 
 class PluginChanged(EndpointDown):
-    """Raised when a plug-in imports a file that its digest does not cover: the job waits, no item is charged."""
+    """Raised when a plug-in imports a file that its digest does not cover: the job waits, and no item is charged."""
 
 
 class EndpointRefused(SpecError, EndpointDown):
-    """Raised when an endpoint that is asked who it is answers with a status other than 2xx."""
+    """Raised when an endpoint answers the request for its identity with a status other than 2xx."""
 
 
 class EndpointNotReady(SpecError, EndpointDown):
-    """Raised when an endpoint that is asked who it is answers with a 5xx, as a server does while its model loads."""
+    """Raised when an endpoint answers the request for its identity with 5xx, as servers do while a model loads."""
 
 
 class RowFailed(InfrastructureError):
-    """Raised when a server fails each try of a request while it answers others."""
+    """Raised when a server fails each try of a request while it answers other requests."""
 
 
 class NotSent(InfrastructureError):
-    """Raised when a request still waited for a slot at its endpoint as its slice ended: nothing was sent."""
+    """Raised when a slice ends while a request waits for a slot at its endpoint: nothing was sent."""
 
 
 class Undecided(InfrastructureError):
-    """Raised when a server refuses a request, and nothing tells whether the fault is the request's or its own.
+    """Raised when a server refuses a request, and it is unclear whether the request or the server is at fault.
 
-    `status` is the HTTP status; the message is as EndpointDown's.
+    `status`: the HTTP status. The message has the form of EndpointDown's.
     """
 
     def __init__(self, message: str, status: int):
@@ -169,11 +169,11 @@ class Undecided(InfrastructureError):
 
 
 class Unanswered(InfrastructureError):
-    """Raised when an episode needs a person's answer that is not there yet."""
+    """Raised when an episode waits for a person's answer."""
 
 
 class AwaitsJob(InfrastructureError):
-    """Raised when an item needs the results of another job, which is open: `job` is its id."""
+    """Raised when an item needs the results of another open job; `job` is its id."""
 
     def __init__(self, message: str, job: str):
         self.job = job
@@ -181,20 +181,20 @@ class AwaitsJob(InfrastructureError):
 
 
 def unknown(kind: str, value: str, choices: Iterable[str]) -> SpecError:
-    """The error for a name that is not one of the choices: names the value, suggests the nearest, lists them all."""
+    """Return the error for an unknown name: it names the value, suggests the nearest choice, and lists all choices."""
     names = sorted(choices)
     suggestion = suggest(value, names)
     return SpecError(f"No {kind} called '{value}'. {suggestion}Choose one of: {', '.join(names)}.")
 
 
 def suggest(value: str, choices: Iterable[str]) -> str:
-    """`Did you mean 'evaluate'? `, with a space at its end, for a name that is much like a choice, else ''."""
+    """Return `Did you mean 'evaluate'? `, with a space at its end, if a choice is similar to the name; else ''."""
     nearest = find_nearest(value, choices)
     return f"Did you mean '{nearest}'? " if nearest else ""
 
 
 def find_nearest(value: str, choices: Iterable[str]) -> str:
-    """The choice that is most like a text, in which `_` is as good as `-`; empty where none is much like it."""
+    """Return the choice that is most similar to a text, where `_` equals `-`; empty if none is similar."""
     from difflib import get_close_matches
 
     plain = {choice.casefold().replace("_", "-"): choice for choice in choices}

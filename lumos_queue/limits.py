@@ -1,10 +1,9 @@
-"""Limits of an episode: what a formulation may use up before it has to end. Counted in one place, the same for all.
+"""Limits of an episode: the calls, tokens, actions and steps after which a formulation has to end.
 
-Calls, tokens and actions are counted as the commands pass (`limit_formulation`), recorded ones as well as new ones, so
-that an episode that is resumed ends where it would have ended. Replies that a task brings along (prefill.py) are calls,
-too, of no tokens: an episode that is continued from its middle ends where the whole one would. What actions ask on
-their way, and the judge, does not count. Steps and depth are the formulation's own measure, and it asks here whether
-they are reached.
+`limit_formulation` counts calls, tokens and actions of all commands, recorded or new, so that a resumed episode ends
+where it would have ended. Replies from the task (prefill.py) are calls without tokens: an episode that begins in the
+middle ends where the whole episode would. Model calls within actions, and those of the judge, do not count. A
+formulation counts steps and depth itself, and checks here whether they are reached.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ from lumos_queue.util.exchange import Exchange
 
 A = TypeVar("A")
 UNITS = ("nodes", "calls")
-MAX_STEPS = 200  #: of one path where no limit is set: a model that never finishes would go on until memory is full
+MAX_STEPS = 200  #: of a path without a limit: a model that never finishes would continue until memory is full
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most of each that an episode may use; 0: no limit but MAX_STEPS, and what the formulation says of itself."""
+    """The limits of an episode; 0: none except MAX_STEPS and the formulation's own limits."""
 
     calls: int = 0  #: requests to models
     tokens: int = 0  #: of prompts and replies together
     actions: int = 0
     steps: int = 0  #: decisions: of a router, or turns of a policy
     depth: int = 0  #: of a tree, in `unit`
-    unit: str = "nodes"  #: of depth: nodes (thought, action and action input are one each, as in ToolBench) or calls
+    unit: str = "nodes"  #: of depth: nodes (thought, action and action input are a node each, as in ToolBench) or calls
 
     def __post_init__(self) -> None:
         """Raises SpecError for a negative limit and for an unknown unit."""
@@ -44,7 +43,7 @@ class Limits:
             raise SpecError(f"The unit of depth must be one of {', '.join(UNITS)}, not '{self.unit[:40]}'.")
 
     def as_json(self) -> dict[str, Any]:
-        """Only what differs from the default."""
+        """Return the limits that differ from the default."""
         default = asdict(Limits())
         return {name: value for name, value in asdict(self).items() if value != default[name]}
 
@@ -53,11 +52,11 @@ class Limits:
         return cls(**value)
 
     def is_deep(self, nodes: int, calls: int) -> bool:
-        """Whether a path of so many nodes, made by so many calls, may not be continued."""
+        """Whether a path of this many nodes and calls may not be continued."""
         return bool(self.depth) and (nodes if self.unit == "nodes" else calls) >= self.depth
 
     def allows_step(self, number: int) -> bool:
-        """Whether there may be a step of that number, counted from 1."""
+        """Whether a step of that number, counted from 1, is allowed."""
         return number <= (self.steps or MAX_STEPS)
 
 
@@ -65,16 +64,16 @@ COUNTED = ("calls", "tokens", "actions", "steps", "depth")
 
 
 class LimitReached(EpisodeError):
-    """Raised in a formulation, at the command that may not be carried out. It may answer with what it has."""
+    """Raised in a formulation, at the command that exceeds a limit. The formulation may still return an answer."""
 
     def __init__(self, unit: str, limit: int):
         super().__init__(Ending.LIMIT, f"the limit of {limit:,} {unit} is reached")
 
 
 def limit_formulation(formulation: Generate[A], limits: Limits) -> Generate[A]:
-    """The formulation, which may use no more than that: LimitReached is raised where it wants more.
+    """Return the formulation within limits: LimitReached is raised at a command that exceeds them.
 
-    A list of commands is carried out as a whole or not at all.
+    A list of commands is carried out completely or not at all.
     """
 
     def generate(task: Task, agent: A) -> Commands[Outcome]:

@@ -1,7 +1,7 @@
 """LUMOS text ↔ records: the replies of planner and grounder, and annotations (spec/lumos.md sections 2 and 4).
 
-Reading is total: every text gives a value, none raises. What is not an action becomes an Action with
-`variables == ()`, so that the executor can say so. Nothing here knows what an action means.
+Reading never raises. A text that is not an action becomes an Action with `variables == ()`, which the executor reports.
+This module does not know the meaning of actions.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from lumos_queue.records import Action, AnnotatedSubgoal, Subgoal
 KEEP_PLANNING = "No, I will keep planning."
 STOP_PLANNING = "Yes, I will stop planning."
 
-#: Name of what stands for the actions of a reply that are too many, and status of its execution.
+#: Name of the action that represents the surplus actions of a reply, and status of its execution.
 TOO_MANY = "too_many_actions"
-#: Name of what stands for an action that is not run because it was run before, and status of its execution.
+#: Name of the action that represents a repeated action, which is not run, and status of its execution.
 REPEATED = "repeated"
 
-VARIABLE = r"(?:R[0-9]{1,6}|Output)"  #: pattern of what an action sets
+VARIABLE = r"(?:R[0-9]{1,6}|Output)"  #: pattern of a variable
 _VARIABLES = rf"{VARIABLE}(?:,\s*{VARIABLE})*"
 _ASSIGNMENT = re.compile(rf"({_VARIABLES})\s*=(?!=)\s*(\S.*)", re.DOTALL)
 _BETWEEN_ACTIONS = re.compile(rf";\s+(?={_VARIABLES} = )")
@@ -39,7 +39,7 @@ _ACTION_LINE = re.compile(r"Action ([0-9]+)-([0-9]+):\s*(.*)", re.DOTALL)
 
 
 def without_roles(text: str) -> str:
-    """The text with the marks of roles broken: what a page, a tool or a model says never begins a new turn."""
+    """Break the role marks in a text, so that text of a page, a tool or a model never begins a new turn."""
     return _ROLE.sub("< |", text) if "<|" in text else text
 
 
@@ -47,23 +47,23 @@ def without_roles(text: str) -> str:
 
 
 def says_stop(reply: str) -> bool:
-    """Whether the planner says that it stops: the phrase may be anywhere in the reply."""
+    """Whether a planner's reply has the stop phrase, anywhere."""
     return STOP_PLANNING.rstrip(".") in reply
 
 
 def read_subgoal(reply: str, number: int) -> Subgoal | None:
-    """The subgoal in a planner's reply, or None when it is empty. Any text is a subgoal; it keeps its own label."""
+    """Return the subgoal of a planner's reply; None if it is empty. Any text is a subgoal, and keeps its label."""
     text = reply.strip().removeprefix(KEEP_PLANNING).strip()
     return Subgoal(number, text) if text else None
 
 
 def write_subgoal(subgoal: Subgoal) -> str:
-    """The planner's reply that reads as this subgoal."""
+    """Return the planner's reply that is read as this subgoal."""
     return subgoal.text if subgoal.number == 1 else f"{KEEP_PLANNING} {subgoal.text}"
 
 
 def read_plan(reply: str) -> tuple[Subgoal, ...]:
-    """The subgoals of a one-pass plan, numbered in order. A text without labels is one subgoal."""
+    """Return the subgoals of a one-pass plan, numbered in order. A text without labels is one subgoal."""
     pieces = (piece.strip() for piece in _BETWEEN_SUBGOALS.split(reply))
     return tuple(Subgoal(number, piece) for number, piece in enumerate(filter(None, pieces), start=1))
 
@@ -73,7 +73,7 @@ def write_plan(subgoals: Iterable[Subgoal]) -> str:
 
 
 def strip_label(text: str) -> str:
-    """A subgoal's text without its `Subgoal 2: `."""
+    """Return a subgoal's text without its label `Subgoal 2: `."""
     label = _LABEL.match(text)
     return text[label.end() :] if label else text
 
@@ -82,10 +82,10 @@ def strip_label(text: str) -> str:
 
 
 def read_actions(reply: str, calls: bool = True, most: int = 0) -> tuple[Action, ...]:
-    """The actions of a grounder's reply, in order. `; ` separates only before `R1 = ` or `R1, R2 = `.
+    """Return the actions of a grounder's reply, in order. `; ` separates only before `R1 = ` or `R1, R2 = `.
 
-    Without `calls` everything after `R1 = ` is the action's arguments, as in SQL. With `most`, what comes after so
-    many is not read: one more Action, without variables and called TOO_MANY, says how many there are.
+    Without `calls` the whole text after `R1 = ` is the action's arguments, as in SQL. With `most`, at most this many
+    actions are read: if there are more, a further Action named TOO_MANY, without variables, has their number.
 
     >>> import lumos_queue as lq
     >>> [action.name for action in lq.read_actions("R1 = Calculator(2 + 3); R2 = Calculator(R1 * 2)")]
@@ -101,12 +101,12 @@ def read_actions(reply: str, calls: bool = True, most: int = 0) -> tuple[Action,
 
 
 def represent_rest(count: int, rest: str) -> Action:
-    """The action that represents those of a reply of `count` actions that are too many. `rest` is their text."""
+    """Return the action for the surplus actions of a reply of `count` actions. `rest`: their text."""
     return Action((), TOO_MANY, f"{count:,} actions", f"{rest[:80]}…")
 
 
 def read_action(piece: str, calls: bool = True) -> Action:
-    """The action that a text states; without variables where it states none."""
+    """Return the action of a text; without variables if the text is no action."""
     assignment = _ASSIGNMENT.fullmatch(piece)
     if not assignment:
         return Action((), "", piece, piece)
@@ -121,9 +121,9 @@ def _split_variables(text: str) -> tuple[str, ...]:
 
 
 def _read_right_side(text: str) -> tuple[str, str, str | None]:
-    """(name, arguments, what follows), the last None when the closing parenthesis is missing.
+    """Return name, arguments and the text after them, which is None without a closing parenthesis.
 
-    What is neither a call nor a variable nor a number is an alias of the whole text, so that nothing is lost.
+    A text that is no call, variable or number is an alias of the whole text, so that nothing is lost.
     """
     operand = _OPERAND.fullmatch(text)
     if operand:
@@ -145,7 +145,7 @@ def _read_right_side(text: str) -> tuple[str, str, str | None]:
 
 
 def find_closing(text: str, start: int) -> int | None:
-    """Where the parenthesis that opened just before `start` closes; None where it does not."""
+    """Return the position of the parenthesis that closes the one before `start`; None without it."""
     depth = 1
     for position in range(start, len(text)):
         if text[position] == "(":
@@ -164,7 +164,7 @@ def _is_tail(after: str) -> bool:
 
 
 def write_action(action: Action, calls: bool = True) -> str:
-    """`R1, R2 = Name(arguments)`; without `calls`, `R1 = arguments`. An unreadable action is written as it was read."""
+    """Return `R1, R2 = Name(arguments)`; without `calls`, `R1 = arguments`. An unreadable action stays as it is."""
     if not action.variables:
         return action.arguments
     if not calls and not action.name:
@@ -177,12 +177,12 @@ def write_actions(actions: Iterable[Action], calls: bool = True) -> str:
 
 
 def variables_in(text: str) -> tuple[str, ...]:
-    """The variables a text refers to, each once, in order of first use."""
+    """Return the variables in a text, each once, in order of first use."""
     return tuple(dict.fromkeys(_WHOLE_VARIABLE.findall(text)))
 
 
 def replace_variables(text: str, value_of: Callable[[str], str]) -> str:
-    """The text with each whole variable replaced, all at once: a value that looks like a variable stays as it is."""
+    """Replace all variables of a text at once, so that variables within the new values stay."""
     return _WHOLE_VARIABLE.sub(lambda match: value_of(match[0]), text)
 
 
@@ -191,16 +191,16 @@ def replace_variables(text: str, value_of: Callable[[str], str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Why a line of an annotation does not follow the format."""
+    """A format error of an annotation."""
 
     reason: str  #: a short stable name, counted in reports
-    line: str  #: the line, or the subgoal it is about
+    line: str  #: the line, or the subgoal
 
 
 def read_action_line(line: str) -> tuple[Action, str] | Issue:
-    """An `Action 1-2: R2 = G(R1) = result` line as (action, result). A missing result is ''.
+    """Read a line `Action 1-2: R2 = G(R1) = result` as (action, result). A missing result is ''.
 
-    A number is its own result. A closing full stop after the call is not a result; one in the result stays.
+    A number is its own result. A full stop after the call is no result; a full stop in the result stays.
     """
     match = _ACTION_LINE.fullmatch(line.strip())
     if not match:
@@ -221,14 +221,14 @@ def read_action_line(line: str) -> tuple[Action, str] | Issue:
 
 
 def format_result(result: str) -> str:
-    """A result as the planner is told it: without its closing full stop. `.5` keeps its dot (the original cut it)."""
+    """Return a result in the planner's form: without its closing full stop. `.5` keeps its dot, unlike in LUMOS."""
     return result.strip().rstrip(".")
 
 
 def read_annotation(text: str, results: bool = True) -> tuple[tuple[AnnotatedSubgoal, ...], tuple[Issue, ...]]:
-    """An annotation, line by line, and everything that is wrong with it. No issues: it can be trained on.
+    """Read an annotation, line by line; returns its steps and issues. Without issues it can be used for training.
 
-    `results` says whether actions have results (web actions have none). Text before the first subgoal is a preamble.
+    `results`: whether actions have results (web actions have none). Text before the first subgoal is a preamble.
     """
     steps: list[tuple[Subgoal, list[Action], list[str]]] = []
     issues: list[Issue] = []
@@ -262,7 +262,7 @@ def read_annotation(text: str, results: bool = True) -> tuple[tuple[AnnotatedSub
 
 
 def write_annotation(steps: Iterable[AnnotatedSubgoal]) -> str:
-    """The steps as annotation text, a blank line between subgoals. A line break inside a text becomes a space."""
+    """Return the steps as annotation text, a blank line between subgoals. Line breaks within texts become spaces."""
     return "\n\n".join("\n".join(_annotation_lines(step)) for step in steps)
 
 
@@ -280,9 +280,9 @@ def _one_line(text: str) -> str:
 
 
 def name_output(steps: Iterable[AnnotatedSubgoal]) -> tuple[AnnotatedSubgoal, ...]:
-    """The steps with `Output` named as the variable after the previous subgoal's last one, as iterative files have it.
+    """Rename `Output` to the variable after the last variable of the previous subgoal, as in iterative files.
 
-    When `Output` shares its subgoal with that variable, an alias of itself results: `R2 = (R2)`.
+    If `Output` is in the same subgoal as that variable, the result is an alias of itself: `R2 = (R2)`.
     """
     renamed_steps, last = [], 0
     for step in steps:

@@ -1,4 +1,4 @@
-"""What an episode is made of: frozen values, the same in memory, in a prompt and in the database."""
+"""The parts of an episode: frozen values, equal in memory, in a prompt and in the database."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ C = TypeVar("C", bound=type)
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: C) -> C:
-    """A dataclass with slots that compares and hashes by its fields. A type checker refuses to set one of them.
+    """Make a dataclass with slots that compares and hashes by its fields. A type checker refuses to set a field.
 
-    Nothing refuses it at run time: a frozen dataclass takes nearly five times as long to make (six fields:
-    0.47 µs, and 0.10), and a model call makes some forty fields.
+    At run time fields can be set, because a frozen dataclass takes nearly five times as long to make (six fields: 0.47
+    instead of 0.10 µs), and a model call makes some forty fields.
     """
     return dataclass(slots=True, unsafe_hash=True)(cls)
 
@@ -29,41 +29,41 @@ class Ending(StrEnum):
     """
 
     ANSWERED = "answered"  #: there is an answer
-    NO_ANSWER = "no_answer"  #: the models stopped, and left no answer
+    NO_ANSWER = "no_answer"  #: the models stopped without an answer
     LIMIT = "limit"  #: a limit of the agent was reached, or the model's context was full
     GAVE_UP = "gave_up"  #: the model said that it cannot solve the task
     ACTION_ERROR = "action_error"  #: the action that the answer depends on failed
     UNREADABLE = "unreadable"  #: a model's reply could not be read
-    INFEASIBLE = "infeasible"  #: the plan that the model wrote cannot run: nothing of it was run
+    INFEASIBLE = "infeasible"  #: the model's plan cannot run, and no part of it was run
     CANCELLED = "cancelled"  #: a person stopped it
-    INFRA_ERROR = "infra_error"  #: something beside models and task failed: the item is not counted as finished
+    INFRA_ERROR = "infra_error"  #: something other than models and task failed: the item does not count as finished
 
 
 class FinishReason(StrEnum):
-    """Why a completion ends where it does. The values are stored."""
+    """The reason for the end of a completion. The values are stored."""
 
     STOP = "stop"  #: the model stopped, or wrote a stop string
-    LENGTH = "length"  #: it reached the limit of tokens; without a text: all of them were reasoning
-    EMPTY = "empty"  #: it wrote nothing
+    LENGTH = "length"  #: the reply reached the limit of tokens; without a text, all tokens were reasoning
+    EMPTY = "empty"  #: the model wrote nothing
     REFUSED = "refused"  #: a judge's server refused the request: there is no vote
-    GIVEN = "given"  #: the task brought the reply along: no model was called
+    GIVEN = "given"  #: the reply is from the task: no model was called
 
 
 class Level(StrEnum):
-    """How an annotation was checked, from the weakest to the strongest; each level includes the ones before it.
+    """How an annotation was checked, from the weakest to the strongest level; each includes the levels before it.
 
-    The values are stored; '' in a row means that there is no annotation, or none accepted.
+    The values are stored; '' in a row means that there is no accepted annotation.
     """
 
     FORMAT = "format"  #: it can be read as an annotation
     ORACLE_TOOL = "oracle_tool"  #: its steps ran with tools that answer from the annotation itself
     EXECUTED = "executed"  #: its steps ran, and gave the stated results and the gold answer
-    PERTURBED = "perturbed"  #: so they do with other numbers
+    PERTURBED = "perturbed"  #: the same with other numbers
 
 
 LEVELS = tuple(Level)  #: in their order
-TEACHER = "teacher"  #: the role whose replies are attempts at an annotation: only what follows the last one counts
-MODULES = ("planner", "grounder")  #: what an annotation trains: a row of each, which may be rejected separately
+TEACHER = "teacher"  #: the role whose replies are attempts at an annotation: only the steps after the last reply count
+MODULES = ("planner", "grounder")  #: trained by an annotation: one row each, which may be rejected separately
 
 
 @record
@@ -77,20 +77,20 @@ class Task:
     """
 
     benchmark: str
-    dataset: str  #: sha256 of the rows it came with
+    dataset: str  #: sha256 of the rows of its dataset
     row: str  #: the row's own id, or its number counted from 1
     question: str
     inputs: Mapping[str, Any] = field(default_factory=dict)
     gold: Any = None  #: hidden from formulations: see `without_gold`
 
     def without_gold(self) -> Task:
-        """The same task as a formulation may see it."""
+        """Return the task as formulations see it."""
         return Task(self.benchmark, self.dataset, self.row, self.question, self.inputs)
 
 
 @record
 class Subgoal:
-    """What to achieve, in words. `text` keeps its `Subgoal 2: ` label.
+    """A goal as text. `text` keeps its label `Subgoal 2: `.
 
     >>> import lumos_queue as lq
     >>> lq.Subgoal(1, "Subgoal 1: Add 101 and 44.").number
@@ -118,7 +118,7 @@ class Action:
 
 @record
 class Execution:
-    """What happened when an action ran.
+    """The result of an action.
 
     `values` holds one JSON object for each of the action's variables, each with at least `text`; later actions
     refer to them by name. Replay restores variables from here and runs nothing again.
@@ -129,11 +129,11 @@ class Execution:
     """
 
     status: str  #: 'ok', or the kind of the ActionError
-    result: str = ""  #: the text a model is shown
+    result: str = ""  #: the text for a model
     values: tuple[Mapping[str, Any], ...] = ()
-    message: str = ""  #: why it failed, for people
+    message: str = ""  #: the reason of a failure, for people
     seconds: float = 0.0
-    provenance: str = ""  #: of what an outside tool said: recorded, simulated, synthetic or live; '' for all else
+    provenance: str = ""  #: of an external tool's answer: recorded, simulated, synthetic or live; '' otherwise
 
     @property
     def ok(self) -> bool:
@@ -141,7 +141,7 @@ class Execution:
 
     @property
     def ends(self) -> bool:
-        """Whether there is nothing to be done after it: the purchase is made, the query submitted."""
+        """Whether it is the last action of the episode: the purchase is made, the query submitted."""
         return self.ok and any(value.get("ends") for value in self.values)
 
 
@@ -150,12 +150,12 @@ class Candidate:
     """One of the replies that a search found."""
 
     text: str
-    logprob: float  #: nats: the sum over its tokens, the end token included, each renormalised over what was allowed
+    logprob: float  #: nats: the sum over its tokens and the end token, each renormalised over the allowed tokens
 
 
 @record
 class Completion:
-    """One model call: its reply, cut at the stop strings, and what it cost.
+    """One model call: its reply, cut at the stop strings, and its cost.
 
     >>> import lumos_queue as lq
     >>> for episode in lq.infer("wordmath", formulation="direct", solver=lambda prompt: "7", limit=1).wait().episodes():
@@ -167,29 +167,29 @@ class Completion:
     finish_reason: FinishReason
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    seconds: float = 0.0  #: from sending the request to having the whole reply
+    seconds: float = 0.0  #: from sending the request to the end of the reply
     retries: int = 0
     replaced: int = 0  #: characters that could not be stored (NUL, lone surrogates) and were replaced
-    waited: float = 0.0  #: seconds before the first try was sent, until so many requests were no longer in flight
-    lost: float = 0.0  #: seconds spent on tries that failed and on the pauses after them
-    queued: float = 0.0  #: seconds of `seconds` that the request waited inside the server, when the server says so
-    note: str = ""  #: the images shown (sha256), and what the server said that could not be taken as it was
-    candidates: tuple[Candidate, ...] = ()  #: best first; the text is one of theirs. Empty: none were asked for
-    #: What the model thought before it replied: no formulation reads it, no later prompt has it, no model learns it.
+    waited: float = 0.0  #: seconds before the first try, for a slot at the endpoint
+    lost: float = 0.0  #: seconds of failed tries and of the pauses after them
+    queued: float = 0.0  #: seconds of `seconds` that the request waited inside the server, if the server reports them
+    note: str = ""  #: the images sent (sha256), and parts of the server's reply that could not be used
+    candidates: tuple[Candidate, ...] = ()  #: best first, including the text. Empty: none were requested
+    #: The model's thoughts before its reply: no formulation reads them, and no later prompt or training row has them.
     reasoning: str = ""
     reasoning_tokens: int = 0  #: of `completion_tokens`, where the server counts them
-    message: str = ""  #: what the server sent, where it differs from the text: JSON, or a completion's whole text
+    message: str = ""  #: the server's reply, where it differs from the text: JSON, or a completion's whole text
 
     @property
     def is_only_reasoning(self) -> bool:
-        """Whether the model thought and never replied: of a judge, there is no vote."""
+        """Whether the model thought without a reply: then a judge has no vote."""
         has_thought = self.reasoning or self.reasoning_tokens or self.finish_reason == FinishReason.LENGTH
         return not self.text and bool(has_thought)
 
 
 @record
 class Outcome:
-    """What a formulation returns: the answer, if there is one, and how the episode ended.
+    """The result of a formulation: the answer, if there is one, and the ending of the episode.
 
     >>> import lumos_queue as lq
     >>> lq.Outcome(None, lq.Ending.GAVE_UP, "no action fits").answer is None
@@ -199,7 +199,7 @@ class Outcome:
     answer: str | None
     ending: Ending
     message: str = ""
-    #: The answers that other readers see in the same reply, by reader: they are judged, too, and not stored.
+    #: The answers of other readers of the same reply, by reader: they are scored, too, but not stored.
     readings: tuple[tuple[str, str | None], ...] = ()
 
 
@@ -217,7 +217,7 @@ class Score:
     value: float  #: from 0 to 1: a mean over `of` trials
     version: str = "1"
     detail: str = ""
-    of: int = 1  #: trials: more than one where an episode is judged step by step
+    of: int = 1  #: trials: more than one if an episode is scored step by step
 
     def __post_init__(self) -> None:
         # SQLite would store NaN as null, PostgreSQL as a number above all others.
@@ -227,12 +227,12 @@ class Score:
 
 @record
 class Verdict:
-    """What a filter found in an annotation, for the training row of one module."""
+    """The finding of a filter in an annotation, for the training row of one module."""
 
     module: str  #: 'planner' or 'grounder'
     name: str  #: of the filter, e.g. 'undefined reference'; counted in reports
     detail: str = ""
-    rejects: bool = True  #: False: noted only, the row is still accepted
+    rejects: bool = True  #: False: the finding is only noted, and the row is accepted
 
 
 @record
@@ -280,18 +280,18 @@ class TrainingStep:
 
 @record
 class FeedbackStep:
-    """What one optimizer step learnt from: the rollouts of a batch of tasks, and how the policy stood then."""
+    """The data of an optimizer step: the rollouts of a batch of tasks, and figures of the policy."""
 
     fit: str  #: as of TrainingStep
     step: int  #: from 1
-    rollouts: str  #: the job whose episodes they are
+    rollouts: str  #: the job with their episodes
     episodes: int
     reward: float  #: mean over the episodes
-    baseline: float  #: what was subtracted from each reward: the moving average of those before
-    feasible: float | None  #: share of the plans that could run; None where plans are not judged so
-    entropy: float  #: nats: mean over the episodes of the entropy at each token, summed along what was written
+    baseline: float  #: subtracted from each reward: the moving average of earlier rewards
+    feasible: float | None  #: share of the plans that could run; None if plans are not judged so
+    entropy: float  #: nats: mean over the episodes of the entropy at each token, summed along the reply
     kl: float  #: nats: the same of KL(policy || the policy that the fit began with)
-    epsilon: float  #: the probability with which a plan other than the best was drawn; 0 where replies are sampled
+    epsilon: float  #: the probability of sampling a plan other than the best; 0 if replies are sampled
 
 
 @record
@@ -303,5 +303,5 @@ class TrainedModel:
     kind: str  #: 'full' | 'adapter'
     digest: str  #: sha256 of its files
     bytes: int
-    base: str  #: digest of what it started from; '' = random weights
+    base: str  #: digest of the model that it started from; '' = random weights
     builds: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Settings, read once at startup from LUMOS_* in the environment. All other code receives values."""
+"""Settings, read once at startup from LUMOS_* in the environment. Other code gets them as arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lumos_queue.util.secret_urls import hide_secrets
 
 
 class Settings(BaseSettings):
-    """One field per setting; `LUMOS_` + its name in capitals is the variable.
+    """One field for each setting; its variable is `LUMOS_` and its name in capitals.
 
     >>> import lumos_queue as lq
     >>> at_work = lq.Settings(home="elsewhere", concurrency=8)
@@ -125,7 +125,7 @@ class Settings(BaseSettings):
 
     @property
     def database(self) -> str:
-        """The database's URL, in the form SQLAlchemy wants."""
+        """The database's URL in SQLAlchemy's form."""
         if not self.database_url:
             return f"sqlite:///{self.home / 'lumos.db'}"
         scheme, separator, rest = self.database_url.partition("://")
@@ -142,9 +142,9 @@ class Settings(BaseSettings):
 
 
 def read_settings() -> Settings:
-    """The settings of this process, whose plug-ins it may import from now on.
+    """Return the settings of this process, and allow it to import their plug-ins.
 
-    Raises SpecError naming the first variable that is wrong.
+    Raises SpecError with the name of the first wrong variable.
     """
     try:
         settings = Settings()
@@ -166,7 +166,7 @@ def read_settings() -> Settings:
 
 
 def check_page_address(option: str, url: str) -> None:
-    """Raises SpecError unless people can open it: it becomes a link."""
+    """Raises SpecError unless the URL is an address for a browser, because it becomes a link."""
     from lumos_queue.util.addresses import Origin
 
     try:

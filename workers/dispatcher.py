@@ -68,7 +68,7 @@ class Dispatcher:
         self._notification_time = time.monotonic()
 
     def run(self, stop: Callable[[], bool]) -> None:
-        """Run slices until `stop` returns True; with `only`, until that job has ended. Waits during database outages."""
+        """Run slices until `stop` returns True; with `only`, until that job has ended. Waits in database outages."""
         idle = 0
         while not stop():
             try:

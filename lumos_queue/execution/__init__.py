@@ -1,1 +1,1 @@
-"""Commands carried out: models asked, actions run, external tools called."""
+"""Carry out commands: ask models, run actions, call external tools."""

@@ -1,4 +1,4 @@
-"""Carry commands out: ask endpoints, run actions. What run_episode calls for anything not yet recorded."""
+"""Carry out the commands of episodes that are not yet recorded: ask endpoints, run actions."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from lumos_queue.notation import REPEATED, TOO_MANY
 from lumos_queue.prompts.dialogue import MAX_ACTIONS
 from lumos_queue.records import Completion, Ending, Execution, FinishReason, Task
 
-_SHOWN = "shown with the image "  #: what the note of a completion begins with, before the images' sha256
+_SHOWN = "shown with the image "  #: the beginning of a completion's note, before the images' sha256
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Executor:
-    """Endpoints by role, one action interface, and how to sample. Serves every episode of a job."""
+    """Endpoints by role, an action interface and sampling settings, for every episode of a job."""
 
     endpoints: Mapping[str, Endpoint]
-    actions: ActionInterface | None  #: None where the formulation runs none
+    actions: ActionInterface | None  #: None if the formulation runs no actions
     sampling: Sampling
     seed: int  #: of the job
     caller: Caller | None = None
-    image: Callable[[str], Awaitable[ImagePart]] | None = None  #: the artifact with that sha256
-    samplings: Mapping[str, Sampling] = field(default_factory=dict)  #: of roles that are sampled otherwise
-    judge_beside: bool = True  #: whether the judge is asked of an episode that is over, and does not make it itself
-    approver: str = ""  #: who approves every plan as it is written; empty: a person has to answer
+    image: Callable[[str], Awaitable[ImagePart]] | None = None  #: loads the artifact with that sha256
+    samplings: Mapping[str, Sampling] = field(default_factory=dict)  #: of roles with their own sampling
+    judge_beside: bool = True  #: whether the judge scores a completed episode; False: its calls are the episode
+    approver: str = ""  #: the name under which every plan is approved; empty: a person has to answer
     rules: int = RULES  #: the version of the formulations whose rules read replies
 
     @asynccontextmanager
     async def for_episode(self, task: Task, sample: int) -> AsyncIterator[Perform]:
-        """The function that performs one episode's commands. Its actions' session begins with the first of them."""
+        """Yield the function that performs an episode's commands. Its first action begins the actions' session."""
         episode = f"{task.dataset} {task.row} {sample}"
         session: Session | None = None
 
@@ -72,7 +72,7 @@ class Executor:
                 )
             if isinstance(command, Approve) and self.approver:
                 return write_answer(True, "", self.approver)
-            return None  # of a note; of a plan that a person has to approve first
+            return None  # for a note, and for a plan that a person has to approve first
 
         try:
             yield perform
@@ -85,7 +85,7 @@ class Executor:
         return (await self.image(digest)).data
 
     def _local_tool(self, name: str) -> LocalTool | None:
-        """The tool of that name that the domain's actions answer themselves, without the network."""
+        """Return the domain's own tool of that name, which needs no network."""
         tools: Mapping[str, LocalTool] = getattr(self.actions, "local_tools", {})
         return tools.get(name)
 
@@ -118,11 +118,11 @@ class Executor:
         except EpisodeError:
             if ask.role != JUDGE or not self.judge_beside:
                 raise
-            return Completion("", FinishReason.REFUSED)  # the episode is over: the refusal is not its fault
+            return Completion("", FinishReason.REFUSED)  # the episode is complete: the refusal must not fail it
 
 
 def read_images(note: str) -> tuple[str, ...]:
-    """Return the sha256 of each image that the note of a completion says was shown with its prompt."""
+    """Return the sha256 of each image that the note of a completion names as sent with its prompt."""
     if not note.startswith(_SHOWN):
         return ()
     digests = note.removeprefix(_SHOWN).partition(";")[0]
@@ -130,7 +130,7 @@ def read_images(note: str) -> tuple[str, ...]:
 
 
 def _function_caller(endpoint: Endpoint) -> FunctionCaller:
-    """The endpoint, whose scheme takes functions. Raises EpisodeError for another one."""
+    """Return the endpoint as a FunctionCaller. Raises EpisodeError if its scheme takes no functions."""
     if not takes_functions(endpoint.url):
         raise EpisodeError(
             Ending.INFRA_ERROR, f"{endpoint.url} takes no functions: use chat://HOST:PORT?model=NAME for this role."
@@ -139,6 +139,6 @@ def _function_caller(endpoint: Endpoint) -> FunctionCaller:
 
 
 def derive_seed(seed: int, task: Task, sample: int, position: int, branch: int) -> int:
-    """A 31-bit seed for one step, which depends on the job's seed, the episode and the step, and on nothing else."""
+    """Return a 31-bit seed for a step, which depends only on the job's seed, the episode and the step."""
     hexdigits = digest(str(seed), task.dataset, task.row, str(sample), f"{position}.{branch}")
     return int(hexdigits[:8], 16) & 0x7FFFFFFF

@@ -9,7 +9,7 @@ from lumos_queue.commands import KEPT_DIGITS, Approve, Result, Step
 
 
 class MemoryJournal:
-    """The steps are in `steps`, in the order in which they were recorded; those it begins with are replayed."""
+    """Keeps steps in the order of their recording. The initial steps are replayed."""
 
     def __init__(self, steps: Iterable[Step] = ()):
         self.steps = list(steps)

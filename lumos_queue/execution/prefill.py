@@ -1,11 +1,11 @@
-"""Replies that a task brings along: the model goes on from where they end.
+"""Replies that a task contains: the model continues after them.
 
     task.inputs["given"] = {"planner": ["Subgoal 1: …"], "grounder": ["R1 = Calculator(2 + 3)"]}
 
-The i-th Ask of a role is answered by its i-th given reply, and recorded like any other; later ones by the model. So an
-evaluation from the middle of an episode, or with one module replaced by the gold solution, is an ordinary evaluation of
-a derived task. With `inputs["given_while"] = [subgoal, …]` the grounder's replies are given only as long as the
-subgoals so far are these: a gold grounding does not fit another subgoal.
+The i-th Ask of a role is answered by the i-th reply of the task, and recorded as usual; the model answers later Asks.
+So an evaluation from the middle of an episode, or with a module replaced by the gold solution, is an ordinary
+evaluation of a derived task. With `inputs["given_while"] = [subgoal, …]` the grounder's replies are used only while the
+subgoals so far are equal to these, because a gold grounding does not fit another subgoal.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from lumos_queue.util.exchange import Exchange
 
 
 class PrefilledReplies:
-    """One episode's given replies. Which Ask each answers is seen from the commands, also from the recorded ones.
+    """The replies from an episode's task. All commands, recorded or new, are counted to find the Ask of each reply.
 
-    `watch` the formulation, and perform with `prefill`: the same object for both, a new one for each run.
+    Use the same object to `watch` the formulation and to `prefill` its commands, and a new object for each run.
     """
 
     def __init__(self, inputs: Mapping[str, Any]):
@@ -36,7 +36,7 @@ class PrefilledReplies:
         self._answers: dict[tuple[int, int], str] = {}  # by position and branch
 
     def watch(self, formulation: Generate[Agent]) -> Generate[Agent]:
-        """The same formulation; its commands are looked at as they pass."""
+        """Return the formulation with its commands counted."""
 
         def generate(task: Task, agent: Agent) -> Commands[Outcome]:
             exchange = Exchange(formulation(task, agent))
@@ -49,15 +49,15 @@ class PrefilledReplies:
         return generate
 
     def prefill(self, perform: Perform) -> Perform:
-        """Answers what is given, and leaves the rest to `perform`."""
+        """Return `perform`, with the replies of the task in place of model calls."""
 
-        async def given_first(command: Command, context: StepContext) -> Result:
+        async def perform_prefilled(command: Command, context: StepContext) -> Result:
             reply = self._answers.get((context.position, context.branch))
             if reply is None:
                 return await perform(command, context)
             return Completion(reply, FinishReason.GIVEN)
 
-        return given_first
+        return perform_prefilled
 
     def _look(self, command: Command, position: int, branch: int) -> None:
         if isinstance(command, Note):
@@ -81,7 +81,7 @@ class PrefilledReplies:
 
 
 def same_subgoal(first: str, second: str) -> bool:
-    """Whether two subgoals say the same, but for label, capitals, spaces and the closing full stop."""
+    """Whether two subgoals are equal except for label, capitals, spaces and the closing full stop."""
     return bare(first) == bare(second)
 
 
@@ -90,5 +90,5 @@ def bare(subgoal: str) -> str:
 
 
 def source_row(task: Task) -> str:
-    """The row of the task that this one was derived from; its own row when it was not."""
+    """Return the row of the task from which this task was derived; its own row if it was not derived."""
     return task.inputs.get("from", {}).get("row", task.row)

@@ -1,4 +1,4 @@
-"""The model calls of a stored episode as the formulation made them: with what they allowed, which no row holds."""
+"""The model calls of a stored episode with their constraints, which are not stored: the formulation is replayed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lumos_queue.util.exchange import Exchange
 def stored_asks(
     formulation: Generate[Agent], task: Task, agent: Agent, results: Mapping[tuple[int, int], Result]
 ) -> Iterator[tuple[Ask, Completion]]:
-    """Each ask with its completion, in order. `results`: of the episode's steps, by position and branch.
+    """Yield each ask with its completion, in order. `results`: of the episode's steps, by position and branch.
 
-    Ends where the episode did, also where that was in the middle.
+    Ends at the last stored step, even of an incomplete episode.
     """
     exchange = Exchange(formulation(task.without_gold(), agent))
     try:

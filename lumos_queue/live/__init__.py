@@ -1,1 +1,1 @@
-"""What happens to jobs right now: figures, pace, errors and what they wait for, as of one look at the database."""
+"""The current state of jobs: figures, pace, errors and waits, as of one read of the database."""

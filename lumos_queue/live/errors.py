@@ -1,4 +1,4 @@
-"""The latest errors of a job by class: how episodes ended that have no answer, and why items are owed again."""
+"""The latest errors of a job by class: endings of episodes without an answer, and reasons of retries."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from db.models import EpisodeRow
 from lumos_queue.records import Ending
 from lumos_queue.util.similar_messages import MAX_TEXT, alike_key, short_line
 
-MAX_GROUPS = 6  #: read of each kind
-SHARE = 20  #: a read that took so long is made again after so many times as long
+MAX_GROUPS = 6  #: of each kind
+SHARE = 20  #: times the duration of a read before the next read
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorGroup:
-    """Errors whose words are the same, whatever numbers are in them."""
+    """Errors whose texts are equal except for numbers."""
 
     kind: str  #: an ending, or `owed again`
-    text: str  #: the first one, cut, one harmless line
+    text: str  #: the first error, truncated, as one harmless line
     items: int
 
 
 class ErrorReader:
-    """Reads the errors of one job again when their number has changed, and seldom if that takes long."""
+    """Reads the errors of a job again when their number has changed, less often if a read takes long."""
 
     def __init__(self) -> None:
         self._failure_counts: Mapping[str, int] | None = None
@@ -35,7 +35,7 @@ class ErrorReader:
         self._not_before = 0.0
 
     def read(self, connection: Connection, job: str, endings: Mapping[str, int]) -> list[ErrorGroup]:
-        """`endings`: how many episodes ended in each way."""
+        """Return the groups of errors. `endings`: number of episodes by ending."""
         failure_counts = {ending: count for ending, count in endings.items() if ending != Ending.ANSWERED}
         if failure_counts != self._failure_counts and time.monotonic() >= self._not_before:
             start = time.monotonic()
@@ -46,7 +46,7 @@ class ErrorReader:
 
 
 def _read_unanswered(connection: Connection, job: str) -> list[ErrorGroup]:
-    """The groups that an episode joined last come first."""
+    """Return the groups of episodes without an answer, the latest first."""
     text = func.substr(EpisodeRow.message, 1, MAX_TEXT)
     rows = connection.execute(
         select(EpisodeRow.ending, text, func.count())

@@ -1,4 +1,4 @@
-"""The figures of a job that its live progress shows: read at once, at a cost that does not grow with the job."""
+"""The figures of a job's live progress, read at a cost that does not grow with the job."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from lumos_queue.scoring.statistics import wilson
 
 @dataclass(frozen=True, slots=True)
 class JobFigures:
-    """One job as of one look at the database."""
+    """One job as of one read of the database."""
 
-    row: Any  #: the job's
+    row: Any  #: the job's row
     items: Mapping[str, int]  #: by state
     sums: Totals
     endings: Mapping[str, int]
     score: tuple[float, int]  #: sum of values, scored episodes
     phases: Mapping[str, float]  #: seconds
-    awaited: Any = None  #: row of the open job that it waits for, with how many of its items are `done`
+    awaited: Any = None  #: row of the open job that it waits for, with the number of its items that are `done`
     awaited_endings: Mapping[str, int] | None = None
     feedback: Mapping[str, Any] | None = None  #: the latest optimizer step of a training that learns from rewards
-    failing: Failing | None = None  #: items of the `holder`, if it is open, that failed and are tried again
+    failing: Failing | None = None  #: items of the `holder`, if it is open, that failed and are retried
 
     @property
     def done(self) -> int:
@@ -43,12 +43,12 @@ class JobFigures:
 
     @property
     def holder(self) -> Any:
-        """The row of the job that holds things up: the awaited one, or this one."""
+        """The row of the job that limits the progress: the awaited job, or this job."""
         return self.awaited or self.row
 
 
 def read_figures(connection: Connection, row: Any) -> JobFigures:
-    """`row`: the job's."""
+    """Read the figures of a job; `row`: the job's row."""
     awaited_job, train = find_awaited(connection, row), row.kind == "train"
     holder = awaited_job or row
     learnt = list_feedback(connection, row.id) if train else []
@@ -67,10 +67,10 @@ def read_figures(connection: Connection, row: Any) -> JobFigures:
 
 
 def measure_score(figures: JobFigures) -> dict[str, Any] | None:
-    """The score so far: `value` of the `scored` episodes with its `ci95`, and `bounds` over all items; None without.
+    """Return the score so far: `value` of the `scored` episodes, `ci95`, and `bounds` over all items; None without.
 
-    The bounds count the items that have no score yet as all wrong and as all right. Of several samples of a task the
-    interval counts one, as they may all agree; it is Wilson's, which is wide for graded scores.
+    The bounds count all items without a score as wrong, or as right. The interval counts several samples of a task
+    once, because they may all agree; it is Wilson's, which is wide for graded scores.
     """
     total, scored_episodes = figures.score
     if not scored_episodes:

@@ -1,4 +1,4 @@
-"""What endpoints have to do, and what open jobs wait for."""
+"""The loads of endpoints, and the waits of open jobs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from lumos_queue.live.waits import is_silent
 from lumos_queue.settings import Settings
 from workers.describe import roles_of
 
-IN_PROCESS = ("local:", "scripted:")  #: endpoints that run in the worker itself: nothing of them is in flight
+IN_PROCESS = ("local:", "scripted:")  #: endpoints that run in the worker itself: no calls of them are in flight
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one endpoint has to do, over all workers."""
+    """The calls of an endpoint, over all workers."""
 
     url: str
     traffic: Traffic
@@ -32,15 +32,15 @@ class Load:
 
 @dataclass(slots=True)
 class OpenWork:
-    """The jobs that may be worked on, as far as their endpoints matter."""
+    """The open jobs, by endpoint."""
 
     jobs: dict[str, list[str]] = field(default_factory=dict)  #: ids by endpoint, in the order of the jobs
-    waiting: list[Any] = field(default_factory=list)  #: rows of those that wait for something
-    more: bool = False  #: whether there are more jobs than were read
+    waiting: list[Any] = field(default_factory=list)  #: rows of jobs that wait
+    more: bool = False  #: whether there are further jobs
 
 
 def read_loads(connection: Connection, urls: Iterable[str], sessions: Sequence[Any], settings: Settings) -> list[Load]:
-    """Of these endpoints, each once. `sessions`: the workers alive, rows of `live_sessions`."""
+    """Return the loads of these endpoints, each once. `sessions`: live workers, rows of `live_sessions`."""
     caps = {cap.url: cap.requests for cap in list_caps(connection)}
     calls = traffic_of(session for session in sessions if not is_silent(session, settings))
     server_urls = (url for url in dict.fromkeys(urls) if not url.startswith(IN_PROCESS))
@@ -48,7 +48,7 @@ def read_loads(connection: Connection, urls: Iterable[str], sessions: Sequence[A
 
 
 def read_open_work(connection: Connection, limit: int) -> OpenWork:
-    """Of at most so many jobs, the newest first."""
+    """Return the open work of at most `limit` jobs, the newest first."""
     names = (JobRow.id, JobRow.spec, JobRow.state, JobRow.waiting, JobRow.not_before_at)
     query = select(*names).where(JobRow.state.in_((*OPEN, JobState.CANCELLING)))
     rows = connection.execute(query.order_by(JobRow.created_at.desc(), JobRow.id).limit(limit + 1)).all()

@@ -1,6 +1,6 @@
-"""How fast a job goes, and how long it will take: by a clock that is never set back.
+"""The pace of a job and its remaining time.
 
-The clock is the process's monotonic one, so that neither a rate nor a time left is ever negative.
+The clock is monotonic, so that no rate and no remaining time is negative.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-MIN_SECONDS, MIN_ITEMS = 30.0, 5  #: the shortest stretch that a rate is taken of, once watching has lasted as long
-MAX_SECONDS = 900.0  #: the longest
-APART_SECONDS = 1.0  #: between two samples that are kept
+MIN_SECONDS, MIN_ITEMS = 30.0, 5  #: the shortest interval for a rate, after watching for that long
+MAX_SECONDS = 900.0  #: the longest interval
+APART_SECONDS = 1.0  #: between two samples
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What was done at one moment."""
+    """The progress at one moment."""
 
     at: float
     items: int
@@ -25,16 +25,16 @@ class Sample:
 
 
 class Pace:
-    """Rates over the latest stretch in which enough has happened. `clock` gives seconds that only go up."""
+    """Rates over the latest interval with enough progress. `clock`: returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
         self._samples: deque[Sample] = deque()
         self.items_per_second = self.tokens_per_second = 0.0
-        self.known = False  #: whether there are two samples to take rates of
+        self.known = False  #: whether two samples allow rates
 
     def observe(self, items: int, tokens: int) -> None:
-        """Note how many items and tokens are done now. Fewer than before: endings were taken back, count anew."""
+        """Note how many items and tokens are done now. If endings were withdrawn, it begins again."""
         sample = Sample(self._clock(), items, tokens)
         if self._samples and items < self._samples[-1].items:
             self._samples.clear()
@@ -56,12 +56,12 @@ class Pace:
         return self._samples[0] if self._samples else None
 
     def seconds_left(self, items: int) -> float | None:
-        """For so many further items; None as long as nothing is known."""
+        """Return the seconds for `items` further items; None if the pace is unknown."""
         return items / self.items_per_second if self.items_per_second > 0 and items > 0 else None
 
 
 def format_seconds(seconds: float) -> str:
-    """A duration in words, as exact as anybody wants it; never negative."""
+    """Return a duration as text, in a suitable unit; never negative."""
     seconds = max(0.0, seconds)
     if seconds < 99.5:
         return f"{seconds:.0f} s"

@@ -1,4 +1,4 @@
-"""What keeps a job from going on, in words, with what a person can do."""
+"""Explain why a job waits, with remedies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lumos_queue.live.pace import format_seconds
 from lumos_queue.reports.retry_reasons import describe_failing
 from lumos_queue.settings import Settings
 
-LATE_BEATS = 2.5  #: heartbeats that a worker may miss before it is called silent
+LATE_BEATS = 2.5  #: heartbeats that a worker may miss before it counts as silent
 
 
 def find_waits(
@@ -24,7 +24,7 @@ def find_waits(
     clock: float,
     settings: Settings,
 ) -> list[str]:
-    """Lines about a job; none while it goes on. `sessions`: those alive, `held`: their items by job.
+    """Return lines about a job, none while it continues. `sessions`: live workers; `held_items`: their items by job.
 
     `clock`: the database's, in seconds since 1970.
     """
@@ -52,19 +52,19 @@ def find_waits(
 
 
 def _find_lack(figures: JobFigures, claimed_items: int, waits: Sequence[str], sessions: Sequence[Any]) -> str:
-    """Why no live worker can go on with the job; '' while it is worked on, and while another job or a person is due."""
+    """Return why no live worker can run the job; '' while a worker runs it, or it waits for another job or a person."""
     if claimed_items or figures.awaited or any(HOW in line for line in waits):
         return ""
     return describe_lack(sessions, figures.row.pool)
 
 
 def describe_awaited(job: Any, awaited_job: Any) -> str:
-    """How far the job is that this one waits for, to follow other figures; '' if it waits for none."""
+    """Return the progress of the job that this job waits for, to follow other figures; '' if it waits for none."""
     return f" · {job.waiting}, {awaited_job.done}/{awaited_job.items}" if awaited_job else ""
 
 
 def describe_failures(figures: JobFigures) -> str:
-    """Why items fail and when they are tried again, of the job that holds things up; '' where none fails."""
+    """Return why items fail and when they are retried, for the `holder` of the figures; '' if none fails."""
     if (failures := figures.failing) is None:
         return ""
     job = f"job {figures.holder.id}: " if figures.awaited else ""
@@ -108,7 +108,7 @@ def _nobody(job: str, alive: int, busy: int) -> str:
 def _silent_workers(
     job: str, sessions: Sequence[Any], held_items: Mapping[int, Mapping[str, int]], settings: Settings
 ) -> list[str]:
-    """Workers that hold items of the job and have not been heard of: soon their items are owed again."""
+    """Return lines about silent workers that hold items of the job, which will soon be pending again."""
     lines = []
     for session in sessions:
         items, silent = held_items.get(session.id, {}).get(job, 0), session.silent_seconds

@@ -1,4 +1,4 @@
-"""What people who watch jobs are shown, as of one look at the database."""
+"""The state of watched jobs, as of one read of the database."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from lumos_queue.live.waits import find_waits, is_silent
 from lumos_queue.settings import Settings
 from workers.describe import roles_of
 
-#: States that a job does not leave by itself. One that a person has paused may be resumed any moment: it is watched on.
+#: States that a job does not leave by itself. A paused job may be resumed at any moment, so it stays watched.
 ENDED = (JobState.DONE, JobState.CANCELLED, JobState.FAILED, JobState.REMOVED)
 
 
 @dataclass(slots=True)
 class WatchedJob:
-    """One job. What is read anew is put into it."""
+    """One watched job, which each read updates."""
 
     id: str
     pace: Pace = field(default_factory=Pace)
     errors_read: ErrorReader = field(default_factory=ErrorReader)
-    figures: JobFigures | None = None  #: None before the first look, and when it was removed by then
+    figures: JobFigures | None = None  #: None before the first read, and if it was removed before that
     removed: bool = False
     waits: list[str] = field(default_factory=list)
     errors: list[ErrorGroup] = field(default_factory=list)
@@ -44,20 +44,20 @@ class WatchedJob:
 
 
 class Watched:
-    """All watched jobs with what they share. `read` looks at the database."""
+    """All watched jobs with their workers and endpoints. `read` updates them from the database."""
 
     def __init__(self, settings: Settings, jobs: Sequence[str]):
-        """`jobs`: their whole ids; empty: all that are open, also those that are submitted later."""
+        """`jobs`: their whole ids; empty: all open jobs, including later submissions."""
         self._settings, self._all = settings, not jobs
         self.jobs = [WatchedJob(job) for job in jobs]
         self.loads: list[Load] = []
         self.workers: list[Any] = []
         self.held: Mapping[int, Mapping[str, int]] = {}
         self.read_at: float | None = None  #: by the monotonic clock
-        self.silence = ""  #: why the last look failed; empty: it did not
+        self.silence = ""  #: why the last read failed; empty: it succeeded
 
     def choose(self, jobs: Iterable[str]) -> None:
-        """Watch these jobs instead, by their whole ids. What is known of those that were watched before stays."""
+        """Watch these jobs instead, by their whole ids. The state of jobs that were watched before stays."""
         known_jobs = {job.id: job for job in self.jobs}
         self.jobs = [known_jobs.get(job) or WatchedJob(job) for job in sorted(set(jobs))]
 
@@ -66,11 +66,11 @@ class Watched:
 
     @property
     def ended(self) -> bool:
-        """Whether all have ended; not before the first look."""
+        """Whether all jobs have ended; False before the first read."""
         return self.read_at is not None and all(watched_job.state in ENDED for watched_job in self.jobs)
 
     def describe_workers(self) -> str:
-        """How many there are, in words."""
+        """Return the number of workers as text."""
         alive, silent = len(self.workers), sum(is_silent(session, self._settings) for session in self.workers)
         busy = sum(session.id in self.held and not is_silent(session, self._settings) for session in self.workers)
         if not alive:
@@ -79,7 +79,7 @@ class Watched:
         return text + (f", {silent:,} silent" if silent else "")
 
     def read(self, connection: Connection) -> None:
-        """Raises DBAPIError when the database does not answer; what was read before stays."""
+        """Update from the database. Raises DBAPIError when it does not answer; the earlier state stays."""
         if self._all:
             known_ids = {watched_job.id for watched_job in self.jobs}
             self.jobs += [WatchedJob(job) for job in open_jobs(connection) if job not in known_ids]
@@ -103,7 +103,7 @@ class Watched:
         watched_job.errors = watched_job.errors_read.read(connection, watched_job.id, watched_job.figures.endings)
 
     def _read_loads(self, connection: Connection) -> list[Load]:
-        """The endpoints of the jobs that have not ended."""
+        """Return the loads of the endpoints of jobs that have not ended."""
         urls = (
             url
             for watched_job in self.jobs
@@ -114,6 +114,6 @@ class Watched:
 
 
 def open_jobs(connection: Connection) -> list[str]:
-    """Ids of the jobs that may be worked on or are being cancelled, the oldest first."""
+    """Return the ids of jobs that are open or being cancelled, the oldest first."""
     query = select(JobRow.id).where(JobRow.state.in_((*OPEN, JobState.CANCELLING))).order_by(JobRow.created_at)
     return list(connection.execute(query).scalars())

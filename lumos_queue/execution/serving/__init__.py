@@ -1,1 +1,1 @@
-"""Serving recorded answers to agents of others."""
+"""Serve recorded answers to third-party agents."""

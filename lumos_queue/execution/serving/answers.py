@@ -1,6 +1,6 @@
-"""What a virtual API server says to a request: the answer that a session gives, as the body of a reply, and counted.
+"""Answers of a virtual API server: the answer that a session would give, as the body of a reply, and counted.
 
-A server knows no episode: of several answers that are recorded for equal requests it gives the first, always.
+A server knows no episodes: if several answers are recorded for equal requests, it always gives the first.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from lumos_queue.errors import ActionError, SpecError, unknown
 from lumos_queue.execution.serving.catalogue import Catalogue
 from lumos_queue.util.sanitize import storable_json
 
-MODES = (STRICT, NEAREST, SYNTHETIC)  #: of those in answer_source.py, what needs neither a model nor another server
+MODES = (STRICT, NEAREST, SYNTHETIC)  #: the modes of answer_source.py that need no model and no other server
 NAMES = ("category", "tool_name", "api_name")
 
 
 class BadRequest(Exception):
-    """Raised for a request that is refused: the status of the reply, and one line that says what was expected."""
+    """Raised for a refused request, with the status of the reply and one line that has the expectation."""
 
     def __init__(self, line: str, status: int = 400):
         super().__init__(line)
@@ -35,26 +35,26 @@ class BadRequest(Exception):
 
 @dataclass(slots=True)
 class Statistics:
-    """How many requests came, and what became of them: `requests` is the sum of all others."""
+    """Numbers of requests by result; `requests` is the sum of all others."""
 
     requests: int = 0
-    recorded: int = 0  #: answered from a record of an equal request
-    nearest: int = 0  #: from the record of another request of the same API
+    recorded: int = 0  #: answered with the record of an equal request
+    nearest: int = 0  #: answered with the record of another request to the same API
     synthetic: int = 0
-    misses: int = 0  #: nothing was available
+    misses: int = 0  #: no answer was available
     unknown: int = 0  #: the API is in no document and no record
     invalid: int = 0  #: the arguments do not fit the API's document
-    refused: int = 0  #: no request of this interface, or without the key: answered 4xx
+    refused: int = 0  #: not a request of this interface, or without the key: answered 4xx
 
     def __str__(self) -> str:
         return ", ".join(f"{count:,} {name}" for name, count in asdict(self).items() if count or name == "requests")
 
 
 class Answers:
-    """Answers requests, and counts what became of them."""
+    """Answers requests, and counts the results."""
 
     def __init__(self, mode: str, catalogue: Catalogue, records: Records):
-        """Raises SpecError for a mode that is not one of MODES."""
+        """Raises SpecError for a mode that is not in MODES, and for an empty catalogue."""
         if mode not in MODES:
             raise unknown("source of answers", mode, MODES)
         if not len(catalogue):
@@ -63,7 +63,7 @@ class Answers:
         self._mode, self._catalogue, self._records = mode, catalogue, records
 
     def reply(self, request: Mapping[str, Any]) -> bytes:
-        """The body of the reply: `{"error": …, "response": …}`. Raises BadRequest."""
+        """Return the body of the reply: `{"error": …, "response": …}`. Raises BadRequest."""
         names = tuple(_text(request, name) for name in NAMES)
         arguments_text = _arguments(request.get("tool_input"))
         function = self._catalogue.find((names[0], names[1], names[2]))
@@ -81,7 +81,7 @@ class Answers:
             return self._reply("misses", Found("the document of this function is nested too deeply"))
 
     def _find(self, function: Function, arguments: Mapping[str, Any]) -> tuple[str, Found]:
-        """How the answer was found, and the answer: in the order of answer_source.py."""
+        """Return the name of the counter and the answer, searched in the order of answer_source.py."""
         if (answer := self._records.find(function, arguments)) is not None:
             return "recorded", answer
         if self._mode == SYNTHETIC:
@@ -96,7 +96,7 @@ class Answers:
 
 
 def _body(error: str, response: Any) -> str:
-    """The text of an answer, which is JSON also where a session would keep a part of it alone."""
+    """Return the text of an answer, which is complete JSON even where a session would truncate it."""
     try:
         body = envelope(error, response)
     except (RecursionError, TypeError, ValueError) as problem:
@@ -115,7 +115,7 @@ def _text(request: Mapping[str, Any], name: str) -> str:
 
 
 def _arguments(value: Any) -> str:
-    """The arguments as text, which is bounded and read in one way whichever way they were sent."""
+    """Return the arguments as text, so that both ways of sending them are bounded and read in one way."""
     if value is None or isinstance(value, str):
         return value or ""
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The APIs that a server can answer for: those of documents, and those that records name without one."""
+"""The APIs of a server: those with documents, and those that only records name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Names = tuple[str, str, str]  #: category, tool and API
 
 
 class Catalogue:
-    """Functions, found by the names that a request has."""
+    """Functions by the names in a request."""
 
     def __init__(self, functions: Iterable[Function], record_names: Iterable[Names]):
         self._documented_functions = frozenset(functions := tuple(functions))
@@ -23,7 +23,7 @@ class Catalogue:
         for function in functions:
             self._plain.setdefault(_plain_names((function.category, function.tool, function.api)), function)
         known_names = set(self._plain)
-        # Plain spellings last: the records of another spelling's function include those of its plain one.
+        # Plain spellings last: the records of a function in another spelling include those in plain spelling.
         for names in sorted(record_names, key=lambda names: names == _plain_names(names)):
             if _plain_names(names) not in known_names:
                 function = Function("", *names)
@@ -34,9 +34,9 @@ class Catalogue:
         return len(self._plain)
 
     def find(self, names: Names) -> Function | None:
-        """The function of an API, named as its document writes it, or as ToolBench does; None where there is none.
+        """Return the function of an API by its names in its document or in ToolBench's form; None if unknown.
 
-        ToolBench's own server also takes a function's name in place of the API's: `latest_for_suivi_colis`.
+        Like ToolBench's server, it accepts a function's name in place of the API's: `latest_for_suivi_colis`.
         """
         function = self._by_names.get(names)
         category, tool, api = _plain_names(names)
@@ -44,12 +44,12 @@ class Catalogue:
         return self._plain.get((category, tool, api), self._plain.get(shorter)) if function is None else function
 
     def is_documented(self, function: Function) -> bool:
-        """Whether it is known which arguments it has."""
+        """Whether the function's arguments are known."""
         return function in self._documented_functions
 
 
 def read_catalogue(documents: Path | None, records: Records) -> Catalogue:
-    """The APIs of ToolBench's query files (benchmarks/toolbench/rows.py) and of records. Raises SpecError."""
+    """Return the APIs of ToolBench's query files (benchmarks/toolbench/rows.py) and of records. Raises SpecError."""
     return Catalogue(functions_of(listed_apis(documents)) if documents else (), records.apis())
 
 

@@ -1,7 +1,7 @@
-"""The pages of a server of experts: GET /experts and POST /run, as experts/backends/remote_server.py says.
+"""The pages of a server of experts: GET /experts and POST /run, for experts/backends/remote_server.py.
 
-Experts run in processes of their own, as a worker's do. What is sent here is hostile: bodies are bounded while they
-come, and nothing of them is logged.
+Experts run in their own processes, as those of a worker do. Requests are hostile: bodies are bounded during reception,
+and never logged.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from lumos_queue.experts.problems import BAD_OUTPUT, Problem
 
 @dataclass(slots=True)
 class RunCounts:
-    """How many requests came, and what became of them: `requests` is the sum of all others."""
+    """Numbers of requests by result; `requests` is the sum of all others."""
 
     requests: int = 0
     values: int = 0
-    problems: int = 0  #: samples that an expert could not do
+    problems: int = 0  #: samples for which an expert failed
     controls: int = 0
-    refused: int = 0  #: no request of this interface, without the key, or for an expert that is not here
+    refused: int = 0  #: not a request of this interface, without the key, or for an unknown expert
     failed: int = 0  #: the expert could not be loaded
 
     def __str__(self) -> str:
@@ -42,10 +42,10 @@ class RunCounts:
 
 
 class ServedExperts:
-    """Which experts are served, and what they answer."""
+    """The experts of a server, and their answers."""
 
     def __init__(self, facts: Mapping[str, BackendFacts], host: ExpertHost):
-        """Raises SpecError when there is none, and for oracles, which run where their inputs are known."""
+        """Raises SpecError without an expert, and for oracles, which need the originals of their inputs."""
         if any(backend.fidelity == Fidelity.ORACLE for backend in facts.values()):
             raise SpecError("Oracles run where the originals are known: serve own, hf, or a package.")
         if not facts:
@@ -56,7 +56,7 @@ class ServedExperts:
         self.facts, self.host, self.counts = facts, host, RunCounts()
 
     def describe(self) -> dict[str, Any]:
-        """The reply to GET /experts."""
+        """Return the reply to GET /experts."""
         field_names = ("digest", "licence", "fidelity", "note")
         return {
             "experts": {
@@ -65,7 +65,7 @@ class ServedExperts:
         }
 
     async def run(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The reply to POST /run. Raises BadRequest."""
+        """Return the reply to POST /run. Raises BadRequest."""
         if request.get("control") is True:
             self.counts.controls += 1
             return {"value": ""}
@@ -106,7 +106,7 @@ def _inputs(request: Mapping[str, Any], slots: int) -> list[bytes]:
 
 
 class _ExpertsPage(Page):
-    """What both pages have: the key is the bearer of the header Authorization."""
+    """The base of both pages: the key is the bearer token in the header Authorization."""
 
     pages = f"GET {EXPERTS_PATH}, POST {RUN_PATH}"
 
@@ -114,7 +114,7 @@ class _ExpertsPage(Page):
         self._experts, self._key = experts, key
 
     def check_key(self) -> None:
-        """Raises BadRequest. Compared in constant time."""
+        """Compare the key in constant time. Raises BadRequest."""
         header = self.request.headers.get("Authorization", "")
         if self._key and not hmac.compare_digest(header.encode(), f"Bearer {self._key}".encode()):
             raise BadRequest("the key of this server is missing: send it as Authorization: Bearer KEY", 401)
@@ -153,7 +153,7 @@ class _RunPage(_ExpertsPage):
 
 
 def expert_pages(experts: ServedExperts, key: str) -> Application:
-    """The pages. `key`: what requests must have; empty: nothing."""
+    """Return the pages. `key`: required in requests; empty: none is required."""
     arguments = {"experts": experts, "key": key}
     pages = [(EXPERTS_PATH, _Description, arguments), (RUN_PATH, _RunPage, arguments)]
     return Application(

@@ -1,6 +1,6 @@
-"""The pages of a virtual API server: POST /virtual as StableToolBench's, and GET /statistics.
+"""The pages of a virtual API server: POST /virtual, as in StableToolBench, and GET /statistics.
 
-What is sent here is hostile: bodies are bounded while they come, read once with bounds, and nothing of them is logged.
+Requests are hostile: bodies are bounded during reception, parsed once with bounds, and never logged.
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
 
 MAX_BODY = 2**20  #: bytes of a request that are read
-SEND_SECONDS = 30.0  #: for a client to take its reply
+SEND_SECONDS = 30.0  #: for sending a reply
 JSON, TEXT = "application/json; charset=UTF-8", "text/plain; charset=UTF-8"
 
 
 class Page(RequestHandler):
-    """What all pages have in common. Every error is one line."""
+    """The base of all pages. Every error is one line."""
 
-    pages = "POST /virtual, GET /statistics"  #: that there are, for whoever asks for another
+    pages = "POST /virtual, GET /statistics"  #: the existing pages, for the error about another page
 
     def set_default_headers(self) -> None:
         self.set_header("Server", "lumos-queue")
 
     async def answer(self, status: int, kind: str, body: str | bytes) -> None:
-        """Send a whole reply; to a client that does not take it in time, nothing more."""
+        """Send a whole reply; close the connection of a client that does not receive it in time."""
         self.set_status(status)
         self.set_header("Content-Type", kind)
         try:
             await asyncio.wait_for(self.finish(body), SEND_SECONDS)
         except StreamClosedError:
-            pass  # the client is gone
+            pass  # the client has disconnected
         except TimeoutError:
             self.request.connection.stream.close()  # type: ignore[union-attr]
 
     def write_error(self, status_code: int, **_: object) -> None:
-        """What the framework refuses: another path or method, a fault of ours."""
+        """Answer for the framework: an unknown path or method, an internal error."""
         self.set_header("Content-Type", TEXT)
         self.finish(_ERRORS.get(status_code, f"error {status_code}").format(pages=self.pages) + "\n")
 
     def begin_body(self, max_bytes: int) -> None:
-        """Keep of a body that comes in parts at most so many bytes."""
+        """Begin a body that comes in parts, of which at most `max_bytes` are kept."""
         self._max_bytes, self._read, self._received_bytes = max_bytes, bytearray(), 0
 
     def data_received(self, chunk: bytes) -> None:
-        """Keep what may be read; the rest of a body that is too large is only counted."""
+        """Keep a part of the body; count the bytes of a body that is too large, and drop them."""
         self._received_bytes += len(chunk)
         if self._received_bytes <= self._max_bytes:
             self._read += chunk
@@ -61,7 +61,7 @@ class Page(RequestHandler):
             self._read.clear()
 
     def whole_body(self) -> bytes:
-        """Raises BadRequest when it is too large."""
+        """Return the body. Raises BadRequest if it is too large."""
         if self._received_bytes > self._max_bytes:
             raise BadRequest(f"the body has {self._received_bytes:,} bytes, {self._max_bytes:,} are the most", 413)
         return bytes(self._read)
@@ -76,7 +76,7 @@ _ERRORS = {
 
 @stream_request_body
 class Virtual(Page):
-    """A request for an API's answer."""
+    """The page that answers for APIs."""
 
     def initialize(self, answers: Answers, key: str) -> None:
         self._answers, self._key = answers, key
@@ -96,7 +96,7 @@ class Virtual(Page):
 
 
 class Counts(Page):
-    """What became of the requests so far."""
+    """The page of the numbers of requests by result."""
 
     def initialize(self, answers: Answers) -> None:
         self._answers = answers
@@ -106,7 +106,7 @@ class Counts(Page):
 
 
 def application(answers: Answers, key: str) -> Application:
-    """The pages. `key`: what requests must have as `toolbench_key`; empty: anything."""
+    """Return the pages. `key`: required as `toolbench_key` in requests; empty: any is accepted."""
     pages = [("/virtual", Virtual, {"answers": answers, "key": key}), ("/statistics", Counts, {"answers": answers})]
     return Application(pages, default_handler_class=_Missing, log_function=lambda _: None)
 
@@ -119,10 +119,10 @@ class _Missing(Page):
 
 
 def read_object(body: bytes, expectation: str) -> Mapping[str, Any]:
-    """The JSON object that a request is. Raises BadRequest, which says what was expected in it."""
+    """Return the JSON object of a request. Raises BadRequest, which contains `expectation`."""
     try:
         content = read_json(body)
-    except ValueError as error:  # also for what is not UTF-8
+    except ValueError as error:  # also for bytes that are not UTF-8
         raise BadRequest(f"the body is not JSON: {storable(str(error))[0][:200]}") from None
     if not isinstance(content, dict):
         raise BadRequest(f"the body is no JSON object: expected {expectation}")
@@ -130,7 +130,7 @@ def read_object(body: bytes, expectation: str) -> Mapping[str, Any]:
 
 
 def _check_key(request: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """The request, if it has the key; compared in constant time."""
+    """Return the request if it has the key, which is compared in constant time. Raises BadRequest."""
     request_key = request.get("toolbench_key")
     sent_key = storable(request_key)[0] if isinstance(request_key, str) else ""
     if key and not hmac.compare_digest(sent_key.encode(), key.encode()):

@@ -1,4 +1,4 @@
-"""A server of pages: one event loop, until it is told to stop."""
+"""Serve pages on one event loop until a signal stops it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tornado.web import Application
 from lumos_queue.errors import SpecError
 from lumos_queue.util.addresses import Origin
 
-MAX_DISCARDED = 16 * 2**20  #: bytes of a body that is too large, which are taken so that its sender reads why
+MAX_DISCARDED = 16 * 2**20  #: bytes of a body that is too large; they are received so that the sender reads the error
 MAX_HEADER = 16 * 2**10  #: bytes of a request's head
-HEAD_SECONDS = 30.0  #: for a head to come, also that of the next request on a connection
-BODY_SECONDS = 15.0  #: for a body to come, all of it
-END_SECONDS = 0.5  #: for connections to be closed when the server is stopped
+HEAD_SECONDS = 30.0  #: for receiving a head, also of the next request on a connection
+BODY_SECONDS = 15.0  #: for receiving a whole body
+END_SECONDS = 0.5  #: for closing connections when the server stops
 
 
 def serve(pages: Application, path: str, host: str, port: int, key: str, say: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM. `port`: 0 for any that is free. `say` tells people one line, with `path`.
+    """Serve until SIGINT or SIGTERM. `port`: 0 for any free port. `say` prints lines; one names the address and `path`.
 
-    Raises SpecError when the address cannot be served on.
+    Raises SpecError when the address cannot be used.
     """
     try:
         sockets = bind_sockets(port, host)
@@ -43,7 +43,7 @@ async def _serve(
     stop_event = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop_event.set)
-    for name in ("tornado.access", "tornado.general"):  # they quote clients, and tell of every line that breaks
+    for name in ("tornado.access", "tornado.general"):  # they quote clients, and log every broken request line
         logging.getLogger(name).disabled = True
     server = HTTPServer(
         pages,
@@ -65,7 +65,7 @@ async def _serve(
 
 
 def reach_warning(addresses: Sequence[tuple[str, int]], key: str) -> str:
-    """What to tell of addresses that other machines reach; empty where there is none."""
+    """Return a warning about addresses that other machines reach; empty if there are none."""
     for address, port in addresses:
         if not ipaddress.ip_address(address).is_loopback:
             authority = Origin("http", address, port).authority

@@ -1,7 +1,7 @@
-"""What a language agent reads of a web page: its paragraphs and lists, its first table, and where its lists lead.
+"""The part of a web page that a language agent reads: paragraphs and lists, the first table, and links in lists.
 
-Covered: broken markup, elements nested too deeply (what is below is lost), scripts and notes (left out), pages of
-many megabytes (only so many elements are read, and so many paragraphs are kept). Nothing a page names is fetched.
+Covered: broken markup, elements nested too deeply (their contents are lost), scripts and notes (left out), pages of
+many megabytes (elements and paragraphs are limited). Nothing that a page names is fetched.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_CHARACTERS = 4_000  #: of a paragraph, of the table
 MAX_LINKS = 10
 MAX_HTML = 8 * 2**20  #: characters of a page that are read
 MAX_ELEMENTS = 150_000  #: of a page that are read
-MAX_STEPS = 400_000  #: from element to element while texts and links are read: nested ones are read more than once
+MAX_STEPS = 400_000  #: between elements while texts and links are read: nested elements are read more than once
 _WIKI = "/wiki/"
 _BLOCKS = ("p", "div", "ul", "ol", "li", "dl", "dt", "dd", "table", "tr", "td", "th", "br", "h2", "h3", "h4")
 _UNREAD = ("script", "style", "noscript", "template", "sup", "nav")
@@ -45,7 +45,7 @@ def read_article(html: str, max_paragraphs: int) -> Article:
     try:
         data = html[:MAX_HTML].replace("\0", " ").encode("utf-8", "replace")
         root = lxml.html.document_fromstring(data, parser=parser)
-    except (lxml.etree.LxmlError, ValueError):  # nothing in it is an element
+    except (lxml.etree.LxmlError, ValueError):  # it contains no element
         return Article((), "", ())
     _shorten(root)
     for element in [node for node in root.iter() if _is_unread(node)]:
@@ -63,19 +63,19 @@ def read_article(html: str, max_paragraphs: int) -> Article:
 
 
 class _Steps:
-    """Counts how often an element is looked at."""
+    """Counts the visits of elements."""
 
     def __init__(self) -> None:
         self._remaining_steps = MAX_STEPS
 
     def take(self) -> bool:
-        """Count one more look. False when there were too many."""
+        """Count one more visit. False after too many visits."""
         self._remaining_steps -= 1
         return self._remaining_steps >= 0
 
 
 def _shorten(root: Any) -> None:
-    """Remove what comes after MAX_ELEMENTS elements."""
+    """Remove everything after the first MAX_ELEMENTS elements."""
     element = next(islice(root.iter(), MAX_ELEMENTS, None), None)
     start = 0
     while element is not None and (parent := element.getparent()) is not None:
@@ -88,8 +88,8 @@ def _is_unread(element: Any) -> bool:
 
 
 def _texts(root: Any, steps: _Steps) -> Iterator[str]:
-    """The text of each paragraph and of each list that is in no other list."""
-    lists = 0  # that are open
+    """Yield the text of each paragraph and of each outermost list."""
+    lists = 0  # number of open lists
     for event, element in lxml.etree.iterwalk(root, events=("start", "end"), tag=("p", "ul", "ol")):
         is_list = element.tag != "p"
         if event == "start" and not (is_list and lists):
@@ -111,7 +111,7 @@ def _table(root: Any, steps: _Steps) -> str:
 
 
 def _links(root: Any, steps: _Steps) -> Iterator[str]:
-    """Of each list item the first link to an article; each title once."""
+    """Yield the title of the first article that each list item links to; each title once."""
     titles: set[str] = set()
     for list_item in root.iter("li"):
         link = next(
@@ -126,13 +126,13 @@ def _links(root: Any, steps: _Steps) -> Iterator[str]:
 
 
 def _title(address: str) -> str:
-    """The title that the address of an article names; empty for any other address."""
+    """Return the title in the address of an article; empty for any other address."""
     name = unquote(address[len(_WIKI) :].partition("#")[0]) if address.startswith(_WIKI) else ""
     return "" if ":" in name else name.replace("_", " ").strip()
 
 
 def _text(element: Any, steps: _Steps) -> str:
-    """The first MAX_CHARACTERS of an element's text, with single blanks."""
+    """Return the first MAX_CHARACTERS of an element's text, with single blanks."""
     pieces, length = [], 0
     for piece in _pieces(element, steps):
         pieces.append(piece)
@@ -143,7 +143,7 @@ def _text(element: Any, steps: _Steps) -> str:
 
 
 def _pieces(element: Any, steps: _Steps) -> Iterator[str]:
-    """The texts of an element in order; what is on different lines is kept apart, so as not to become one word."""
+    """Yield the texts of an element in order; blanks separate different lines, so that their words stay apart."""
     for event, node in lxml.etree.iterwalk(element, events=("start", "end")):
         if not steps.take():
             return

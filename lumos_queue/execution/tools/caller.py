@@ -1,8 +1,8 @@
-"""Calls of external tools: made when that was asked for, answered from an earlier job, or refused.
+"""Calls of external tools, which are made, answered from an earlier job, or refused.
 
-Within one caller no call is made twice: the same call again gets the same answer, also while the first is under way;
-one that is the second of its episode (Call.nth) is another call.
-A call that failed for reasons of the network is forgotten, so that trying again makes it again.
+A caller makes no call twice: an equal call gets the same answer, also while the first call runs. The second equal call
+of an episode (Call.nth) is another call. A call that failed because of the network is forgotten, so that a retry makes
+it again.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from lumos_queue.errors import ActionError
 from lumos_queue.records import Execution
 from lumos_queue.util.sanitize import storable, storable_json
 
-#: Gets a call and its key, returns what came of it. May raise ActionError and InfrastructureError.
+#: Makes a call with its key, and returns its result. May raise ActionError and InfrastructureError.
 Answer = Callable[[Call, str], Awaitable[Execution]]
 
-MAX_KEPT = 256  #: answers kept in memory
+MAX_KEPT = 256  #: answers in memory
 MAX_CHARACTERS = 1_000_000  #: of an answer, as JSON
-UNMADE = ("live_refused", "not_recorded")  #: statuses of calls that were not made: nothing to replay
+UNMADE = ("live_refused", "not_recorded")  #: statuses of calls that were not made and cannot be replayed
 
 
 class Caller:
-    """Answers calls: `answer` gets each different one. Belongs to one event loop."""
+    """Answers calls: `answer` gets each different call. Belongs to one event loop."""
 
     def __init__(self, answer: Answer, close: Callable[[], Awaitable[None]] | None = None):
         self._answer, self._close = answer, close
         self._calls: OrderedDict[tuple[str, int], asyncio.Task[Execution]] = OrderedDict()
 
     async def call(self, command: Call, key: str) -> Execution:
-        """What the call gives; `seconds` is how long the answer was waited for here.
+        """Return the result of the call; its `seconds` are the wait here.
 
-        Never raises because of arguments or of what a server sends: that is in the execution's status. Raises
-        InfrastructureError when trying again later may succeed, SpecError for a tool that does not exist.
+        Wrong arguments and replies do not raise, but are in the execution's status. Raises InfrastructureError when a
+        later retry may succeed, SpecError for an unknown tool.
         """
         start = time.perf_counter()
         name = command.digest, command.nth
@@ -47,11 +47,11 @@ class Caller:
             task = self._calls[name] = asyncio.create_task(self._make(command, key))
             task.add_done_callback(lambda completed_task: self._settle(name, completed_task))
         self._calls.move_to_end(name)
-        execution = await asyncio.shield(task)  # a caller that stops waiting does not stop it for the others
+        execution = await asyncio.shield(task)  # another waiting episode may still need it
         return replace(execution, seconds=time.perf_counter() - start)
 
     async def close(self) -> None:
-        """Stop what is under way and close connections."""
+        """Stop running calls and close connections."""
         active_tasks = [task for task in self._calls.values() if not task.done()]
         for task in active_tasks:
             task.cancel()
@@ -73,7 +73,7 @@ class Caller:
         )
 
     def _settle(self, name: tuple[str, int], completed_task: asyncio.Task[Execution]) -> None:
-        """Forget a failure at once, and beyond what is kept the answers not asked for the longest."""
+        """Forget a failure, and the least recently used answers beyond MAX_KEPT."""
         if (completed_task.cancelled() or completed_task.exception() is not None) and self._calls.get(
             name
         ) is completed_task:
@@ -85,7 +85,7 @@ class Caller:
 
 
 def describe_call(command: Call) -> str:
-    """The call on one line, for messages."""
+    """Return the call on one line, for messages."""
     arguments = ", ".join(
         f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in sorted(command.arguments.items())
     )

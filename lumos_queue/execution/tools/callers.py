@@ -1,4 +1,4 @@
-"""The caller that fits a job: one that calls, one that answers from an earlier job, or one that refuses."""
+"""Open the caller of a job, which makes calls, answers from an earlier job, or refuses."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from lumos_queue.settings import Settings
 
 
 def open_caller(live: bool, replay: str, settings: Settings, server: str = "") -> Caller:
-    """The caller of a job that may call external tools (`live`), or is answered from the job `replay`, or neither.
+    """Return a caller that calls external tools (`live`), answers from the job `replay`, or refuses.
 
-    `server`: the address that the job's options name, which may be asked wherever it is.
+    `server`: the address in the job's options, which is allowed even in private networks.
 
     Raises SpecError for both at once and for a job that does not exist, InfrastructureError without a database.
     """

@@ -1,7 +1,7 @@
-"""Connections to checked addresses only: between the check and the connection nothing is looked up again.
+"""Connect to checked addresses only, without a second name resolution between check and connection.
 
-Every connection of the pool is made here, whatever led to it: a first request, a redirect, a connection that was lost.
-TLS is not touched: the certificate is verified for the host that the URL names.
+Every connection of the pool is made here: for a first request, a redirect, or after a lost connection. TLS is
+unchanged: the certificate is verified for the host in the URL.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from lumos_queue.execution.tools.guard import Guard
 
 
 class CheckedBackend(httpcore2.AsyncNetworkBackend):
-    """Resolves through the guard and connects to the addresses that the guard has seen."""
+    """Resolves names with the guard and connects to the addresses that the guard has checked."""
 
     def __init__(self, guard: Guard):
         self._guard = guard
@@ -29,7 +29,7 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """Raises ActionError of kind 'refused', and the error of the last address when none of them answers."""
+        """Connect to a host. Raises ActionError of kind 'refused', or the last address's error if none answers."""
         *first_addresses, last = await self._guard.addresses(host, port)
         for address in first_addresses:
             try:

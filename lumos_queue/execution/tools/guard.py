@@ -1,14 +1,14 @@
-"""Which addresses may be fetched: public ones, and nothing on this machine or in the network around it.
+"""Allow only public addresses to be fetched, and no address of this machine or its network.
 
-An address is looked at twice: as it is written, before anything is sent, and as the address that a connection is
-about to be made to (connecting.py). Only the second look decides; the first gives clear errors.
+A URL is checked before anything is sent, which gives clear errors. The address of each connection is checked again
+(connections.py), which decides.
 
-One server of a person's own may be reached besides, which that person has named (named_server.py).
+In addition, one server that a person has named is allowed (named_server.py).
 
 Covered: loopback, private, link-local, shared (carrier-grade NAT), multicast, reserved and unspecified addresses of
-both families, addresses that carry an IPv4 one inside them (mapped, NAT64, 6to4, Teredo), the metadata services of
-cloud machines, spellings of numbers that only some libraries read (`127.1`, `0x7f.1`, `2130706433`), names that mean
-this machine or this network, user names in front of the host, other ports than 80 and 443, other schemes than http(s).
+both families, addresses that contain an IPv4 address (mapped, NAT64, 6to4, Teredo), the metadata services of cloud
+machines, spellings of numbers that only some libraries read (`127.1`, `0x7f.1`, `2130706433`), names of this machine or
+this network, user names in front of the host, ports other than 80 and 443, and schemes other than http(s).
 Not covered: a public address that forwards into a private network.
 """
 
@@ -26,16 +26,16 @@ from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.execution.tools.named_server import NamedServer
 from lumos_queue.util.addresses import METADATA, PORTS, Origin, ascii_name, special_kind
 
-#: Gets a host name and a port, returns the addresses it stands for.
+#: Returns the addresses of a host name and a port.
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 MAX_CHARACTERS = 8000  #: of a URL
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  #: a last label that makes a host an IPv4 address (WHATWG URL, 3.5)
-#: Names that mean this machine or the network around it: RFC 6761, 6762, 8375, 9476, and what routers hand out.
+#: Names of this machine or the network around it: RFC 6761, 6762, 8375, 9476, and usual names of routers.
 _LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "lan", "localdomain", "home.arpa", "alt")
 
-#: What Python 3.11's `is_global` lets through although it has no public web servers (IANA special-purpose registries).
+#: Networks without public web servers that Python 3.11's `is_global` allows (IANA special-purpose registries).
 _SPECIAL_V4 = [
     ipaddress.ip_network(network)
     for network in (
@@ -46,7 +46,7 @@ _SPECIAL_V4 = [
         "192.88.99.0/24",  # 6to4 relays
     )
 ]
-#: The only part of IPv6 that is handed out to the public, and what in it is not.
+#: The public part of IPv6, and networks in it that are not public.
 _PUBLIC_V6 = ipaddress.IPv6Network("2000::/3")
 _SPECIAL_V6 = [
     ipaddress.IPv6Network(network)
@@ -62,16 +62,16 @@ _SPECIAL_V6 = [
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A URL parsed once, by one parser, in the form in which it is sent."""
+    """A URL that was parsed once, in the form in which it is sent."""
 
     scheme: str
-    host: str  #: in small ASCII letters; an IPv6 address without brackets
+    host: str  #: lower case, ASCII; an IPv6 address without brackets
     port: int
     path: str  #: with the query, percent-encoded
 
     @property
     def authority(self) -> str:
-        """What the Host header says."""
+        """The value of the Host header."""
         return Origin(self.scheme, self.host, self.port).authority
 
     @property
@@ -80,7 +80,7 @@ class Target:
 
 
 async def system_resolve(host: str, port: int) -> list[str]:
-    """What this machine's resolver says. Raises InfrastructureError when it says nothing."""
+    """Resolve a host with this machine's resolver. Raises InfrastructureError without an address."""
     try:
         entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
@@ -89,8 +89,11 @@ async def system_resolve(host: str, port: int) -> list[str]:
 
 
 class Guard:
-    """Decides. `allowed` names (address, port) pairs that may be reached besides: a test's own server on loopback;
-    `server` is the one that a person has named."""
+    """Checks URLs and addresses.
+
+    `allowed_addresses`: further (address, port) pairs, such as a test's server on loopback. `server`: the server that a
+    person has named.
+    """
 
     def __init__(
         self,
@@ -102,7 +105,7 @@ class Guard:
         self._resolve, self._server = resolve, server
 
     def check(self, url: str) -> Target:
-        """The URL, parsed. Raises ActionError of kind 'refused' for one that must not be asked."""
+        """Parse a URL. Raises ActionError of kind 'refused' for a forbidden URL."""
         if len(url) > MAX_CHARACTERS:
             raise _refusal(url, f"it has {len(url)} characters, {MAX_CHARACTERS} are the most")
         if "\\" in url or any(character <= " " or not character.isprintable() for character in url):
@@ -133,9 +136,9 @@ class Guard:
         return Target(parts.scheme, host, port, path)
 
     async def addresses(self, host: str, port: int) -> list[str]:
-        """The addresses to connect to: resolved now, once, and every one of them checked.
+        """Resolve a host once, and return its addresses after a check of each.
 
-        Raises ActionError of kind 'refused' when one of them is not public, InfrastructureError when there is none.
+        Raises ActionError of kind 'refused' when an address is not public, InfrastructureError without an address.
         """
         try:
             addresses = [str(ipaddress.ip_address(host))]
@@ -153,7 +156,7 @@ class Guard:
         return addresses
 
     def _host_problem(self, host: str, port: int) -> str:
-        """Why this host must not be asked, as far as it can be told from its name."""
+        """Return the reason why this host is forbidden, as far as its name shows it; otherwise ''."""
         try:
             return self._problem(host, port)
         except ValueError:
@@ -161,7 +164,7 @@ class Guard:
             return "a name of this machine or of the network around it" if local else ""
 
     def _problem(self, text: str, port: int) -> str:
-        """Why this address must not be reached, in words; empty when it may."""
+        """Return the reason why this address is forbidden; otherwise ''."""
         address = ipaddress.ip_address(text)
         if (str(address), port) in self._allowed_addresses:
             return ""
@@ -176,7 +179,7 @@ class Guard:
 
 
 def _normalize_host(url: str, host: str, is_bracketed: bool) -> str:
-    """A host in the one spelling in which it is looked up. Raises ActionError for what is neither name nor address."""
+    """Return a host in the spelling for its resolution. Raises ActionError if it is neither name nor address."""
     if not is_bracketed:
         try:
             host = ascii_name(host)
@@ -188,7 +191,7 @@ def _normalize_host(url: str, host: str, is_bracketed: bool) -> str:
                 raise _refusal(url, "the host is no name")
             return host
     try:
-        return str(ipaddress.ip_address(host))  # only the usual spelling is read, as libraries differ on all others
+        return str(ipaddress.ip_address(host))  # only the usual spelling, because libraries read others differently
     except ValueError:
         raise _refusal(url, "the host is a number in an unusual spelling") from None
 

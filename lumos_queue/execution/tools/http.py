@@ -1,8 +1,8 @@
-"""Requests to any public server: guarded, bounded in time and size, one at a time for each host.
+"""Requests to any public server: checked, bounded in time and size, one at a time for each host.
 
-No proxies, no cookies, no credentials in headers; of the environment only which certificates are trusted
-(SSL_CERT_FILE). Redirects are followed here, so that each is checked like the first address. Of compressions only gzip
-is asked for, and unpacked no further than the bound.
+There are no proxies, cookies or credentials in headers; of the environment only the trusted certificates
+(SSL_CERT_FILE) are used. Redirects are followed here, so that each is checked like the first address. The only
+compression is gzip, which is unpacked up to the bound.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from lumos_queue.execution.tools.connections import CheckedBackend
 from lumos_queue.execution.tools.guard import Guard, Target
 from lumos_queue.execution.tools.rate_limit import HostRateLimiter
 
-SECONDS = 30.0  #: for one request with its redirects, all of it
+SECONDS = 30.0  #: for one request with all its redirects
 CONNECT_SECONDS = 10.0
 MAX_BYTES = 16 << 20  #: of a body, before and after it is unpacked
 MAX_REDIRECTS = 5
-MAX_CONTENT_TYPE = 1_000  #: characters of that header that are read: its parser takes the square of their number
+MAX_CONTENT_TYPE = 1_000  #: characters of that header, because the time of its parser grows with their square
 _REDIRECTS = (301, 302, 303, 307, 308)
-_LATER = (408, 425, 429)  #: besides all 5xx: trying again later may succeed
+_LATER = (408, 425, 429)  #: statuses for which, as for all 5xx, a later retry may succeed
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """What the last request gave. Header names are in small letters."""
+    """The reply to the last request. Header names are in lower case."""
 
     url: str  #: after redirects
     headers: Mapping[str, str]
@@ -46,7 +46,7 @@ class FetchedPage:
 
 
 class GuardedHttp:
-    """A client. Belongs to the event loop of its first request."""
+    """A client, which belongs to the event loop of its first request."""
 
     def __init__(
         self,
@@ -67,10 +67,10 @@ class GuardedHttp:
         )
 
     async def get(self, url: str, media_types: Sequence[str], headers: Mapping[str, str] | None = None) -> FetchedPage:
-        """The body of a 2xx reply of one of `media_types`.
+        """Return the body of a 2xx reply of one of `media_types`.
 
-        Raises ActionError of kind refused, not_found, http_error, bad_reply or too_large; InfrastructureError when
-        there is no connection, no reply in time, or a server that asks to come again later.
+        Raises ActionError of kind refused, not_found, http_error, bad_reply or too_large; InfrastructureError without
+        a connection, without a reply in time, or if the server requests a later retry.
         """
         target = self.guard.check(url)
         fields = {"Accept": ", ".join(media_types), **(headers or {})}
@@ -88,9 +88,9 @@ class GuardedHttp:
     async def post(
         self, url: str, content: bytes, media_types: Sequence[str], headers: Mapping[str, str] | None = None
     ) -> FetchedPage:
-        """The body of a 2xx reply to this JSON.
+        """Return the body of a 2xx reply to this JSON.
 
-        Raises as `get`; a redirect is an http_error: what is posted goes nowhere but to the server that was named.
+        Raises as `get`. A redirect is an http_error, because the content must reach only the named server.
         """
         target = self.guard.check(url)
         fields = {"Accept": ", ".join(media_types), "Content-Type": "application/json", **(headers or {})}
@@ -104,7 +104,7 @@ class GuardedHttp:
         return reply
 
     def pause(self, url: str, retry_after: str) -> float:
-        """Begin the pause that a reply's `retry_after` header asks for. Returns its seconds."""
+        """Begin the pause that a reply's `retry_after` header requests. Returns its seconds."""
         return self._rate_limiter.pause(self.guard.check(url).authority, retry_after)
 
     async def close(self) -> None:
@@ -118,7 +118,7 @@ class GuardedHttp:
         types: Sequence[str],
         content: bytes | None = None,
     ) -> FetchedPage | Target:
-        """One request, a POST where there is `content`; gives the Target of a redirect."""
+        """Send one request, a POST if there is `content`; returns the Target of a redirect."""
         try:
             async with asyncio.timeout(max(seconds, 0.0)), self._send(target, fields, content) as response:
                 return await self._read(target, response, types)
@@ -195,7 +195,7 @@ class GuardedHttp:
 
 
 def read_content_type(value: str) -> Message:
-    """A message with this Content-Type header, of which the first MAX_CONTENT_TYPE characters are read."""
+    """Parse the first MAX_CONTENT_TYPE characters of a Content-Type header."""
     content = Message()
     content["content-type"] = value[:MAX_CONTENT_TYPE]
     return content

@@ -1,6 +1,6 @@
-"""Per-host rate limiting: one request at a time for each host, and none while it asks for a pause.
+"""Per-host rate limiting: one request at a time for each host, and none during a pause that it requests.
 
-The operators of Wikipedia ask for this (API etiquette: requests in series, heed Retry-After).
+Wikipedia's operators request this (API etiquette: requests in series, heed Retry-After).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from lumos_queue.errors import InfrastructureError
 from lumos_queue.util.retry_after import read_retry_after
 
 PAUSE = 0.05  #: seconds between the end of a request and the next one to the same host
-MAX_WAIT = 10.0  #: seconds a request waits here for a host's pause to end; beyond that its item is owed again
-DEFAULT_PAUSE = 5.0  #: seconds, when a host asks for a pause and does not say for how long
+MAX_WAIT = 10.0  #: seconds for which a request waits for the end of a host's pause; after longer pauses it is retried
+DEFAULT_PAUSE = 5.0  #: seconds of a pause for which the host requests no duration
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class HostRateLimiter:
                 state.free_at = max(state.free_at, time.monotonic() + self._pause)
 
     def pause(self, host: str, retry_after: str) -> float:
-        """Begin the pause that a host's Retry-After header asks for. Returns its seconds."""
+        """Begin the pause that a host's Retry-After header requests. Returns its seconds."""
         requested_seconds = read_retry_after(retry_after)
         seconds = DEFAULT_PAUSE if requested_seconds is None else requested_seconds
         self._hosts.setdefault(host, _Host()).free_at = time.monotonic() + seconds

@@ -19,14 +19,14 @@ from lumos_queue.records import Execution
 from lumos_queue.settings import Settings
 from lumos_queue.util.version import RELEASE
 
-#: Gets the arguments of a call and its key, returns what came of it. May raise ActionError and InfrastructureError.
+#: Makes a call from its arguments and its key, returns its result. May raise ActionError and InfrastructureError.
 Tool = Callable[[Mapping[str, Any], str], Awaitable[Execution]]
 
 
 def open_live(settings: Settings, server: str = "") -> Caller:
-    """A caller that calls tools on the public network, and the server of APIs that `server` names. Raises SpecError.
+    """Return a caller for tools on the public network and for the server of APIs at `server`. Raises SpecError.
 
-    That server has a client of its own, with which nothing is fetched: no page can redirect to it.
+    That server has its own client, which fetches no pages, so that no page can redirect to it.
     """
     agent = user_agent(settings)
     server_http = None
@@ -39,10 +39,9 @@ def open_live(settings: Settings, server: str = "") -> Caller:
 def call_through(
     http: GuardedHttp, api: str = API, keys: Path | None = None, server: GuardedHttp | None = None
 ) -> Caller:
-    """A caller that calls tools through this client; `api` as for Wikipedia, `keys` as for servers of APIs, which are
-    asked through the client `server` where there is one.
+    """Return a caller that calls tools through this client. Closing it closes the clients.
 
-    Closing it closes the clients.
+    `api`: as for Wikipedia. `keys`: as for ToolServer. `server`: the client for servers of APIs, if it is another.
     """
     wikipedia = Wikipedia(http, api)
     tools: dict[str, Tool] = {
@@ -65,5 +64,5 @@ def call_through(
 
 
 def user_agent(settings: Settings) -> str:
-    """The User-Agent header. Wikimedia's policy asks for a way to reach the person: LUMOS_CONTACT."""
+    """Return the User-Agent header, with LUMOS_CONTACT: Wikimedia's policy requires a contact."""
     return f"lumos-queue/{RELEASE} ({settings.contact or 'no contact given'})"

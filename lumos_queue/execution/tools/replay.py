@@ -1,4 +1,4 @@
-"""Answering calls from what an earlier job has recorded. Nothing is sent anywhere."""
+"""Answer calls from the records of an earlier job, without the network."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from lumos_queue.settings import Settings
 
 
 def open_replay(job: str, settings: Settings) -> Caller:
-    """A caller with a separate connection to the database of the settings.
+    """Return a caller with a separate connection to the database of the settings.
 
-    A call is found by its tool and arguments, whichever episode made it. Where several did and were answered
-    differently, the earliest episode's answers count, in their order (Call.nth). Raises SpecError when there is no such
-    job.
+    A call is found by its tool and arguments, in any episode. If several episodes have different answers, those of the
+    earliest episode count, in their order (Call.nth). Raises SpecError for an unknown job.
     """
     database = open_database(settings.database, settings.lease_seconds)
     try:

@@ -1,9 +1,9 @@
-"""Calls of APIs through a server with ToolBench's interface, as StableToolBench's virtual API server has it.
+"""Calls of APIs through a server with ToolBench's interface, such as StableToolBench's virtual API server.
 
     POST SERVER {"category", "tool_name", "api_name", "tool_input", "strip", "toolbench_key"}  ->  {"error", "response"}
 
-What the API says, also that it fails, is an answer. A server that is down, refuses or times out has given none: the
-call is made again later. The key is that of the server in the file LUMOS_API_KEYS; no job can name or move it.
+A reply of the API is an answer, even if it is an error. Without an answer, because the server is down, refuses or times
+out, the call is retried later. The key of the server is in the file LUMOS_API_KEYS; no job can name or redirect it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lumos_queue.execution.tools.http import FetchedPage, GuardedHttp
 from lumos_queue.records import Execution
 from lumos_queue.util.untrusted_json import read_json
 
-STRIP = "truncate"  #: how the server shortens a response: the one way that needs no model
+STRIP = "truncate"  #: the server's way to shorten a response: the only way without a model
 
 
 class ToolServer:
@@ -32,7 +32,7 @@ class ToolServer:
         self._http, self._keys = http, keys
 
     async def call(self, arguments: Mapping[str, Any], key: str) -> Execution:
-        """What an API answers. Raises as GuardedHttp.post, and ActionError of kind 'bad_reply'."""
+        """Return an API's answer. Raises as GuardedHttp.post, and ActionError of kind bad_arguments or bad_reply."""
         server = arguments.get("server")
         if not isinstance(server, str) or not isinstance(arguments.get("arguments"), dict):
             raise ActionError("bad_arguments", "a call of an API needs a server and an object of arguments")

@@ -1,7 +1,7 @@
 """Wikipedia, live, through the MediaWiki action API (https://www.mediawiki.org/wiki/API:Main_page).
 
-The original read Wikipedia's search page, and where that failed asked Google (spec/lumos.md 5.2). Here both are the
-search of the wiki itself: it has an interface for programs, needs no key, and finds only pages of its own.
+LUMOS reads Wikipedia's search page, and asks Google where that fails (spec/lumos.md 5.2). Here both are the wiki's own
+search, which has an interface for programs, needs no key, and finds only its own pages.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from lumos_queue.execution.tools.http import FetchedPage, GuardedHttp
 from lumos_queue.records import Execution
 
 API = "https://{language}.wikipedia.org/w/api.php"
-EXACT_PARAGRAPHS, OTHER_PARAGRAPHS = 40, 15  #: kept of a page; the original counted sentences
-TOP = 5  #: titles read when none is exactly what was asked for
+EXACT_PARAGRAPHS, OTHER_PARAGRAPHS = 40, 15  #: kept of a page; LUMOS counts sentences
+TOP = 5  #: articles that are read when no title equals the query
 MAX_HITS = 10
-MAX_CHARACTERS = 300  #: of a query: the API takes no more
-MAXLAG = 5  #: seconds its database copies may lag behind before the API asks for a later request
+MAX_CHARACTERS = 300  #: of a query: the limit of the API
+MAXLAG = 5  #: seconds by which its database copies may lag before the API requests a later retry
 _LANGUAGE = re.compile(r"[a-z]{2,12}(-[a-z]{2,12}){0,2}")
 _LATER = ("maxlag", "ratelimited", "readonly")
 _MISSING = ("missingtitle", "invalidtitle", "pagecannotexist", "nosuchpageid")
 
 
 class Wikipedia:
-    """The tools `wikipedia` and `search`. `api`: address of the API, with {language} in it where it matters."""
+    """The tools `wikipedia` and `search`. `api`: address of the API, which may contain {language}."""
 
     def __init__(self, http: GuardedHttp, api: str = API):
         self._http, self._api = http, api
 
     async def wikipedia(self, arguments: Mapping[str, Any], key: str) -> Execution:
-        """`query` (and `language`, 'en' when not given): the article of that name, or the articles found for it.
+        """Read the article named `query`, or the articles of a search. `language`: 'en' by default.
 
-        A name that one article has, however capitalised or redirected: that article. A name with several meanings: up
-        to 10 articles of its list. Any other text: the 5 articles found first. An address of an article is read too.
+        The name of an article, in any capitals or redirected, gives that article. A name with several meanings gives up
+        to 10 articles of its list. Any other text gives the first 5 hits. The address of an article is accepted, too.
         The value: {"kind": "pages", "text": titles, "pages": [{"title", "paragraphs", "table"}]}.
         Raises ActionError of kind bad_arguments, not_found, refused, bad_reply or too_large; InfrastructureError.
         """
@@ -69,9 +69,9 @@ class Wikipedia:
         return _pages(pages)
 
     async def search(self, arguments: Mapping[str, Any], key: str) -> Execution:
-        """`query`, `limit` (3) and `language` ('en'): what the wiki's own search finds, best first.
+        """Return the hits of the wiki's search, best first. Arguments: `query`, `limit` (3) and `language` ('en').
 
-        It replaces the Google search of the original, of which only hits on Wikipedia were read.
+        It replaces LUMOS's Google search, which reads only hits on Wikipedia.
         The value: {"kind": "hits", "text": titles, "hits": [{"title", "url"}]}. Raises as `wikipedia` does.
         """
         query, language = _query(arguments), _language(arguments)
@@ -89,7 +89,7 @@ class Wikipedia:
         return urljoin(self._api.format(language=language), "/wiki/" + quote(title.replace(" ", "_")))
 
     def _title(self, query: str, language: str) -> str:
-        """The title that an address names; empty when the query is not an address. Addresses elsewhere are refused."""
+        """Return the title in an address; empty if the query is no address. Addresses of other servers are refused."""
         if " " in query or not (query.startswith("/wiki/") or "://" in query):
             return ""
         if query.startswith("/wiki/"):
@@ -100,7 +100,7 @@ class Wikipedia:
         return unquote(target.path.removeprefix("/wiki/")).replace("_", " ")[:MAX_CHARACTERS]
 
     async def _find(self, query: str, language: str, search_kind: str, limit: int, key: str) -> list[str]:
-        """Titles, best first. `what`: 'nearmatch' (a title like this) or 'text'."""
+        """Return titles, best first. `search_kind`: 'nearmatch' (a similar title) or 'text'."""
         reply = await self._ask(
             language,
             key,
@@ -116,7 +116,7 @@ class Wikipedia:
         return [_part(hit, "title", str)[:MAX_CHARACTERS] for hit in hits[:limit]]
 
     async def _page(self, title: str, language: str, paragraphs: int, key: str) -> tuple[str, Article, bool]:
-        """Title after redirects, what there is to read, and whether it only lists the meanings of a name."""
+        """Return the title after redirects, the article, and whether it only lists the meanings of a name."""
         reply = await self._ask(
             language,
             key,
@@ -136,7 +136,7 @@ class Wikipedia:
         return name, article, several
 
     async def _ask(self, language: str, key: str, **parameters: Any) -> dict[str, Any]:
-        """What the API answers."""
+        """Return the API's answer. Raises ActionError and InfrastructureError for its errors."""
         common = {"format": "json", "formatversion": 2, "errorformat": "plaintext", "maxlag": MAXLAG}
         address = f"{self._api.format(language=language)}?{urlencode(common | parameters)}"
         reply = await self._http.get(address, ["application/json"], {"Idempotency-Key": key} if key else None)
