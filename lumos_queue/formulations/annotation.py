@@ -1,4 +1,4 @@
-"""An annotation acted out: its subgoals are noted and its actions run. By rule no model is asked; else a teacher is."""
+"""Act out an annotation, made by rule or by a teacher: note its subgoals and run its actions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Protocol
 from lumos_queue.commands import Ask, Commands, Do, Note
 from lumos_queue.records import TEACHER, Action, AnnotatedSubgoal, Completion, Execution, Outcome
 
-#: An action with the result that the annotation states and the execution it had.
+#: An action, the result in the annotation, and its execution.
 Checked = tuple[Action, str, Execution]
 
 
 class AnnotationJudge(Protocol):
-    """What checks a row's annotation (conversion/check.py: AnnotationCheck)."""
+    """The check of a row's annotation (conversion/check.py: AnnotationCheck)."""
 
     @property
     def prompt(self) -> str: ...
@@ -26,14 +26,14 @@ class AnnotationJudge(Protocol):
 
 
 def act_out_annotation(task: object, check: AnnotationJudge) -> Commands[Outcome]:
-    """Act out the steps that the check has."""
+    """Act out the steps of the check."""
     return check.judge((yield from act_out(check.steps_to_act_out())))
 
 
 def teach(task: object, check: AnnotationJudge) -> Commands[Outcome]:
-    """Ask the teacher, act out what it says, and ask again while the verdicts reject it and re-asks are left.
+    """Ask the teacher and act out its reply; ask again while the verdicts reject it and re-asks remain.
 
-    1 + re-asks model calls at most. The steps after the last of them are the annotation.
+    It makes at most 1 + re-asks model calls. The steps after the last call are the annotation.
     """
     while True:
         completion = yield from Ask(TEACHER, check.prompt, check.images)
@@ -43,7 +43,7 @@ def teach(task: object, check: AnnotationJudge) -> Commands[Outcome]:
 
 
 def act_out(steps: Iterable[AnnotatedSubgoal]) -> Commands[list[Checked]]:
-    """Note each subgoal and run its actions; returns what each action stated and gave."""
+    """Note each subgoal and run its actions; returns each action with its annotated result and its execution."""
     action_checks: list[Checked] = []
     for step in steps:
         yield Note(step.subgoal)

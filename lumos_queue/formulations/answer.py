@@ -1,4 +1,4 @@
-"""The answer that an episode's executions leave behind."""
+"""The answer of an episode, from its executions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lumos_queue.records import Action, Ending, Execution, Outcome
 from lumos_queue.scoring.limit import AtLimit
 
 ANSWERING = ("QA", "Calculator")  #: actions whose values are answers
-CONCLUSION = "Conclude"  #: the action that makes one answer of them: it is added here, not written by a grounder
+CONCLUSION = "Conclude"  #: the action that combines answers; no grounder writes it, this module adds it
 
 History = list[tuple[Action, Execution]]  #: the actions of an episode so far, in order
 
@@ -19,10 +19,10 @@ History = list[tuple[Action, Execution]]  #: the actions of an episode so far, i
 def conclude(
     agent: Agent, history: History, ending: Ending = Ending.ANSWERED, version: int = VERSION
 ) -> Commands[Outcome]:
-    """The answer of an agent that stopped: the last value, or what the QA tool makes of all its answers.
+    """Return the answer of an agent that stopped: the last value, or the QA tool's answer from all its answers.
 
-    The latter, `answer_by` 'qa' or 'yes/no', is how LUMOS answers questions (spec/lumos.md 5.2). An agent that names
-    its `Output` means it. Version 1 let the last answer stand without a semicolon behind it.
+    The latter, `answer_by` 'qa' or 'yes/no', is LUMOS's way (spec/lumos.md 5.2). A variable `Output` of the agent is
+    always the answer. In version 1 the last answer has no semicolon behind it.
     """
     setters = [(name, action) for action, execution in history if execution.ok for name in action.variables]
     answers = [name for name, action in setters if action.name in ANSWERING]
@@ -36,17 +36,17 @@ def conclude(
 
 
 def at_limit(agent: Agent, history: History, version: int = VERSION) -> Commands[Outcome]:
-    """The answer of an agent that reached its limit of subgoals (limit.py); where none counts, the last value."""
+    """Return the answer of an agent that reached its limit of subgoals (limit.py), which may be the last value."""
     if agent.at_limit == AtLimit.CONCLUDE:
         return (yield from conclude(agent, history, Ending.LIMIT, version))
     return last_value(history, Ending.LIMIT)
 
 
 def last_value(history: Sequence[tuple[Action, Execution]], ending: Ending = Ending.ANSWERED) -> Outcome:
-    """The value of `Output` if it was set, else of the highest-numbered `R` (LUMOS evaluation of maths).
+    """Return the value of `Output` if it was set, else of the highest-numbered `R` (LUMOS evaluation of maths).
 
-    No readable action at all is `unreadable`; an action that failed to set that variable is `action_error`.
-    `ending` is that of an episode that has its answer.
+    The ending is `unreadable` without a readable action, `action_error` if the action of that variable failed, and
+    otherwise `ending`.
     """
     if not history:
         return Outcome(None, Ending.NO_ANSWER, "the planner stopped before anything was executed")
@@ -67,7 +67,7 @@ def _why(execution: Execution) -> str:
 
 
 def _first_failure(history: Sequence[tuple[Action, Execution]], last: Execution) -> str:
-    """What went wrong before, of which the last failure may be a consequence."""
+    """Return the first failure as text, because it may have caused the last failure."""
     action, execution = next((action, execution) for action, execution in history if not execution.ok)
     if _why(execution) == _why(last):
         return ""

@@ -1,4 +1,4 @@
-"""A formulation: the order in which planning, grounding and executing take turns, and what follows from that order."""
+"""A formulation: the order in which planning, grounding and executing take turns, and the properties of that order."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from lumos_queue.limits import Limits
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Outcome, Task
 
-#: Of all formulations: what changed with each version is said where it changed. A job keeps the version it began with.
+#: Version of all formulations; the changed code states the changes. A job keeps the version with which it began.
 #: Version 3 reads the replies of models that think, and of instruct models over `chat://` (decision 0051).
 VERSION = 3
 
 
 def version_of(spec: Mapping[str, Any]) -> int:
-    """The version of the formulation of a stored job, from its specification; 1 where it names none."""
+    """Return the version of the formulation in a stored job's specification; 1 if it names none."""
     return spec.get("infer", spec).get("formulation_version", 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a person may choose about a formulation."""
+    """An option of a formulation."""
 
     default: str
     meaning: str
-    read: Callable[[str, str], Any]  #: gets the name and the value as given; raises SpecError for one that is not valid
+    read: Callable[[str, str], Any]  #: parses a value, from name and text; raises SpecError for an invalid value
 
 
 @dataclass(frozen=True, slots=True)
 class Formulation:
-    """One object for each formulation. Called with a task and an agent, it gives the generator of an episode.
+    """One object for each formulation. Called with a task and an agent, it returns the generator of an episode.
 
     >>> import lumos_queue as lq
     >>> def ask_twice(task, agent):
@@ -48,37 +48,37 @@ class Formulation:
 
     name: str
     generator: Callable[..., Commands[Outcome]]  #: gets a task, an agent and, if `versioned`, the version
-    roles: tuple[str, ...]  #: that it asks: planner and grounder, or one model alone, the solver or the captioner
+    roles: tuple[str, ...]  #: roles of its models: planner and grounder, or one model, the solver or the captioner
     executes: bool = True  #: whether it runs actions, and so may need tools
-    functions: bool = False  #: whether its actions are the functions that a task brings (tool agents)
-    experts: bool = False  #: whether its actions are runs of expert models on what a task brings
-    approved: bool = False  #: whether a person has to approve its plans before anything of them is run
-    trainable: bool = True  #: whether a gold solution gives its conversations in full
+    functions: bool = False  #: whether its actions are functions of the task (tool agents)
+    experts: bool = False  #: whether its actions are runs of expert models on inputs of the task
+    approved: bool = False  #: whether a person has to approve its plans before they run
+    trainable: bool = True  #: whether a gold solution determines its whole conversations
     taught_with: Mapping[str, str] = field(default_factory=dict)  #: the settings under which these are its prompts
     limited: bool = False  #: whether it stops at the agent's limit of subgoals
-    demonstrated: bool = False  #: whether the demonstrations of a domain can show it
+    demonstrated: bool = False  #: whether it uses the demonstrations of a domain
     versioned: bool = False  #: whether its versions differ
     instructed: bool = False  #: whether its prompts follow `Agent.system` and `Agent.prompt` (prompts/solver_prompt.py)
-    #: Where its one reply is the answer: how the reader `phrase` reads it, '' for no answer. None: it has no readers.
+    #: If its only reply is the answer: the reader `phrase`, which returns '' for no answer. None: it has no readers.
     phrase: Callable[[str], str] | None = None
     expected_calls: Callable[[int, int], int] | None = None  #: model calls, from subgoals and their limit, if fixed
-    settings: Mapping[str, Setting] = field(default_factory=dict)  #: what `--setting NAME=VALUE` can say, by name
-    limits: Limits = field(default_factory=Limits)  #: unless the agent is given others
-    samplings: Mapping[str, Sampling] = field(default_factory=dict)  #: of roles that need another one than the others
-    prefixes: Callable[[Agent], Mapping[str, str]] | None = None  #: see `prompt_prefixes`; None: those of a Dialogue
-    callers: tuple[str, ...] = ()  #: roles that call functions by their server's interface, with `calls` set to native
+    settings: Mapping[str, Setting] = field(default_factory=dict)  #: the settings of `--setting NAME=VALUE`, by name
+    limits: Limits = field(default_factory=Limits)  #: unless the agent has its own
+    samplings: Mapping[str, Sampling] = field(default_factory=dict)  #: of roles with their own sampling
+    prefixes: Callable[[Agent], Mapping[str, str]] | None = None  #: of `prompt_prefixes`; None: those of a Dialogue
+    callers: tuple[str, ...] = ()  #: roles that call functions through their server's interface if `calls` is native
 
     def __call__(self, task: Task, agent: Agent) -> Commands[Outcome]:
         return self.generator(task, agent)
 
     def prompt_prefixes(self, agent: Agent) -> dict[str, str]:
-        """Texts that the prompts of every task begin with, by role: each is stored once."""
+        """Return the common beginnings of all prompts, by role: each is stored once."""
         if self.prefixes is not None:
             return dict(self.prefixes(agent))
         return agent.dialogue(Task("", "", "", "")).prompt_prefixes
 
     def read_settings(self, agent: Agent) -> dict[str, Any]:
-        """The value of each setting, by name. Raises SpecError for one that the formulation does not have."""
+        """Return the value of each setting, by name. Raises SpecError for an unknown setting."""
         for name in agent.settings:
             if name not in self.settings:
                 raise unknown(f"setting of '{self.name}'", name, self.settings)
@@ -88,16 +88,16 @@ class Formulation:
         }
 
     def at_version(self, version: int) -> Generate[Agent]:
-        """The formulation as it was in that version."""
+        """Return the formulation in that version."""
         return partial(self.generator, version=version) if self.versioned else self.generator
 
 
 def formulation(
     name: str = "", *, roles: tuple[str, ...], executes: bool = True, **facts: Any
 ) -> Callable[[Callable[[Task, Agent], Commands[Outcome]]], Formulation]:
-    """Make a generator function a formulation; by default it has the function's name.
+    """Return a decorator that makes a generator function a formulation, by default with the function's name.
 
-    `facts` are further fields of Formulation. Its prompts are its own, so that no gold solution teaches it.
+    `facts`: further fields of Formulation. It has its own prompts, so gold solutions cannot train it.
 
     >>> import lumos_queue as lq
     >>> @lq.formulation(roles=("solver",), executes=False)

@@ -1,4 +1,4 @@
-"""Chain of thought: one model writes the way to the answer and the answer, on one line. Nothing is executed."""
+"""Chain of thought: one model writes its reasoning and the answer on one line. Nothing is executed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lumos_queue.records import Outcome, Task
 
 
 def cot(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
-    """One model call."""
+    """Make one model call, and read the answer at the end of the reply."""
     reply = yield from Ask("solver", solver_prompt(task, agent, True, version))
     return conclude(reply, task, agent, version, read_cot_answer)
 

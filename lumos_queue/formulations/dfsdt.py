@@ -1,9 +1,10 @@
-"""DFSDT: a depth-first search over decisions (ToolLLM, arXiv:2307.16789, as its code does it without ranking).
+"""DFSDT: a depth-first search over decisions (ToolLLM, arXiv:2307.16789, as in its code without ranking).
 
-At each node the model is asked up to `width` times; from the second time on it is shown what it tried there before, and
-told to do otherwise: in that call only. A path ends with an answer, with giving up, or at the limit of depth. Then the
-search goes back one decision, after giving up two (`back_off` says how many at full depth: some recordings went back
-two there, too), and tries the next sibling. The first answer ends it.
+At each node the model is asked up to `width` times. From the second time on, its prompt has the earlier tries at the
+node and a request for a different one; later prompts do not have this text. A path ends with an answer, with giving up,
+or at the limit of depth. Then the search goes back one decision, or two after giving up, and tries the next sibling.
+`back_off` is the number of decisions at full depth, because some recordings go back two there. The first answer ends
+the search.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ what came of them:
 Decide on something different from all of them.
 """
 MAX_CALLS = 200  #: model calls of a search, as in ToolBench
-MAX_TREE = 10_000  #: where no limit of calls is set: a tree without one has more nodes than there is memory
+MAX_TREE = 10_000  #: calls if no limit is set: the whole tree can have more nodes than fit in memory
 
 
 class Search:
-    """One search: the nodes that ended a path, and how many levels to go back."""
+    """One search, with its answer and the reason of its end."""
 
     def __init__(self, policy: Policy, agent: Agent, width: int, back_off: int):
         self._policy, self._agent, self._width, self._back_off = policy, agent, width, back_off
         self.answer: Decision | None = None
         self.gave_up = False
-        self.used_up = False  #: the calls
+        self.used_up = False  #: whether the limit of calls is reached
 
     def expand(self, node: Decision) -> Commands[int]:
         """Search below a node; returns how many levels to go back. Check `answer` and `used_up` first."""
@@ -53,7 +54,7 @@ class Search:
         for _ in range(self._width):
             completion, position = yield from self._policy.decide(node, tell_tried(node))
             if self._policy.calls >= (self._agent.limits.calls or MAX_TREE):
-                self.used_up = True  # the reply to the last call is not carried out, as in ToolBench
+                self.used_up = True  # as in ToolBench, the reply to the last call is not carried out
                 return 0
             child = yield from self._policy.act(node, completion, position)
             levels = yield from self.expand(child)
@@ -65,7 +66,7 @@ class Search:
 
 
 def tell_tried(node: Decision) -> str:
-    """What a model is told of its earlier decisions at a node; '' at the first, and when none of them led to a call."""
+    """Return the text for a model about its earlier decisions at a node; '' if none of them led to a call."""
     calls = [call for call in map(_first_call, node.children) if call is not None]
     if not calls:
         return ""
@@ -85,7 +86,7 @@ def tell_tried(node: Decision) -> str:
 
 
 def _first_call(node: Decision) -> Decision | None:
-    """The first decision that calls something, on the way from a node along the first children."""
+    """Return the first decision with a call, on the path from a node along the first children."""
     while not node.reply.action:
         if not node.children:
             return None
@@ -94,7 +95,7 @@ def _first_call(node: Decision) -> Decision | None:
 
 
 def dfsdt(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
-    """At most `limits.calls` model calls."""
+    """Search with at most `limits.calls` model calls."""
     settings = FORMULATION.read_settings(agent)
     policy = Policy(task, agent, settings["history"], version=version)
     search = Search(policy, agent, settings["width"], settings["back_off"])

@@ -1,4 +1,4 @@
-"""Direct: one model writes the answer alone (the paper's vanilla training). Nothing is executed."""
+"""Direct: one model writes only the answer (the paper's vanilla training). Nothing is executed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lumos_queue.records import Outcome, Task
 
 
 def direct(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
-    """One model call. The reader `phrase` takes the whole reply for the answer."""
+    """Make one model call. For the reader `phrase`, the whole reply is the answer."""
     reply = yield from Ask("solver", solver_prompt(task, agent, False, version))
     return conclude(reply, task, agent, version, str.strip)
 

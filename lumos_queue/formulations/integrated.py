@@ -1,6 +1,6 @@
-"""Integrated: one model writes each subgoal together with its actions, and is told the result.
+"""Integrated: one model writes each subgoal together with its actions, and is sent the result.
 
-The paper compares with such a model and shows no text of it: this wire format was made for this project.
+The paper compares with such a model without an example, so this wire format was designed for this project.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from lumos_queue.records import Ending, Outcome, Task
 
 
 def solve_integrated(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
-    """One model call for each of k subgoals, and one more in which the model says that it stops.
+    """Make one model call for each of k subgoals, and one in which the model stops.
 
-    At the limit of subgoals no further call is made: k calls, ending `limit`. An empty subgoal costs a call more where
+    At the limit of subgoals no further call is made: k calls, ending `limit`. An empty subgoal costs another call if
     the solver is an instruct model.
     """
     dialogue = agent.dialogue(task)

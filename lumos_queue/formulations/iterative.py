@@ -1,4 +1,4 @@
-"""LUMOS-I: plan one subgoal, ground it, run it, and let the result shape the next."""
+"""LUMOS-I: plan one subgoal, ground it, run it, and plan the next with its result."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from lumos_queue.records import Ending, Outcome, Task
 
 
 def iterative(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
-    """Two model calls for each of k subgoals, and one more in which the planner says that it stops.
+    """Make two model calls for each of k subgoals, and one in which the planner stops.
 
-    At the limit of subgoals no further call is made: 2k calls, ending `limit`. An empty subgoal costs a call more where
+    At the limit of subgoals no further call is made: 2k calls, ending `limit`. An empty subgoal costs another call if
     the planner is an instruct model.
     """
     dialogue = agent.dialogue(task)

@@ -1,8 +1,8 @@
 """Model synthesis: a planner composes expert models into a plan, which runs as a graph (OpenAGI, arXiv:2304.04370).
 
-One model call, or one for each input of the task where these are searched apart. Experts that do not need each other
-run side by side. A plan that cannot run ends the episode as `infeasible`, and nothing of it is run; a sample for which
-an expert fails is no reason to: its value is missing.
+It makes one model call, or one for each input of the task if these are searched apart. Independent experts run
+concurrently. A plan that cannot run ends the episode as `infeasible`, and no part of it is run. If an expert fails for
+a sample, only the value of that sample is missing.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ FREE, CONSTRAINED = "free", "constrained"  #: values of `decoding`
 AWARE, APART, TOGETHER = "aware", "apart", "together"  #: of `goal` (or FREE), and of `search`
 MAX_CANDIDATES = 1000
 MAX_NOTES = 64  #: steps of a reply that are noted down
-UNRESOLVED = "names no expert: "  #: what the note of a step begins with that was not understood
+UNRESOLVED = "names no expert: "  #: beginning of the note of a step without a known expert
 
 
 def model_synthesis(task: Task, agent: Agent) -> Commands[Outcome]:
-    """The planner's call, a note for each of its steps, and the runs of the experts, level by level."""
+    """Make the planner's call, note each of its steps, and run the experts, level by level."""
     settings = FORMULATION.read_settings(agent)
     try:
         signature = read_signature(task.inputs)
@@ -63,7 +63,7 @@ def model_synthesis(task: Task, agent: Agent) -> Commands[Outcome]:
 
 
 def run_plan(plan: Plan, signature: Signature) -> Commands[Outcome]:
-    """Run a feasible plan. The answer is what the last of its experts gives, as text."""
+    """Run a feasible plan. The answer is the output of its last expert, as text."""
     last = Execution("ok")
     for ready in ready_sets(plan, signature):
         executions = yield [Do(write_node(node)) for node in ready]
@@ -75,7 +75,7 @@ def run_plan(plan: Plan, signature: Signature) -> Commands[Outcome]:
 
 
 def _steps_of(parsed_plan: ParsedPlan) -> Sequence[str]:
-    """The experts in the order in which they are written, then what was not understood."""
+    """Return the experts in their written order, then the unknown names and the issues."""
     return (*parsed_plan.plan.names, *(f"{UNRESOLVED}{name}" for name in parsed_plan.unresolved), *parsed_plan.issues)
 
 

@@ -1,10 +1,10 @@
-"""How planner, grounder and solver are asked, and what later prompts have of their replies.
+"""Ask planner, grounder and solver, and choose the parts of their replies for later prompts.
 
-Replies in LUMOS's notation are one line, and stay as they are. Since version 3 an instruct model over `chat://` may
-write Markdown, several lines and more than was requested (prompts/instruct_subgoals.py, instruct_actions.py). What is
-read of its reply is written anew in LUMOS's notation, and later prompts have that: so a plan that came too early is not
-repeated to the model, and its conversations have the form of training data. A reply without a subgoal is followed by a
-second request, which no later prompt has.
+Replies in LUMOS's notation are one line, and stay unchanged. Since version 3 an instruct model over `chat://` may write
+Markdown, several lines and more than the requested step (prompts/instruct_subgoals.py, instruct_actions.py). The step
+that is read from its reply is written in LUMOS's notation for later prompts, so that the model does not see a premature
+plan again, and conversations have the form of training data. After a reply without a subgoal a second request is made,
+which is in no later prompt.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lumos_queue.prompts.instruct_subgoals import read_next_subgoal, read_whole_
 from lumos_queue.prompts.single_model import read_integrated
 from lumos_queue.records import Action, Subgoal
 
-INSTRUCT = 3  #: the version since which replies over `chat://` are read as those of instruct models
+INSTRUCT = 3  #: the first version that reads replies over `chat://` as those of instruct models
 _FIRST = "Please write the first subgoal on one line, in this form: Subgoal 1: ..."
 _NEXT = "Please write one line: 'Yes, I will stop planning.', or the next subgoal in this form: Subgoal {number}: ..."
 _WHOLE = "Please write all subgoals on one line, in this form: Subgoal 1: ...; Subgoal 2: ..."
@@ -31,17 +31,17 @@ Reading = TypeVar("Reading")
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """What a planner or a solver replied: that it stops, or a subgoal; neither where the reply is empty."""
+    """The reply of a planner or a solver: a stop or a subgoal; neither if the reply is empty."""
 
     stops: bool
     subgoal: Subgoal | None
-    text: str  #: that later prompts have
+    text: str  #: the text for later prompts
     grounding: str = ""  #: the actions of a solver, as text
     actions: Sequence[Action] = ()
 
 
 def ask_subgoal(agent: Agent, dialogue: Dialogue, number: int, version: int) -> Commands[NextStep]:
-    """Ask the planner for a subgoal: one model call, over `chat://` a second one where the reply has none."""
+    """Ask the planner for a subgoal: one model call, and over `chat://` a second if the reply has none."""
     prompt = dialogue.to_planner()
     if not _is_instruct(agent, "planner", version):
         reply = yield from Ask("planner", prompt)
@@ -56,9 +56,9 @@ def ask_subgoal(agent: Agent, dialogue: Dialogue, number: int, version: int) -> 
 
 
 def ask_plan(agent: Agent, dialogue: Dialogue, version: int) -> Commands[tuple[Sequence[Subgoal], str]]:
-    """Ask the planner for all subgoals; returns them and the plan as the grounder is sent it.
+    """Ask the planner for all subgoals; returns them and the plan for the grounder.
 
-    Over `chat://` a second model call is made where the reply has none.
+    Over `chat://` a second model call is made if the reply has none.
     """
     prompt = dialogue.to_planner()
     if not _is_instruct(agent, "planner", version):
@@ -123,7 +123,7 @@ def _is_empty(step: NextStep) -> bool:
 def _ask_twice(
     role: str, prompt: str, request: str, read: Callable[[str], Reading], is_empty: Callable[[Reading], bool]
 ) -> Commands[Reading]:
-    """What is read of the reply, or of the reply to a prompt with the request where nothing is."""
+    """Return the reading of the reply; if it is empty, of the reply to the prompt with the request added."""
     reply = yield from Ask(role, prompt)
     reading = read(reply.text)
     if is_empty(reading):

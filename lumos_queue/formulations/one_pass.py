@@ -1,7 +1,7 @@
 """LUMOS-O: plan every subgoal at once, ground them all at once, then run the actions in order.
 
-Where a QA tool gives the answer, the last action asks for it (spec/lumos.md 5.2). Version 1 asked once more instead,
-as LUMOS-I does when its planner stops; jobs that began with version 1 keep it.
+If a QA tool gives the answer, the last action asks for it (spec/lumos.md 5.2). Version 1, which jobs that began with it
+keep, asks again instead, as LUMOS-I does when its planner stops.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from lumos_queue.records import Ending, Outcome, Task
 
 
 def one_pass(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
-    """Two model calls; one more where the plan of an instruct model is empty.
+    """Make two model calls, and a third if the plan of an instruct model is empty.
 
-    The first action that fails ends the episode, as later ones would build on it.
+    The first action that fails ends the episode, because later actions would depend on it.
     """
     dialogue = agent.dialogue(task, whole_plans=True)
     subgoals, plan = yield from ask_plan(agent, dialogue, version)

@@ -1,8 +1,8 @@
-"""Open-ended tasks: a to-do list that a person approves, and then each line by a policy (OpenAGI, arXiv:2304.04370).
+"""Open-ended tasks: a person approves a to-do list, and a policy does each line (OpenAGI, arXiv:2304.04370).
 
-A planner is told the objective and the tools, and writes a list. A person is shown it; on refusal the planner is asked
-again with the person's note. Then each line is a ReAct agent's request, and all lines share a memory: what the lines
-before it gave. The answer is what the last line gives. A line that cannot be done does not keep the others from it.
+A planner is sent the objective and the tools, and writes a list for a person's approval. After a refusal the planner is
+asked again with the person's note. Then each line is the request of a ReAct agent, which is sent the answers of the
+earlier lines. The answer is that of the last line. A line that fails does not stop the other lines.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WRITING = Sampling(max_tokens=1024, stop=())
 
 
 def open_ended(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
-    """The planner's lists until one is approved, then the lines of it."""
+    """Ask for lists until one is approved, then do its lines."""
     settings = FORMULATION.read_settings(agent)
     prompt, position, refusal = planner_prompt(task, agent), 0, ""
     for _ in range(settings["tries"]):
@@ -61,8 +61,10 @@ def open_ended(task: Task, agent: Agent, version: int = VERSION) -> Commands[Out
 def _do_lines(
     task: Task, agent: Agent, lines: Sequence[str], position: int, history: History, version: int
 ) -> Commands[Outcome]:
-    """Each line by a policy of its own, on one path: what was done for a line is there for the next. `position`: of
-    the next command."""
+    """Do each line with its own policy, on one path, so that actions of a line are available to the next.
+
+    `position`: of the next command.
+    """
     finished_lines: list[DoneLine] = []
     node = Decision()
     for _ in lines:

@@ -1,4 +1,4 @@
-"""How a planner is asked for a plan: for whatever it writes, or for a plan that its task allows."""
+"""Ask a planner for a plan, which may be any text, or only a plan that its task allows."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class WrittenPlan:
     """The planner's last reply."""
 
     text: str
-    problem: str = ""  #: why the text is not one that was asked for; '': it is, or anything was
+    problem: str = ""  #: why the text is not allowed; '' if it is
 
 
 def ask_plan(prompt: str, constraint: PlanConstraint | None, apart: bool, n: int) -> Commands[WrittenPlan]:
     """Ask for the plan, with `n` candidates each time.
 
-    `apart`: a search for each input of the task, one after the other: what is chosen for one input is kept, and does
-    not compete with what is found for the next (OpenAGI's parallel hypotheses, arXiv:2304.04370). The last goes on to
-    the end of the plan. The prompt is the same each time.
+    `apart`: search for each input of the task, one after the other, and keep each choice, so that it does not compete
+    with those for the next input (OpenAGI's parallel hypotheses, arXiv:2304.04370). The last search continues to the
+    end of the plan. The prompt is the same each time.
     """
     if constraint is None:
         reply = yield from Ask("planner", prompt, n=n)

@@ -1,6 +1,6 @@
-"""A policy's paths: nodes of a tree, each one decision with what came of it. ReAct walks one path, DFSDT a tree.
+"""A policy's tree: each node is a decision with its result. ReAct follows one path, DFSDT searches the tree.
 
-Positions of commands are counted here, since a command names the one before it on its path.
+The positions of commands are counted here, because a command names the command before it on its path.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ GIVE_UP = "give_up"  #: status of a Finish without an answer
 
 @dataclass(eq=False)
 class Decision:
-    """A decision. In ToolBench's trees it is one to three nodes: the thought, the action, and the action's input."""
+    """A decision: in ToolBench's trees one to three nodes, which are thought, action, and the action's input."""
 
-    before: Decision | None = None  #: the decision before it; None of the root, which is no decision
+    before: Decision | None = None  #: the decision before it; None for the root, which is no decision
     reply: Reply = field(default_factory=lambda: Reply(""))
     text: str = ""  #: of the reply, as the model wrote it
     execution: Execution | None = None  #: None without an action
     position: int = ROOT  #: of its last command
-    transcript: str = ""  #: the steps up to here, whole
-    no_call: str = NO_ACTION  #: what the model is sent where its reply names no function
-    unmade: int = 0  #: calls of the reply that were not made, since it had more than one
+    transcript: str = ""  #: all steps up to this decision, in full
+    no_call: str = NO_ACTION  #: the text for a model whose reply names no function
+    unmade: int = 0  #: further calls of the reply, which were not made
     children: list[Decision] = field(default_factory=list)
 
     nodes: int = field(default=0, init=False)  #: its depth in ToolBench's nodes
@@ -48,7 +48,7 @@ class Decision:
     def __post_init__(self) -> None:
         if self.before is not None:
             own_nodes = bool(self.reply.thought) + 2 * bool(self.reply.action)
-            self.nodes = self.before.nodes + max(1, own_nodes)  # an empty reply goes deeper, too
+            self.nodes = self.before.nodes + max(1, own_nodes)  # an empty reply counts as a node, too
             self.calls = self.before.calls + 1
 
     @property
@@ -65,13 +65,13 @@ class Decision:
         return str(self.execution.values[0]["text"])
 
     def path(self) -> Iterator[Decision]:
-        """The decisions from the first to this one."""
+        """Yield the decisions from the first to this one."""
         if self.before is not None:
             yield from self.before.path()
             yield self
 
     def transcript_step(self) -> TranscriptStep:
-        """The step as the transcript shows it."""
+        """Return the step of the transcript."""
         if self.execution is None:
             return TranscriptStep(self.text, self.no_call)
         observation = tell_observation(self.execution.result)
@@ -81,10 +81,10 @@ class Decision:
 
 
 class Policy:
-    """Asks the role `policy` at a node, carries its decision out, and adds the node that comes of it."""
+    """Asks the role `policy` at a node, carries out its decision, and adds the new node."""
 
     def __init__(self, task: Task, agent: Agent, history: History, first: int = 0, version: int = VERSION):
-        """`first`: position of its first command. `version`: of the formulation, which decides how replies are read."""
+        """`first`: position of its first command. `version`: of the formulation, for the reading of replies."""
         self._agent, self._history, self._style = agent, history, get_framing(agent.framing)
         functions, self._calls = open_functions(task), call_style(agent)
         self._request, self._schemas = self._calls.request(task, functions), self._calls.schemas(functions)
@@ -95,7 +95,7 @@ class Policy:
         self._unmade = 0  #: calls of the latest reply that will not be made
 
     def decide(self, node: Decision, extra_text: str = "") -> Commands[tuple[Completion, int]]:
-        """The model's reply at a node, and its position. `told_only_now` is in no later prompt."""
+        """Return the model's reply at a node, and its position. `extra_text`: added to this prompt only."""
         prompt = self._prompt(node, extra_text)
         completion = yield from Ask("policy", prompt, parent=node.position, functions=self._schemas)
         self._unmade = count_unmade_calls(completion) if self._calls.native else 0
@@ -116,7 +116,7 @@ class Policy:
         return self._head + self._history.write([*before, last], self._style)
 
     def act(self, node: Decision, completion: Completion, position: int) -> Commands[Decision]:
-        """Carry out what a reply decides: the node of it, a child of `node`."""
+        """Carry out the decision of a reply; returns its node, a child of `node`."""
         text, is_cut = completion.text, completion.finish_reason == FinishReason.LENGTH
         reply = read_reply(text, self._version, is_cut)
         child = Decision(node, reply, text, position=position, no_call=self._calls.tell_unread(reply))
@@ -132,5 +132,5 @@ class Policy:
 
 
 def allows_more(agent: Agent, node: Decision) -> bool:
-    """Whether the path to a node may be continued."""
+    """Whether the limits allow a step after a node."""
     return not agent.limits.is_deep(node.nodes, node.calls) and agent.limits.allows_step(node.calls + 1)

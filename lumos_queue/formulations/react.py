@@ -1,7 +1,7 @@
-"""ReAct, and chains tried again: CoT@n of ToolBench. Think, call a function, see what it returned, and again.
+"""ReAct: think, call a function, read its result, and repeat. With several tries it is ToolBench's CoT@n.
 
-A try ends with an answer, with giving up, or at the limit of depth; then the next begins from nothing, at most `tries`
-(ToolBench's reported baseline is one). Limits as in ToolBench: a path of 12 nodes, which is 4 to 6 calls.
+A try ends with an answer, with giving up, or at the limit of depth. Then the next try begins anew, up to `tries`
+(ToolBench's reported baseline has one). Limits are as in ToolBench: a path of 12 nodes, which is 4 to 6 calls.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lumos_queue.prompts.transcript import read_history
 from lumos_queue.records import Ending, Outcome, Task
 from lumos_queue.text_calls.three_lines import STOP
 
-POLICY_SAMPLING = Sampling(max_tokens=1024, stop=(STOP,))  #: today's stop, a line break, would leave only the thought
+POLICY_SAMPLING = Sampling(max_tokens=1024, stop=(STOP,))  #: the default stop, a line break, would leave only a thought
 HISTORY = Setting("whole", "what a policy is shown of its steps: whole, cut:N or drop:N characters", read_history)
 
 CALLING = Setting(
@@ -29,7 +29,7 @@ CALLING = Setting(
 
 
 def react(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
-    """One call for each step of each try."""
+    """Make one model call for each step of each try."""
     settings = FORMULATION.read_settings(agent)
     policy, node = Policy(task, agent, settings["history"], version=version), Decision()
     for _ in range(settings["tries"]):

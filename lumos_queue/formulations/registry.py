@@ -1,4 +1,4 @@
-"""Formulations by name. The module of one is imported when it is asked for."""
+"""Formulations by name. Their modules are imported at first use."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ FORMULATIONS: Registry[Formulation] = Registry(
 
 
 def trainable_names() -> tuple[str, ...]:
-    """Names of the formulations whose conversations a gold solution gives in full."""
+    """Return the names of the formulations whose whole conversations a gold solution determines."""
     return tuple(name for name in FORMULATIONS if FORMULATIONS.load(name).trainable)

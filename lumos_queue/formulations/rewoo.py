@@ -1,7 +1,7 @@
-"""ReWOO: plan all calls at once, carry them out as soon as what they use is there, and answer from what they returned.
+"""ReWOO: plan all calls at once, carry out each when its inputs are available, and answer from the results.
 
-Two model calls. Calls that do not need each other run side by side. What `#E1` stands for in a later call:
-actions/tools/references.py. One that needs a call that failed is refused, and the solver is told so.
+It makes two model calls. Independent calls run concurrently. `#E1` in a later call refers to an earlier result
+(actions/tools/references.py). A call that needs the result of a failed call is refused, which the solver is sent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WRITING = Sampling(max_tokens=1024, stop=())
 
 
 def rewoo(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
-    """A planner's call, the actions, and a solver's call."""
+    """Make a planner's call, run the actions, and make a solver's call."""
     functions = open_functions(task)[:-1]  # without Finish: a plan ends by itself
     plan = yield from Ask("planner", first_prompt(PLANNER, request(task, functions), agent))
     calls = read_plan(plan.text, version)
@@ -42,13 +42,13 @@ def rewoo(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]
 
 
 def find_ready(pending_calls: Sequence[PlannedCall]) -> list[PlannedCall]:
-    """The calls that use no other that still waits; where each of them does, all: they are refused."""
+    """Return the calls that need no pending call. If each needs one, return all: they will be refused."""
     names = {call.variable for call in pending_calls}
     return [call for call in pending_calls if not call.references & names] or list(pending_calls)
 
 
 def tell_evidence(task: Task, calls: Sequence[PlannedCall], executions: dict[str, Execution]) -> str:
-    """The request, and each call with what it returned."""
+    """Return the request, and each call with its result."""
     evidence = "\n".join(
         f"Plan: {call.purpose}\n{call.variable} = {call.name} {call.arguments}\n"
         f"Returned: {executions[call.variable].result}"

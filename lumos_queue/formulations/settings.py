@@ -1,4 +1,4 @@
-"""How the values of a formulation's settings are read."""
+"""Parsers for the values of a formulation's settings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lumos_queue.errors import SpecError
 
 
 def read_number(smallest: int, largest: int) -> Callable[[str, str], int]:
-    """A reader of whole numbers from `least` to `most`, which raises SpecError for others."""
+    """Return a parser of whole numbers from `smallest` to `largest`, which raises SpecError for others."""
 
     def read(name: str, value: str) -> int:
         if not (value.isascii() and value.isdecimal() and smallest <= int(value[:12]) <= largest):
@@ -21,7 +21,7 @@ def read_number(smallest: int, largest: int) -> Callable[[str, str], int]:
 
 
 def read_choice(*choices: str) -> Callable[[str, str], str]:
-    """A reader of one of these words, which raises SpecError for others."""
+    """Return a parser of these words, which raises SpecError for others."""
 
     def read(name: str, value: str) -> str:
         if value not in choices:
@@ -32,5 +32,5 @@ def read_choice(*choices: str) -> Callable[[str, str], str]:
 
 
 def read_yes_no(name: str, value: str) -> bool:
-    """Raises SpecError for anything but yes and no."""
+    """Parse yes and no. Raises SpecError for other values."""
     return read_choice("yes", "no")(name, value) == "yes"

@@ -1,4 +1,4 @@
-"""The answer of a stored episode, which a task brings along: only the judge is asked. Made by `lumos score --judge`."""
+"""Return the answer of a stored episode, which is in the task, for the judge. Used by `lumos score --judge`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STORED = "stored"  #: the input of a task with `answer` and `ending`
 
 @formulation(NAME, roles=(), executes=False)
 def FORMULATION(task: Task, agent: Agent) -> Commands[Outcome]:
-    """The episode ends as the stored one did; `infra_error`: that has no result, so that the report is incomplete."""
+    """End as the stored episode. With `infra_error` there is no result, so that the report is incomplete."""
     if STORED not in task.inputs:
         message = "the task is no stored episode: judge those of a job with lumos score JOB --judge URL"
         return Outcome(None, Ending.NO_ANSWER, message)

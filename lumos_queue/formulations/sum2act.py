@@ -1,7 +1,7 @@
 """Sum2Act: a router chooses the next call from the state alone, a state manager records what each call contributed.
 
-Two model calls for each action, at most 30 steps (arXiv:2402.18157; its code is not public, so what the paper leaves
-open is a setting). The state is not stored: replaying the steps makes it again (`states`).
+It makes two model calls for each action, in at most 30 steps (arXiv:2402.18157; its code is not public, so each open
+question of the paper is a setting). The state is not stored: replaying the steps restores it (`states`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ONLY_FINISH = "\n\nThere is no further step: call Finish now, with the best ans
 _AGAIN = "\n\nYour last reply could not be read: {reply}\n{problem}"
 APPEND, REWRITE = "append", "rewrite"  #: how a call changes the state
 SUMMARY = 400  #: characters that a record's answer is shortened to
-#: Statuses of calls that were not made, which the state manager is not asked about.
+#: Statuses of calls that were not made, for which the state manager is not asked.
 NOT_MADE = (REPEATED, "unknown_action", "invalid_arguments")
 
 
@@ -69,7 +69,7 @@ class _Run:
         self.state = self.state.add(record)
 
     def update(self, decision: Reply, execution: Execution) -> Commands[None]:
-        """Have the state manager say what a call contributed. It is not asked about a call that was not made."""
+        """Ask the state manager for the contribution of a call. It is not asked about a call that was not made."""
         call = (decision.action, decision.arguments)
         if execution.status in NOT_MADE:
             self.add(StateRecord(False, *call, text=execution.message or execution.result))
@@ -87,7 +87,7 @@ class _Run:
         return f"{records_text or 'no call'}\n\nThe newest call has the number {len(self.state.records) + 1}."
 
     def decide(self, suffix: str = "") -> Commands[Reply]:
-        """The router's next decision; when its reply names no action it is asked once more, if `repair` says so."""
+        """Return the router's next decision; with `repair` a reply without an action is followed by a second call."""
         if self._watch is not None:
             self._watch(self.state)
         suffix = f"\n\n{tell_unmade_calls(self._unmade)}{suffix}" if self._unmade else suffix
@@ -98,14 +98,14 @@ class _Run:
         return decision
 
     def _ask_router(self, suffix: str) -> Commands[tuple[Reply, str]]:
-        """The router's decision, and its reply."""
+        """Return the router's decision, and its reply."""
         reply = yield from Ask("router", self.prompt(suffix), functions=self._schemas)
         decision = read_reply(reply.text, self._version, reply.finish_reason == FinishReason.LENGTH)
         self._unmade = count_unmade_calls(reply) if self.style.native and decision.action else 0
         return decision, reply.text
 
     def act(self, decision: Reply) -> Commands[Execution]:
-        """Carry a decision out, unless it was made before and the guard is on."""
+        """Carry out a decision, unless the guard refuses it as repeated."""
         call = (decision.action, decision.arguments)
         is_repeated = self.settings["repeat_guard"] and any(
             same_call(call, (record.action, record.arguments)) for record in self.state.records
@@ -122,7 +122,7 @@ class _Run:
         )
 
     def shorten(self) -> Commands[None]:
-        """Have the oldest long answers summarised until the state fits its budget."""
+        """Ask for summaries of the oldest long answers until the state is within its limit."""
         for index, record in enumerate(self.state.records):
             if len(self.state.write(10**9)) <= self.settings["state"]:
                 return
@@ -137,7 +137,7 @@ class _Run:
 def sum2act(
     task: Task, agent: Agent, watch: Callable[[TaskState], None] | None = None, version: int = VERSION
 ) -> Commands[Outcome]:
-    """Steps until Finish, giving up, or the limit of steps. `watch` gets the state before each decision."""
+    """Make steps until Finish, giving up, or the limit of steps. `watch` gets the state before each decision."""
     run = _Run(task, agent, watch, version)
     try:
         return (yield from _steps(run))
@@ -169,21 +169,21 @@ def _steps(run: _Run) -> Commands[Outcome]:
 
 
 def _outcome(execution: Execution) -> Outcome | None:
-    """How the episode ends with an action; None when it goes on."""
+    """Return the outcome of an episode whose last action this is; None if it continues."""
     if execution.ends:
         return Outcome(str(execution.values[0]["text"]), Ending.ANSWERED)
     return Outcome(None, Ending.GAVE_UP) if execution.status == GIVE_UP else None
 
 
 def _observation(execution: Execution, max_characters: int) -> str:
-    """What a call returned, with more of it than other formulations show where it was cut."""
+    """Return the result of a call. Of a long result it has more than other formulations."""
     value: Any = execution.values[0] if execution.values else {}
     text = str(value.get("full", execution.result))
     return text if len(text) <= max_characters else f"{text[:max_characters]}..."
 
 
 def _manager(agent: Agent) -> str:
-    """What a state manager is told for most of its calls."""
+    """Return the state manager's prompt of most calls."""
     return STATE_REWRITER if agent.settings.get("update") == REWRITE else STATE_MANAGER
 
 

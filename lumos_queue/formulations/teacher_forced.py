@@ -1,6 +1,6 @@
-"""Teacher forcing on recorded pages: each step is tried as if everything before it had been done right.
+"""Teacher forcing on recorded pages: each step is tried as if all earlier steps were right.
 
-The planner is told what the person did (spec/lumos.md 5.3); the grounder sees its own earlier replies.
+The planner is sent the person's actions (spec/lumos.md 5.3), the grounder its own earlier replies.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from lumos_queue.records import Action, Ending, Outcome, Subgoal, Task
 
 
 def teacher_forced(task: Task, agent: Agent, version: int = VERSION) -> Commands[Outcome]:
-    """Two model calls and one action for each recorded step, the first action of the grounder's reply.
+    """Make two model calls for each recorded step, and run the first action of the grounder's reply.
 
-    A step at which the planner stops, or a model says nothing, has an action that cannot be read. Steps that were not
-    recorded are told, and not tried. The recording sets the number of steps, not the agent's limit.
+    A step at which the planner stops, or a reply is empty, has an unreadable action. Steps without a recorded page are
+    sent to the planner, but not tried. The recording sets the number of steps, not the agent's limit.
     """
     if "steps" not in task.inputs:
         raise EpisodeError(Ending.NO_ANSWER, "teacher-forced needs recorded pages, and this task has none")
@@ -29,7 +29,7 @@ def teacher_forced(task: Task, agent: Agent, version: int = VERSION) -> Commands
     recorded_steps = {page["step"] for page in task.inputs["steps"]}
     previous: Sequence[str] = task.inputs["previous"]
     for index in range(max(recorded_steps) + 1):
-        action_text = sentence(previous[index]) if index < len(previous) else ""  # the last one is never told
+        action_text = sentence(previous[index]) if index < len(previous) else ""  # the last is never sent
         gold_subgoal = Subgoal(index + 1, f"Subgoal {index + 1}: {action_text}")
         if index not in recorded_steps:
             dialogue.add_plan(gold_subgoal.text, gold_subgoal)

@@ -1,13 +1,13 @@
-"""ToolEval: a judge's votes on a tool agent's run, and on which of two runs is better. Made by `lumos judge`.
+"""ToolEval: a judge's votes on a tool agent's run, and on the better of two runs. Used by `lumos judge`.
 
-For each vote the judge is asked up to three questions, as in ToolEval: whether the answer solves the request; where it
-is unsure, the same again, now with the calls shown; and where the answer does not, whether the request could be solved.
-A run without Finish has failed, and nothing is asked of it; one that gave up, or has an empty answer, is unsolved. Two
-runs of which not just one passes are shown to the judge in both orders. Equal questions are asked side by side.
+For each vote the judge is asked up to three questions, as in ToolEval: whether the answer solves the request; if it is
+unsure, the same question with the calls; and if the answer does not, whether the request could be solved. A run without
+Finish has failed without a question. A run that gave up, or has an empty answer, is unsolved. If both runs pass, or
+neither, the judge compares them in both orders. Equal questions are asked concurrently.
 
-A reply that ended within its reasoning is no vote: the vote, or the round, is left out.
+A reply that ended within its reasoning is no vote, so that the vote, or the round, is left out.
 
-A run and its votes are one value: whichever order two runs are shown in, each keeps its own.
+Each run keeps its own votes in both orders of a comparison.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_VOTES = 99
 
 
 class _Judge:
-    """The judge of one task: what it was asked so far."""
+    """The judge of one task, with its labels so far."""
 
     def __init__(self, task: Task, agent: Agent, votes: int):
         self._questions, self._votes = Questions(task, agent), votes
@@ -39,7 +39,7 @@ class _Judge:
         self.missing = 0  #: replies that ended within their reasoning
 
     def judge(self, run: JudgedRun) -> Commands[list[Vote | None]]:
-        """The votes on a run; None where a reply is missing."""
+        """Return the votes on a run; None where a reply is missing."""
         votes: list[Vote | None] = [Vote(AnswerLabel.UNSOLVED)] * self._votes
         if run.has_finish:
             if run.ended == ANSWERED and run.answer.strip():
@@ -62,7 +62,7 @@ class _Judge:
         other_run: JudgedRun,
         other_votes: Sequence[Vote | None],
     ) -> Commands[list[Round]]:
-        """A round for each vote."""
+        """Return a round for each pair of votes."""
         rounds: list[Round | None] = []
         pairs = zip(own_votes, other_votes, strict=True)
         for own_vote, other_vote in (
@@ -91,14 +91,14 @@ class _Judge:
         return [None if label is None else Vote(label) for label in labels]
 
     def _judge_task(self, indexes: Sequence[int]) -> Commands[None]:
-        """Label the request for these votes, where it has no label yet; it keeps none where the reply is missing."""
+        """Label the request for the votes at these indexes, if it has no label yet; a missing reply gives no label."""
         indexes = [index for index in indexes if self._task[index] is None]
         labels = yield from self._ask([self._questions.task()] * len(indexes), TaskLabel, TaskLabel.UNSURE)
         for index, label in zip(indexes, labels, strict=True):
             self._task[index] = label
 
     def _ask(self, prompts: Sequence[str], labels: type[L], otherwise: L) -> Commands[list[L | None]]:
-        """The label of each reply; `otherwise` where it has no clear one, None where the reply is missing."""
+        """Return the label of each reply; `otherwise` for an unclear reply, None for a missing reply."""
         if not prompts:
             return []
         replies = yield [Ask(JUDGE, prompt) for prompt in prompts]
@@ -123,7 +123,7 @@ def _round_of(own_first: Preference | None, other_first: Preference | None) -> R
 
 
 def tooleval(task: Task, agent: Agent) -> Commands[Outcome]:
-    """The answer is the verdict, as JSON."""
+    """Judge a run, or compare two. The answer is the verdict, as JSON."""
     judge = _Judge(task, agent, FORMULATION.read_settings(agent)["votes"])
     if "run" not in task.inputs:
         return Outcome(None, Ending.NO_ANSWER, "the task is no stored run: judge those of a job with lumos judge JOB")

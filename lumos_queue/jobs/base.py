@@ -1,4 +1,4 @@
-"""The one shape of all jobs, on one screen."""
+"""The common interface of all jobs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lumos_queue.episode import Journal
 from lumos_queue.records import FeedbackStep, Outcome, Score, Task, TrainedModel, TrainingStep, Verdict
 from lumos_queue.settings import Settings
 
-#: Role, URL, and what the server says it is.
+#: Role, URL, and the server's identity.
 Identity = tuple[str, str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One item as a job sees it. `task` is None for kinds that work on no task."""
+    """One item of a job. `task` is None for kinds of job without tasks."""
 
     ordinal: int
     sample: int
@@ -28,7 +28,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class ItemResult:
-    """What running an item gave: an episode's outcome and scores, or the output of another kind of work."""
+    """The result of an item: an episode's outcome and scores, or the output of another kind of work."""
 
     outcome: Outcome | None = None
     scores: Sequence[Score] = ()
@@ -42,7 +42,7 @@ class ItemResult:
 
 
 class JobContext(Protocol):
-    """What a job's items need, opened for one slice."""
+    """The objects that a job's items need, opened for one slice."""
 
     @property
     def identities(self) -> Sequence[Identity]:
@@ -59,7 +59,7 @@ C = TypeVar("C", bound=JobContext)
 
 
 class Job(Protocol[C]):
-    """A frozen request. Its JSON form is stored, hashed and read back on any worker."""
+    """A frozen request. Its JSON form is stored and hashed, and any worker can read it."""
 
     @property
     def kind(self) -> str: ...
@@ -71,31 +71,31 @@ class Job(Protocol[C]):
 
     @property
     def concurrency(self) -> int:
-        """Items in flight in one process; 0: as many as the settings say."""
+        """Items in flight in one process; 0: the number in the settings."""
         ...
 
     @property
     def pool(self) -> str:
-        """Which workers are fit: cpu, llm, gpu."""
+        """The pool of workers that can run it: cpu, llm, gpu."""
         ...
 
     def as_json(self) -> dict[str, Any]: ...
 
     def prompt_prefixes(self) -> dict[str, str]:
-        """Texts that this job's prompts begin with, by role: stored once."""
+        """Return the common beginnings of this job's prompts, by role: each is stored once."""
         ...
 
     def open(self, settings: Settings) -> AbstractAsyncContextManager[C]:
-        """What `run` needs, opened for one slice.
+        """Open the objects that `run` needs, for one slice.
 
-        Raises InfrastructureError when an endpoint does not answer, SpecError when it is not what its URL says.
+        Raises InfrastructureError when an endpoint does not answer, SpecError when it does not fit its URL.
         """
         ...
 
     async def run(self, work: Work, journal: Journal, context: C) -> ItemResult:
-        """Do one item.
+        """Run one item.
 
-        Raises InfrastructureError when it is owed again, AwaitsJob (one of these) when another job has to end first; of
-        an item without a task also SpecError, which fails the job, and NeedsAttention, which pauses it.
+        Raises InfrastructureError when it will be retried, and its subclass AwaitsJob when another job has to end
+        first; for an item without a task also SpecError, which fails the job, and NeedsAttention, which pauses it.
         """
         ...

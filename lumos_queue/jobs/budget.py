@@ -1,7 +1,7 @@
-"""A budget: model calls are made until the stored ones have cost so much; then the job is paused.
+"""A budget: when the stored model calls of a job have cost that much, no further call is made and the job is paused.
 
-What is overspent is at most what was in flight at that moment, in this process and in others, and what others were
-answered since they last looked, up to two seconds before.
+The budget is exceeded at most by the calls in flight at that moment, in all processes, and by calls that other
+processes have completed since their last read of the database, up to two seconds before.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from lumos_queue.episode import Perform, StepContext
 from lumos_queue.records import Completion
 from lumos_queue.settings import Settings
 
-LOOK_SECONDS = 2.0  #: how often the database is asked what all processes have spent
-STORED_SECONDS = 0.5  #: after which a completion of this process is in the database, at the latest
+LOOK_SECONDS = 2.0  #: between two reads of the cost of all processes
+STORED_SECONDS = 0.5  #: by which a completion of this process is in the database
 
 
 class Meter:
-    """What one process knows of the money that a job has spent. Used from one event loop."""
+    """The cost of a job as one process knows it. Used from one event loop."""
 
     def __init__(self, database: Database, prompt_price: float, completion_price: float, budget: float):
         self.budget = budget  #: USD
         self._database, self._prices = database, (prompt_price, completion_price)
         self._job = ""
-        self._stored_cost = 0.0  #: USD in the database when it was looked at
-        self._recent: list[tuple[float, float]] = []  #: (when, USD) of calls here that it may not have held then
+        self._stored_cost = 0.0  #: USD in the database at the last read
+        self._recent: list[tuple[float, float]] = []  #: (timestamp, USD) of calls here that the read may have missed
         self._look_time = float("-inf")
         self._in_flight = 0
         self._idle = asyncio.Condition()
@@ -38,7 +38,7 @@ class Meter:
     @classmethod
     @contextmanager
     def open(cls, settings: Settings, prompt_price: float, completion_price: float, budget: float) -> Iterator[Meter]:
-        """A meter with a separate connection to the database of the settings."""
+        """Yield a meter with a separate connection to the database of the settings."""
         database = open_database(settings.database, settings.lease_seconds)
         try:
             yield cls(database, prompt_price, completion_price, budget)
@@ -46,9 +46,9 @@ class Meter:
             database.close()
 
     def limit(self, perform: Perform, item: int) -> Perform:
-        """`perform` for one item, whose model calls begin only while the budget lasts."""
+        """Return `perform` for one item, with model calls that begin only within the budget."""
 
-        async def metered(command: Command, context: StepContext) -> Result:
+        async def perform_metered(command: Command, context: StepContext) -> Result:
             if not isinstance(command, Ask):
                 return await perform(command, context)
             await self._admit(item)
@@ -64,10 +64,10 @@ class Meter:
                     self._in_flight -= 1
                     self._idle.notify_all()
 
-        return metered
+        return perform_metered
 
     async def _admit(self, item: int) -> None:
-        """Returns when a call may be made; never while the budget is spent: the slice gives the item back."""
+        """Wait until a call may be made. After the budget is spent it never returns: the slice gives the item back."""
         while True:
             async with self._idle:
                 if time.monotonic() - self._look_time > LOOK_SECONDS:
@@ -76,7 +76,7 @@ class Meter:
                     self._in_flight += 1
                     return
                 await self._idle.wait_for(lambda: not self._in_flight)
-                await asyncio.sleep(STORED_SECONDS)  # what was answered is being written
+                await asyncio.sleep(STORED_SECONDS)  # completed calls are being written
                 await self._look(item)
                 if self._stored_cost >= self.budget:
                     await asyncio.to_thread(self._pause)

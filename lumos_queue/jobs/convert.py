@@ -40,21 +40,21 @@ from lumos_queue.records import LEVELS, TEACHER, Annotation, Ending, Level, Outc
 from lumos_queue.settings import Settings
 
 TEACHING = Sampling(max_tokens=800, stop=())
-#: What a teacher can be shown of a row's image, and what that means. A caption is part of the task's text.
+#: The forms in which a teacher can be sent a row's image, with descriptions. A caption is part of the task's text.
 TAUGHT_BY = {"image": "the image", "caption": "the row's caption in its place", "none": "nothing of it"}
-#: The prompts of stored jobs that do not name one: what was asked is asked again in the same words.
+#: The prompts of stored jobs that name none, so that their calls stay the same.
 _EARLIER_PROMPTS = {"prm800k": "maths"}
-_EARLIER_RULES = 2  #: that stored jobs read replies by which do not name any
+_EARLIER_RULES = 2  #: the rules of stored jobs that name none
 
 
 @dataclass(frozen=True, slots=True)
 class ConvertContext:
-    """What a slice of conversion works with."""
+    """The objects that a slice of conversion needs."""
 
     source: Benchmark
     actions: StatelessActions
     executor: Executor
-    head: str  #: what every prompt for the teacher begins with
+    head: str  #: the beginning of every prompt for the teacher
     meter: Meter | None
     identities: tuple[Identity, ...]
     traffic: Mapping[str, AdmissionControl]  #: of the endpoint that can have a cap, by URL
@@ -62,13 +62,13 @@ class ConvertContext:
 
 @dataclass(frozen=True, slots=True)
 class Convert:
-    """Turn every row into LUMOS form, run its actions as far as the source can be checked, and judge it."""
+    """Convert every row to LUMOS form, run its actions as far as the source can be checked, and check it."""
 
     source: str  #: as benchmarks/registry.py names it
     dataset: str  #: digest of the rows
     split: str
     limit: int = 0  #: only the first rows; 0: all
-    teacher: str = ""  #: URL of the endpoint that is asked; empty: by rule
+    teacher: str = ""  #: URL of the teacher's endpoint; empty: by rule
     subgoals: str = "high"  #: or low: one action for each subgoal
     reasks: int = 1  #: further calls for a row whose annotation is rejected
     sampling: Sampling = TEACHING
@@ -76,15 +76,15 @@ class Convert:
     completion_price: float = 0.0  #: USD for a million tokens
     budget: float = 0.0  #: USD after which the job is paused; 0: none
     seed: int = 0
-    perturbations: int = 3  #: changes of the numbers under which an executed annotation must hold; 0: not checked
+    perturbations: int = 3  #: changes of the numbers with which an executed annotation must stay right; 0: not checked
     most_tokens: int = 1024  #: of a module's conversation
-    tokenizer: str = ""  #: folder of the tokenizer that counts them; empty: an estimate
-    duplicates: tuple[int, ...] = ()  #: ordinals of rows whose task the dataset has earlier
+    tokenizer: str = ""  #: folder of the tokenizer for these; empty: an estimate
+    duplicates: tuple[int, ...] = ()  #: ordinals of rows whose task is also in an earlier row
     prompt: str = ""  #: type of the teacher's prompt (conversion/demos); empty: the source's
-    vision: str = ""  #: what the teacher is shown of a row's image (TAUGHT_BY); empty: rows have none
+    vision: str = ""  #: the form of a row's image for the teacher (TAUGHT_BY); empty: rows have none
     rules: int = RULES  #: the version of the formulations whose rules read the teacher's replies
-    definition: FileDefinition | None = None  #: of the source, where its rows are of a person's own file
-    published: bool = False  #: whether the person stated that the rows are the published ones
+    definition: FileDefinition | None = None  #: of a source whose rows are in a person's own file
+    published: bool = False  #: whether the person stated that the rows are the published rows
 
     kind = "convert"
     ordered = False
@@ -97,13 +97,13 @@ class Convert:
     def as_json(self) -> dict[str, Any]:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         values |= {"sampling": self.sampling.as_json(), "duplicates": list(self.duplicates)}
-        # A module of before there were plug-ins is a dataset of the name that its benchmark has.
+        # The source of a job from before plug-ins is a module, whose dataset has the name of its benchmark.
         former = registered_name(self.source) != self.source
         values["benchmark"] = open_source(self.source).name if former else self.source
         if not self.published:
             del values["published"]
         if self.definition is None:
-            del values["definition"]  # which jobs of registered sources do not have
+            del values["definition"]  # jobs of registered sources have no such key
         else:
             values["definition"] = self.definition.as_json()
         return values
@@ -119,7 +119,7 @@ class Convert:
         return cls(**{**fields, "sampling": Sampling(**sampling), "duplicates": tuple(fields["duplicates"])})
 
     def open_source(self) -> Benchmark:
-        """Return the benchmark whose rows are converted. Raises SpecError where this process does not have it."""
+        """Return the benchmark whose rows are converted. Raises SpecError if this process does not have it."""
         return open_source(self.source, self.definition)
 
     def prompt_prefixes(self) -> dict[str, str]:
@@ -155,7 +155,7 @@ class Convert:
             )
 
     async def run(self, work: Work, journal: Journal, context: ConvertContext) -> ItemResult:
-        """Scores `executed` (`accepted` where nothing can be executed): 1 when no verdict rejects the annotation."""
+        """Convert a row. Scores `executed` (`accepted` without execution): 1 if no verdict rejects the annotation."""
         assert work.task is not None
         task, source = work.task, context.source
         duplicate_verdicts = make_verdicts("duplicate") if work.ordinal in self.duplicates else []
@@ -176,7 +176,7 @@ class Convert:
             run = await run_episode(teach if self.teacher else act_out_annotation, task, check, journal, perform)
         if run.outcome.ending == Ending.INFRA_ERROR:
             return ItemResult(run.outcome)
-        if run.outcome.ending == Ending.LIMIT:  # the teacher's context is full: there is no annotation, or no other one
+        if run.outcome.ending == Ending.LIMIT:  # the teacher's context is full: there is no further annotation
             check.verdicts += make_verdicts("refused", run.outcome.message)
         check.verdicts += duplicate_verdicts
         check.note_links(None if self.teacher else source.count_ambiguous(task))
@@ -189,7 +189,7 @@ class Convert:
         return _result(source, run.outcome, check.verdicts, level)
 
     def _gold(self, source: Benchmark, task: Task) -> Annotation:
-        """The annotation by rule. Raises SpecError where there is none, or none with subgoals of this level."""
+        """Return the annotation by rule. Raises SpecError if there is none, or none with subgoals of this level."""
         gold = source.annotation(task)
         if self.subgoals != LOW:
             return gold
@@ -199,7 +199,7 @@ class Convert:
             raise NotConvertible("not_low_level") from None
 
     def _images(self, task: Task) -> tuple[str, ...]:
-        """What the teacher is shown with the prompt. Raises NotConvertible where it is missing."""
+        """Return the images for the teacher. Raises NotConvertible if the image or caption is missing."""
         if self.vision in ("image", "caption") and not task.inputs.get(self.vision):
             raise NotConvertible(f"no_{self.vision}")
         return (task.inputs["image"],) if self.vision == "image" else ()

@@ -1,4 +1,4 @@
-"""Evaluation: inference with a score. The scores are rows of their own and can be made again from what is stored."""
+"""Evaluation: inference with scores. Scores are separate rows, and can be computed again from the stored episodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lumos_queue.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Evaluate:
-    """Infer, then judge every answer with the benchmark's metrics."""
+    """Infer, then score every answer with the benchmark's metrics."""
 
     infer: Infer
 

@@ -1,7 +1,7 @@
-"""Items of training in processes that are forked from one which has loaded the libraries (train_server.py).
+"""Run items of training in processes that are forked from a server with loaded libraries (train_server.py).
 
-A process that works on jobs has one such server at most. It outlives the slices of a job, which are short where each
-item waits for another job.
+A worker process has at most one such server. It lives longer than the slices of a job, which are short if each item
+waits for another job.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from lumos_queue.util.launch_folder import child_environment
 
 
 class ForkServer:
-    """Started by the first item, and again where it has ended."""
+    """The server of a process, which is started by the first item, and again after it has ended."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
     async def run(self, request: dict[str, Any], folder: Path) -> tuple[int, bytes, bytes]:
-        """Carry out an item; returns exit code, standard output and standard error of its process.
+        """Run an item; returns exit code, standard output and standard error of its process.
 
-        `folder`: that it starts in. When this is cancelled, the item's process is killed.
+        `folder`: its working folder. A cancellation kills the item's process.
         """
         work = asyncio.ensure_future(asyncio.to_thread(self._run, request, folder))
         try:
@@ -40,7 +40,7 @@ class ForkServer:
             raise
 
     def end(self) -> None:
-        """Kill the server, and with it what it forked."""
+        """Kill the server and the processes that it forked."""
         if self._process is not None:
             self._process.kill()
 
@@ -53,7 +53,7 @@ class ForkServer:
         return (int(answer) if answer else -9), outputs[0], outputs[1]
 
     def _ask(self, line: bytes, folder: Path) -> bytes:
-        """The server's answer; empty where it was killed. One that has ended before it read anything is replaced."""
+        """Return the server's answer; empty if it was killed. A server that ended before it read is replaced."""
         for _ in range(2):
             process = self._open(folder)
             assert process.stdin is not None and process.stdout is not None
@@ -91,9 +91,9 @@ class ForkServer:
             self._process = None
 
 
-_servers: dict[int, ForkServer] = {}  # by process: that of its parent is not a forked worker's
+_servers: dict[int, ForkServer] = {}  # by process, because a forked worker must not use its parent's server
 
 
 def fork_server() -> ForkServer:
-    """That of this process."""
+    """Return the server of this process."""
     return _servers.setdefault(os.getpid(), ForkServer())

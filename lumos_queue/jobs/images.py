@@ -1,4 +1,4 @@
-"""The images that an episode shows to models: artifacts of the database, the latest ones kept."""
+"""The images that episodes send to models: artifacts of the database, of which the latest are cached."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEPT = 64  #: images of at most a few megabytes each
 
 
 class Images:
-    """Loads artifacts by digest; the database is opened when the first is asked for."""
+    """Loads artifacts by digest, and opens the database at the first load."""
 
     def __init__(self, settings: Settings):
         self._database = LazyDatabase(settings.database, settings.lease_seconds)  # loads run in threads
@@ -34,7 +34,7 @@ class Images:
             images._database.close()
 
     async def load(self, digest: str) -> ImagePart:
-        """Raises EpisodeError('infra_error', …) when there is no such artifact."""
+        """Load an image by its digest. Raises EpisodeError('infra_error', …) if it is unknown."""
         return await asyncio.to_thread(self.read, digest)
 
     def _fetch(self, digest: str) -> ImagePart:

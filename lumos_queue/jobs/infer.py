@@ -1,4 +1,4 @@
-"""Inference: one formulation tried on every task, with its answers and endings kept."""
+"""Inference: run a formulation on every task, and store its answers and endings."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Outcome, Task
 from lumos_queue.settings import Settings
 
-UNSEEN = "--yes"  #: who approved a plan that nobody was shown
+UNSEEN = "--yes"  #: the approver of plans that no person saw
 
 
 @dataclass(frozen=True, slots=True)
 class InferContext:
-    """What a slice of inference works with."""
+    """The objects that a slice of inference needs."""
 
     executor: Executor
     identities: tuple[Identity, ...]
@@ -47,7 +47,7 @@ class InferContext:
 
 @dataclass(frozen=True, slots=True)
 class Infer:
-    """Try `formulation` with `agent` on the tasks of a dataset, `samples` times each."""
+    """Run `formulation` with `agent` on the tasks of a dataset, `samples` times each."""
 
     benchmark: str
     dataset: str  #: digest of the rows
@@ -59,15 +59,15 @@ class Infer:
     seed: int = 0
     live: bool = False  #: whether external tools may be called
     replay: str = ""  #: the job whose recorded tool calls answer instead
-    draw: int = 0  #: tasks drawn into each sample set; 0: no sample sets, all tasks
+    draw: int = 0  #: tasks in each sample set; 0: no sample sets, all tasks
     sets: int = 1  #: sample sets
-    approve_all: bool = False  #: whether plans that a person would have to approve are approved as they are written
-    budget: float = 0.0  #: USD that all model calls of the job may cost; then it is paused. 0: no limit
+    approve_all: bool = False  #: whether all plans are approved without a person
+    budget: float = 0.0  #: USD for all model calls of the job, after which it is paused; 0: no limit
     prompt_price: float = 0.0  #: USD for a million tokens, of every model
     completion_price: float = 0.0  #: USD for a million tokens, of every model
     formulation_version: int = VERSION
-    published: bool = False  #: whether the person stated that the rows are the published ones
-    definition: FileDefinition | None = None  #: of the benchmark, where its rows are of a person's own file
+    published: bool = False  #: whether the person stated that the rows are the published rows
+    definition: FileDefinition | None = None  #: of a benchmark whose rows are in a person's own file
 
     kind = "infer"
     pool = "llm"
@@ -77,9 +77,9 @@ class Infer:
     def as_json(self) -> dict[str, Any]:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         if self.formulation_version == 1:
-            del values["formulation_version"]  # which jobs of that version do not name
+            del values["formulation_version"]  # jobs of that version have no such key
         for name in ("published", "approve_all", "budget", "prompt_price", "completion_price"):
-            if not values[name]:  # jobs without it are stored as before there was such a field
+            if not values[name]:  # so that the JSON of jobs from before this field stays the same
                 del values[name]
         del values["definition"]
         definition = {"definition": self.definition.as_json()} if self.definition else {}
@@ -87,14 +87,14 @@ class Infer:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Infer:
-        """A stored job without a version of its formulation is of the first one."""
+        """Read a stored job. Without a version of its formulation it has version 1."""
         values = {"formulation_version": 1, **value, "agent": Agent.from_json(value["agent"])}
         if value.get("definition"):
             values["definition"] = FileDefinition.from_json(value["definition"])
         return cls(**values)
 
     def open_benchmark(self) -> Benchmark:
-        """Return the benchmark. Raises SpecError where this process does not have it."""
+        """Return the benchmark. Raises SpecError if this process does not have it."""
         return open_benchmark(self.benchmark, self.definition)
 
     def prompt_prefixes(self) -> dict[str, str]:
@@ -137,7 +137,7 @@ class Infer:
             yield InferContext(executor, tuple(identities), traffic, images, meter)
 
     def generator(self) -> Generate[Agent]:
-        """The formulation, at the version that the job began with, within the agent's limits."""
+        """Return the formulation, at the job's version and within the agent's limits."""
         formulation = FORMULATIONS.load(self.formulation).at_version(self.formulation_version)
 
         def generate(task: Task, agent: Agent) -> Commands[Outcome]:
@@ -146,7 +146,7 @@ class Infer:
         return generate if self.agent.limits == Limits() else limit_formulation(generate, self.agent.limits)
 
     def _inform(self, agent: Agent) -> Agent:
-        """Return the agent, with the kind of the benchmark's answers."""
+        """Return the agent with the kind of the benchmark's answers."""
         benchmark = self.open_benchmark() if self.definition else BENCHMARKS.find(self.benchmark)
         return replace(agent, answers=benchmark.answers) if benchmark else agent
 
@@ -157,7 +157,7 @@ class Infer:
     async def run_formulation(
         self, formulation: Generate[Agent], work: Work, journal: Journal, context: InferContext
     ) -> EpisodeRun:
-        """Try `formulation`, which may add steps to that of the job, on an item's task."""
+        """Run `formulation`, which may add steps to that of the job, on an item's task."""
         assert work.task is not None
         async with context.executor.for_episode(work.task, work.sample) as perform:
             if context.meter:

@@ -1,4 +1,4 @@
-"""The judge of an evaluation: the votes on an episode's answer are its last steps."""
+"""The judge of an evaluation, whose votes are the last steps of an episode."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def with_judge(
 ) -> Generate[Agent]:
     """Return the formulation followed by questions to the judge, whose replies are added to `votes`.
 
-    The judge is asked only where there is an answer: as many votes at once as the benchmark counts, then once more for
-    those that cannot be read. Each is a step of the episode like any other: stored, and never asked for twice.
+    The judge is asked only if there is an answer: for all votes of the benchmark at once, then again for unreadable
+    votes. Each vote is an ordinary step of the episode: it is stored, and its call is never repeated.
     """
 
     def generate(visible: Task, agent: Agent) -> Commands[Outcome]:
@@ -43,7 +43,7 @@ def with_judge(
 
 
 def single_vote(agent: Agent, votes: Sequence[Completion]) -> str | None:
-    """Return the judge's reply; '' where it was not asked, None without a judge, or where there is no vote."""
+    """Return the judge's reply; '' if it was not asked, None without a judge or a vote."""
     if JUDGE not in agent.roles:
         return None
     if not votes:

@@ -1,4 +1,4 @@
-"""The plug-ins that a job needs: found when it is submitted, and compared before a worker begins."""
+"""The plug-ins of a job: listed at its submission, and compared before a worker begins."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from lumos_queue.util.plugins import Plugin, entry_points_of, is_dotted
 
 
 def find_plugins(kind: str, spec: dict[str, Any]) -> list[Plugin]:
-    """The plug-ins that a stored request names, as this process has them, by group and name.
+    """Return this process's plug-ins that a stored request names, sorted by group and name.
 
-    Raises SpecError for one that it has not, or may not import.
+    Raises SpecError for a plug-in that is missing, or that this process may not import.
     """
     if kind == "train":
         plugins = [RECIPES.plugin(spec.get("recipe", ""))]
@@ -48,9 +48,9 @@ def _of_episodes(kind: str, request: dict[str, Any]) -> Iterator[Plugin | None]:
 
 
 def plugins_of(job: Any) -> list[Plugin]:
-    """The plug-ins that a stored job (its row) needs, as this process has them, whatever code they are.
+    """Return this process's plug-ins that a stored job (its row) needs, whatever their code is.
 
-    Raises SpecError for one that is not here.
+    Raises SpecError for a missing plug-in.
     """
     required_plugins = map(Plugin.from_json, job.plugins or ())
     if missing_plugins := [plugin for plugin in required_plugins if not _is_here(plugin)]:
@@ -64,8 +64,8 @@ def plugins_of(job: Any) -> list[Plugin]:
 def check_plugins(job: Any, remedy: str = "accept what is here: lumos resume {job} --accept-plugin") -> None:
     """Raises SpecError unless this process has the plug-ins that a job (its row) was submitted with.
 
-    A job of before there were plug-ins names none: then what it needs must only be there. `remedy`: what else can be
-    done than install the same.
+    For a job from before plug-ins, which names none, they only have to exist. `remedy`: the alternative to installing
+    the same plug-in.
     """
     local_plugins = plugins_of(job)
     job_plugins = {(plugin.group, plugin.name): plugin for plugin in map(Plugin.from_json, job.plugins or ())}
@@ -79,7 +79,7 @@ def check_plugins(job: Any, remedy: str = "accept what is here: lumos resume {jo
 
 
 def _is_here(plugin: Plugin) -> bool:
-    """Whether there is an object of that name, whatever code it is. Of a dotted one its registry tells when asked."""
+    """Whether an object of that name exists, whatever its code is. A dotted name is checked later, by its registry."""
     return is_dotted(plugin.name) or plugin.name in entry_points_of(plugin.group)
 
 

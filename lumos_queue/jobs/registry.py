@@ -1,4 +1,4 @@
-"""Jobs by kind: from the stored JSON to the value."""
+"""Read stored jobs by their kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lumos_queue.util.registry import Registry
 
 
 class JobKind(Protocol):
-    """The class of a job, as far as stored jobs are read by it."""
+    """The class of a job, which reads stored jobs."""
 
     def from_json(self, value: dict[str, Any], /) -> Job[Any]: ...
 
@@ -29,7 +29,7 @@ KINDS: Registry[JobKind] = Registry(
 
 
 def read_job(kind: str, spec: dict[str, Any]) -> Job[Any]:
-    """The job whose `as_json` is `spec`. Raises SpecError for a kind that is none of the four, and a damaged `spec`."""
+    """Return the job whose `as_json` is `spec`. Raises SpecError for an unknown kind and a damaged `spec`."""
     if problem := find_spec_damage(spec):
         raise SpecError(f"The stored request cannot be read: {problem}.")
     try:
@@ -45,7 +45,7 @@ _SIMPLE: dict[object, type | tuple[type, ...]] = {str: str, int: int, float: (in
 
 
 def _check_types(value: object) -> None:
-    """Raises TypeError for a field of a dataclass, at whatever depth, that is not of its plain type."""
+    """Raises TypeError for a field of a dataclass, at any depth, that is not of its plain type."""
     if not is_dataclass(value):
         return
     hints = get_type_hints(type(value))

@@ -1,4 +1,4 @@
-"""Which of an episode's scores is its reward."""
+"""The score of an episode that is its reward."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from lumos_queue.records import Task
 
 
 def metric_of(benchmark: Benchmark, reward: str) -> Callable[[Task], str]:
-    """From a task to the metric that is its reward; '' where nothing judges it.
+    """Return a function from a task to its reward's metric, which is '' if the task is not scored.
 
-    `reward` is a metric, or the name of an overall score, which takes another metric for each kind of task. Raises
-    SpecError for any other.
+    `reward`: a metric, or the name of an overall score, which uses a metric for each kind of task. Raises SpecError for
+    any other name.
     """
     if reward in benchmark.overalls:
         return benchmark.overalls[reward]
@@ -23,5 +23,5 @@ def metric_of(benchmark: Benchmark, reward: str) -> Callable[[Task], str]:
 
 
 def read_reward(benchmark: Benchmark, reward: str, task: Task, scores: Mapping[str, float]) -> float | None:
-    """The reward of an episode with these scores; None where it has not been scored so."""
+    """Return the reward of an episode with these scores; None if it has no such score."""
     return scores.get(metric_of(benchmark, reward)(task))

@@ -1,7 +1,7 @@
 """The rollouts of an optimizer step: an ordinary evaluation of the newest checkpoint on a batch of tasks.
 
-It is submitted by the step that needs it, and found again by its digest: however often the step is tried, no recorded
-model call is repeated.
+The step that needs it submits it, and finds it again by its digest, so that no retry of the step repeats a recorded
+model call.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Rollouts:
             rollouts._database.close()
 
     async def gather(self, recipe: Rltf, window: Window, item: int) -> dict[str, Any]:
-        """The rollouts of a window as JSON (training/rltf/rollouts.py), for the item with that id.
+        """Return the rollouts of a window as JSON (training/rltf/rollouts.py), for the item with that id.
 
-        Raises AwaitsJob while they are being made, NeedsAttention when some of them are missing.
+        Raises AwaitsJob until they are complete, NeedsAttention when some of them are missing.
         """
         return await asyncio.to_thread(self._gather, recipe, window, item)
 
@@ -81,9 +81,9 @@ class Rollouts:
         return {"job": job, "episodes": _read(database, recipe, evaluate, row, training_job.id)}
 
     def _evaluation(self, database: Database, recipe: Rltf, window: Window) -> Evaluate:
-        """What the checkpoint before the step is evaluated by. Its digest names the rollouts.
+        """Return the evaluation of the checkpoint before the step. Its digest identifies the rollouts.
 
-        Raises SpecError when the checkpoint is missing, damaged or another fit's.
+        Raises SpecError when the checkpoint is missing, damaged or of another fit.
         """
         step, folder = window["step"], checkpoint_of(recipe.checkpoints(), window["step"] - 1)
         recipe.check_seal(folder)
@@ -105,7 +105,7 @@ class Rollouts:
     def _request(
         self, database: Database, recipe: Rltf, evaluate: Evaluate, rows: Sequence[int], training_job: Row[Any]
     ) -> str:
-        """The id of the job, which is stored unless it was before."""
+        """Return the id of the job, and store the job if it is new."""
         infer = evaluate.infer
         benchmark = infer.open_benchmark()
         with database.engine.connect() as connection:
@@ -127,7 +127,9 @@ class Rollouts:
             scheduling=Scheduling(training_job.priority, training_job.concurrency),
             digest_code_version=training_job.code_version,
         )
-        new = replace(new, project=training_job.project, submitted_by=training_job.submitted_by)  # and not the worker's
+        new = replace(
+            new, project=training_job.project, submitted_by=training_job.submitted_by
+        )  # instead of the worker's
         return create_job(database, new, dataset, samples=infer.samples)[0]
 
 
@@ -141,11 +143,11 @@ def _job_of(connection: Connection, item: int) -> Row[Any]:
 def _read(
     database: Database, recipe: Rltf, evaluate: Evaluate, row: Row[Any], training_job: str
 ) -> list[dict[str, Any]]:
-    """The episodes in the order of their items. Raises NeedsAttention where a reward is missing."""
+    """Return the episodes in the order of their items. Raises NeedsAttention if a reward is missing."""
     rollouts, unjudged_names, failed_names = [], [], []
     benchmark = evaluate.infer.open_benchmark()
     for episode in stream_episodes(database, parse_where(f"job={row.id}")):
-        if episode.ending == Ending.INFRA_ERROR:  # scored like a wrong answer, but it is no fault of the plan
+        if episode.ending == Ending.INFRA_ERROR:  # its score is that of a wrong answer, but the plan is not at fault
             failed_names.append(episode.name)
             continue
         feasible = episode.scores["feasible"] > 0 if "feasible" in episode.scores else None
@@ -171,7 +173,7 @@ def _read(
 
 
 def _asks(evaluate: Evaluate, episode: StoredEpisode, roles: Sequence[str]) -> list[dict[str, Any]]:
-    """The calls that the trained roles answered."""
+    """Return the calls of the trained roles."""
     infer = evaluate.infer
     results = {(step.position, step.branch): step.result for step in episode.steps}
     calls = []

@@ -1,4 +1,4 @@
-"""When the items of a job run, and how many at once. It changes no result, and is no part of a job's digest."""
+"""The priority and concurrency of a job. They change no result, and are not part of its digest."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Scheduling:
-    """Of one job."""
+    """The scheduling of one job."""
 
-    priority: int = 0  #: jobs with a higher priority go first
+    priority: int = 0  #: jobs with a higher priority run first
     concurrency: int = 0  #: episodes and requests to one endpoint in flight in one process; 0: LUMOS_CONCURRENCY
 
 

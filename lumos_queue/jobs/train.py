@@ -1,6 +1,7 @@
-"""Training: a fit cut into windows of optimizer steps. Each window starts from the checkpoint before it, so a killed
-worker costs one window, and any worker that sees the folder can go on. A window that learns from rollouts asks for
-them first, and is owed until they are there.
+"""Training: a fit is divided into windows of optimizer steps.
+
+Each window starts from the checkpoint before it, so a killed worker costs one window, and any worker with access to the
+folder can continue. A window that learns from rollouts requests them first, and is pending until they are complete.
 """
 
 from __future__ import annotations
@@ -29,29 +30,29 @@ from lumos_queue.util.launch_folder import child_environment, empty_folder
 from lumos_queue.util.plugins import TRUSTED
 from lumos_queue.util.sanitize import storable_json
 
-#: Of the child's output, so much of the end is kept; its last line is the result: 150 bytes for each optimizer step.
+#: Bytes of the end of the child's output that are kept. Its last line is the result: 150 bytes for each optimizer step.
 _KEPT_BYTES = 1 << 25
-#: Exit codes of the child, whose last line on standard error then is for a person.
+#: Exit codes of the child with a last line for a person on standard error.
 REFUSED, DIVERGED = 2, 3
 
 
 class TrainingCrashed(LumosError):
-    """Raised when the training process ends with an error that it does not explain: a fault of ours, or a full disk."""
+    """Raised when the training process ends with an unexplained error: an internal error, or a full disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainContext:
-    """What a slice of training works with. It asks no endpoints."""
+    """The objects that a slice of training needs. It has no endpoints."""
 
-    folder: Path  #: that each child starts in
-    rollouts: Rollouts | None = None  #: of a recipe that learns from them
+    folder: Path  #: working folder of each child
+    rollouts: Rollouts | None = None  #: of a recipe that learns from rollouts
     identities: tuple[Identity, ...] = ()
     traffic: Mapping[str, AdmissionControl] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Train:
-    """Carry out a recipe, window by window. Items in order: a preparation, the windows, the export."""
+    """Carry out a recipe. Its items in order: a preparation, the windows, the export."""
 
     recipe: Recipe | FormerFit
 
@@ -75,7 +76,7 @@ class Train:
         return {}
 
     def windows(self) -> list[Window]:
-        """What each item does."""
+        """Return the window of each item."""
         return self.recipe.windows()
 
     @asynccontextmanager
@@ -84,11 +85,11 @@ class Train:
             yield TrainContext(empty_folder(settings.home), rollouts)
 
     async def run(self, work: Work, journal: Journal, context: TrainContext) -> ItemResult:
-        """Do the item in a process of its own: memory, threads and a GPU are free again when it ends.
+        """Run the item in its own process, so that its end releases memory, threads and GPU.
 
-        Raises SpecError for what a person has to fix, DivergedFit when the weights are not usable any more,
-        InfrastructureError when the process was killed, AwaitsJob when its rollouts are not there yet, NeedsAttention
-        when some are missing, TrainingCrashed when it failed in any other way.
+        Raises SpecError for a problem that a person has to fix, DivergedFit when the weights are unusable,
+        InfrastructureError when the process was killed, AwaitsJob until its rollouts are complete, NeedsAttention when
+        some are missing, TrainingCrashed for any other failure.
         """
         window = self.windows()[work.ordinal]
         if context.rollouts and isinstance(self.recipe, Rltf) and "rows" in window:
@@ -109,7 +110,7 @@ class Train:
 
 
 async def _run_new(request: dict[str, Any], folder: Path) -> tuple[int, bytes, bytes]:
-    """Exit code, standard output and standard error of a new process that carries out an item."""
+    """Run an item in a new process; returns its exit code, standard output and standard error."""
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
@@ -131,7 +132,7 @@ async def _run_new(request: dict[str, Any], folder: Path) -> tuple[int, bytes, b
 
 
 def problem_of(code: int, output: bytes) -> LumosError:
-    """The error for a child that ended with an exit code other than 0, and what it wrote to standard error."""
+    """Return the error for a child's exit code other than 0. `output`: its standard error."""
     last = next(iter(reversed(output.decode(errors="replace").strip().splitlines())), f"exit code {code}")
     if code == REFUSED:
         return SpecError(last)

@@ -1,4 +1,4 @@
-"""One item of a training job, in a separate process: reads the request on standard input, writes one line of JSON."""
+"""Run one item of a training job in a separate process: read the request on standard input, write one line of JSON."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def main() -> int:
 
 
 def carry_out(request: dict[str, Any]) -> int:
-    """Do the item and write its result to standard output; returns the exit code of its process."""
-    TRUSTED.add_listed(request.get("plugins", ""))  # what the process that asks trusts: a recipe may be a plug-in's
+    """Run the item and write its result to standard output; returns the exit code of its process."""
+    TRUSTED.add_listed(request.get("plugins", ""))  # the trusted plug-ins of the caller, which may contain the recipe
     recipe = Train.from_json(request["train"]).recipe
     try:
         window_result = run_item(recipe, request["window"])
         print(
             "\n" + json.dumps(window_result.as_json()), flush=True
-        )  # on a line of its own, whatever a library has printed
+        )  # on a separate line, whatever a library has printed
     except SpecError as error:
         return _explain(error, REFUSED)
     except DivergedFit as error:
@@ -40,7 +40,7 @@ def carry_out(request: dict[str, Any]) -> int:
 
 
 def _explain(error: Exception, code: int) -> int:
-    """The message as the last line of standard error; returns the exit code."""
+    """Write the message as the last line of standard error; returns the exit code."""
     print("\n" + " ".join(str(error).split()), file=sys.stderr)
     return code
 

@@ -1,11 +1,11 @@
-"""A process that has loaded the libraries of training, and forks one of its own for each item.
+"""A process that loads the libraries of training, and forks a process for each item.
 
-Loading them takes five seconds of processor time, a step of a small policy a fraction of one. The forked process is new
-as any other: it has its own memory and random numbers, and all of it is free again when the item ends. This one does
-nothing itself: no thread, no model, no GPU. It ends with whoever started it, and when nothing was asked for a while.
+Loading them takes five seconds of processor time, a step of a small policy a fraction of a second. The forked process
+has its own memory and random numbers, and its end releases everything. The server itself has no thread, model or GPU.
+It ends with the process that started it, and after a time without requests.
 
-A request is a line: {"request": …, "output": PATH, "problems": PATH}. The answer is the exit code of the process of the
-item, whose standard output and standard error go to those files.
+A request is a line: {"request": …, "output": PATH, "problems": PATH}. The answer is the exit code of the item's
+process, whose standard output and standard error go to those files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lumos_queue.jobs.train_child import carry_out
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.process import die_with_parent
 
-IDLE_SECONDS = 120.0  #: after which the memory is worth more than the time to load the libraries again
+IDLE_SECONDS = 120.0  #: after which the server ends to free its memory
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _fork(request: dict[str, Any]) -> int:
-    """Carry the item out in a new process; returns its exit code, that of a signal as a negative number."""
+    """Run the item in a new process; returns its exit code, negative for a signal."""
     _preload(request["request"])
     parent, child = os.getpid(), os.fork()
     if not child:
@@ -44,15 +44,15 @@ def _fork(request: dict[str, Any]) -> int:
     child_fd = os.pidfd_open(child)
     poller = select.poll()
     poller.register(child_fd, select.POLLIN)
-    poller.register(sys.stdin, 0)  # that its other end is closed is told in any case
-    if all(descriptor != child_fd for descriptor, _ in poller.poll()):  # whoever asked is gone
+    poller.register(sys.stdin, 0)  # a closed other end is reported even so
+    if all(descriptor != child_fd for descriptor, _ in poller.poll()):  # the caller has ended
         os.kill(child, signal.SIGKILL)
     os.close(child_fd)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def _become_item(request: dict[str, Any], parent: int) -> None:
-    """In the new process: never returns."""
+    """Run the item in the new process, and end that process."""
     code = 1
     try:
         die_with_parent(parent)
@@ -70,7 +70,7 @@ def _become_item(request: dict[str, Any], parent: int) -> None:
 
 
 def _preload(request: dict[str, Any]) -> None:
-    """Import what the item will need, and nothing else. What cannot be is left to the item, which says why."""
+    """Import the modules that the item needs. If that fails, the item reports the error."""
     from lumos_queue.training.rltf.checkpoint import import_architecture
 
     with contextlib.suppress(Exception):
