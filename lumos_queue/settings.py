@@ -66,7 +66,7 @@ class Settings(BaseSettings):
     web_url: str = Field(default="", description="address of the explorer, to which Flower links")
     flower_url: str = Field(default="", description="address of Flower, to which the explorer links")
     serve_key: str = Field(
-        default="", repr=False, description="what requests to `lumos serve` must have; empty: none is needed"
+        default="", repr=False, description="key that requests to `lumos serve` must have; empty: none is required"
     )
     mysql_user: str = Field(
         default="",
@@ -89,7 +89,7 @@ class Settings(BaseSettings):
         default=1800.0, gt=0, description="a late call is given up when its server has answered none for so long"
     )
     request_retries: int = Field(
-        default=4, ge=0, description="further tries of one model call before its item is owed again"
+        default=4, ge=0, description="further tries of one model call before its item is pending again"
     )
     heartbeat_seconds: float = Field(
         default=2.0, gt=0, description="a worker process reports this often that it is alive"
@@ -109,10 +109,10 @@ class Settings(BaseSettings):
     drain_seconds: float = Field(
         default=4.0,
         ge=0,
-        description="items in flight may go on for so long after TERM; if you raise it, raise systemd's "
+        description="items in flight may continue for so long after TERM; if you raise it, raise systemd's "
         "`TimeoutStopSec` too",
     )
-    poll_seconds: float = Field(default=2.0, gt=0, description="a dispatcher looks this often for owed items")
+    poll_seconds: float = Field(default=2.0, gt=0, description="a dispatcher looks this often for pending items")
     project: str = Field(default="default", description="project of the jobs that are submitted: a field of filters")
     user: str = Field(
         default_factory=lambda: _user(), description="who submits, corrects, labels and approves; default: USER@HOST"

@@ -75,7 +75,7 @@ class EmbeddedRun:
         self.failure = InfrastructureError(
             f"Job {self.job} is not worked on here any more: {problem}. Does a function, a tool or a plug-in of it "
             f"wait without await, or never return? What was in flight is pending again, at the latest in {lease:g} s. "
-            "Once this is fixed, go on with: resume()"
+            "Once this is fixed, continue with: resume()"
         )
         log.error("%s", self.failure)
         self.is_abandoned = True

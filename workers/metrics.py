@@ -89,7 +89,7 @@ def _of_work(figures: DeploymentFigures) -> Iterator[Metric]:
     )
     yield GaugeMetricFamily(
         "lumos_queue_age_seconds",
-        "Since when the longest due item has been owed; 0: none.",
+        "Seconds for which the oldest due item has been pending; 0: none.",
         value=figures.queue_seconds,
     )
     yield GaugeMetricFamily(
@@ -124,7 +124,7 @@ def _of_calls(figures: DeploymentFigures) -> Iterator[Metric]:
 def _of_workers(figures: DeploymentFigures) -> Iterator[Metric]:
     workers = {(state,): float(count) for state, count in figures.workers.items()}
     yield _gauge("lumos_workers", "Worker processes that are alive.", ["state"], workers)
-    description = "Worker sessions that were declared dead: their items were owed again."
+    description = "Worker sessions that were declared dead: their items were retried."
     yield CounterMetricFamily("lumos_leases_lost", description, value=figures.leases_lost)
     calls = {}
     for url, use in figures.endpoints.items():

@@ -40,6 +40,6 @@ class Presence:
                     has_warned = False
                 except (SQLAlchemyError, LumosError) as error:  # it comes back, or a person upgrades it
                     if not has_warned:
-                        log.warning("this process is not seen by others yet: %s", reason(error))
+                        log.warning("this process is not visible to others yet: %s", reason(error))
                     has_warned = True
             self._stop.wait(self._worker.settings.heartbeat_seconds)

@@ -94,7 +94,7 @@ class Slice:
                 self.result.why = f"the job is {state}" if state in STOPPED else "an item stopped the job"
                 return
             if signal := self._should_end():
-                self.result.why = getattr(self._should_end, "reason", "") or "the process was told to end"
+                self.result.why = getattr(self._should_end, "reason", "") or "the process is stopping"
             if signal >= StopSignal.ABORT:
                 return
             if ends := bool(signal or self.down):  # items in flight may end

@@ -55,7 +55,7 @@ class StopPolicy:
     def __call__(self) -> StopSignal:
         now, settings = time.monotonic(), self._context.settings
         if self._stop():
-            self.reason = "the worker was told to end"
+            self.reason = "the worker is stopping"
             self._stop_time = self._stop_time or now
             return StopSignal.ABORT if now - self._stop_time > settings.drain_seconds else StopSignal.DRAIN
         elapsed_seconds = now - self._start_time

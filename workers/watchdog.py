@@ -73,5 +73,5 @@ class Watchdog:
         # Its items are pending again at once if the database answers, otherwise when the lease ends.
         threading.Thread(target=self._worker.end_session, daemon=True).start()
         if not self._over.wait(LAST_SECONDS):
-            self._worker.on_hang(f"told to end, and still at work after {max_seconds:g} s")
+            self._worker.on_hang(f"still at work {max_seconds:g} s after the stop request")
             self._over.set()

@@ -92,7 +92,7 @@ FORMULATION = Formulation(
     taught_with={"schema": FINE_TUNING},
     expected_calls=lambda subgoals, limit: 1,
     settings={
-        "schema": Setting("prompt-2", f"what the planner is told: {', '.join(HEADS)}", read_choice(*HEADS)),
+        "schema": Setting("prompt-2", f"schema of the planner's prompt: {', '.join(HEADS)}", read_choice(*HEADS)),
         "parser": Setting(
             "names",
             "how the steps of a reply become experts: by their 'names', or 'encoder:FOLDER', the nearest name by the "

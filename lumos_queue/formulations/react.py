@@ -19,7 +19,7 @@ from lumos_queue.records import Ending, Outcome, Task
 from lumos_queue.text_calls.three_lines import STOP
 
 POLICY_SAMPLING = Sampling(max_tokens=1024, stop=(STOP,))  #: the default stop, a line break, would leave only a thought
-HISTORY = Setting("whole", "what a policy is shown of its steps: whole, cut:N or drop:N characters", read_history)
+HISTORY = Setting("whole", "the steps in a policy's prompt: whole, cut:N or drop:N characters", read_history)
 
 CALLING = Setting(
     TEXT,

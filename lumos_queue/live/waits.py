@@ -31,7 +31,7 @@ def find_waits(
     row = figures.row
     if row.state == JobState.PAUSED:
         reason = "by a person" if row.waiting == PAUSED_BY_PERSON else row.waiting
-        return [f"paused: {reason}. Go on with: lumos resume {row.id}"]
+        return [f"paused: {reason}. Continue with: lumos resume {row.id}"]
     if row.state == JobState.FAILED:
         return [f"failed: {row.waiting.rstrip('.')}. Once this is fixed: lumos resume {row.id}"]
     claimed_items, waits = figures.items.get(ItemState.CLAIMED, 0), []
@@ -97,7 +97,8 @@ def _waits_of_open(figures: JobFigures, clock: float) -> list[str]:
 def _nobody(job: str, alive: int, busy: int) -> str:
     if not alive:
         return (
-            f"nobody works on it: no worker is alive. Start one with: lumos worker, or go on here: lumos resume {job}"
+            "nobody works on it: no worker is alive. Start one with: lumos worker, "
+            f"or continue here: lumos resume {job}"
         )
     if not busy:
         return f"nobody works on it yet: {alive:,} worker{'s are' if alive > 1 else ' is'} idle"
@@ -116,6 +117,6 @@ def _silent_workers(
             remaining = format_seconds(settings.lease_seconds - silent)
             lines.append(
                 f"worker {session.id} ({session.host}:{session.pid}) has been silent for {format_seconds(silent)}: "
-                f"in {remaining} its {items:,} item{'s are' if items > 1 else ' is'} owed again"
+                f"in {remaining} its {items:,} item{'s are' if items > 1 else ' is'} pending again"
             )
     return lines

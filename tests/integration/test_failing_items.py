@@ -160,7 +160,7 @@ def test_watch_gives_the_reason_and_not_that_workers_are_idle(database):
     first, second = waits(database, job)
     assert first.startswith("waits: endpoint: away") and second.startswith("3 items failed")
     pause(database, job)
-    assert waits(database, job) == [f"paused: by a person. Go on with: lumos resume {job}"]
+    assert waits(database, job) == [f"paused: by a person. Continue with: lumos resume {job}"]
 
 
 def test_the_items_of_a_job_that_is_waited_for_are_named_as_its_own(database):

@@ -105,7 +105,7 @@ def waits(database, job: str) -> list[str]:
 def test_what_keeps_a_job_from_going_on_is_told_with_what_to_do(database):
     job = new_job(database, tasks=8)
     assert waits(database, job) == [
-        f"nobody works on it: no worker is alive. Start one with: lumos worker, or go on here: lumos resume {job}"
+        f"nobody works on it: no worker is alive. Start one with: lumos worker, or continue here: lumos resume {job}"
     ]
     other, who = half_done(database, digest="cd" * 32)
     assert waits(database, job) == ["nobody works on it yet: the only worker works on other jobs"]
@@ -114,11 +114,11 @@ def test_what_keeps_a_job_from_going_on_is_told_with_what_to_do(database):
         late = Heartbeat.at - 9
         connection.execute(update(Heartbeat).where(Heartbeat.session == who.session).values(at=late))
     (silent,) = waits(database, other)
-    assert re.match(rf"worker {who.session} \(.*silent for (9|1\d) s: in \d s its 4 items are owed again", silent)
+    assert re.match(rf"worker {who.session} \(.*silent for (9|1\d) s: in \d s its 4 items are pending again", silent)
     back_off(database, job, "endpoint: nothing answers.", 30.0)
     assert waits(database, job)[0].startswith("waits: endpoint: nothing answers; tried again in ")
     pause(database, job)
-    assert waits(database, job) == [f"paused: by a person. Go on with: lumos resume {job}"]
+    assert waits(database, job) == [f"paused: by a person. Continue with: lumos resume {job}"]
     resume(database, job)
     with database.writer.begin() as connection:
         connection.execute(update(Item).where(Item.job == job).values(state="awaiting"))

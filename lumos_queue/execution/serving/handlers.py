@@ -70,7 +70,7 @@ class Page(RequestHandler):
 _ERRORS = {
     404: "there is no such page: {pages}",
     405: "this page takes no such method: {pages}",
-    500: "the server met a fault of its own: its terminal says which",
+    500: "the server has an internal error: see its terminal",
 }
 
 
