@@ -16,9 +16,9 @@ class LookAhead:
     finished: int = 0  #: items finished up to the latest commit
     not_before: float = 0.0  #: when the next claim may be made (time.monotonic)
 
-    def observe(self, completed: int) -> LookAhead:
-        """Return the pace after another commit; `completed`: items finished in total."""
-        return replace(self, pace=0.5 * (self.pace + completed - self.finished), finished=completed)
+    def observe(self, items: int) -> LookAhead:
+        """Return the pace after another commit; `items`: items finished in total."""
+        return replace(self, pace=0.5 * (self.pace + items - self.finished), finished=items)
 
     def wait_until(self, moment: float) -> LookAhead:
         """Return the pace after a claim that returned too few items: the next claim would probably return none."""

@@ -30,7 +30,7 @@ class WorkerSession:
 
     The heartbeat also transfers cancel, pause, the shares of endpoints' caps, and the GPUs of the process.
 
-    It is sent only while the event loop runs: a process whose loop hangs should lose its items. The session stops its
+    It is not sent while the event loop hangs, so that such a process loses its items. The session stops its
     own process from writing (`lost`) when the last successful heartbeat *started* longer ago than `fence_seconds`.
     """
 

@@ -103,18 +103,18 @@ class Executor:
             raise EpisodeError(Ending.INFRA_ERROR, f"no endpoint for the role '{ask.role}': give --role {ask.role}=URL")
         sampling, seed = self.sample_call(ask.role, task, sample, context.position, context.branch)
         endpoint = self.endpoints[ask.role]
-        decoding = (ask.constraint, ask.n)
+        search_options = (ask.constraint, ask.n)
         generate = endpoint.generate
         if ask.functions:
             generate = partial(_function_caller(endpoint).generate, functions=ask.functions)
         if ask.images:
             assert self.image is not None
             images = [await self.image(sha256) for sha256 in ask.images]
-            completion = await generate(ask.prompt, sampling, seed, episode, images, *decoding)
+            completion = await generate(ask.prompt, sampling, seed, episode, images, *search_options)
             note = f"{_SHOWN}{', '.join(ask.images)}"
             return replace(completion, note=f"{note}; {completion.note}" if completion.note else note)
         try:
-            return await generate(ask.prompt, sampling, seed, episode, (), *decoding)
+            return await generate(ask.prompt, sampling, seed, episode, (), *search_options)
         except EpisodeError:
             if ask.role != JUDGE or not self.judge_beside:
                 raise

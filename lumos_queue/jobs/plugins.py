@@ -70,10 +70,10 @@ def check_plugins(job: Any, remedy: str = "accept what is here: lumos resume {jo
     local_plugins = plugins_of(job)
     job_plugins = {(plugin.group, plugin.name): plugin for plugin in map(Plugin.from_json, job.plugins or ())}
     for local in local_plugins if job.plugins is not None else ():
-        submitted = job_plugins.get((local.group, local.name))
-        if submitted != local:
+        original = job_plugins.get((local.group, local.name))
+        if original != local:
             raise SpecError(
-                f"The plug-in '{local.name}' ({local.group}) is {local} here, and {submitted or 'not named'} in job "
+                f"The plug-in '{local.name}' ({local.group}) is {local} here, and {original or 'not named'} in job "
                 f"{job.id}: install the same and start this process again, or {remedy.format(job=job.id)}"
             )
 
