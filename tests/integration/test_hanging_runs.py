@@ -96,7 +96,7 @@ def test_a_program_whose_job_hangs_is_told_and_resumes_it(tmp_path, environment)
 def test_a_program_ends_by_itself_though_its_job_hangs(model, tmp_path, environment):
     patient = environment | {"LUMOS_LEASE_SECONDS": "600"}  # the hang is not noticed before the program ends
     done = run("-c", ENDING_PROGRAM.replace("MODEL", model), folder=tmp_path, environment=patient)
-    assert "after the stop request" in done.stderr
+    assert "still at work" in done.stderr and "after the stop request" in done.stderr
     assert "the program's own end" in done.stdout
     assert done.returncode == 5, done.stderr
 
