@@ -1,4 +1,4 @@
-"""The files that are here: found again, checked, and fetched when they are missing."""
+"""Fetch public files into a folder, and check those that are there."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from lumos_queue.util.paths import require_folders
 from lumos_queue.util.regular_file import open_regular, read_regular_text
 
 _RECORD = re.compile(r"([0-9a-f]{64})  \S+\n?(# not downloaded.*\n?)?")
-#: A second line of the record of a file that was put there by hand: `sha256sum -c` passes over it.
+#: The second line of the record of a file that a person put there. `sha256sum -c` ignores it.
 _BY_HAND = "# not downloaded: the file was already there\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A file that is here and is what it should be."""
+    """A public file in a folder whose bytes were checked."""
 
     name: str
     path: Path
@@ -32,37 +32,37 @@ class Fetched:
 
 
 def path_of(file: PublicFile, folder: Path) -> Path:
-    """The path of the file in a folder of public data."""
+    """Return the path of the file in a folder of public data."""
     return folder / file.name
 
 
 def fetch(file: PublicFile, folder: Path) -> Fetched:
-    """The file at its place in `folder`, downloaded if it is not there yet.
+    """Return the file in `folder`; download it if it is not there.
 
-    Where the catalogue knows no checksum, that of the first download (or of a file put there by hand) is written
-    beside it as `FILE.sha256`, and the file must match it from then on, downloaded again or not.
-    Raises SpecError when the file cannot be had, or when another file is there; that one is left alone.
+    If the catalogue has no checksum, the first call writes the sha256 of the file beside it as `FILE.sha256`, whether
+    it downloaded the file or a person put it there. Later calls compare the file with it, also after a new download.
+    Raises SpecError when the file cannot be downloaded, or when another file is at its path; that file is not changed.
     """
     path = path_of(file, folder)
     require_folders(path, "--to")
     record = path.with_name(f"{path.name}.sha256")
     first, by_hand = ("", False) if file.sha256 else _read_record(record)
-    expected = file.sha256 or first
-    checked = "catalogue" if file.sha256 else "first download" if first else "nothing"
+    required_sha256 = file.sha256 or first
+    check = "catalogue" if file.sha256 else "first download" if first else "nothing"
     new = not path.exists()
-    found = download(file, path, expected) if new else _digest(path)
-    if expected and found != expected:
+    sha256 = download(file, path, required_sha256) if new else _digest(path)
+    if required_sha256 and sha256 != required_sha256:
         raise SpecError(
-            f"'{path}' has the sha256 {found}, expected {expected} ({checked}): it was changed, or is another file. "
-            f"Move it away and run: lumos data get {file.name}"
+            f"'{path}' has the sha256 {sha256}, expected {required_sha256} ({check}): it was changed, or is another "
+            f"file. Move it away and run: lumos data get {file.name}"
         )
     if not file.sha256 and (not first or (new and by_hand)):
-        _write_record(record, found, path.name, new)
-    return Fetched(file.name, path, found, file.licence, new, checked)
+        _write_record(record, sha256, path.name, new)
+    return Fetched(file.name, path, sha256, file.licence, new, check)
 
 
 def downloaded_sha256(file: PublicFile, folder: Path) -> str:
-    """Return the sha256 that a file had when `fetch` downloaded it to `folder`; '' where that is not known."""
+    """Return the sha256 of a file that `fetch` downloaded to `folder`; '' where it is not known."""
     path = path_of(file, folder)
     try:
         sha256, by_hand = _read_record(path.with_name(f"{path.name}.sha256"))
@@ -79,20 +79,20 @@ def _digest(path: Path) -> str:
 
 
 def _read_record(record: Path) -> tuple[str, bool]:
-    """Return the sha256 of a record, '' where there is none, and whether its file was put there by hand."""
+    """Return the sha256 of a record, '' where there is none, and whether a person put the file there."""
     try:
         text = read_regular_text(record)
     except FileNotFoundError:
         return "", False
     except UnicodeDecodeError:
         text = ""
-    if not (found := _RECORD.fullmatch(text)):
+    if not (match := _RECORD.fullmatch(text)):
         raise SpecError(f"'{record}' has no sha256 as sha256sum writes it: delete it to trust the file beside it.")
-    return found[1], bool(found[2])
+    return match[1], bool(match[2])
 
 
-def _write_record(record: Path, digest: str, name: str, downloaded: bool) -> None:
-    """As `sha256sum` writes it, so that `sha256sum -c` reads it."""
+def _write_record(record: Path, digest: str, name: str, is_downloaded: bool) -> None:
+    """Write the record in the format of `sha256sum`, so that `sha256sum -c` can read it."""
     part = record.with_name(f".{record.name}.{os.getpid()}.part")
-    part.write_text(f"{digest}  {name}\n{'' if downloaded else _BY_HAND}", encoding="utf-8")
+    part.write_text(f"{digest}  {name}\n{'' if is_downloaded else _BY_HAND}", encoding="utf-8")
     os.replace(part, record)

@@ -1,8 +1,8 @@
-"""Public files of benchmarks: the address of each, under which licence, and its checksum where it is known.
+"""Public files of benchmarks: address, licence, and checksum where it is known.
 
-A checksum is given only if it was computed from the very bytes that the address serves: here, or by a project that
-publishes it beside the address (TensorFlow Datasets for GSM8K, ParlAI for HotpotQA). Files without one are addressed at
-a fixed commit where there is one; what the first download gave is then what later ones must give.
+Each checksum was computed from the bytes that the address serves: by this project, or by a project that publishes it
+beside the address (TensorFlow Datasets for GSM8K, ParlAI for HotpotQA). The addresses of files without a checksum name
+a fixed commit where there is one; later downloads are compared with the first download.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lumos_queue.errors import unknown
 
 MB = 1_000_000
-GENERATED = "generated"  #: in place of a file's name: this project makes the rows
+GENERATED = "generated"  #: instead of a file's name: this project generates the rows
 _GITHUB = "https://raw.githubusercontent.com"
 _GSM8K = f"{_GITHUB}/openai/grade-school-math/3101c7d5072418e28b9008a6636bde82a006892c/grade_school_math/data"
 _SVAMP = f"{_GITHUB}/arkilpatel/SVAMP"
@@ -24,23 +24,23 @@ _HOTPOTQA = "http://curtis.ml.cmu.edu/datasets/hotpot"  # its authors' own addre
 
 @dataclass(frozen=True, slots=True)
 class PublicFile:
-    """One file of one set, named `SET/FILE`."""
+    """A file of a public data set, named `SET/FILE`."""
 
     name: str
     url: str
     licence: str  #: of the data, as an SPDX id
     sha256: str = ""  #: empty: not known
     size: int = 0  #: bytes; 0: not known
-    max_bytes: int = 50 * MB  #: that are read when the size is not known
-    splits: tuple[str, ...] = ()  #: whose rows it has, where the benchmark of its set reads it without being told to
-    variant_of: tuple[str, ...] = ()  #: splits whose rows it has in another form: it is read only where it is named
+    max_bytes: int = 50 * MB  #: limit of a download whose size is not known
+    splits: tuple[str, ...] = ()  #: splits for which the benchmark of its set reads the file by default
+    variant_of: tuple[str, ...] = ()  #: splits whose rows it has in another form; it is read only on request
 
     def has_split(self, split: str) -> bool:
-        """Whether its rows are those of a split."""
+        """Return whether the file has the rows of a split."""
         return split in self.splits or split in self.variant_of
 
 
-_ANY = ("train", "dev", "test")  #: of a file whose authors do not split it: who reads it says what its rows are
+_ANY = ("train", "dev", "test")  #: for a file without splits: the user chooses the split of its rows
 
 FILES = (
     PublicFile("asdiv/ASDiv.xml", f"{_ASDIV}/dataset/ASDiv.xml", "CC-BY-NC-4.0", splits=_ANY),
@@ -106,23 +106,26 @@ FILES = (
 
 
 def list_set(name: str) -> list[PublicFile]:
-    """The files of a set, by its name; none where there is no such set."""
+    """Return the files of a set; an empty list for an unknown set."""
     return [file for file in FILES if file.name.partition("/")[0] == name]
 
 
 def find_files(name: str) -> list[PublicFile]:
-    """The files of a set (`gsm8k`), or one of them (`gsm8k/train.jsonl`). Raises SpecError, listing the sets."""
-    found = [file for file in FILES if name in (file.name, file.name.partition("/")[0])]
-    if not found:
+    """Return the files of a set (`gsm8k`), or a single file (`gsm8k/train.jsonl`).
+
+    Raises SpecError, which lists the sets, for an unknown name.
+    """
+    files = [file for file in FILES if name in (file.name, file.name.partition("/")[0])]
+    if not files:
         raise unknown("public data set", name, {file.name.partition("/")[0] for file in FILES})
-    return found
+    return files
 
 
-def has_split(published: str, split: str) -> bool:
-    """Whether the public file of that name has the rows of a split."""
-    return any(file.name == published and file.has_split(split) for file in FILES)
+def has_split(file_name: str, split: str) -> bool:
+    """Return whether the public file of that name has the rows of a split."""
+    return any(file.name == file_name and file.has_split(split) for file in FILES)
 
 
 def can_verify(benchmark: str, split: str) -> bool:
-    """Whether there is a public file with the rows of that split, which `lumos data get` fetches."""
+    """Return whether `lumos data get` can fetch a public file with the rows of a benchmark's split."""
     return any(file.has_split(split) for file in list_set(benchmark))

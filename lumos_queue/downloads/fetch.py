@@ -1,4 +1,4 @@
-"""One file over HTTP to a place on disk: whole and as promised, or not at all."""
+"""Download a file over HTTP; a file that is incomplete or has another checksum is deleted."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _CHUNK = 1 << 20  # bytes
 
 
 def download(file: PublicFile, target: Path, sha256: str = "") -> str:
-    """Put the file at `target`, which must not exist; returns the sha256 of its bytes.
+    """Download the file to `target`, which must not exist, and return the sha256 of its bytes.
 
-    They are checked before anything is at `target`, against `sha256` and `file.size` where these are known; what
-    was read of a download that failed is deleted. Raises SpecError, naming the address and the way by hand, when the
-    file cannot be had or is not what it should be. Raises OSError when the disk fails.
+    The bytes are compared with `sha256` and `file.size`, where these are known, before `target` exists. After a failure
+    the partial file is deleted. Raises SpecError when the file cannot be downloaded or differs; the message has the
+    address and the steps to do it by hand. Raises OSError when the disk fails.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     number, part = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     try:
         with os.fdopen(number, "wb") as stream:
-            found = _read(file, target, stream)
+            digest = _read(file, target, stream)
             stream.flush()
             os.fsync(stream.fileno())
-        if sha256 and found != sha256:
+        if sha256 and digest != sha256:
             raise SpecError(
-                f"'{file.name}' from {file.url} has the sha256 {found}, expected {sha256}: nothing was kept. "
+                f"'{file.name}' from {file.url} has the sha256 {digest}, expected {sha256}: nothing was kept. "
                 f"{_by_hand(target)}"
             )
         os.chmod(part, 0o644)  # mkstemp made it for its owner alone
@@ -43,11 +43,11 @@ def download(file: PublicFile, target: Path, sha256: str = "") -> str:
     finally:
         with suppress(FileNotFoundError):
             os.unlink(part)
-    return found
+    return digest
 
 
 def _read(file: PublicFile, target: Path, stream: BinaryIO) -> str:
-    """Write the body to `stream`; returns its sha256."""
+    """Write the body of the response to `stream` and return its sha256."""
     limit = file.size or file.max_bytes
     hasher, size = hashlib.sha256(), 0
     try:
@@ -77,11 +77,11 @@ def _read(file: PublicFile, target: Path, stream: BinaryIO) -> str:
 
 
 def _no_step_down(url: str) -> Callable[[httpx2.Request], None]:
-    """Refuses a redirect to something other than a web address, and one from https to http."""
-    allowed = ("https",) if url.startswith("https:") else ("http", "https")
+    """Return a hook that refuses redirects to other protocols than HTTP, and from https to http."""
+    schemes = ("https",) if url.startswith("https:") else ("http", "https")
 
     def check(request: httpx2.Request) -> None:
-        if request.url.scheme not in allowed:
+        if request.url.scheme not in schemes:
             raise httpx2.UnsupportedProtocol(f"it redirects to {request.url.scheme}://{request.url.host}")
 
     return check

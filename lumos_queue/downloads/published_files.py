@@ -1,4 +1,4 @@
-"""Whether rows are those of a public file: by the sha256 of the file that they were read from."""
+"""Find the public file that rows were read from, by the sha256 of the file."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from lumos_queue.downloads.catalogue import list_set
 
 
 def find_published(benchmark: str, sha256: str, folder: Path) -> str:
-    """Return the name of the benchmark's public file that has this sha256, '' where none is known to have it.
+    """Return the name of the benchmark's public file that has this sha256; '' if there is no such file.
 
-    `folder` has the files that `lumos data get` fetched: of files whose sha256 the catalogue does not know, the one
-    that was recorded at the first download counts. That of a file that was put there by hand does not.
+    `folder` has the files that `lumos data get` fetched. If the catalogue has no sha256 of a file, the sha256 of the
+    first download in `folder` counts. The sha256 of a file that a person put there does not count.
     """
     files = list_set(benchmark) if sha256 else []
-    known = ((file.name, file.sha256 or downloaded_sha256(file, folder)) for file in files)
-    return next((name for name, expected in known if expected == sha256), "")
+    digests = ((file.name, file.sha256 or downloaded_sha256(file, folder)) for file in files)
+    return next((name for name, file_sha256 in digests if file_sha256 == sha256), "")

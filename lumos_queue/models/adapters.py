@@ -1,4 +1,4 @@
-"""An adapter folder, examined without loading it, and the base that it belongs to."""
+"""Adapter folders, read without loading the model, and their base models."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from lumos_queue.util.regular_file import check_entries, read_regular
 from lumos_queue.util.untrusted_json import read_json
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
-#: What says nothing about the model, only about where and how the adapter was made.
+#: Options that describe how and where the adapter was made. They do not affect the model.
 _ABOUT_MAKING = ("base_model_name_or_path", "inference_mode", "peft_version", "revision")
 
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """A LoRA adapter in a folder, and the base that it was fitted on."""
+    """A LoRA adapter in a folder, and the base that it was trained on."""
 
     folder: Path
     config: dict[str, Any]  #: of peft
     base_name: str
-    base_sha256: str  #: as `model_digests` tells it of the base's folder
+    base_sha256: str  #: `model_digests` of the base's folder
 
 
 def is_adapter(folder: Path) -> bool:
@@ -36,15 +36,15 @@ def is_adapter(folder: Path) -> bool:
 
 
 def read_adapter(folder: Path) -> Adapter:
-    """What an adapter folder says. Raises SpecError when it is not whole, or not LoRA."""
+    """Read the configuration of an adapter folder. Raises SpecError when it is incomplete or not LoRA."""
     for name in (CONFIG, WEIGHTS, MADE_FROM, "tokenizer.json"):
         if not (folder / name).is_file():
             raise SpecError(f"'{folder}' is not an adapter folder: it has no {name}.")
     check_entries(folder)
-    config, made = _read(folder / CONFIG), _read(folder / MADE_FROM)
+    config, origin = _read(folder / CONFIG), _read(folder / MADE_FROM)
     if config.get("peft_type") != "LORA":
         raise SpecError(f"'{folder / CONFIG}' has the peft_type {config.get('peft_type')!r:.40}: expected 'LORA'.")
-    base = made.get("base")
+    base = origin.get("base")
     if not (isinstance(base, dict) and all(isinstance(base.get(name), str) for name in ("name", "sha256"))):
         raise SpecError(f"'{folder / MADE_FROM}' does not name its base: expected base.name and base.sha256.")
     require_libraries("peft")
@@ -52,7 +52,10 @@ def read_adapter(folder: Path) -> Adapter:
 
 
 def digest_of_adapter(adapter: Adapter) -> str:
-    """The sha256 of its weights and of its configuration, wherever and in whichever order that was written."""
+    """Return the sha256 of the weights and the configuration.
+
+    The path of the folder and the order of the configuration's keys and lists do not affect it.
+    """
     config = {
         name: sorted(value, key=str) if isinstance(value, list) else value
         for name, value in adapter.config.items()
@@ -63,24 +66,27 @@ def digest_of_adapter(adapter: Adapter) -> str:
 
 
 def find_base(adapter: Adapter) -> Path:
-    """The folder of an adapter's base on this machine, found by its digest.
+    """Return the folder of the adapter's base on this machine, which is found by its digest.
 
-    Raises SpecError, saying how to get it, when it is not here.
+    Raises SpecError when it is not on this machine; the message says how to get it.
     """
     root = models_folder()
-    named = adapter.config.get("base_model_name_or_path")
-    places = [root / Path(adapter.base_name).name, *([Path(named)] if isinstance(named, str) and named else [])]
-    places += sorted(path for path in root.glob("*") if path.name != MERGED)
-    for place in dict.fromkeys(places):
-        if (place / "config.json").is_file() and weights(place):
-            state = tuple((path.stat().st_mtime_ns, path.stat().st_size) for path in (*weights(place), place))
+    configured_path = adapter.config.get("base_model_name_or_path")
+    folders = [
+        root / Path(adapter.base_name).name,
+        *([Path(configured_path)] if isinstance(configured_path, str) and configured_path else []),
+    ]
+    folders += sorted(path for path in root.glob("*") if path.name != MERGED)
+    for folder in dict.fromkeys(folders):
+        if (folder / "config.json").is_file() and weights(folder):
+            state = tuple((path.stat().st_mtime_ns, path.stat().st_size) for path in (*weights(folder), folder))
             try:
-                fits = _digest(place, state) == adapter.base_sha256
-            except SpecError:  # a folder with something other than files says nothing about the others
+                fits = _digest(folder, state) == adapter.base_sha256
+            except SpecError:  # a folder that cannot be read does not end the search
                 continue
             if fits:
-                check_folder(place)
-                return place
+                check_folder(folder)
+                return folder
     get = "Run: lumos models get smollm2" if adapter.base_sha256 == SMOLLM2 else f"Put its folder into '{root}'"
     raise SpecError(
         f"'{adapter.folder}' is an adapter of '{adapter.base_name[:80]}' (sha256 {adapter.base_sha256[:12]}…), which "
@@ -90,7 +96,7 @@ def find_base(adapter: Adapter) -> Path:
 
 @lru_cache(maxsize=64)
 def _digest(folder: Path, _state: tuple[tuple[int, int], ...]) -> str:
-    """Read in full once for each state of the files."""
+    """Return the digest of a model folder; the files are read once for each of their states."""
     return model_digests(folder)["sha256"]
 
 

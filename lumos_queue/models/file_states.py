@@ -1,4 +1,4 @@
-"""Whether the files of a model that a job wrote are still there as it wrote them."""
+"""Check whether the files of a trained model are still as its job wrote them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ PRESENT, CHANGED, MISSING = "present", "changed", "missing"
 
 
 def state_of_files(row: Any) -> str:
-    """Of a row of the table `model`: 'present', 'changed' (another digest), or 'missing'."""
+    """Return the state of the files of a row of the table `model`: PRESENT, CHANGED (another digest) or MISSING."""
     folder = from_launch(row.path)
     if not folder.is_dir() or not weights(folder):
         return CHANGED if folder.is_dir() and any(folder.iterdir()) else MISSING
     try:
         return PRESENT if digest_of_files(weights(folder)) == row.digest else CHANGED
-    except SpecError:  # something other than a file took the place of one
+    except SpecError:  # a path is not a regular file
         return CHANGED

@@ -1,4 +1,4 @@
-"""Where model folders are kept, and what one of them was made from."""
+"""The folder of this machine's models, and the files that record the origin of a model."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def models_folder() -> Path:
-    """The folder of this machine's models: `models` in LUMOS_HOME."""
+    """Return the folder of this machine's models: `models` in LUMOS_HOME."""
     return read_settings().home / "models"
 
 
 def named_folder(name: str) -> Path:
-    """The folder of a model by its name. Raises SpecError for what cannot be one."""
+    """Return the folder of a model. Raises SpecError when the name cannot be a model's."""
     if not _NAME.fullmatch(name) or name == MERGED:
         raise SpecError(
             f"'{name[:80]}' cannot name a model: expected up to 64 letters, digits, '.', '_' or '-', "
@@ -32,24 +32,27 @@ def named_folder(name: str) -> Path:
     return models_folder() / name
 
 
-def write_made_from(folder: Path, made: dict[str, Any]) -> None:
-    """Say in a folder with weights what these were made from; their own digest shows whether they still are."""
-    value = {**made, "weights_sha256": digest_of_files(weights(folder))}
+def write_made_from(folder: Path, origin: dict[str, Any]) -> None:
+    """Write `origin`, which describes the model's source, and the digest of the weights to `made-from.json`.
+
+    The digest shows later whether the weights were changed.
+    """
+    value = {**origin, "weights_sha256": digest_of_files(weights(folder))}
     (folder / MADE_FROM).write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-#: What `lumos web` needs: the extra `web` brings them.
+#: Modules that `lumos web` needs; the extra `web` installs them.
 WEB_LIBRARIES = ("fastapi", "uvicorn", "multipart", "argon2")
 
 
 def require_libraries(*names: str, extra: str = "local") -> None:
-    """Raises SpecError when one of the libraries is not installed. `extra`: what brings them."""
-    if missing := [name for name in names if not util.find_spec(name)]:
-        raise SpecError(f"This needs {' and '.join(missing)}: {install_command(extra)}.")
+    """Raise SpecError when a library is not installed. The extra `extra` installs them."""
+    if missing_names := [name for name in names if not util.find_spec(name)]:
+        raise SpecError(f"This needs {' and '.join(missing_names)}: {install_command(extra)}.")
 
 
 def check_made_from(folder: Path, sha256: str) -> None:
-    """Raises SpecError when a folder's model is not whole, or not the one of that digest."""
+    """Raise SpecError when a folder's model is incomplete or has another digest."""
     check_folder(folder)
     if model_digests(folder)["sha256"] != sha256:
         raise SpecError(f"'{folder}' holds another model, or was changed: move it away, and get the model again.")

@@ -1,7 +1,7 @@
-"""A GGUF file written as a plain Hugging Face folder.
+"""Convert a GGUF file to a Hugging Face model folder.
 
-Weights are dequantised exactly to float32 and stored as bfloat16: a quarter of a percent at most, well below the
-quantisation's own error, and half the size. The tokenizer is read from the file too.
+Weights are dequantised exactly to float32 and stored as bfloat16, which has half the size. The rounding error is at
+most a quarter of a percent, well below the error of the quantisation. The tokenizer is read from the file too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _split(pattern: str) -> dict[str, Any]:
     return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
 
 
-#: How a byte-level tokenizer cuts a text before its merges, by the file's `tokenizer.ggml.pre`.
+#: How a byte-level tokenizer splits a text before its merges, by the file's `tokenizer.ggml.pre`.
 _PIECES = {
     "gpt-2": [_BYTES],
     "default": [_BYTES],
@@ -43,10 +43,10 @@ _PIECES = {
 }
 
 
-def write_model(file: Path, folder: Path, made: dict[str, Any]) -> None:
-    """Write the model of a GGUF file into an empty folder; `made` goes into its `made-from.json`.
+def write_model(file: Path, folder: Path, origin: dict[str, Any]) -> None:
+    """Write the model of a GGUF file into an empty folder, and `origin` to its `made-from.json`.
 
-    Raises SpecError when the file is not GGUF, or holds a model or a tokenizer that cannot be read.
+    Raises SpecError when the file is not GGUF, or when its model or tokenizer cannot be read.
     """
     require_libraries(*LIBRARIES)
     import torch
@@ -58,19 +58,19 @@ def write_model(file: Path, folder: Path, made: dict[str, Any]) -> None:
     try:
         tokenizer = _read_tokenizer(file, pieces)
         with MODEL_LOADING, redirect_stderr(io.StringIO()):  # a progress bar that nothing else turns off
-            loaded = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
-        config = type(loaded.config).from_dict(
-            {name: value for name, value in loaded.config.to_dict().items() if name not in _LEFT_OUT}
+            float32_model = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
+        config = type(float32_model.config).from_dict(
+            {name: value for name, value in float32_model.config.to_dict().items() if name not in _LEFT_OUT}
         )
         with MODEL_LOADING:
             model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
-        model.load_state_dict(loaded.state_dict())
+        model.load_state_dict(float32_model.state_dict())
     except (MemoryError, SpecError):
         raise
-    except Exception as error:  # a file made by others can make two libraries raise anything
+    except Exception as error:  # a hostile file can make the two libraries raise any exception
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise SpecError(f"'{file}' cannot be read as a language model: {reason}") from None
-    del loaded
+    del float32_model
     model.generation_config = GenerationConfig(
         do_sample=False,
         bos_token_id=tokenizer.bos_token_id,
@@ -79,11 +79,11 @@ def write_model(file: Path, folder: Path, made: dict[str, Any]) -> None:
     )
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    write_made_from(folder, made)
+    write_made_from(folder, origin)
 
 
 def digest_of(file: Path) -> str:
-    """The sha256 of a file. Raises SpecError when it cannot be read or is not GGUF."""
+    """Return the sha256 of a file. Raises SpecError when it cannot be read or is not GGUF."""
     try:
         with open_regular(file) as stream:
             start = stream.read(4)
@@ -97,48 +97,50 @@ def digest_of(file: Path) -> str:
 
 
 def _read_pieces(file: Path) -> list[dict[str, Any]] | None:
-    """How the tokenizer cuts a text; None for SentencePiece, which does not. Raises SpecError."""
+    """Return how the tokenizer splits a text; None for SentencePiece, which does not split. Raises SpecError."""
     from gguf import GGUFReader
 
     try:
         fields = GGUFReader(file).fields
-        told = {name: field.contents() for name in ("model", "pre") if (field := fields.get(f"tokenizer.ggml.{name}"))}
+        tokenizer_fields = {
+            name: field.contents() for name in ("model", "pre") if (field := fields.get(f"tokenizer.ggml.{name}"))
+        }
     except Exception as error:  # the reader checks nothing
         raise SpecError(f"'{file}' cannot be read as GGUF: it is cut off or damaged ({error}).") from None
-    if told.get("model") != "gpt2":
+    if tokenizer_fields.get("model") != "gpt2":
         return None
-    pre = told.get("pre", "default")
+    pre = tokenizer_fields.get("pre", "default")
     if pre not in _PIECES:
-        known = ", ".join(sorted(_PIECES))
-        raise SpecError(f"'{file}' cuts texts as '{pre!s:.40}', which is not known here: expected one of {known}.")
+        known_names = ", ".join(sorted(_PIECES))
+        raise SpecError(f"'{file}' splits texts as '{pre!s:.40}', which is unknown: expected one of {known_names}.")
     return _PIECES[pre]
 
 
 def _read_tokenizer(file: Path, pieces: list[dict[str, Any]] | None) -> Any:
-    """The tokenizer; transformers takes the vocabulary from the file, but not how a text is cut."""
+    """Return the tokenizer. transformers reads the vocabulary from the file, but not how it splits a text."""
     from tokenizers import Tokenizer
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-    found = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+    tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
     if pieces is None:
-        return found
-    value = json.loads(found.backend_tokenizer.to_str())
+        return tokenizer
+    value = json.loads(tokenizer.backend_tokenizer.to_str())
     value["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": pieces}
     return PreTrainedTokenizerFast(
         tokenizer_object=Tokenizer.from_str(json.dumps(value)),
-        **found.special_tokens_map,
-        chat_template=found.chat_template,
+        **tokenizer.special_tokens_map,
+        chat_template=tokenizer.chat_template,
         clean_up_tokenization_spaces=False,
     )
 
 
 def get_gguf(file: Path, folder: Path) -> bool:
-    """Write the model of a user's GGUF file to `folder`; returns False when it is there already.
+    """Write the model of a user's GGUF file to `folder`; return False when the folder has it already.
 
-    Raises SpecError when the file cannot be read, and when the folder was made from something else.
+    Raises SpecError when the file cannot be read, and when the folder has another model.
     """
     require_libraries(*LIBRARIES)
-    made = {"name": folder.name, "sha256": digest_of(file), "file": file.name}
-    new = write_folder(folder, lambda part: write_model(file, part, made))
-    check_made_from(folder, made["sha256"])
+    origin = {"name": folder.name, "sha256": digest_of(file), "file": file.name}
+    new = write_folder(folder, lambda part: write_model(file, part, origin))
+    check_made_from(folder, origin["sha256"])
     return new

@@ -1,4 +1,4 @@
-"""What `local:DIR` opens: a model folder, or an adapter, which is merged into its base when it is first used."""
+"""Endpoints at `local:DIR`: a model folder, or an adapter, which the first call merges into its base."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lumos_queue.records import Completion
 
 
 def check_local(folder: Path) -> None:
-    """Raises SpecError when the folder is neither a model, nor an adapter of a base that is on this machine."""
+    """Raise SpecError unless the folder is a model, or an adapter whose base is on this machine."""
     if is_adapter(folder):
         find_base(read_adapter(folder))
     else:
@@ -28,22 +28,22 @@ def check_local(folder: Path) -> None:
 
 
 def open_local(url: str, _settings: EndpointSettings) -> Endpoint:
-    """The endpoint at `local:DIR`. Raises SpecError when that is not a model folder."""
+    """Open the endpoint at `local:DIR`. Raises SpecError when DIR is not a model folder."""
     folder = local_path(url)
     return MergingLocal(url, folder) if is_adapter(folder) else Local(url, folder)
 
 
 class MergingLocal:
-    """An adapter as an endpoint: the model that it makes with its base."""
+    """The endpoint of an adapter: the model that results from merging it into its base."""
 
     admission = None  #: as of Local
 
     def __init__(self, url: str, folder: Path):
         self.url = url
         self._folder = folder
-        self._merging = asyncio.Lock()
+        self._merge_lock = asyncio.Lock()
         self._model: Local | None = None
-        self._closed = False
+        self._is_closed = False
 
     async def generate(
         self,
@@ -55,23 +55,23 @@ class MergingLocal:
         constraint: Constraint | None = None,
         n: int = 1,
     ) -> Completion:
-        """As Local.generate. Raises SpecError when the base is not here, or the two cannot be merged."""
+        """Generate as Local does. Raises SpecError when the base is missing, or the two cannot be merged."""
         refuse_images(self.url, images)
         return await (await self._open()).generate(prompt, sampling, seed, episode, (), constraint, n)
 
     async def identity(self) -> dict[str, Any]:
-        """As Local.identity, with `base_sha256` and `adapter_sha256`; the name is the adapter's."""
-        found = await (await self._open()).identity()
-        return {**found, "model": self._folder.resolve().name}
+        """Return the identity as Local does, with `base_sha256` and `adapter_sha256`, and the adapter's name."""
+        identity = await (await self._open()).identity()
+        return {**identity, "model": self._folder.resolve().name}
 
     async def close(self) -> None:
-        self._closed = True
+        self._is_closed = True
         if self._model is not None:
             await self._model.close()
 
     async def _open(self) -> Local:
-        async with self._merging:
-            if self._closed:
+        async with self._merge_lock:
+            if self._is_closed:
                 raise InfrastructureError(f"the endpoint {self.url} is closed")
             if self._model is None:
                 folder = await asyncio.to_thread(merged_folder, self._folder)

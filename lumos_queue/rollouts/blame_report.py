@@ -1,4 +1,4 @@
-"""Which module a pair of blame jobs finds at fault, and the training rows for that module."""
+"""Report which module is at fault according to a pair of blame jobs, and write training rows for that module."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lumos_queue.rollouts.derivation import is_right
 if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
-MAX_SAMPLES = 8  #: at most this many runs of one kind are searched for a better reply
+MAX_SAMPLES = 8  #: the number of runs of a kind that are searched for a better reply
 
 
 def report_blame(
@@ -33,56 +33,56 @@ def report_blame(
     write_labels: Write,
     allow_test: bool = False,
 ) -> dict[str, Any]:
-    """Count which module each episode of the two jobs failed by; write a pair and labels for each module at fault.
+    """Count the modules at fault in the episodes of the two jobs; write a pair and labels for each such module.
 
-    A run counts as a success when at least the share `threshold` of its samples is right. Pairs and labels of test
-    splits are refused and counted, each pair with its labels once, unless `allow_test`. Raises SpecError unless the
-    jobs are a gold planner's and a gold grounder's.
+    A run is a success when at least the share `threshold` (0 to 1) of its samples is right. Pairs and labels of test
+    splits are refused unless `allow_test`; a pair and its labels are counted once. Raises SpecError unless the jobs are
+    a gold planner's and a gold grounder's.
     """
     names, runs = _runs(database, jobs)
     with database.engine.connect() as connection:
         benchmark = open_benchmark_of(get_job(connection, names[0]))
-    succeeded = {
+    successes = {
         module: {name: _is_solved(benchmark, tries, threshold) for name, tries in runs[module].items()}
         for module in MODULES
     }
     all_names = list(dict.fromkeys(name for module in MODULES for name in runs[module]))
-    blamed = {name: fault(*(succeeded[module].get(name) for module in MODULES)) for name in all_names}
-    counts, pairs = Counter(blamed.values()), Counter()
-    found: set[str] = set()
+    faults = {name: fault(*(successes[module].get(name) for module in MODULES)) for name in all_names}
+    counts, pairs = Counter(faults.values()), Counter()
+    stored_names: set[str] = set()
     row_filter = RowFilter(allow_test)
-    for episode in named_episodes(database, blamed):
-        found.add(episode.name)
-        at_fault = blamed[episode.name]
-        for module in MODULES if at_fault == "both" else (at_fault,):
+    for episode in named_episodes(database, faults):
+        stored_names.add(episode.name)
+        fault_name = faults[episode.name]
+        for module in MODULES if fault_name == "both" else (fault_name,):
             tries = runs[module].get(episode.name, []) if module in MODULES else []
             better = _difference(database, benchmark, module, episode, tries)
             if better and row_filter.admit(episode.split, episode.licence, episode.task.benchmark):
                 pairs[module] += 1
-                write_pair(preference_row(episode, module, better, at_fault, names))
-                write_labels(label_row(episode, module, better, at_fault, names))
+                write_pair(preference_row(episode, module, better, fault_name, names))
+                write_labels(label_row(episode, module, better, fault_name, names))
     return {
         "jobs": names,
-        "episodes": len(blamed),
-        "gone": len(blamed) - len(found),
+        "episodes": len(faults),
+        "gone": len(faults) - len(stored_names),
         "threshold": threshold,
         "faults": {name: counts[name] for name in FAULTS},
         "pairs": {module: pairs[module] for module in MODULES},
         **row_filter.report(),
-        "blamed": blamed,
+        "blamed": faults,
     }
 
 
 def _runs(database: Database, jobs: Sequence[str]) -> tuple[list[str], Mapping[str, Mapping[str, list[DerivedTry]]]]:
-    """The ids of the gold planner's and the gold grounder's job, and their tries by source episode."""
+    """Return the ids of the gold planner's and the gold grounder's job, and their tries by module and episode."""
     runs: dict[str, dict[str, list[DerivedTry]]] = {}
     names: dict[str, str] = {}
     with database.engine.connect() as connection:
         for job in jobs:
             row = get_job(connection, job)
-            for one in tries_of(connection, row):
-                module = one.origin.get("gold", "")
-                runs.setdefault(module, {}).setdefault(one.origin["episode"], []).append(one)
+            for attempt in tries_of(connection, row):
+                module = attempt.origin.get("gold", "")
+                runs.setdefault(module, {}).setdefault(attempt.origin["episode"], []).append(attempt)
                 names[module] = row.id
     if set(runs) != set(MODULES) or len(set(names.values())) != len(MODULES):
         raise SpecError("Name the two jobs that one `lumos blame` submitted: a gold planner's and a gold grounder's.")
@@ -90,18 +90,18 @@ def _runs(database: Database, jobs: Sequence[str]) -> tuple[list[str], Mapping[s
 
 
 def _is_solved(benchmark: Benchmark, tries: Sequence[DerivedTry], threshold: float) -> bool | None:
-    """Whether enough tries are right; None while one has not ended."""
-    if not all(one.ended for one in tries):
+    """Return whether enough tries are right; None while a try has not ended."""
+    if not all(attempt.ended for attempt in tries):
         return None
-    return sum(is_right(benchmark, one) for one in tries) >= threshold * len(tries)
+    return sum(is_right(benchmark, attempt) for attempt in tries) >= threshold * len(tries)
 
 
 def _difference(
     database: Database, benchmark: Benchmark, module: str, episode: StoredEpisode, tries: Sequence[DerivedTry]
 ) -> Difference | None:
-    """Where the module went wrong, compared with the runs in which it was replaced, successful ones first."""
-    succeeded = {one.episode: is_right(benchmark, one) for one in tries if one.ended}
-    first = sorted(succeeded, key=lambda key: (not succeeded[key], key))[:MAX_SAMPLES]
+    """Find the module's first wrong reply by comparison with the runs of its replacement, successful runs first."""
+    successes = {attempt.episode: is_right(benchmark, attempt) for attempt in tries if attempt.ended}
+    first = sorted(successes, key=lambda key: (not successes[key], key))[:MAX_SAMPLES]
     with reading(database) as connection:
-        steps = {one.id: one.steps for one in load_episodes(connection, first)}
-    return find_difference(module, episode.steps, [(steps[key], succeeded[key]) for key in first])
+        steps = {run.id: run.steps for run in load_episodes(connection, first)}
+    return find_difference(module, episode.steps, [(steps[key], successes[key]) for key in first])

@@ -1,8 +1,8 @@
-"""Which calls of a stored run led to how it ended: of a search tree the path to its end, of other runs all calls.
+"""The calls of a stored run that led to its ending: the path to the end of a search tree, or all calls of other runs.
 
-A search that has an answer is judged on the path to it. One that has none is judged on a path that follows from what
-is stored, and not on one drawn at random as in ToolBench: of those that gave up, if the run ended so, else of all, the
-path with the most calls, and of several such the last.
+A search with an answer is judged on the path to the answer. A search without an answer is judged on its path with the
+most calls, and of several such paths on the last. If the run gave up, only paths that gave up are considered. ToolBench
+samples a path instead; the rule here gives the same path each time.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ S = TypeVar("S", bound="RecordedStep")
 
 
 def final_path(steps: Sequence[RecordedStep], ending: str) -> list[Done]:
-    """The actions with what they gave, in order."""
-    acted = [step for step in steps if isinstance(step.detail, Action) and isinstance(step.result, Execution)]
+    """Return the actions of the path and their executions, in order."""
+    action_steps = [step for step in steps if isinstance(step.detail, Action) and isinstance(step.result, Execution)]
     before = {step.position: step.parent for step in steps if step.parent is not None}
     if not before:
-        return [_done(step) for step in acted]
-    by_position = {step.position: step for step in acted}
-    ends = [step for step in acted if _ends_so(_done(step)[1], ending)] or acted
+        return [_call_of(step) for step in action_steps]
+    by_position = {step.position: step for step in action_steps}
+    ends = [step for step in action_steps if _ends_so(_call_of(step)[1], ending)] or action_steps
     paths = [_path(step.position, before, by_position) for step in ends]
-    return [_done(step) for step in max(paths, key=lambda path: (len(path), path[-1].position), default=[])]
+    return [_call_of(step) for step in max(paths, key=lambda path: (len(path), path[-1].position), default=[])]
 
 
 def _ends_so(execution: Execution, ending: str) -> bool:
-    """Whether a path may end with this execution where the run ended so."""
+    """Return whether a path can end with this execution if the run has this ending."""
     if ending == Ending.ANSWERED:
         return execution.ends
     return execution.status == GIVE_UP if ending == Ending.GAVE_UP else True
 
 
-def _path(position: int, before: Mapping[int, int], acted: Mapping[int, S]) -> list[S]:
-    """The actions from the root to this position, that included."""
-    found = [acted[position]]
-    while (earlier := before.get(position, -1)) >= 0 and earlier < position:  # else it would never end
+def _path(position: int, before: Mapping[int, int], action_steps: Mapping[int, S]) -> list[S]:
+    """Return the actions from the root to this position, both included."""
+    path = [action_steps[position]]
+    while (earlier := before.get(position, -1)) >= 0 and earlier < position:  # a cycle would not end
         position = earlier
-        found += [acted[position]] if position in acted else []
-    return found[::-1]
+        path += [action_steps[position]] if position in action_steps else []
+    return path[::-1]
 
 
-def _done(step: RecordedStep) -> Done:
+def _call_of(step: RecordedStep) -> Done:
     assert isinstance(step.detail, Action) and isinstance(step.result, Execution)
     return step.detail, step.result

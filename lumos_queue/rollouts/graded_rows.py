@@ -1,4 +1,4 @@
-"""The dataset that a judge grades: one task for each item of a job, with the answer that its episode has."""
+"""The dataset that a judge grades: a task for each item of a job, with the answer of its episode."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from lumos_queue.scoring.limit import at_limit_of, judged_answer
 from lumos_queue.submission.judge_options import SCORER
 from lumos_queue.submission.store import Rows, read_rows
 
-JUDGED = "-judged"  #: what the title of a benchmark of answers ends with
-NO_RESULT = ("", Ending.INFRA_ERROR, Ending.CANCELLED)  #: endings of episodes that say nothing about the agent
+JUDGED = "-judged"  #: the suffix of the title of a benchmark of answers
+NO_RESULT = ("", Ending.INFRA_ERROR, Ending.CANCELLED)  #: endings that are not results of the agent
 
 
 def graded_rows(database: Database, job: Any, judge: JudgeDefinition) -> tuple[Rows, FileDefinition]:
-    """Return the dataset of a job (its row), and the benchmark that it is of.
+    """Return the dataset of a job (a row of the table `job`), and the definition of its benchmark.
 
-    Raises SpecError for a job that has no answers, or may still get some.
+    Raises SpecError for a job that has no answers, or that has not ended.
     """
     check_judgeable(job, "answers")
     title = make_title(f"{job.benchmark.removeprefix(PREFIX).removesuffix(JUDGED)}{JUDGED}")
@@ -44,27 +44,27 @@ def graded_rows(database: Database, job: Any, judge: JudgeDefinition) -> tuple[R
 def _make_task(name: str, benchmark: Benchmark, item: JudgedItem, at_limit: str) -> Task:
     episode, row = item.episode, source_row(item.task)
     if episode is None or episode.ending in NO_RESULT:
-        stored = {"answer": None, "ending": Ending.INFRA_ERROR.value}
+        stored_answer = {"answer": None, "ending": Ending.INFRA_ERROR.value}
     else:
         answer = judged_answer(episode.ending, episode.answer, at_limit)
-        stored = {"answer": answer, "ending": episode.ending if answer is None else Ending.ANSWERED.value}
-    inputs = {STORED: stored, "from": {"episode": item.name, "row": row}}
+        stored_answer = {"answer": answer, "ending": episode.ending if answer is None else Ending.ANSWERED.value}
+    inputs = {STORED: stored_answer, "from": {"episode": item.name, "row": row}}
     return Task(name, "", f"{row}@{item.name}", item.task.question, inputs, _gold_of(benchmark, item.task))
 
 
 def _gold_of(benchmark: Benchmark, task: Task) -> dict[str, Any] | None:
-    """The right answers and the further columns, as tasks of files have them."""
+    """Return the right answers and the further columns in the form of tasks of files."""
     if isinstance(task.gold, dict) and isinstance(benchmark, FileBenchmark):
         return {key: value for key, value in task.gold.items() if key in ("answer", "answers", "meta")} or None
     try:
         answer = benchmark.gold_answer(task)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # judged by something else than an answer
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # the benchmark does not judge answers
         return None
     return {"answer": answer} if answer else None
 
 
 class _Answers(FileBenchmark):
-    """The benchmark with the answers of a job as its tasks."""
+    """A benchmark whose tasks are the answers of a job."""
 
     needs_data = False
 

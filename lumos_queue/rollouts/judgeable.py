@@ -1,4 +1,4 @@
-"""Which jobs have results that a judge can be sent."""
+"""Check that a judge can be sent the results of a job."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lumos_queue.errors import SpecError
 
 
 def check_judgeable(job: Any, results: str) -> None:
-    """Raises SpecError for a job (its row) without `results` ('runs', 'answers'), or whose results may still change."""
+    """Raise SpecError for a job (its row) without `results` ('runs', 'answers'), or whose results may still change."""
     if job.kind not in ("infer", "evaluate"):
         raise SpecError(
             f"Job {job.id} is of kind '{job.kind}' and has no {results} to judge: name one of infer or evaluate."

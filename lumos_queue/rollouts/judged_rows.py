@@ -1,4 +1,4 @@
-"""The dataset that a judge of tool agents works on: one task for each item of a job, whatever became of it."""
+"""The dataset that a judge of tool agents judges: a task for each item of a job, whatever its outcome."""
 
 from __future__ import annotations
 
@@ -36,84 +36,84 @@ if TYPE_CHECKING:
     from db.trajectories import StoredEpisode
 
 ENDED = {Ending.ANSWERED: ANSWERED, Ending.GAVE_UP: GAVE_UP}
-NO_RESULT = ("", Ending.INFRA_ERROR, Ending.CANCELLED)  #: endings of episodes that say nothing about the agent
-MAX_TOOLS = 200  #: functions of a task that a judge is told of
+NO_RESULT = ("", Ending.INFRA_ERROR, Ending.CANCELLED)  #: endings that are not results of the agent
+MAX_TOOLS = 200  #: functions of a task that the judge's prompt describes
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedRows:
-    """The dataset, and how the runs ended, by JudgedRun.ended."""
+    """The dataset, and the number of runs by JudgedRun.ended."""
 
     rows: Rows
     ended: Mapping[str, int]
 
 
 def judged_rows(database: Database, job: Any, against: Any = None) -> JudgedRows:
-    """The dataset of a job (its row), and of the job that it is compared with.
+    """Return the dataset of a job (its row), with the runs of the job `against` that it is compared with.
 
-    Raises SpecError for a job that cannot be judged, or not be compared.
+    Raises SpecError for a job that cannot be judged, or for jobs that cannot be compared.
     """
     check_judgeable(job, "runs")
     if against is not None:
         check_judgeable(against, "runs")
         _check_pair(job, against)
-    others: dict[tuple[str, int], tuple[str, JudgedRun]] = {}
+    other_runs: dict[tuple[str, int], tuple[str, JudgedRun]] = {}
     if against is not None:
-        others = {_place(one): (one.name, _run_of(one)) for one in items_of(database, against)}
-    tasks, ended = [], Counter[str]()
+        other_runs = {_pair_key(item): (item.name, _run_of(item)) for item in items_of(database, against)}
+    tasks, endings = [], Counter[str]()
     for item in items_of(database, job):
         run = _run_of(item)
-        ended[run.ended] += 1
+        endings[run.ended] += 1
         inputs = {"tools": _describe_tools(item), "run": run.as_json()}
         inputs["from"] = {"episode": item.name, "row": source_row(item.task)}
         if against is not None:
-            name, other = others.get(_place(item), (f"{against.id}-", JudgedRun(MISSING)))
-            inputs["against"] = other.as_json()
+            name, other_run = other_runs.get(_pair_key(item), (f"{against.id}-", JudgedRun(MISSING)))
+            inputs["against"] = other_run.as_json()
             inputs["from"]["against"] = name
         name = f"{source_row(item.task)}@{item.name}"
         tasks.append(Task(ToolEval.name, "", name, item.task.question, inputs))
-    return JudgedRows(read_rows(_Runs(job, tasks), None, job.split, False), ended)
+    return JudgedRows(read_rows(_Runs(job, tasks), None, job.split, False), endings)
 
 
 def judged_run(episode: StoredEpisode | None) -> JudgedRun:
-    """A stored run as a judge sees it."""
+    """Return a stored run in the form that a judge is sent."""
     if episode is None or episode.ending in NO_RESULT:
         return JudgedRun(MISSING)
-    steps = [_step(one) for one in final_path(episode.steps, episode.ending) if not one[1].ends]
-    kept, left_out = within_bounds(steps)
-    ended = ENDED.get(Ending(episode.ending), UNFINISHED)
-    answer = (episode.answer or "") if ended == ANSWERED else ""
-    return JudgedRun(ended, cut(answer, MAX_ANSWER), kept, left_out)
+    steps = [_step(call) for call in final_path(episode.steps, episode.ending) if not call[1].ends]
+    retained, excluded_count = within_bounds(steps)
+    ending = ENDED.get(Ending(episode.ending), UNFINISHED)
+    answer = (episode.answer or "") if ending == ANSWERED else ""
+    return JudgedRun(ending, cut(answer, MAX_ANSWER), retained, excluded_count)
 
 
 def _run_of(item: JudgedItem) -> JudgedRun:
     return judged_run(item.episode)
 
 
-def _place(item: JudgedItem) -> tuple[str, int]:
-    """What the runs of two jobs are paired by."""
+def _pair_key(item: JudgedItem) -> tuple[str, int]:
+    """Return the key by which the runs of two jobs are paired."""
     return item.task.row, item.sample
 
 
-def _step(done: Done) -> JudgedStep:
-    action, execution = done
+def _step(call: Done) -> JudgedStep:
+    action, execution = call
     name = action.raw if action.name == REPEATED else action.name
     return JudgedStep(name, action.arguments, execution.status, execution.result or execution.message)
 
 
 def _describe_tools(item: JudgedItem) -> list[str]:
-    """The functions that the agent was offered. Raises SpecError where its tasks have none."""
+    """Describe the functions that the agent could call. Raises SpecError if its task lists none."""
     entries = item.task.inputs.get("functions")
     if not isinstance(entries, list):
         raise SpecError(
             f"Job {item.name.rpartition('-')[0]} is of '{item.task.benchmark}', whose tasks list no functions: "
             "lumos judge is for runs of tool agents, such as those of 'toolbench'."
         )
-    return [describe_tool(one.name, one.description) for one in functions_of(entries)[:MAX_TOOLS]]
+    return [describe_tool(function.name, function.description) for function in functions_of(entries)[:MAX_TOOLS]]
 
 
 def _check_pair(job: Any, against: Any) -> None:
-    """Raises SpecError unless both jobs tried the same tasks as often."""
+    """Raise SpecError unless both jobs have the same tasks and the same number of samples."""
     if job.id == against.id:
         raise SpecError(f"--against {against.id} is the judged job itself: name another one.")
     if job.dataset != against.dataset:
@@ -122,13 +122,16 @@ def _check_pair(job: Any, against: Any) -> None:
             "with the same --data, --split and --option."
         )
     for option, default in (("samples", 1), ("limit", 0)):
-        own, other = (one.spec.get("infer", one.spec).get(option, default) for one in (job, against))
-        if own != other:
-            raise SpecError(f"Jobs {job.id} and {against.id} have --{option} {own} and {other}: it must be the same.")
+        job_option, against_option = (row.spec.get("infer", row.spec).get(option, default) for row in (job, against))
+        if job_option != against_option:
+            raise SpecError(
+                f"Jobs {job.id} and {against.id} have --{option} {job_option} and {against_option}: "
+                "it must be the same."
+            )
 
 
 class _Runs(ToolEval):
-    """The benchmark with the runs of a job as its tasks."""
+    """The benchmark ToolEval with the runs of a job as its tasks."""
 
     def __init__(self, job: Any, tasks: Sequence[Task]):
         self.licence, self.splits, self._tasks = job.licence, (job.split,), tasks

@@ -1,4 +1,4 @@
-"""What the rollouts of a job say: which subgoals of their source episodes were right."""
+"""Label the subgoals of episodes as right or wrong by the rollouts of a job."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from lumos_queue.rollouts.stepwise import RolloutCounts, stepwise_row
 def report_rollouts(
     database: Database, job: str, threshold: float, write: Write, allow_test: bool = False
 ) -> dict[str, Any]:
-    """Label the subgoals of every source episode; `write` gets a row for each whose labels are all known.
+    """Label the subgoals of each source episode; call `write` with a row for each episode without unknown labels.
 
-    `threshold` is the share of rollouts that must be right. Rows of test splits are refused and counted unless
+    `threshold` is the share of rollouts (0 to 1) that must be right. Rows of test splits are refused and counted unless
     `allow_test`. Raises SpecError when the job's tasks are not derived.
     """
     with database.engine.connect() as connection:
@@ -30,41 +30,41 @@ def report_rollouts(
         tries = tries_of(connection, row)
     by_episode = _count_rollouts(open_benchmark_of(row), tries)
     labels: Counter[str] = Counter()
-    found, rows, row_filter = 0, 0, RowFilter(allow_test)
+    episode_count, rows, row_filter = 0, 0, RowFilter(allow_test)
     for episode in named_episodes(database, by_episode):
-        made = stepwise_row(episode, by_episode[episode.name], row.id, threshold)
-        found += 1
-        for label, by in zip(made["labels"], made["by"], strict=True):
+        label_row = stepwise_row(episode, by_episode[episode.name], row.id, threshold)
+        episode_count += 1
+        for label, by in zip(label_row["labels"], label_row["by"], strict=True):
             labels["not judged" if label is None else f"{'right' if label else 'wrong'} by {by}"] += 1
-        if None not in made["labels"] and row_filter.admit(episode.split, episode.licence, row.benchmark):
+        if None not in label_row["labels"] and row_filter.admit(episode.split, episode.licence, row.benchmark):
             rows += 1
-            write(made)
-    counted = [one for places in by_episode.values() for one in places.values()]
+            write(label_row)
+    all_counts = [counts for prefix_counts in by_episode.values() for counts in prefix_counts.values()]
     return {
         "job": row.id,
         "episodes": len(by_episode),
-        "gone": len(by_episode) - found,
+        "gone": len(by_episode) - episode_count,
         "rows": rows,
         "subgoals": sum(labels.values()),
         "labels": dict(sorted(labels.items())),
         "threshold": threshold,
         **row_filter.report(),
         "rollouts": len(tries),
-        "ended": sum(one.ended for one in counted),
-        "right": sum(one.right for one in counted),
+        "ended": sum(counts.ended for counts in all_counts),
+        "right": sum(counts.right for counts in all_counts),
     }
 
 
 def _count_rollouts(benchmark: Benchmark, tries: Iterable[DerivedTry]) -> dict[str, dict[int, RolloutCounts]]:
-    """Source episode to the number of subgoals kept to the counts of the rollouts from there."""
-    found: dict[str, dict[int, list[bool | None]]] = defaultdict(lambda: defaultdict(list))
-    for one in tries:
-        verdict = is_right(benchmark, one) if one.ended else None
-        found[one.origin["episode"]][one.origin["subgoals"]].append(verdict)
+    """Count the rollouts by source episode, and by the number of subgoals that they begin with."""
+    verdicts: dict[str, dict[int, list[bool | None]]] = defaultdict(lambda: defaultdict(list))
+    for attempt in tries:
+        verdict = is_right(benchmark, attempt) if attempt.ended else None
+        verdicts[attempt.origin["episode"]][attempt.origin["subgoals"]].append(verdict)
     return {
         name: {
-            number: RolloutCounts(len(all_), len(all_) - all_.count(None), all_.count(True))
-            for number, all_ in places.items()
+            number: RolloutCounts(len(outcomes), len(outcomes) - outcomes.count(None), outcomes.count(True))
+            for number, outcomes in prefix_verdicts.items()
         }
-        for name, places in found.items()
+        for name, prefix_verdicts in verdicts.items()
     }

@@ -1,14 +1,14 @@
-"""Which of an episode's subgoals were right: judged by the gold values, and by rollouts from each prefix.
+"""Judge which of an episode's subgoals were right: by the gold values, and by rollouts from each prefix.
 
-A *prefix* is an episode's first t subgoals with their actions and results; its *value* is what its last action gave.
-It is right
+A *prefix* is an episode's first t subgoals with their actions and results; its *value* is the result of its last
+action. A prefix is right
 
-- by gold, when its value is one of the gold annotation's results, in order: values and results are matched so that
-  both stay in order, each is used once, and as many as possible match. So reaching the same result a second time
-  does not count, nor does a result before one that is already matched;
-- else by rollouts, when there are any: at least the given share of the tries that went on from it is right. The gold
-  solution is not the only one: a step that is not in it may still lead to the answer;
-- else it is wrong, when there is a gold annotation, and not judged, when there is none.
+- by gold, when its value matches a result of the gold annotation. Values and results are matched in order, each is used
+  once, and as many as possible match. So a result that is reached a second time does not count, nor does a result that
+  comes before the last match;
+- otherwise by rollouts, if there are any: at least the given share of the tries that continue it is right. A step that
+  is not in the gold solution may still lead to the answer;
+- otherwise it is wrong if there is a gold annotation, and not judged if there is none.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GOLD, ROLLOUTS = "gold", "rollouts"
 
 @dataclass(frozen=True, slots=True)
 class RolloutCounts:
-    """Rollouts from one prefix: how many were asked for, how many have ended, how many of those are right."""
+    """Numbers of rollouts from a prefix: requested, ended, and right."""
 
     asked: int
     ended: int
@@ -41,44 +41,45 @@ class RolloutCounts:
 
 @dataclass(frozen=True, slots=True)
 class StepLabel:
-    """What is known about one prefix. `right` is None when nothing judges it, or its rollouts have not all ended."""
+    """The judgement of a prefix. `right` is None if it is not judged, or not all of its rollouts have ended."""
 
     right: bool | None
-    by: str  #: 'gold', 'rollouts', or '' when nothing does
+    by: str  #: 'gold', 'rollouts', or '' if it is not judged
     tries: RolloutCounts | None
 
 
-def prefixes(at: str, unsettled: bool) -> Callable[[StoredEpisode], Mapping[str, Sequence[Derivation]]]:
-    """How an episode's rollouts begin: `at` is 'each' of its prefixes, or only the 'last', which is all its subgoals.
+def prefixes(position: str, only_unsettled: bool) -> Callable[[StoredEpisode], Mapping[str, Sequence[Derivation]]]:
+    """Return a function that derives the rollouts of an episode.
 
-    With `unsettled`, only prefixes that are not right by gold.
+    `position` is 'each' for all prefixes, or 'last' for the prefix with all subgoals. With `only_unsettled`, prefixes
+    that are right by gold are excluded. The function raises ExcludedEpisode.
     """
 
     def make(episode: StoredEpisode) -> Mapping[str, Sequence[Derivation]]:
         require_ended(episode)
         stages = _stages(episode)
-        found = gold_hits(stages, _gold(open_benchmark_of_episode(episode), episode.task)) if unsettled else ()
-        wanted = range(1, len(stages) + 1) if at == "each" else [len(stages)]
-        chosen = [number for number in wanted if not (found and found[number - 1])]
-        if not chosen:
+        hits = gold_hits(stages, _gold(open_benchmark_of_episode(episode), episode.task)) if only_unsettled else ()
+        numbers = range(1, len(stages) + 1) if position == "each" else [len(stages)]
+        selection = [number for number in numbers if not (hits and hits[number - 1])]
+        if not selection:
             raise ExcludedEpisode("every value is a gold one")
-        return {"": [_prefix(stages, number) for number in chosen]}
+        return {"": [_prefix(stages, number) for number in selection]}
 
     return make
 
 
 def gold_hits(stages: Sequence[Stage], gold: Annotation | None) -> list[bool]:
-    """For each prefix, whether its value is a gold result: of a longest common subsequence of both, the earliest."""
+    """Return for each prefix whether its value is a gold result, by the earliest longest common subsequence."""
     results = [result for step in gold.steps for result in step.results if result] if gold else []
     values = [stage.value for stage in stages]
-    same = [[value is not None and same_value(value, one) for one in results] for value in values]
-    longest = [[0] * (len(results) + 1) for _ in range(len(values) + 1)]  # of what is left of both from there on
+    same = [[value is not None and same_value(value, result) for result in results] for value in values]
+    longest = [[0] * (len(results) + 1) for _ in range(len(values) + 1)]  # for the remaining values and results
     for v in reversed(range(len(values))):
         for g in reversed(range(len(results))):
             longest[v][g] = max(longest[v + 1][g], longest[v][g + 1], same[v][g] + longest[v + 1][g + 1])
     hits, g = [], 0
     for v in range(len(values)):
-        # The first result that it may be matched with and still leave the most for the values after it.
+        # The first matching result that leaves the most matches for the next values.
         candidates = (n for n in range(g, len(results)) if same[v][n] and 1 + longest[v + 1][n + 1] == longest[v][g])
         match = next(candidates, None)
         hits.append(match is not None)
@@ -89,7 +90,7 @@ def gold_hits(stages: Sequence[Stage], gold: Annotation | None) -> list[bool]:
 def judge(
     stages: Sequence[Stage], gold: Annotation | None, rollouts: Mapping[int, RolloutCounts], threshold: float
 ) -> list[StepLabel]:
-    """A label for each prefix. `rollouts` are by the number of subgoals they went on from."""
+    """Return a label for each prefix. The keys of `rollouts` are the numbers of subgoals of the prefixes."""
     labels = []
     for number, hit in enumerate(gold_hits(stages, gold), start=1):
         tries = rollouts.get(number)
@@ -108,9 +109,9 @@ def judge(
 def stepwise_row(
     episode: StoredEpisode, rollouts: Mapping[int, RolloutCounts], job: str, threshold: float
 ) -> dict[str, Any]:
-    """A row of stepwise supervision with its lineage: `prompt`, `completions` (one for each subgoal), `labels`.
+    """Return a row of stepwise supervision: `prompt`, `completions` (one for each subgoal), `labels` and lineage.
 
-    A label that nothing decides is None: such a row is not a training row yet.
+    A label that is not known is None: such a row is not a training row.
     """
     stages = _stages(episode)
     labels = judge(stages, _gold(open_benchmark_of_episode(episode), episode.task), rollouts, threshold)
@@ -145,6 +146,6 @@ def _gold(benchmark: Benchmark, task: Task) -> Annotation | None:
 
 
 def _prefix(stages: Sequence[Stage], number: int) -> Derivation:
-    kept = stages[:number]
-    given = {"planner": [stage.plan for stage in kept], "grounder": [stage.grounding for stage in kept]}
-    return Derivation(str(number), given, number)
+    prefix = stages[:number]
+    replies = {"planner": [stage.plan for stage in prefix], "grounder": [stage.grounding for stage in prefix]}
+    return Derivation(str(number), replies, number)

@@ -1,7 +1,7 @@
-"""Digests of datasets whose rows are known: of jobs that were stored before files were hashed, nothing else is known.
+"""Digests of datasets whose rows are known; for jobs that were stored before files were hashed, this is all.
 
-tests/unit/test_row_digests.py computes them again. A digest stays here when a reader or a generator changes: earlier
-jobs have it.
+tests/unit/test_row_digests.py computes them again. A digest stays in the table when a reader or a generator changes,
+because earlier jobs have it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from lumos_queue.downloads.catalogue import GENERATED
 
-#: Digest to the public file that has these rows, or GENERATED, and the split that they are of.
+#: Digest to the name of the public file that has these rows, or GENERATED, and to their split.
 ROW_DIGESTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "6c294308ffcf2d2f716e21ddb3968b7f7a6d7032c0ea82ac0a801c225291d057": ("gsm8k/train.jsonl", "train"),

@@ -1,6 +1,6 @@
-"""Whether a job's rows are the published ones: only then its figure stands beside that of a paper.
+"""Whether a job's rows are the published rows: only then can its figure be compared with that of a paper.
 
-The words are those of docs/benchmarks.md, "Verified rows".
+docs/benchmarks.md, "Verified rows", explains the states.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from lumos_queue.downloads.catalogue import GENERATED, has_split
 from lumos_queue.formulations.stored_answer import NAME as STORED_ANSWER
 from lumos_queue.row_origins.digests import ROW_DIGESTS
 
-KINDS = ("evaluate", "infer", "convert")  #: of jobs whose rows were read
-_JUDGED = "tooleval"  #: the benchmark whose rows are the runs of another job
+KINDS = ("evaluate", "infer", "convert")  #: kinds of jobs that read rows
+_JUDGED = "tooleval"  #: the benchmark whose rows are the runs of a judged job
 STATED_REMARK = "rows stated to be the published ones"
 
 
 class RowState(StrEnum):
-    """What is known of a job's rows."""
+    """The origin of a job's rows, as far as it is known."""
 
-    VERIFIED = "verified"  #: they are those of the published file, or made by this project's generator
-    STATED = "stated"  #: a person stated with --published that they are the published ones
+    VERIFIED = "verified"  #: rows of the published file, or rows that this project's generator made
+    STATED = "stated"  #: a person stated with --published that they are the published rows
     UNVERIFIED = "not verified"
-    OWN = "own"  #: of a person's own file
-    PLUGIN = "plugin"  #: of a benchmark that a plug-in defines
-    DERIVED = "derived"  #: made of stored episodes
+    OWN = "own"  #: rows of the user's own file
+    PLUGIN = "plugin"  #: rows of a benchmark that a plug-in defines
+    DERIVED = "derived"  #: rows that were made from stored episodes
 
 
 _TEXTS = {
@@ -43,26 +43,26 @@ _TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class RowOrigin:
-    """Where a job's rows are from."""
+    """The origin of a job's rows: its state, the public file, and the number of rows."""
 
     state: RowState
     published: str = ""  #: the name of the public file, or `generated`
-    rows: int = 0  #: of the dataset
-    first: int = 0  #: rows that the job has, where it has only the first ones; 0: all
-    file_sha256: str = ""  #: of the file that they were read from; '': not known
+    rows: int = 0  #: number of rows of the dataset
+    first: int = 0  #: number of the job's rows if it has only the first rows of the dataset; 0: all
+    file_sha256: str = ""  #: sha256 of the file that they were read from; '': not known
 
     @property
     def counts(self) -> bool:
-        """Whether a figure on these rows may stand beside a published one."""
+        """Whether a figure on these rows can be compared with a published figure."""
         return self.state in (RowState.VERIFIED, RowState.STATED)
 
     @property
     def text(self) -> str:
-        """In words: `verified (gsm8k/test.jsonl)`, `verified, the first 100 of 1,319 (gsm8k/test.jsonl)`."""
-        told = _TEXTS.get(self.state, str(self.state))
+        """The origin as text: `verified, the first 100 of 1,319 (gsm8k/test.jsonl)`."""
+        text = _TEXTS.get(self.state, str(self.state))
         if self.first:
-            told += f", the first {self.first:,} of {self.rows:,}"
-        return f"{told} ({self.published})" if self.published else told
+            text += f", the first {self.first:,} of {self.rows:,}"
+        return f"{text} ({self.published})" if self.published else text
 
     def as_json(self) -> dict[str, Any]:
         values: dict[str, Any] = {"state": str(self.state), "published": self.published, "text": self.text}
@@ -70,28 +70,28 @@ class RowOrigin:
         return values | ({"first": self.first, "of": self.rows} if self.first else {})
 
 
-UNVERIFIED = RowOrigin(RowState.UNVERIFIED)  #: of a job of whose rows nothing is known
+UNVERIFIED = RowOrigin(RowState.UNVERIFIED)  #: the origin of unknown rows
 
 
 def read_row_origins(connection: Connection, jobs: Iterable[Any]) -> dict[str, RowOrigin]:
-    """Return where the rows of these jobs (their rows) are from, by the job's id; jobs without rows have no entry."""
+    """Return the origin of the rows of jobs (rows of the table `job`), by job id; jobs without rows are left out."""
     jobs = [job for job in jobs if job.kind in KINDS and job.dataset]
-    stored = load_row_origins(connection, (job.dataset for job in jobs))
-    return {job.id: origin_of(job, stored.get(job.dataset)) for job in jobs}
+    stored_origins = load_row_origins(connection, (job.dataset for job in jobs))
+    return {job.id: origin_of(job, stored_origins.get(job.dataset)) for job in jobs}
 
 
-def origin_of(job: Any, stored: StoredOrigin | None) -> RowOrigin:
-    """Return where the rows of a job are from; `stored`: what is stored of its dataset."""
+def origin_of(job: Any, stored_origin: StoredOrigin | None) -> RowOrigin:
+    """Return the origin of a job's rows; `stored_origin` is what the database has about its dataset."""
     request: Mapping[str, Any] = job.spec.get("infer", job.spec)
-    rows, limit = stored.rows if stored else 0, request.get("limit", 0)
+    rows, limit = stored_origin.rows if stored_origin else 0, request.get("limit", 0)
     first = limit if isinstance(limit, int) and 0 < limit < rows else 0
-    published = published_rows(job.dataset, job.split, stored)
-    state = _state_of(job, published, bool(request.get("published")))
-    file_sha256 = stored.file_sha256 if stored else ""
-    return RowOrigin(state, published if state == RowState.VERIFIED else "", rows, first, file_sha256)
+    file_name = published_rows(job.dataset, job.split, stored_origin)
+    state = _state_of(job, file_name, bool(request.get("published")))
+    file_sha256 = stored_origin.file_sha256 if stored_origin else ""
+    return RowOrigin(state, file_name if state == RowState.VERIFIED else "", rows, first, file_sha256)
 
 
-def _state_of(job: Any, published: str, stated: bool) -> RowState:
+def _state_of(job: Any, file_name: str, is_stated: bool) -> RowState:
     request: Mapping[str, Any] = job.spec.get("infer", job.spec)
     if job.origin == "derived" or job.benchmark == _JUDGED or request.get("formulation") == STORED_ANSWER:
         return RowState.DERIVED
@@ -99,23 +99,23 @@ def _state_of(job: Any, published: str, stated: bool) -> RowState:
         return RowState.OWN
     if _is_of_plugin(job):
         return RowState.PLUGIN
-    if published:
+    if file_name:
         return RowState.VERIFIED
-    return RowState.STATED if stated else RowState.UNVERIFIED
+    return RowState.STATED if is_stated else RowState.UNVERIFIED
 
 
 def _is_of_plugin(job: Any) -> bool:
-    """Whether a plug-in, or a module as jobs from before plug-ins name it, brings the job's benchmark."""
+    """Return whether the job's benchmark is of a plug-in, or of a module, as jobs older than plug-ins name it."""
     return "." in job.benchmark or any(plugin.get("group") == "benchmarks" for plugin in job.plugins or ())
 
 
-def published_rows(dataset: str, split: str, stored: StoredOrigin | None) -> str:
-    """Return the public file whose rows of that split a dataset has, or `generated`; '' where that is not known."""
-    known = ROW_DIGESTS.get(dataset)
-    if known is None and stored is not None:
-        known = stored.published, stored.split
-    if known is None:
+def published_rows(dataset: str, split: str, stored_origin: StoredOrigin | None) -> str:
+    """Return the public file that has the dataset's rows of that split, or `generated`; '' where it is not known."""
+    origin = ROW_DIGESTS.get(dataset)
+    if origin is None and stored_origin is not None:
+        origin = stored_origin.published, stored_origin.split
+    if origin is None:
         return ""
-    published, of_split = known
-    fits = of_split == split if published == GENERATED else has_split(published, split)
-    return published if fits else ""
+    file_name, file_split = origin
+    fits = file_split == split if file_name == GENERATED else has_split(file_name, split)
+    return file_name if fits else ""
