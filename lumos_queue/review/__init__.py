@@ -1,1 +1,1 @@
-"""Labels and corrections of episodes by people."""
+"""Labels, corrections and scores that are added to stored episodes."""

@@ -1,14 +1,14 @@
-"""Labels as the records of an Argilla 2 dataset: what `dataset.records.to_json` writes and `from_json` reads.
+"""Labels as records of an Argilla 2 dataset, in the format of its `dataset.records.to_json` and `from_json`.
 
-A file is a list of records. Written and read of each:
+A file is a list of records. These fields are written and read:
 
     id                        JOB-NUMBER of the episode
     fields                    the texts that a labeller reads (written only)
-    metadata.audit, .place, .episode   which place it is; metadata.episode, or else id, is what counts
-    metadata.labellers        `USER_ID NAME` for each person: Argilla knows people by the id of an account
-    responses.label[]         {"value": right, wrong or unsure, "user_id"}; drafts and discarded ones are left out
+    metadata.audit, .place, .episode   the place; only metadata.episode, or id without it, is read
+    metadata.labellers        `USER_ID NAME` for each labeller, because Argilla identifies users by account id
+    responses.label[]         {"value": right, wrong or unsure, "user_id"}; drafts and discarded responses are ignored
     responses.note[]          {"value": text, "user_id"}
-    suggestions.label         {"value", "score", "agent"}: written only, once a place has all its labels
+    suggestions.label         {"value", "score", "agent"}: written only, if a place has all its labels
 
 The dataset has text fields question, steps, answer, gold and benchmark, a label question `label` and a text question
 `note`, and allows extra metadata.
@@ -24,25 +24,25 @@ from lumos_queue.errors import BadRow
 from lumos_queue.review.exported_slots import ExportedPlace
 
 
-def write_record(one: ExportedPlace) -> dict[str, Any]:
-    """A place as a record."""
-    users = {label.labeller: str(uuid.uuid5(uuid.NAMESPACE_URL, f"labeller {label.labeller}")) for label in one.labels}
+def write_record(slot: ExportedPlace) -> dict[str, Any]:
+    """Return a place of an audit as a record."""
+    users = {label.labeller: str(uuid.uuid5(uuid.NAMESPACE_URL, f"labeller {label.labeller}")) for label in slot.labels}
     responses: dict[str, list[dict[str, str]]] = {}
-    for label in one.labels:
+    for label in slot.labels:
         responses.setdefault("label", []).append({"value": label.value, "user_id": users[label.labeller]})
         if label.note:
             responses.setdefault("note", []).append({"value": label.note, "user_id": users[label.labeller]})
-    suggestion = {"value": one.suggestion, "score": None, "agent": one.metric}
+    suggestion = {"value": slot.suggestion, "score": None, "agent": slot.metric}
     return {
-        "id": one.episode,
-        "fields": dict(one.texts),
+        "id": slot.episode,
+        "fields": dict(slot.texts),
         "metadata": {
-            "audit": one.audit,
-            "place": one.place,
-            "episode": one.episode,
+            "audit": slot.audit,
+            "place": slot.place,
+            "episode": slot.episode,
             "labellers": [f"{user} {name}" for name, user in users.items()],
         },
-        "suggestions": {"label": suggestion} if one.suggestion else {},
+        "suggestions": {"label": suggestion} if slot.suggestion else {},
         "responses": responses,
         "vectors": {},
     }
@@ -53,7 +53,7 @@ def is_record(row: Mapping[str, Any]) -> bool:
 
 
 def read_record(number: int, row: Mapping[str, Any], audit: str) -> Iterator[dict[str, Any]]:
-    """The labels of a record as rows of labels (review.label_files). Raises BadRow."""
+    """Yield the labels of a record as rows of labels (review.label_files). Raises BadRow."""
     metadata, responses = row.get("metadata") or {}, row.get("responses") or {}
     if not isinstance(metadata, dict) or not isinstance(responses, dict):
         raise BadRow(number, "metadata" if not isinstance(metadata, dict) else "responses", "is not an object")
@@ -67,18 +67,18 @@ def read_record(number: int, row: Mapping[str, Any], audit: str) -> Iterator[dic
 
 
 def _names(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """Account to labeller."""
-    listed = metadata.get("labellers", [])
-    pairs = [one.partition(" ") for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+    """Return the labellers' names by account id."""
+    labellers = metadata.get("labellers", [])
+    pairs = [line.partition(" ") for line in labellers if isinstance(line, str)] if isinstance(labellers, list) else []
     return {user: name for user, _, name in pairs if name}
 
 
 def _answers(number: int, responses: Mapping[str, Any], question: str) -> Iterator[tuple[str, Any]]:
-    """(account, value) of the submitted answers to a question."""
-    given = responses.get(question, [])
-    if not isinstance(given, list) or not all(isinstance(one, dict) and "value" in one for one in given):
+    """Yield (account id, value) of the submitted answers to a question."""
+    answers = responses.get(question, [])
+    if not isinstance(answers, list) or not all(isinstance(answer, dict) and "value" in answer for answer in answers):
         raise BadRow(number, f"responses.{question}", "is not a list of objects that have a value")
-    for one in given:
-        if one.get("status") in (None, "submitted"):
-            user = one.get("user_id")
-            yield "" if user is None else str(user), one["value"]
+    for answer in answers:
+        if answer.get("status") in (None, "submitted"):
+            user = answer.get("user_id")
+            yield "" if user is None else str(user), answer["value"]

@@ -1,7 +1,7 @@
-"""Corrections: a person changes subgoals or actions of an episode, and the result is stored as a new episode.
+"""Corrections: a person changes subgoals or actions of an episode, and the changed episode is stored as a new one.
 
-Nothing is overwritten. If the domain's actions can be run here, all of them run again, so that later results follow
-from the changes; otherwise the stated results are kept. The new episode is then checked as a conversion is.
+The old episode is not changed. If the domain's actions can run on this machine, all of them run again, so that later
+results follow from the changes; otherwise the stated results stay. Then the new episode is checked like a conversion.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.version import code_version
 
-MAX_TOKENS = 1024  #: of a module's conversation, if the parent's job does not say
+MAX_TOKENS = 1024  #: limit of a module's conversation, if the parent's job has none
 Seen = Sequence[tuple[Action, str, Execution]]  #: each action, its stated result, its execution
 
 
@@ -54,13 +54,13 @@ class Correction:
 
     episode: str  #: JOB-NUMBER
     parent: str
-    level: str  #: its check level; empty: it is accepted for no module
+    level: str  #: its check level; '': not accepted for any module
     answer: str | None
     verdicts: tuple[Verdict, ...]
 
 
 def annotation_text(database: Database, name: str) -> str:
-    """The steps of a finished episode as text that can be edited and given back as `Changes.text`."""
+    """Return the steps of a finished episode as text that can be edited and passed as `Changes.text`."""
     with database.engine.connect() as connection:
         return write_annotation(_steps_of(finished_trajectory(connection, name), True))
 
@@ -83,29 +83,29 @@ class CheckedCorrection:
 
 
 def check_correction(database: Database, name: str, changes: Changes) -> CheckedCorrection:
-    """Make the changes of the episode of that name, run and check the result, and store nothing.
+    """Apply the changes to the episode of that name, execute and check it, and do not store it.
 
     Raises SpecError if a change cannot be made or read, if it changes nothing, or if an action fails.
     """
     with database.engine.connect() as connection:
         parent = finished_trajectory(connection, name)
     before = _steps_of(parent, bool(changes.text))
-    stated = {} if changes.text else changes.actions
-    episode, after = asyncio.run(_check_correction(parent, before, apply_changes(before, changes), stated))
+    changed_actions = {} if changes.text else changes.actions
+    episode, after = asyncio.run(_check_correction(parent, before, apply_changes(before, changes), changed_actions))
     return CheckedCorrection(
         parent, before, after, episode.level, episode.outcome.answer, tuple(episode.verdicts), episode
     )
 
 
 def correct(
-    database: Database, settings: Settings, name: str, changes: Changes, named: NameAndTags = UNNAMED
+    database: Database, settings: Settings, name: str, changes: Changes, name_and_tags: NameAndTags = UNNAMED
 ) -> Correction:
-    """Store the episode of that name with the changes as a new one, submitted by `settings.user`.
+    """Apply the changes to the episode of that name and store it as a new episode, submitted by `settings.user`.
 
     Raises SpecError if a change cannot be made or read, if it changes nothing, or if an action fails.
     """
-    checked = check_correction(database, name, changes)
-    parent, episode, parent_name = checked.parent, checked.episode, checked.parent_name
+    check = check_correction(database, name, changes)
+    parent, episode, parent_name = check.parent, check.episode, check.parent_name
     new = NewJob(
         kind="correct",
         pool="cpu",
@@ -121,95 +121,95 @@ def correct(
         submitted_by=settings.user,
         priority=0,
         code_version=code_version(),
-        name=named.name,
-        tags=named.tags,
+        name=name_and_tags.name,
+        tags=name_and_tags.tags,
         main_metric=episode.scores[0].metric,
     )
     job, _ = store_episodes(database, new, [episode], "corrected", parent.task.dataset)
-    return Correction(f"{job}-0", parent_name, checked.level, checked.answer, checked.verdicts)
+    return Correction(f"{job}-0", parent_name, check.level, check.answer, check.verdicts)
 
 
 def _changes_as_json(changes: Changes) -> dict[str, Any]:
-    """The changes as their job stores them."""
-    actions = {f"{subgoal}-{place}": storable(text)[0] for (subgoal, place), text in changes.actions.items()}
+    """Return the changes in the form that their job stores."""
+    actions = {f"{subgoal}-{position}": storable(text)[0] for (subgoal, position), text in changes.actions.items()}
     subgoals = {str(number): storable(text)[0] for number, text in changes.subgoals.items()}
     return {"subgoals": subgoals, "actions": actions, "text": storable(changes.text)[0]}
 
 
 def _steps_of(parent: Trajectory, whole: bool) -> Steps:
-    """The steps to change. With `whole`, also steps whose actions are not assigned to subgoals."""
-    found = annotation_of(parent.steps, "") or (one_pass_annotation_of(parent.steps, "") if whole else None)
-    if found is None:
+    """Return the steps to change. With `whole`, also steps whose actions are not assigned to subgoals."""
+    annotation = annotation_of(parent.steps, "") or (one_pass_annotation_of(parent.steps, "") if whole else None)
+    if annotation is None:
         raise SpecError(
             f"Episode {parent.job.id}-{parent.item.ordinal} does not have actions for each subgoal. "
             "Give the whole annotation: lumos correct EPISODE --file FILE (--print shows the current one)."
         )
-    return found.steps
+    return annotation.steps
 
 
 async def _check_correction(
-    parent: Trajectory, before: Steps, steps: Steps, stated: Mapping[tuple[int, int], str]
+    parent: Trajectory, before: Steps, steps: Steps, changed_actions: Mapping[tuple[int, int], str]
 ) -> tuple[ImportedEpisode, Steps]:
-    """The corrected episode, executed and checked, and its steps with their results.
+    """Return the corrected episode, executed and checked, and its steps with their results.
 
-    `stated`: the changed actions, whose results must be as stated.
+    `changed_actions` are by subgoal and position; their results must be those that the person states.
     """
     task, source = parent.task, _source_of(parent)
     actions = _actions_of(source)
     runs = not isinstance(actions, StatedResults)
     steps = tuple(map(_drop_results if runs else with_stated_results, steps))
     try:
-        seen, recorded = await _execute(task, steps, actions)
-        _require_success(before, steps, seen, stated, runs)
-        most = (parent.job.spec or {}).get("most_tokens", MAX_TOKENS)
-        check = AnnotationCheck(source, task, most, load_token_counter(""))
-        results = iter(execution.result for _, _, execution in seen)
-        found = tuple(replace(step, results=tuple(next(results) for _ in step.actions)) for step in steps)
-        if _comparable(found) == _comparable(before):
+        executed_actions, recorded_steps = await _execute(task, steps, actions)
+        _require_success(before, steps, executed_actions, changed_actions, runs)
+        max_tokens = (parent.job.spec or {}).get("most_tokens", MAX_TOKENS)
+        check = AnnotationCheck(source, task, max_tokens, load_token_counter(""))
+        results = iter(execution.result for _, _, execution in executed_actions)
+        new_steps = tuple(replace(step, results=tuple(next(results) for _ in step.actions)) for step in steps)
+        if _comparable(new_steps) == _comparable(before):
             raise SpecError("Nothing changes: the episode already has this text and these results.")
-        check.check(TeacherReply(found))
-        outcome = check.judge([(action, execution.result, execution) for action, _, execution in seen])
+        check.check(TeacherReply(new_steps))
+        outcome = check.judge([(action, execution.result, execution) for action, _, execution in executed_actions])
         check.note_links(None)
         level = check.reached_level()
         if level == "executed" and runs:
-            finding = await perturbation(source, task, [action for action, _, _ in seen], actions)
+            finding = await perturbation(source, task, [action for action, _, _ in executed_actions], actions)
             level = "perturbed" if finding.passed else level
             check.verdicts += make_verdicts("differs when perturbed", finding.differs) if finding.differs else []
     finally:
         await actions.close()
     if check.level == "format" and outcome.ending == "answered":
-        outcome = Outcome(_last_result(seen) or parent.episode.answer or "", Ending.ANSWERED)
-    verdicts = tuple(replace(one, detail=storable(one.detail)[0]) for one in merge_verdicts(check.verdicts))
+        outcome = Outcome(_last_result(executed_actions) or parent.episode.answer or "", Ending.ANSWERED)
+    verdicts = tuple(replace(verdict, detail=storable(verdict.detail)[0]) for verdict in merge_verdicts(check.verdicts))
     score = acceptance_score(source.check_level, verdicts)
     new = ImportedEpisode(
-        parent.item.task, recorded, outcome, level, verdicts, (score,), parent.episode.id, parent.episode.sample
+        parent.item.task, recorded_steps, outcome, level, verdicts, (score,), parent.episode.id, parent.episode.sample
     )
-    return new, found
+    return new, new_steps
 
 
 def _drop_results(step: AnnotatedSubgoal) -> AnnotatedSubgoal:
-    """The step with actions rewritten without their stated results, which may no longer hold."""
+    """Return the step with actions without stated results, because these may be wrong after a change."""
     return replace(step, actions=tuple(replace(action, raw=write_action(action)) for action in step.actions))
 
 
 def _comparable(steps: Steps) -> list[tuple[str, list[str], tuple[str, ...]]]:
-    """The content of the steps, regardless of how it was written."""
+    """Return the content of the steps in a form that does not depend on notation."""
     return [(step.subgoal.text, [write_action(action) for action in step.actions], step.results) for step in steps]
 
 
 def _source_name(parent: Trajectory) -> str:
-    """The name that opens the source: a custom source has a module, named in the conversion's request."""
+    """Return the name of the source in the registry; a custom source is in the conversion's request."""
     return (parent.job.spec or {}).get("source") or parent.task.benchmark
 
 
 def _source_as_json(parent: Trajectory) -> dict[str, Any]:
-    """What opens the source again: its name, and the definition where its rows are of a person's own file."""
+    """Return the name of the source, and its definition if its rows are of the user's own file."""
     definition = definition_of(parent.job.spec or {})
     return {"source": _source_name(parent)} | ({"definition": definition.as_json()} if definition else {})
 
 
 def _source_of(parent: Trajectory) -> Benchmark:
-    """The source of the episode's task; for imported tasks, one that knows at most the domain."""
+    """Return the source of the episode's task; for imported tasks, a source that has at most a domain."""
     try:
         return open_source(_source_name(parent), definition_of(parent.job.spec or {}))
     except SpecError:
@@ -232,33 +232,33 @@ def _actions_of(source: Benchmark) -> StatelessActions:
 
 async def _execute(task: Task, steps: Steps, actions: StatelessActions) -> tuple[Seen, Sequence[Step]]:
     journal = MemoryJournal()
-    seen: list[Checked] = []
+    executed_actions: list[Checked] = []
 
     def formulation(_task: Task, _agent: None) -> Commands[Outcome]:
-        seen.extend((yield from act_out(steps)))
+        executed_actions.extend((yield from act_out(steps)))
         return Outcome(None, Ending.ANSWERED)
 
     async with Executor({}, actions, Sampling(), 0).for_episode(task, 0) as perform:
         await run_episode(formulation, task, None, journal, perform)
-    return seen, journal.steps
+    return executed_actions, journal.steps
 
 
 def _require_success(
-    before: Steps, steps: Steps, seen: Seen, stated: Mapping[tuple[int, int], str], runs: bool
+    before: Steps, steps: Steps, executed_actions: Seen, changed_actions: Mapping[tuple[int, int], str], runs: bool
 ) -> None:
-    """Raises SpecError for the first action that fails, or whose result is not the one that the person states."""
+    """Raise SpecError for the first action that fails, or whose result is not what the person states."""
     have_results = any(result for step in before for result in step.results)
-    places = [(step.subgoal.number, place) for step in steps for place in range(1, len(step.actions) + 1)]
-    for place, (action, result, execution) in zip(places, seen, strict=True):
-        label = f"Action {place[0]}-{place[1]}, {write_action(action)[:80]},"
+    positions = [(step.subgoal.number, position) for step in steps for position in range(1, len(step.actions) + 1)]
+    for position, (action, result, execution) in zip(positions, executed_actions, strict=True):
+        label = f"Action {position[0]}-{position[1]}, {write_action(action)[:80]},"
         if not execution.ok:
             raise SpecError(f"{label} fails: {execution.message or execution.status}. Nothing was stored.")
-        if place in stated and result:
+        if position in changed_actions and result:
             if runs and matches_stated(execution, result) is False:
                 raise SpecError(f"{label} gives {execution.result}, not {result}. Nothing was stored.")
-        elif place in stated and not runs and have_results:
+        elif position in changed_actions and not runs and have_results:
             raise SpecError(f"{label} cannot be run here: state its result, e.g. R1 = Name(arguments) = result.")
 
 
-def _last_result(seen: Seen) -> str:
-    return seen[-1][2].result if seen else ""
+def _last_result(executed_actions: Seen) -> str:
+    return executed_actions[-1][2].result if executed_actions else ""

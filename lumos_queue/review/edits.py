@@ -1,4 +1,4 @@
-"""A person's changes of an annotation, and the resulting steps: nothing is run here."""
+"""Apply a person's changes to the steps of an annotation, without running them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The changes that a person asks for. Numbers count from 1."""
+    """Changes of an annotation. Numbers count from 1."""
 
     subgoals: Mapping[int, str] = field(default_factory=dict)  #: by number; the label may be omitted
     actions: Mapping[tuple[int, int], str] = field(
@@ -27,26 +27,28 @@ class Changes:
 
 
 def apply_changes(steps: Steps, changes: Changes) -> Steps:
-    """The steps with the changes; a new action has the result that the person states, or ''.
+    """Return the steps with the changes; the result of a new action is what the person states, or ''.
 
     Raises SpecError for a subgoal or action that does not exist, and for a text that cannot be read.
     """
     if changes.text:
         return _read_whole(changes.text, steps)
-    found = list(steps)
+    new_steps = list(steps)
     for number, text in changes.subgoals.items():
-        found[_index(number, steps)] = replace(found[_index(number, steps)], subgoal=_subgoal(number, text))
-    for (number, place), text in changes.actions.items():
-        step = found[_index(number, steps)]
-        if not 1 <= place <= len(step.actions):
-            raise SpecError(f"Subgoal {number} has no action {place}: it has {len(step.actions)}.")
-        old, (action, result) = step.actions[place - 1], _action(number, place, text)
+        new_steps[_index(number, steps)] = replace(new_steps[_index(number, steps)], subgoal=_subgoal(number, text))
+    for (number, position), text in changes.actions.items():
+        step = new_steps[_index(number, steps)]
+        if not 1 <= position <= len(step.actions):
+            raise SpecError(f"Subgoal {number} has no action {position}: it has {len(step.actions)}.")
+        old, (action, result) = step.actions[position - 1], _action(number, position, text)
         if write_action(action) == write_action(old):
-            result = result or step.results[place - 1]
-        found[_index(number, steps)] = replace(
-            step, actions=_replace_at(step.actions, place, action), results=_replace_at(step.results, place, result)
+            result = result or step.results[position - 1]
+        new_steps[_index(number, steps)] = replace(
+            step,
+            actions=_replace_at(step.actions, position, action),
+            results=_replace_at(step.results, position, result),
         )
-    return tuple(found)
+    return tuple(new_steps)
 
 
 def _index(number: int, steps: Steps) -> int:
@@ -55,8 +57,8 @@ def _index(number: int, steps: Steps) -> int:
     return number - 1
 
 
-def _replace_at(values: tuple[T, ...], place: int, value: T) -> tuple[T, ...]:
-    return (*values[: place - 1], value, *values[place:])
+def _replace_at(values: tuple[T, ...], position: int, value: T) -> tuple[T, ...]:
+    return (*values[: position - 1], value, *values[position:])
 
 
 def _subgoal(number: int, text: str) -> Subgoal:
@@ -66,23 +68,23 @@ def _subgoal(number: int, text: str) -> Subgoal:
     return Subgoal(number, f"Subgoal {number}: {text}")
 
 
-def _action(number: int, place: int, text: str) -> tuple[Action, str]:
-    label = f"Action {number}-{place}"
+def _action(number: int, position: int, text: str) -> tuple[Action, str]:
+    label = f"Action {number}-{position}"
     read = read_action_line(f"{label}: {_check_line(label.lower(), text)}")
     if isinstance(read, Issue):
         raise SpecError(f"{label} is '{text[:80]}': {read.reason}. Expected R1 = Name(arguments).")
     return read
 
 
-def _check_line(what: str, text: str) -> str:
+def _check_line(subject: str, text: str) -> str:
     if len(text.splitlines()) > 1 or storable(text)[1]:
-        raise SpecError(f"The text of {what} must be one line without control characters or invalid Unicode.")
+        raise SpecError(f"The text of {subject} must be one line without control characters or invalid Unicode.")
     return text.strip()
 
 
 def _read_whole(text: str, before: Steps) -> Steps:
-    """The steps of a whole annotation. Unchanged subgoals keep their text, with or without a label."""
-    needed = any(result for step in before for result in step.results)
+    """Read the steps of a whole annotation. Unchanged subgoals keep their text, with or without a label."""
+    has_results = any(result for step in before for result in step.results)
     steps, issues = read_annotation(storable(text)[0], False)
     if issues and issues[0].reason == "no subgoals":
         raise SpecError(
@@ -91,12 +93,12 @@ def _read_whole(text: str, before: Steps) -> Steps:
         )
     if issues:
         raise SpecError(f"The annotation cannot be read: {issues[0].reason}, at '{issues[0].line[:80]}'.")
-    known = {(strip_label(step.subgoal.text), step.subgoal.number): step.subgoal for step in before}
+    earlier_subgoals = {(strip_label(step.subgoal.text), step.subgoal.number): step.subgoal for step in before}
     return tuple(
         AnnotatedSubgoal(
-            known.get((strip_label(step.subgoal.text), step.subgoal.number), step.subgoal),
+            earlier_subgoals.get((strip_label(step.subgoal.text), step.subgoal.number), step.subgoal),
             step.actions,
-            step.results if needed else ("",) * len(step.actions),
+            step.results if has_results else ("",) * len(step.actions),
         )
         for step in steps
     )

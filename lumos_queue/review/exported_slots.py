@@ -1,4 +1,4 @@
-"""A place of an audit as it is written for programs in which people label."""
+"""Places of an audit in the form that is exported to labelling programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from lumos_queue.reports.lanes import rows_of
 
-MAX_TEXT = 20_000  #: characters of one text
+MAX_TEXT = 20_000  #: characters of a text
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,29 +22,29 @@ class GivenLabel:
 
 @dataclass(frozen=True, slots=True)
 class ExportedPlace:
-    """A place, what a labeller reads of its episode, and its labels."""
+    """A place of an audit with the texts for the labeller and the labels."""
 
     audit: str
     place: int
     episode: str  #: JOB-NUMBER
     texts: Mapping[str, str]  #: benchmark, question, steps, answer, gold
     labels: Sequence[GivenLabel]
-    suggestion: str  #: `right` or `wrong`, by `metric`; empty where none is told
+    suggestion: str  #: `right` or `wrong`, by `metric`; '' if there is no suggestion
     metric: str
 
 
-def texts_of(found: Mapping[str, Any]) -> dict[str, str]:
-    """What a labeller reads of a trajectory (reports.trajectory.trajectory_as_json); long texts are cut."""
-    lines = [" | ".join("".join(text for text, _ in cell) for cell in row if cell) for row in rows_of(found)]
+def texts_of(trajectory: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts of a trajectory (reports.trajectory.trajectory_as_json) for a labeller, truncated."""
+    lines = [" | ".join("".join(text for text, _ in cell) for cell in row if cell) for row in rows_of(trajectory)]
     return {
-        "benchmark": found["benchmark"],
-        "question": _cut(found["question"]),
+        "benchmark": trajectory["benchmark"],
+        "question": _cut(trajectory["question"]),
         "steps": _cut("\n".join(lines)),
-        "answer": "" if found["answer"] is None else _cut(found["answer"]),
-        "gold": "" if found["gold"] is None else _cut(found["gold"]),
+        "answer": "" if trajectory["answer"] is None else _cut(trajectory["answer"]),
+        "gold": "" if trajectory["gold"] is None else _cut(trajectory["gold"]),
     }
 
 
 def _cut(text: str) -> str:
-    more = len(text) - MAX_TEXT
-    return text if more <= 0 else f"{text[:MAX_TEXT]} [… {more:,} characters left out]"
+    excess = len(text) - MAX_TEXT
+    return text if excess <= 0 else f"{text[:MAX_TEXT]} [… {excess:,} characters left out]"

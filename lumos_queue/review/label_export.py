@@ -1,4 +1,4 @@
-"""The places of an audit with their labels, as a file for a program in which people label."""
+"""Export the places of an audit with their labels as a file for a labelling program."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ FORMATS: Mapping[str, Callable[[ExportedPlace], dict[str, Any]]] = {"label-studi
 
 
 def write_labels(connection: Connection, audit: str, samples: Sequence[Sampled], form: str) -> bytes:
-    """All places in one of FORMATS. A suggestion is in it only where nobody will label any more."""
+    """Return all places in one of FORMATS. Only places that have all their labels get a suggestion."""
     write = FORMATS[form]
-    parts = [json.dumps(write(one), ensure_ascii=False) for one in _export(connection, audit, samples)]
+    parts = [json.dumps(write(slot), ensure_ascii=False) for slot in _export(connection, audit, samples)]
     return ("[\n" + ",\n".join(parts) + "\n]\n").encode()
 
 
@@ -31,14 +31,14 @@ def _export(connection: Connection, audit: str, samples: Sequence[Sampled]) -> I
     labels: dict[int, list[GivenLabel]] = {}
     for (episode, labeller), (value, note) in newest_of_audit(connection, audit).items():
         labels.setdefault(episode, []).append(GivenLabel(labeller, value, note))
-    for one in samples:
-        trajectory = trajectory_of(connection, one.episode)
+    for sample in samples:
+        trajectory = trajectory_of(connection, sample.episode)
         yield ExportedPlace(
             audit=audit,
-            place=one.place,
-            episode=one.name,
+            place=sample.place,
+            episode=sample.name,
             texts=texts_of(trajectory_as_json(trajectory)),
-            labels=labels.get(one.episode, []),
-            suggestion="" if one.labels_left else judged_by(one.score),
+            labels=labels.get(sample.episode, []),
+            suggestion="" if sample.labels_left else judged_by(sample.score),
             metric=trajectory.job.main_metric,
         )

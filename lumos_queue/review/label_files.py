@@ -1,10 +1,10 @@
-"""Labels of an audit from a file: JSON lines, CSV with a header, or what Label Studio or Argilla exports.
+"""Labels of an audit from a file: JSON lines, CSV with a header, or an export of Label Studio or Argilla.
 
     {"place": 3, "label": "right", "note": "the text says 4 boxes", "as": "ann"}
     place,label,note
 
-Each row names a place of the audit (`place`) or its episode (`episode`); `note` and `as` are optional. A file that is
-one JSON list holds tasks of Label Studio (review.label_studio) or records of Argilla (review.argilla), by their shape.
+Each row names a place of the audit (`place`) or its episode (`episode`); `note` and `as` are optional. A JSON list has
+tasks of Label Studio (review.label_studio) or records of Argilla (review.argilla), which differ in their fields.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_PARTS = 1_000_000  #: lines, lists and objects of a file
 
 
 def read_labels(path: Path, audit: str, samples: Sequence[Sampled], labeller: str) -> list[NewLabel]:
-    """The labels in the file; a row without a name is by `labeller`.
+    """Read the labels of a file; a row without a name is by `labeller`.
 
     Raises SpecError if the file cannot be read, BadRow naming the first invalid row and field.
     """
@@ -39,34 +39,36 @@ def read_labels(path: Path, audit: str, samples: Sequence[Sampled], labeller: st
 
 
 def parse_labels(data: bytes, name: str, audit: str, samples: Sequence[Sampled], labeller: str) -> list[NewLabel]:
-    """The same of what a file holds; `name`: what it is called. Raises SpecError and BadRow as `read_labels`."""
+    """Read labels from the content of the file `name`. Raises SpecError and BadRow as `read_labels`."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SpecError(f"'{name}' is not UTF-8 at byte {error.start}.") from None
     if max(text.count("\n"), text.count("[") + text.count("{")) > MAX_PARTS:
         raise SpecError(f"'{name}' has more than {MAX_PARTS:,} lines, lists or objects: it is not a file of labels.")
-    by_place = {one.place: one for one in samples}
-    by_name = {one.name: one for one in samples}
+    by_place = {sample.place: sample for sample in samples}
+    by_name = {sample.name: sample for sample in samples}
     return [_label(number, row, audit, by_place, by_name, labeller) for number, row in _rows(text, name, audit)]
 
 
 def places_text(samples: Sequence[Sampled]) -> str:
-    """The places of an audit as text."""
-    places = [one.place for one in samples]
-    if not places:
+    """Return the numbers of the places of an audit as text."""
+    slots = [sample.place for sample in samples]
+    if not slots:
         return "none: their jobs were removed"
-    gone = max(places) - len(places)
-    return f"{min(places)} to {max(places)}" + (", without those removed together with their jobs" if gone else "")
+    removed_count = max(slots) - len(slots)
+    return f"{min(slots)} to {max(slots)}" + (
+        ", without those removed together with their jobs" if removed_count else ""
+    )
 
 
 def _rows(text: str, name: str, audit: str) -> Iterator[tuple[int, dict[str, Any]]]:
     if name.lower().endswith(".csv"):
         yield from _csv_rows(name, text)
         return
-    if text.lstrip()[:1] == "[" and (found := _read_list(text)) is not None:
-        for number, row in enumerate(found, start=1):
-            yield from ((number, one) for one in _labels_of(number, row, audit))
+    if text.lstrip()[:1] == "[" and (rows := _read_list(text)) is not None:
+        for number, row in enumerate(rows, start=1):
+            yield from ((number, label) for label in _labels_of(number, row, audit))
         return
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -77,22 +79,22 @@ def _rows(text: str, name: str, audit: str) -> Iterator[tuple[int, dict[str, Any
             raise BadRow(number, "", f"is not JSON ({str(error)[:80]})") from None
         if not isinstance(row, dict):
             raise BadRow(number, "", "is not a JSON object")
-        if others := row.keys() - set(FIELDS):
-            raise BadRow(number, min(others), f"unknown field; expected {', '.join(FIELDS)}")
+        if unknown_names := row.keys() - set(FIELDS):
+            raise BadRow(number, min(unknown_names), f"unknown field; expected {', '.join(FIELDS)}")
         yield number, row
 
 
 def _read_list(text: str) -> list[Any] | None:
-    """A file that is one JSON list; None for anything else: lines may begin so, too."""
+    """Return the list if the text is a single JSON list, otherwise None: JSON lines may also begin with '['."""
     try:
-        found = read_json(text)
+        document = read_json(text)
     except ValueError:
         return None
-    return found if isinstance(found, list) else None
+    return document if isinstance(document, list) else None
 
 
 def _labels_of(number: int, row: Any, audit: str) -> Iterator[dict[str, Any]]:
-    """The labels of a task or a record, as rows of labels. Raises BadRow."""
+    """Yield the labels of a task or a record as rows of labels. Raises BadRow."""
     if not isinstance(row, dict):
         raise BadRow(number, "", "is not a JSON object")
     if label_studio.is_task(row):
@@ -104,11 +106,11 @@ def _labels_of(number: int, row: Any, audit: str) -> Iterator[dict[str, Any]]:
 
 
 def _csv_rows(name: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Rows count from 1 after the header. An empty cell counts as absent."""
+    """Yield the rows with their numbers, from 1 after the header. Empty cells are left out."""
     reader = csv.DictReader(text.splitlines(keepends=True), strict=True)
     try:
-        if others := set(reader.fieldnames or ()) - set(FIELDS):
-            raise SpecError(f"'{name}' has a column '{min(others)}': expected {', '.join(FIELDS)}.")
+        if unknown_columns := set(reader.fieldnames or ()) - set(FIELDS):
+            raise SpecError(f"'{name}' has a column '{min(unknown_columns)}': expected {', '.join(FIELDS)}.")
         for number, row in enumerate(reader, start=1):
             if None in row:
                 raise BadRow(number, "", "more cells than the header has columns")
@@ -131,18 +133,18 @@ def _label(
     if ("place" in row) == ("episode" in row):
         raise BadRow(number, "place", "give either a place or an episode")
     if "place" in row:
-        sampled = by_place.get(_parse_place(row["place"]))
-        if sampled is None:
-            places = places_text(list(by_place.values()))
-            raise BadRow(number, "place", f"'{str(row['place'])[:40]}': the audit's places are {places}")
+        sample = by_place.get(_parse_place(row["place"]))
+        if sample is None:
+            slots = places_text(list(by_place.values()))
+            raise BadRow(number, "place", f"'{str(row['place'])[:40]}': the audit's places are {slots}")
     else:
-        sampled = by_name.get(row["episode"])
-        if sampled is None:
+        sample = by_name.get(row["episode"])
+        if sample is None:
             raise BadRow(number, "episode", f"'{row['episode'][:40]}' is not in the audit '{audit}'")
-    return NewLabel(sampled.episode, row["label"], who, row.get("note", ""), audit=audit)
+    return NewLabel(sample.episode, row["label"], who, row.get("note", ""), audit=audit)
 
 
 def _parse_place(value: Any) -> int:
-    """A place from JSON or CSV; 0, which is not a place, for anything else."""
+    """Return the place of a JSON or CSV value; 0, which is not a place, for other values."""
     text = str(value)
     return int(text) if not isinstance(value, bool) and text.isascii() and text.isdecimal() and len(text) < 10 else 0

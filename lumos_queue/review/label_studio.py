@@ -1,17 +1,17 @@
-"""Labels as Label Studio's JSON has them: https://labelstud.io/guide/task_format
+"""Labels in the JSON format of Label Studio: https://labelstud.io/guide/task_format
 
-A file is a list of tasks. Written and read of each:
+A file is a list of tasks. These fields are written and read:
 
-    data.episode, data.place, data.audit     which place it is; beside them the texts that a labeller reads
-    annotations[]                            one for each person; those with was_cancelled are left out
+    data.episode, data.place, data.audit     the place; `data` also has the texts for the labeller
+    annotations[]                            one for each labeller; those with was_cancelled are ignored
     annotations[].result[]                   from_name `label`, type `choices`: value.choices, one text
                                              from_name `note`, type `textarea`: value.text, a list of lines
-                                             from_name `labeller`, type `textarea`: who, where that is not the account
+                                             from_name `labeller`, type `textarea`: the name, if it is not the account
     annotations[].completed_by               read only: an account's email, or its number
-    predictions[]                            written only: the metric's suggestion, once a place has all its labels
+    predictions[]                            written only: the metric's suggestion, if a place has all its labels
 
-completed_by is not written: Label Studio refuses accounts that it does not know. The interface of a project for such a
-file is CONFIG.
+completed_by is not written, because Label Studio refuses unknown accounts. CONFIG is the interface of a project for
+such files.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ CONFIG = """\
 """
 
 
-def write_task(one: ExportedPlace) -> dict[str, Any]:
-    """A place as a task."""
-    data = {"audit": one.audit, "place": one.place, "episode": one.episode, **one.texts}
+def write_task(slot: ExportedPlace) -> dict[str, Any]:
+    """Return a place of an audit as a task."""
+    data = {"audit": slot.audit, "place": slot.place, "episode": slot.episode, **slot.texts}
     annotations = []
-    for label in one.labels:
+    for label in slot.labels:
         result = [_result("label", "choices", [label.value]), _result("labeller", "textarea", [label.labeller])]
         if label.note:
             result.append(_result("note", "textarea", label.note.split("\n")))
         annotations.append({"result": result, "was_cancelled": False, "ground_truth": False})
-    told = _result("label", "choices", [one.suggestion])
-    predictions = [{"model_version": one.metric, "result": [told]}] if one.suggestion else []
-    return {"id": one.place, "data": data, "annotations": annotations, "predictions": predictions}
+    suggestion = _result("label", "choices", [slot.suggestion])
+    predictions = [{"model_version": slot.metric, "result": [suggestion]}] if slot.suggestion else []
+    return {"id": slot.place, "data": data, "annotations": annotations, "predictions": predictions}
 
 
 def is_task(row: Mapping[str, Any]) -> bool:
@@ -56,32 +56,32 @@ def is_task(row: Mapping[str, Any]) -> bool:
 
 
 def read_task(number: int, row: Mapping[str, Any], audit: str) -> Iterator[dict[str, Any]]:
-    """The labels of a task as rows of labels (review.label_files). Raises BadRow."""
+    """Yield the labels of a task as rows of labels (review.label_files). Raises BadRow."""
     data = row["data"]
     if data.get("audit", audit) != audit:
         raise BadRow(number, "data.audit", f"'{str(data['audit'])[:40]}' is another audit than '{audit}'")
     where = {name: data[name] for name in ("episode", "place") if name in data}
     where.pop("place", None) if "episode" in where else None
     annotations = row.get("annotations", [])
-    if not isinstance(annotations, list) or not all(isinstance(one, dict) for one in annotations):
+    if not isinstance(annotations, list) or not all(isinstance(annotation, dict) for annotation in annotations):
         raise BadRow(number, "annotations", "is not a list of objects")
-    for one in annotations:
-        result = one.get("result", [])
+    for annotation in annotations:
+        result = annotation.get("result", [])
         if not isinstance(result, list) or not all(isinstance(part, dict) for part in result):
             raise BadRow(number, "annotations.result", "is not a list of objects")
         choices = _values(number, result, "label", "choices")
-        if one.get("was_cancelled") or not choices:  # skipped, or submitted empty
+        if annotation.get("was_cancelled") or not choices:  # skipped, or submitted empty
             continue
         if len(choices) > 1:
             raise BadRow(number, "annotations.result", f"has {len(choices)} choices for 'label': expected one")
         note = "\n".join(_values(number, result, "note", "text"))
-        yield where | {"label": choices[0], "note": note} | _who(number, one, result)
+        yield where | {"label": choices[0], "note": note} | _who(number, annotation, result)
 
 
 def _who(number: int, annotation: Mapping[str, Any], result: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The labeller, who may be in the result, or the account; nobody where neither is there."""
-    if named := _values(number, result, "labeller", "text"):
-        return {"as": " ".join(named)}
+    """Return the labeller from the result, or the account; an empty mapping if there is neither."""
+    if names := _values(number, result, "labeller", "text"):
+        return {"as": " ".join(names)}
     account = annotation.get("completed_by")
     if isinstance(account, dict):
         account = account.get("email") or account.get("id")
@@ -91,8 +91,8 @@ def _who(number: int, annotation: Mapping[str, Any], result: Sequence[Mapping[st
 
 
 def _values(number: int, result: Sequence[Mapping[str, Any]], name: str, key: str) -> list[str]:
-    """The texts of the parts of a result that have this name."""
-    found: list[str] = []
+    """Return the texts of the parts of a result that have this name."""
+    all_texts: list[str] = []
     for part in result:
         if part.get("from_name") != name:
             continue
@@ -101,8 +101,8 @@ def _values(number: int, result: Sequence[Mapping[str, Any]], name: str, key: st
         texts = [texts] if isinstance(texts, str) else texts
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise BadRow(number, f"annotations.result.{name}", f"has no list of texts in value.{key}")
-        found += texts
-    return found
+        all_texts += texts
+    return all_texts
 
 
 def _result(name: str, kind: str, values: Sequence[str]) -> dict[str, Any]:

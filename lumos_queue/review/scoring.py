@@ -1,4 +1,4 @@
-"""Running a scorer over a job's stored episodes."""
+"""Run a scorer over a job's stored episodes."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from lumos_queue.review.scorers.registry import SCORERS
 from lumos_queue.settings import Settings
 from lumos_queue.util.version import code_version
 
-CHUNK = 200  #: episodes that are read, judged and stored at once
+CHUNK = 200  #: number of episodes that are read, judged and stored at once
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What a run of a scorer did."""
+    """The outcome of running a scorer over a job."""
 
-    job: str  #: its whole id
+    job: str  #: the full id
     scorer: str
     version: str
     metrics: tuple[str, ...]
-    episodes: int  #: that got scores
-    without: int  #: to which the scorer does not apply
+    episodes: int  #: number of episodes that got scores
+    without: int  #: number of episodes to which the scorer does not apply
 
 
 def score_job(
     database: Database, settings: Settings, job: str, name: str, tell: Callable[[int], None] = lambda _: None
 ) -> Scored:
-    """Add the scores of the scorer of that name to the finished episodes of a job that do not have them yet.
+    """Add the scores of the scorer of that name to the finished episodes of a job that do not have them.
 
-    `tell` gets the number of episodes that were looked at, now and then. Raises SpecError for an unknown job or scorer,
-    a metric that the job has from elsewhere, and an episode on which the scorer fails: what was scored before stays,
-    and the next call goes on.
+    `tell` is called after each chunk with the number of episodes that were judged. Raises SpecError for an unknown job
+    or scorer, for a metric that the job has from another source, and for an episode on which the scorer fails. The
+    scores that were stored before stay, and the next call continues.
     """
     scorer = SCORERS.load(name)
     plugin = SCORERS.plugin(name)
@@ -49,30 +49,32 @@ def score_job(
     origin = str(plugin or code_version())
     code = ScorerCode(name, scorer.version, scorer.names, origin, settings.user, scorer.is_remade)
     begin_scoring(database, row.id, code)
-    scored, seen = _score_all(database, row.id, scorer, code, tell)
-    return Scored(row.id, name, scorer.version, scorer.names, scored, seen - scored)
+    scored_count, episode_count = _score_all(database, row.id, scorer, code, tell)
+    return Scored(row.id, name, scorer.version, scorer.names, scored_count, episode_count - scored_count)
 
 
 def _score_all(
     database: Database, job: str, scorer: Scorer, code: ScorerCode, tell: Callable[[int], None]
 ) -> tuple[int, int]:
-    """How many episodes got scores, and how many were looked at."""
-    scored = seen = after = 0
+    """Return how many episodes got scores, and how many were judged."""
+    scored_count = episode_count = after = 0
     while True:
         with reading(database) as connection:
             ids = find_unscored(connection, job, code, after, CHUNK)
             episodes = load_episodes(connection, ids)
         if not ids:
-            return scored, seen
-        found, problem = {}, None
+            return scored_count, episode_count
+        scores, problem = {}, None
         for episode in episodes:
             try:
-                found[episode.id] = episode.attempt, scorer.score(episode)
+                scores[episode.id] = episode.attempt, scorer.score(episode)
             except SpecError as error:
                 problem = error
                 break
-        scored += store_scores(database, job, found, scorer.names[0])
-        seen, after = seen + len(found), ids[-1]
+        scored_count += store_scores(database, job, scores, scorer.names[0])
+        episode_count, after = episode_count + len(scores), ids[-1]
         if problem:
-            raise SpecError(f"{problem}. {scored:,} episodes have their scores; fix it, and give the command again.")
-        tell(seen)
+            raise SpecError(
+                f"{problem}. {scored_count:,} episodes have their scores; fix it, and give the command again."
+            )
+        tell(episode_count)

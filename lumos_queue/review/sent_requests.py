@@ -1,8 +1,8 @@
-"""What was sent for each model call of an episode, from what is stored: the code that sent it writes it once more.
+"""Rebuild the request of each model call of an episode from stored data, with the code that sent it.
 
-Not stored are the functions that a model may call and the constraint of a reply. They follow from the task: the
-formulation runs again on the recorded results, as far as its commands are the recorded ones. Formulations of plug-ins
-are not run: of their calls these fields are left out.
+The functions that a model may call and the constraint of a reply are not stored, because they follow from the task: the
+formulation runs again on the recorded results, as long as its commands are those that were recorded. Formulations of
+plug-ins do not run, and the requests of their calls do not have these fields.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ Place = tuple[int, int]  #: position and branch of a step
 
 @dataclass(frozen=True, slots=True)
 class _Callers:
-    """Who asked which endpoint how, of one episode."""
+    """The roles of an episode, their endpoints, and what is known of their calls."""
 
-    roles: Mapping[str, str]  #: role to address
-    executor: Executor  #: without endpoints: it only says how a call is sampled
-    asks: Mapping[Place, Ask] = field(default_factory=dict)  #: that a formulation yielded, as far as they are known
+    roles: Mapping[str, str]  #: URL by role
+    executor: Executor  #: has no endpoints; it has the sampling of each call
+    asks: Mapping[Place, Ask] = field(default_factory=dict)  #: the known commands of a built-in formulation
 
 
 def add_requests(connection: Connection, trajectory: Trajectory, steps: Sequence[dict[str, Any]]) -> None:
-    """Add to each model call among the steps of `trajectory_as_json` its `request`, where one was sent.
+    """Add the `request` to each model call among the steps of `trajectory_as_json`, if a request was sent.
 
-    `url` is the role's address; `messages` (chat:// alone) or `text` is what the model was sent, without the bytes of
-    images; `functions` are those that it may call, where there are any; `fields` are all other fields, by their names
-    in the protocol.
+    `url` is the role's address. `messages` (only chat://) or `text` is what was sent to the model, without the bytes of
+    images. `functions` are the functions that it may call, if there are any. `fields` are the other fields, by their
+    names in the protocol.
     """
     requests = read_requests(connection, trajectory)
     for step in steps:
@@ -59,8 +59,8 @@ def add_requests(connection: Connection, trajectory: Trajectory, steps: Sequence
 def read_requests(connection: Connection, trajectory: Trajectory) -> dict[str, dict[str, Any]]:
     """Return the request of each model call, by the name of its step.
 
-    There is none for a reply that came with the task, for a role that the stored job does not name, and for a stored
-    job that cannot be read.
+    A reply that came with the task, a role that the stored job does not name, and a stored job that cannot be read have
+    no requests.
     """
     try:
         callers = _find_callers(trajectory)
@@ -80,7 +80,7 @@ def read_requests(connection: Connection, trajectory: Trajectory) -> dict[str, d
 
 
 def _find_callers(trajectory: Trajectory) -> _Callers:
-    """Raises SpecError for a stored job that cannot be read."""
+    """Return the callers of an episode. Raises SpecError for a stored job that cannot be read."""
     job = read_job(trajectory.job.kind, trajectory.job.spec)
     if isinstance(job, Convert):
         roles = {TEACHER: job.teacher} if job.teacher else {}
@@ -96,32 +96,32 @@ def _find_callers(trajectory: Trajectory) -> _Callers:
 
 
 def _replay_asks(infer: Infer, task: Task, steps: Sequence[RecordedStep]) -> dict[Place, Ask]:
-    """Return the asks of a built-in formulation whose digests are the recorded ones, up to the first other command."""
+    """Return the asks of a built-in formulation up to the first command whose digest differs from the record."""
     asks: dict[Place, Ask] = {}
     if not FORMULATIONS.is_built_in(infer.formulation):
         return asks
-    recorded = {(step.position, step.branch): step for step in steps}
+    recorded_steps = {(step.position, step.branch): step for step in steps}
     exchange = Exchange(infer.generator()(task.without_gold(), infer.agent))
     try:
-        for position, yielded in enumerate(exchange):
-            commands: Sequence[Command] = yielded if isinstance(yielded, list) else [yielded]
+        for position, batch in enumerate(exchange):
+            commands: Sequence[Command] = batch if isinstance(batch, list) else [batch]
             results = []
             for branch, command in enumerate(commands):
-                step = recorded.get((position, branch))
+                step = recorded_steps.get((position, branch))
                 if step is None or step.command != command.digest[:KEPT_DIGITS]:
                     return asks
                 if isinstance(command, Ask):
                     asks[position, branch] = command
                 results.append(step.result)
-            exchange.reply = results if isinstance(yielded, list) else results[0]
+            exchange.reply = results if isinstance(batch, list) else results[0]
     except (EpisodeError, SpecError):
-        pass  # as the episode ended
+        pass  # the episode ended in the same way
     return asks
 
 
-def _make_call(step: RecordedStep, done: Completion, callers: _Callers, task: Task, sample: int) -> ModelCall:
+def _make_call(step: RecordedStep, completion: Completion, callers: _Callers, task: Task, sample: int) -> ModelCall:
     sampling, seed = callers.executor.sample_call(step.role, task, sample, step.position, step.branch)
-    images = tuple(f"sha256:{digest}" for digest in read_images(done.note))
+    images = tuple(f"sha256:{digest}" for digest in read_images(completion.note))
     ask = callers.asks.get((step.position, step.branch))
     if ask is None:
         return ModelCall(step.prompt, sampling, seed, images)
@@ -129,9 +129,9 @@ def _make_call(step: RecordedStep, done: Completion, callers: _Callers, task: Ta
 
 
 def _write_request(url: str, call: ModelCall, identity: Mapping[str, Any]) -> SentRequest | None:
-    """Return what was sent to a model that its server called `identity`; None where it cannot have been sent."""
+    """Return the request to a model with the server's `identity`; None if no such request can be written."""
     scheme = scheme_of(url)
-    if not SCHEMES.is_built_in(scheme):  # of a plug-in, which is not imported to be shown
+    if not SCHEMES.is_built_in(scheme):  # code of a plug-in is not imported for display
         return split_body(write_sampling(call))
     owners = identity.get("owned_by", "")
     owners = [str(owner) for owner in (owners if isinstance(owners, list) else [owners])]
@@ -142,12 +142,12 @@ def _write_request(url: str, call: ModelCall, identity: Mapping[str, Any]) -> Se
 
 
 def _find_model(url: str, identity: Mapping[str, Any]) -> str:
-    """The model's name in requests: that of the address, or the one that the server said it has."""
-    named = model_name(url) if "://" in url else ""
-    stated = identity.get("model")
-    return named or (stated if isinstance(stated, str) else "")
+    """Return the model's name in requests: the name in the address, or the name that the server reported."""
+    url_name = model_name(url) if "://" in url else ""
+    server_name = identity.get("model")
+    return url_name or (server_name if isinstance(server_name, str) else "")
 
 
 def _as_json(request: SentRequest) -> dict[str, Any]:
-    sent = {"text": request.text} if request.messages is None else {"messages": request.messages}
-    return sent | ({"functions": request.functions} if request.functions else {}) | {"fields": request.fields}
+    body = {"text": request.text} if request.messages is None else {"messages": request.messages}
+    return body | ({"functions": request.functions} if request.functions else {}) | {"fields": request.fields}

@@ -1,4 +1,4 @@
-"""What models and metrics say of an episode: a suggestion, which a labeller sees only after the own label."""
+"""Suggestions for labels: judgements of an episode by models and metrics, which are hidden until a person labels."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from sqlalchemy import Connection, select
 from db.models import EpisodeRow, JobRow, ScoreRow
 from lumos_queue.scoring.sampling import AuditKind, judged_by
 
-MAX_METRICS = 3  #: that are told
-HIDDEN_FIELDS = ("scores", "verdicts", "earlier_endings")  #: of a trajectory: lists of what was judged
+MAX_METRICS = 3  #: the number of metrics in the suggestions
+HIDDEN_FIELDS = ("scores", "verdicts", "earlier_endings")  #: fields of a trajectory that are lists of judgements
 
 
-def without_suggestions(found: Mapping[str, Any]) -> dict[str, Any]:
-    """A trajectory (reports.trajectory.trajectory_as_json) without what anything judged of it."""
-    return {name: [] if name in HIDDEN_FIELDS else value for name, value in found.items()}
+def without_suggestions(trajectory: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a trajectory (reports.trajectory.trajectory_as_json) without judgements."""
+    return {name: [] if name in HIDDEN_FIELDS else value for name, value in trajectory.items()}
 
 
 def read_suggestions(connection: Connection, episode: int, kind: str) -> list[str]:
-    """In words, the main metric's first: `accuracy says wrong`; of an annotation what the acceptance check says."""
+    """Return suggestions as text, the main metric's first: `accuracy says wrong`; for annotations the check's."""
     row: Any = connection.execute(
         select(EpisodeRow.level, JobRow.main_metric)
         .join(JobRow, JobRow.id == EpisodeRow.job)
@@ -32,7 +32,7 @@ def read_suggestions(connection: Connection, episode: int, kind: str) -> list[st
         select(ScoreRow.metric, ScoreRow.version, ScoreRow.value).where(ScoreRow.episode == episode)
     )
     newest: dict[str, float] = {}
-    for metric, _, value in sorted(scores, key=lambda one: one.version.encode()):
+    for metric, _, value in sorted(scores, key=lambda score: score.version.encode()):
         newest[metric] = value
     if kind == AuditKind.ANNOTATIONS:
         return [f"the check accepts it ({row.level})"]

@@ -1,4 +1,4 @@
-"""What the router of Sum2Act knew before each decision: made again from the stored steps, as it is not stored."""
+"""Rebuild the states of Sum2Act's router before each decision from the stored steps; the states are not stored."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from lumos_queue.util.exchange import Exchange
 def rebuild_states(
     task: Task, agent: Agent, steps: Sequence[RecordedStep], version: int = VERSION
 ) -> list[tuple[int, TaskState]]:
-    """(position of the router's call, state before it), as far as the steps go.
+    """Return (position of the router's call, state before the call) for each call among the steps.
 
-    `version`: of the formulation of the episode's job.
-    Raises SpecError where the steps were recorded by other code, whose commands differ.
+    `version` is that of the formulation of the episode's job.
+    Raises SpecError if the commands differ because other code recorded the steps.
     """
-    recorded = {(step.position, step.branch): step for step in steps}
-    seen: list[TaskState] = []
-    found: list[tuple[int, TaskState]] = []
-    exchange = Exchange(sum2act(task.without_gold(), agent, seen.append, version))
-    for position, wanted in enumerate(exchange):
-        assert not isinstance(wanted, list), "Sum2Act does one thing at a time"
-        if isinstance(wanted, Ask) and len(seen) > len(found):
-            found.append((position, seen[-1]))
-        step = recorded.get((position, 0))
+    recorded_steps = {(step.position, step.branch): step for step in steps}
+    all_states: list[TaskState] = []
+    states: list[tuple[int, TaskState]] = []
+    exchange = Exchange(sum2act(task.without_gold(), agent, all_states.append, version))
+    for position, command in enumerate(exchange):
+        assert not isinstance(command, list), "Sum2Act does one thing at a time"
+        if isinstance(command, Ask) and len(all_states) > len(states):
+            states.append((position, all_states[-1]))
+        step = recorded_steps.get((position, 0))
         if step is None:
             break
-        if step.command != wanted.digest[:KEPT_DIGITS]:
+        if step.command != command.digest[:KEPT_DIGITS]:
             raise SpecError(f"The states of this episode cannot be made again: other code recorded step {position}.")
         exchange.reply = step.result
-    return found
+    return states
 
 
 def agent_of(kind: str, spec: dict[str, Any]) -> Agent:
-    """The agent of a stored job. Raises SpecError for a job of another kind than infer and evaluate."""
+    """Return the agent of a stored job. Raises SpecError unless it is infer or evaluate with `sum2act`."""
     job = read_job(kind, spec)
     inference = job.infer if isinstance(job, Evaluate) else job
     if not isinstance(inference, Infer) or inference.formulation != "sum2act":

@@ -1,1 +1,1 @@
-"""Scorers: judgements that are added to stored episodes, without running anything again."""
+"""Scorers judge stored episodes without running them again."""

@@ -1,4 +1,4 @@
-"""What a scorer is: a function of a stored episode, with a name, a version and the metrics that it gives."""
+"""Scorers: functions of a stored episode with a name, a version and metrics."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from lumos_queue.errors import SpecError
 from lumos_queue.records import Score
 
 _METRIC = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
-#: A number from 0 to 1 (also True and False) is the score by the scorer's first metric; a mapping has several by
-#: metric; None: the scorer does not apply to the episode.
+#: A number from 0 to 1 (also True and False) is the score by the scorer's first metric; a mapping has scores by
+#: metric; None means that the scorer does not apply to the episode.
 Judgement = float | Mapping[str, float] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """Judges a stored episode by what is stored of it.
+    """Judges stored episodes.
 
     >>> import lumos_queue as lq
     >>> short = lq.Scorer("short", lambda episode: len(episode.answer or "") < 20)
@@ -30,13 +30,13 @@ class Scorer:
 
     name: str
     judge: Callable[[StoredEpisode], Judgement]
-    version: str = "1"  #: to be changed with its code: of two versions of a metric the newest counts
-    metrics: tuple[str, ...] = ()  #: that it gives; (): one, of its own name
-    for_job: Callable[[Any], Scorer] | None = None  #: the scorer of a job (its row), where it depends on the job
-    is_remade: bool = False  #: whether the run may have given its metrics, in an earlier version
+    version: str = "1"  #: changes with the code: of several versions of a metric, the newest counts
+    metrics: tuple[str, ...] = ()  #: names of its metrics; (): the name of the scorer
+    for_job: Callable[[Any], Scorer] | None = None  #: returns the scorer of a job (its row), if it depends on the job
+    is_remade: bool = False  #: whether the run may have stored its metrics in an earlier version
 
     def __post_init__(self) -> None:
-        """Raises SpecError for a name that filters cannot write, and a version that cannot be compared."""
+        """Raise SpecError for a name that filters cannot contain, and for a version that cannot be compared."""
         if isinstance(self.metrics, str):
             raise SpecError(f"The metrics of a scorer are '{self.metrics[:80]}': expected a tuple of names.")
         if not isinstance(self.version, str) or not self.version.isprintable():
@@ -47,23 +47,23 @@ class Scorer:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The metrics that it gives."""
+        """The names of its metrics."""
         return self.metrics or (self.name,)
 
     def __call__(self, episode: StoredEpisode) -> Judgement:
         return self.judge(episode)
 
     def score(self, episode: StoredEpisode) -> tuple[Score, ...]:
-        """Its scores of an episode. Raises SpecError where it fails, or gives what is not a score, and names which."""
+        """Return the scores of an episode. Raises SpecError, with the episode's name, if the scorer fails."""
         try:
-            found = self.judge(episode)
-            if found is None:
+            judgement = self.judge(episode)
+            if judgement is None:
                 return ()
-            values = found if isinstance(found, Mapping) else {self.names[0]: found}
+            values = judgement if isinstance(judgement, Mapping) else {self.names[0]: judgement}
             if unknown := values.keys() - set(self.names):
                 raise ValueError(f"the metric '{min(unknown)}' is not one of {', '.join(self.names)}")
             return tuple(Score(name, float(value), self.version) for name, value in values.items())
-        except Exception as error:  # whatever the code of others raises
+        except Exception as error:  # third-party code can raise any exception
             problem = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             raise SpecError(f"The scorer '{self.name}' failed on episode {episode.name}: {problem}") from error
 
@@ -71,7 +71,7 @@ class Scorer:
 def scorer(
     name: str = "", *, version: str = "1", metrics: tuple[str, ...] = ()
 ) -> Callable[[Callable[[StoredEpisode], Judgement]], Scorer]:
-    """Make a function of a stored episode a scorer; by default it has the function's name.
+    """Make a scorer of a function of a stored episode; by default it has the function's name.
 
     >>> import lumos_queue as lq
     >>> @lq.scorer(version="1")

@@ -1,7 +1,7 @@
-"""Scores that a run gives, made again from what is stored: by the rules of today, in their version.
+"""Scorers that compute the scores of a run again from its stored episodes, by the current version of the rules.
 
-`other_reader`: the main metric of what the reader that the job does not use sees in the stored replies of `cot` and
-`direct`. `numbers`: `accuracy` of word problems.
+`other_reader` computes the main metric of the stored replies of `cot` and `direct` with the reader that the job does
+not use. `numbers` computes `accuracy` of word problems.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lumos_queue.scoring.numeric import ACCURACY_VERSION
 
 
 def _read_by_other(job: Any) -> Scorer:
-    """Raises SpecError for a job whose formulation reads no answer from a single reply."""
+    """Return the scorer of a job. Raises SpecError if its formulation does not read the answer from a single reply."""
     formulation = FORMULATIONS.find(job.formulation)
     if formulation is None or formulation.phrase is None or job.kind not in ("infer", "evaluate"):
         raise SpecError(
@@ -47,7 +47,7 @@ def _read_by_other(job: Any) -> Scorer:
 
 
 def _score_numbers(job: Any) -> Scorer:
-    """Raises SpecError for a job of another benchmark than word problems."""
+    """Return the scorer of a job. Raises SpecError if its benchmark is not word problems."""
     benchmark = benchmark_of(job)
     if not isinstance(benchmark, WordProblems):
         raise SpecError(
