@@ -1,1 +1,1 @@
-"""Jobs as pages to read and to send: one file without scripts, as HTML or as Markdown."""
+"""Pages on jobs to read and to share: a single file without scripts, as HTML or as Markdown."""

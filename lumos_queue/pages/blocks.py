@@ -1,4 +1,4 @@
-"""What a page is made of, whatever it is written as. All texts are plain: who writes a page escapes them."""
+"""The blocks of a page, for all formats. All texts are plain: the renderer of a format escapes them."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ class Text:
     """A paragraph."""
 
     text: str
-    warns: bool = False  #: about figures that must not be read without it
+    warns: bool = False  #: whether it is a warning that readers of the figures must see
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells under heads. The first cell of a row says what the row is about."""
+    """Rows of cells under heads. The first cell of a row is its label."""
 
     title: str
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
     note: str = ""
-    texts: frozenset[int] = frozenset({0})  #: columns of words, which begin at the left; others are numbers
+    texts: frozenset[int] = frozenset({0})  #: indexes of columns of text, aligned left; other columns are numbers
     folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart, and the table of the numbers that it is drawn from."""
+    """A chart, and the table of its numbers."""
 
     svg: str
     table: Table
@@ -39,7 +39,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Episodes:
-    """Trajectories, each whole but for texts that are cut."""
+    """Whole trajectories, in which long texts are truncated."""
 
     shown: Sequence[ShownEpisode]
 
@@ -49,9 +49,9 @@ Block = Text | Table | Figure | Episodes
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a page. One without blocks is left out, with its heading."""
+    """A part of a page. A section without blocks is left out."""
 
-    key: str  #: its address in the page
+    key: str  #: its anchor in the page
     title: str
     blocks: Sequence[Block] = ()
 
@@ -63,5 +63,5 @@ class Document:
     title: str
     lead: Sequence[Block]
     sections: Sequence[Section]
-    made: str  #: when, and by which version of the code
-    left_out: Sequence[str] = field(default=())  #: what was cut so that the page is small, in words
+    made: str  #: the time, and the version of the code
+    left_out: Sequence[str] = field(default=())  #: lines on what was left out to keep the page small

@@ -1,9 +1,9 @@
-"""Which failures a page shows: few, and unlike each other, the same ones each time.
+"""Choose the failures of a page: few, different from each other, and the same each time.
 
 Failures are put into classes: by ending, by the kind of an action's error, by a verdict, and answers that are wrong
-although every action worked. Where several jobs are shown, tasks that another job got right come first. The classes
-take turns, the commonest first, jobs in turn within them; within a class the order is that of a digest of the task, so
-that neither the first rows of a file nor one job are preferred.
+although every action worked. On a page of several jobs, tasks that another job got right come first. The classes take
+turns, the commonest first, and so do the jobs within a class. Within a job the order is that of a digest of the task,
+so that the first rows of a file are not preferred.
 """
 
 from __future__ import annotations
@@ -19,100 +19,108 @@ from typing import Any
 from db.outcomes import FailedEpisode
 
 CHOSEN = 10
-#: Job to (task, sample) to place in the job, of its right episodes.
+#: The right episodes by job: the number of the episode in the job, by (task, sample).
 Right = Mapping[str, Mapping[tuple[int, int], int]]
-_Ranked = tuple[tuple[bool, str], FailedEpisode]
+_RankedFailure = tuple[tuple[bool, str], FailedEpisode]
 HOW = (
     "Chosen by rule, not by hand. Failures are put into classes: an ending without an answer, a kind of error of an "
     "action, a verdict, or an answer that is wrong although every action worked. The classes take turns, the commonest "
-    "first{others}; otherwise tasks come in the order of a digest of their row. What infrastructure ended is left out."
+    "first{others}; otherwise tasks come in the order of a digest of their row. Failures of infrastructure are left "
+    "out."
 )
 OTHERS = ", and in each those tasks that another of these jobs got right"
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A failure that is shown."""
+    """A failure on the page."""
 
     job: Any  #: its row
     failed: FailedEpisode
-    failure: str  #: its class, in words
+    failure: str  #: its class, as text
     size: int  #: failures of that class, over all jobs
-    right: tuple[Any, int] | None  #: another job (its row) that got the task right, and the place there
+    right: tuple[Any, int] | None  #: another job (its row) that got the task right, and the episode's number in it
 
 
-def classify(failed: FailedEpisode) -> str:
-    """The class of a failure, in words."""
-    if failed.verdict:
-        return f"rejected: {failed.verdict}"
-    if failed.ending != "answered":
-        return f"ended: {failed.ending.replace('_', ' ')}"
-    if failed.error:
-        return f"wrong after an action failed: {failed.error.replace('_', ' ')}"
+def classify(failure: FailedEpisode) -> str:
+    """Return the class of a failure as text."""
+    if failure.verdict:
+        return f"rejected: {failure.verdict}"
+    if failure.ending != "answered":
+        return f"ended: {failure.ending.replace('_', ' ')}"
+    if failure.error:
+        return f"wrong after an action failed: {failure.error.replace('_', ' ')}"
     return "wrong although every action worked"
 
 
 def choose(
-    jobs: Sequence[Any], failures: Mapping[str, Iterable[FailedEpisode]], right: Right, most: int = CHOSEN
+    jobs: Sequence[Any], failures: Mapping[str, Iterable[FailedEpisode]], right: Right, max_count: int = CHOSEN
 ) -> list[Choice]:
-    """At most so many failures of these jobs (their rows), no task twice unless nothing else is left.
+    """Return at most `max_count` failures of jobs (their rows); a task is repeated only if no other is left.
 
-    `failures`: by job; `right`: the episodes that were right, by job.
+    `failures` and the right episodes `right` are by job id.
     """
     sizes: Counter[str] = Counter()
-    kept: dict[str, dict[str, list[_Ranked]]] = {}  # class, job
+    by_class: dict[str, dict[str, list[_RankedFailure]]] = {}  # class, job
     for job in jobs:
-        for one in failures.get(job.id, ()):
-            name = classify(one)
+        for failure in failures.get(job.id, ()):
+            name = classify(failure)
             sizes[name] += 1
-            ranked = kept.setdefault(name, {}).setdefault(job.id, [])
-            ranked.append(((not _right_jobs(job.id, one, right), _order(one)), one))
-            if len(ranked) > 50 * most:
-                ranked[:] = nsmallest(most, ranked, key=_rank)
-    turns = [list(_in_turn(kept[name])) for name in sorted(sizes, key=lambda name: (-sizes[name], name))]
-    offered = [one for several in zip_longest(*turns) for one in several if one is not None]
+            ranking = by_class.setdefault(name, {}).setdefault(job.id, [])
+            ranking.append(((not _right_jobs(job.id, failure, right), _order(failure)), failure))
+            if len(ranking) > 50 * max_count:
+                ranking[:] = nsmallest(max_count, ranking, key=_rank)
+    turns = [list(_in_turn(by_class[name])) for name in sorted(sizes, key=lambda name: (-sizes[name], name))]
+    candidates = [candidate for several in zip_longest(*turns) for candidate in several if candidate is not None]
     first: dict[tuple[int, int], tuple[str, FailedEpisode]] = {}
-    for job, failed in offered:
-        first.setdefault((failed.task, failed.sample), (job, failed))
-    chosen = list(first.values())[:most]
-    chosen += [one for one in offered if one not in chosen][: most - len(chosen)]
+    for job, failure in candidates:
+        first.setdefault((failure.task, failure.sample), (job, failure))
+    selection = list(first.values())[:max_count]
+    selection += [candidate for candidate in candidates if candidate not in selection][: max_count - len(selection)]
     rows = {job.id: job for job in jobs}
-    return [_describe(rows, job, failed, sizes, right) for job, failed in chosen]
+    return [_describe(rows, job, failure, sizes, right) for job, failure in selection]
 
 
-def _in_turn(of_jobs: Mapping[str, list[_Ranked]]) -> Iterator[tuple[str, FailedEpisode]]:
-    """The failures of a class: first those of tasks that another job got right, and jobs in turn."""
-    ranked = {job: sorted(several, key=_rank) for job, several in of_jobs.items()}
+def _in_turn(of_jobs: Mapping[str, list[_RankedFailure]]) -> Iterator[tuple[str, FailedEpisode]]:
+    """Yield the failures of a class with their jobs: first tasks that another job got right; jobs take turns."""
+    rankings = {job: sorted(several, key=_rank) for job, several in of_jobs.items()}
     turns = [
-        (rank[0], place, number, job, failed)
-        for number, (job, several) in enumerate(ranked.items())
-        for place, (rank, failed) in enumerate(several)
+        (rank[0], position, number, job, failure)
+        for number, (job, several) in enumerate(rankings.items())
+        for position, (rank, failure) in enumerate(several)
     ]
-    for _, _, _, job, failed in sorted(turns, key=lambda turn: turn[:3]):
-        yield job, failed
+    for _, _, _, job, failure in sorted(turns, key=lambda turn: turn[:3]):
+        yield job, failure
 
 
 def _describe(
-    rows: Mapping[str, Any], job: str, failed: FailedEpisode, sizes: Mapping[str, int], right: Right
+    rows: Mapping[str, Any], job: str, failure: FailedEpisode, sizes: Mapping[str, int], right: Right
 ) -> Choice:
-    name = classify(failed)
-    others = [(rows[other], right[other][failed.task, failed.sample]) for other in _right_jobs(job, failed, right)]
-    return Choice(rows[job], failed, name, sizes[name], others[0] if others else None)
+    name = classify(failure)
+    right_episodes = [
+        (rows[right_job], right[right_job][failure.task, failure.sample])
+        for right_job in _right_jobs(job, failure, right)
+    ]
+    return Choice(rows[job], failure, name, sizes[name], right_episodes[0] if right_episodes else None)
 
 
-def _right_jobs(job: str, failed: FailedEpisode, right: Right) -> list[str]:
-    """The other jobs that got the task right."""
-    return [other for other, theirs in right.items() if other != job and (failed.task, failed.sample) in theirs]
+def _right_jobs(job: str, failure: FailedEpisode, right: Right) -> list[str]:
+    """Return the ids of the other jobs that got the task right."""
+    return [
+        right_job
+        for right_job, right_episodes in right.items()
+        if right_job != job and (failure.task, failure.sample) in right_episodes
+    ]
 
 
-def _rank(ranked: _Ranked) -> tuple[bool, str]:
-    return ranked[0]
+def _rank(failure: _RankedFailure) -> tuple[bool, str]:
+    return failure[0]
 
 
-def _order(failed: FailedEpisode) -> str:
-    return hashlib.sha256(f"{failed.row}\n{failed.sample}".encode()).hexdigest()
+def _order(failure: FailedEpisode) -> str:
+    return hashlib.sha256(f"{failure.row}\n{failure.sample}".encode()).hexdigest()
 
 
 def tell_how(several: bool) -> str:
-    """How failures were chosen, in words."""
+    """Return the text that explains how failures were chosen."""
     return HOW.format(others=OTHERS if several else "")

@@ -1,4 +1,4 @@
-"""A page on jobs from what was read of them: its sections, those that have something to say."""
+"""Compose a page on jobs from data that was read from the database; empty sections are left out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from lumos_queue.util.version import code_version
 
 @dataclass(frozen=True, slots=True)
 class JobsPage:
-    """What is read of jobs for a page; it may be composed several times, each time smaller."""
+    """The data of a page on jobs. It can be composed several times with smaller limits."""
 
     material: Material
     compared: Sequence[Found | str]
@@ -39,22 +39,22 @@ class JobsPage:
 def read_page(
     connection: Connection, jobs: Sequence[object], prices: Prices | None = None, by: Sequence[str] = ()
 ) -> JobsPage:
-    """All of it, of the rows of jobs, in the order in which they are named; each job once.
+    """Read the data of a page on jobs (their rows), in this order; repeated jobs count once.
 
-    `by`: fields by whose values scores are split. Raises SpecError for a field that a job does not have.
+    `by` are fields by whose values scores are split. Raises SpecError for a field that a job does not have.
     """
-    once = list({getattr(job, "id"): job for job in jobs}.values())  # noqa: B009
-    material = read_material(connection, once, prices, by)
-    made = f"{tell_time(clock(connection))}, by lumos-queue {code_version()}"
-    return JobsPage(material, read_comparisons(connection, material, by), read_failures(connection, material), made)
+    unique_jobs = list({getattr(job, "id"): job for job in jobs}.values())  # noqa: B009
+    material = read_material(connection, unique_jobs, prices, by)
+    stamp = f"{tell_time(clock(connection))}, by lumos-queue {code_version()}"
+    return JobsPage(material, read_comparisons(connection, material, by), read_failures(connection, material), stamp)
 
 
-def compose(read: JobsPage, limits: PageLimits) -> Document:
-    """The page, with texts cut to these limits."""
-    material = read.material
+def compose(jobs_page: JobsPage, limits: PageLimits) -> Document:
+    """Return the page, with texts truncated to the limits."""
+    material = jobs_page.material
     sections = [
         _section("scores", "Scores", scores(material)),
-        _section("comparison", "Comparison", comparison(read.compared, limits)),
+        _section("comparison", "Comparison", comparison(jobs_page.compared, limits)),
         _section("conversion", "Conversion", conversion(material, limits)),
         _section("details", "Samples, tools and people", details(material)),
         _section("training", "Training", fits_and_models(material, limits)),
@@ -62,15 +62,15 @@ def compose(read: JobsPage, limits: PageLimits) -> Document:
         _section("time", "Time", times(material)),
         _section("throughput", "Throughput", rates(material, limits)),
         _section("tokens", "Tokens and price", costs(material)),
-        _section("failures", "Instructive failures", failures(material, read.failures, limits)),
+        _section("failures", "Instructive failures", failures(material, jobs_page.failures, limits)),
         _section("provenance", "Provenance", provenance(material, limits)),
     ]
     return Document(
         title=title_of(material),
         lead=summary(material),
         sections=[section for section in sections if section.blocks],
-        made=read.made,
-        left_out=_tell_limits(limits),
+        made=jobs_page.made,
+        left_out=_describe_limits(limits),
     )
 
 
@@ -78,14 +78,14 @@ def _section(key: str, title: str, blocks: Iterable[Block]) -> Section:
     return Section(key, title, list(blocks))
 
 
-def _tell_limits(limits: PageLimits) -> list[str]:
-    """What was cut harder than usual, so that the page stays small."""
+def _describe_limits(limits: PageLimits) -> list[str]:
+    """Return a line on the limits, if they are below those of the first level."""
     if limits == LEVELS[0]:
         return []
     prompts = f"prompts and replies to {limits.prompt:,} characters" if limits.prompt else "prompts left out"
     pictures = "" if limits.pictures else "; pictures are named only"
-    others = "" if limits.others else "; right episodes of the same tasks are left out"
+    right_episodes = "" if limits.others else "; right episodes of the same tasks are left out"
     return [
         f"To keep this file small, other texts are cut to {limits.text:,} characters and {prompts}; trajectories have "
-        f"at most {limits.steps:,} rows{others}{pictures}. Every cut says how much is left out."
+        f"at most {limits.steps:,} rows{right_episodes}{pictures}. Each cut has the number of characters left out."
     ]

@@ -1,4 +1,4 @@
-"""Pages that stay small: written with less and less of each text, until the file is no longer than it may be."""
+"""Keep pages small: render a page with smaller and smaller limits until the file is small enough."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from lumos_queue.pages.compose import JobsPage, compose
 from lumos_queue.pages.limits import LEVELS, MAX_BYTES
 
 
-def write_small(read: JobsPage, render: Callable[[Document], str], most: int = MAX_BYTES) -> bytes:
-    """The page as bytes of UTF-8, at most so many: with the first of the levels that gives that, else with the last."""
-    written = b""
+def write_small(jobs_page: JobsPage, render: Callable[[Document], str], max_bytes: int = MAX_BYTES) -> bytes:
+    """Return the page in UTF-8 with the first level of limits at which it has at most `max_bytes`, or with the last."""
+    content = b""
     for limits in LEVELS:
-        written = render(compose(read, limits)).encode()
-        if len(written) <= most:
+        content = render(compose(jobs_page, limits)).encode()
+        if len(content) <= max_bytes:
             break
-    return written
+    return content

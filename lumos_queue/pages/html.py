@@ -1,8 +1,8 @@
-"""Pages as HTML: one file that needs nothing else, and in which nothing runs.
+"""Pages as HTML: a single file without external resources and without scripts.
 
-The policy in its head forbids everything but the style in it, by its hash, and pictures that are in it as data. So a
-question that holds a script shows as text, and would not run if it did not. Charts are the only texts that are not
-escaped here: they were, element by element, when they were drawn.
+The content security policy in its head forbids everything except its style, by the hash, and pictures as data URIs. A
+script in a question is escaped, and even without escaping it would not run. Only charts are not escaped here, because
+`pages.charts` escapes the texts of each element.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lumos_queue.util.display import harmless
 
 
 def render_html(page: Document) -> str:
-    """The page as one HTML document."""
+    """Return the page as an HTML document."""
     environment = make_environment("lumos_queue.pages")
     style = environment.get_template("style.css").render().strip()
     return environment.get_template("page.html").render(
@@ -29,14 +29,17 @@ def render_html(page: Document) -> str:
 
 
 def policy_for(style: str) -> str:
-    """The content security policy of a page whose one style element holds this text, to the character."""
+    """Return the content security policy of a page whose only style element has exactly this text."""
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
 @cache
 def make_environment(*packages: str) -> Environment:
-    """Templates of these packages, the first that has one; every value is escaped, and has nothing that misleads."""
+    """Return an environment with the templates of these packages; the first package that has a template wins.
+
+    Values are escaped, and characters that could mislead a reader are removed.
+    """
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package) for package in packages]),
         autoescape=True,
@@ -56,7 +59,7 @@ def make_environment(*packages: str) -> Environment:
 
 
 def _clean(value: Any) -> Any:
-    """What a template puts out: no control characters, and nothing that turns the direction of writing."""
+    """Return a value for a template without control characters and marks that change the direction of writing."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return harmless(value.replace("\r\n", "\n"))
     return value

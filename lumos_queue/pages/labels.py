@@ -1,4 +1,4 @@
-"""How a page calls jobs: by their ids, and by what tells them from each other."""
+"""Labels of jobs on a page: their ids, and how they differ from each other."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from lumos_queue.pages.limits import shorten
 from lumos_queue.reports.differences import describe_differences, differences
 from lumos_queue.reports.model_names import models_of, models_told, name_models
 
-TOLD = 2  #: of what differs, in a label
-MAX_LABEL, MAX_NAME = 40, 80  #: characters of it, and of names
+TOLD = 2  #: number of differences in a label
+MAX_LABEL, MAX_NAME = 40, 80  #: characters of a label, and of names
 
 
 @dataclass(frozen=True, slots=True)
 class JobLabel:
-    """What a job is called."""
+    """The texts by which a page identifies a job."""
 
     short: str  #: `k3f9a2cd one-pass`
-    name: str  #: that its submitter gave it
+    name: str  #: the name that its submitter chose
     model: str  #: the names of its models
-    differs: str  #: all in which it differs from the other jobs
+    differs: str  #: all differences to the other jobs
 
 
 def label_jobs(connection: Connection, jobs: Sequence[Any]) -> list[JobLabel]:
-    """A label for each job's row."""
-    told = models_told(connection, [job.id for job in jobs])
-    models = [models_of(job, told.get(job.id)) for job in jobs]
-    names = name_models(model for one in models for model in one.values())
+    """Return a label for each job (its row)."""
+    stored_models = models_told(connection, [job.id for job in jobs])
+    models = [models_of(job, stored_models.get(job.id)) for job in jobs]
+    names = name_models(model for job_models in models for model in job_models.values())
     labels = []
-    for job, found, mine in zip(jobs, differences(jobs, told), models, strict=True):
-        lines = list(dict.fromkeys(describe_differences(found)))
+    for job, job_differences, job_models in zip(jobs, differences(jobs, stored_models), models, strict=True):
+        lines = list(dict.fromkeys(describe_differences(job_differences)))
         plain = ", ".join(lines[:TOLD]) or job.name or job.formulation or job.kind
-        model = ", ".join(dict.fromkeys(names[one] for one in mine.values()))
+        model = ", ".join(dict.fromkeys(names[role_model] for role_model in job_models.values()))
         differs = ", ".join(lines) if len(lines) > TOLD else ""
         short = f"{job.id} {shorten(plain, MAX_LABEL)}"
         labels.append(

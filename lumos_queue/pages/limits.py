@@ -1,4 +1,4 @@
-"""How much of each text a page holds, so that it stays small; tried from the largest to the smallest."""
+"""Limits of the texts on a page, which keep it small; they are tried from the largest to the smallest."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ MAX_BYTES = 1_000_000  #: of a page
 
 @dataclass(frozen=True, slots=True)
 class PageLimits:
-    """Of one page. Characters, unless it says otherwise."""
+    """The limits of a page, in characters unless stated otherwise."""
 
     text: int  #: of a question, an answer, a cell
-    prompt: int  #: of a prompt or a reply that is folded
+    prompt: int  #: of a folded prompt or reply
     steps: int  #: rows, and calls, of a trajectory
-    pictures: int  #: bytes of the pictures of all trajectories; others are named
-    others: bool  #: whether the other job's right episode of the same task is shown, too
+    pictures: int  #: bytes of the pictures of all trajectories; of further pictures only the label is displayed
+    others: bool  #: whether the page has another job's right episode of the same task
     rows: int  #: of a table
     points: int  #: of all curves of a section
 
@@ -30,14 +30,14 @@ LEVELS = (
 )
 
 
-def cut(text: str, most: int) -> str:
-    """The text, or its beginning and end and how many characters are left out between them."""
-    if len(text) <= most:
+def cut(text: str, limit: int) -> str:
+    """Return the text, or its beginning and end with the number of characters left out between them."""
+    if len(text) <= limit:
         return text
-    head, tail = most * 2 // 3, most - most * 2 // 3
-    return f"{text[:head]} [… {len(text) - most:,} characters left out …] {text[len(text) - tail :] if tail else ''}"
+    head, tail = limit * 2 // 3, limit - limit * 2 // 3
+    return f"{text[:head]} [… {len(text) - limit:,} characters left out …] {text[len(text) - tail :] if tail else ''}"
 
 
-def shorten(text: str, most: int) -> str:
-    """The beginning of a name, where the rest of it is told elsewhere."""
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+def shorten(text: str, limit: int) -> str:
+    """Return the beginning of a name whose full text is elsewhere on the page."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

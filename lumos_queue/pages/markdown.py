@@ -1,4 +1,4 @@
-"""Pages as GitHub-flavoured Markdown: texts and tables. What comes from outside shows as text, whatever it holds.
+"""Pages as GitHub-flavoured Markdown: texts and tables. Markup in stored texts is displayed as text.
 
 In running text and in tables every character that could begin markup, HTML, a link or a formula is escaped (CommonMark
 0.31, section 2.4; GFM 0.29, sections 4.10 and 6.9); questions, prompts and replies are code blocks with a fence that is
@@ -23,7 +23,7 @@ _FIRST = re.compile(
 
 
 def render_markdown(page: Document) -> str:
-    """The page as one Markdown document."""
+    """Return the page as a Markdown document."""
     parts = [f"# {escape(page.title)}", escape(f"Made {page.made}"), *map(escape, page.left_out)]
     parts += _blocks(page.lead)
     for section in page.sections:
@@ -32,24 +32,24 @@ def render_markdown(page: Document) -> str:
 
 
 def escape(text: str) -> str:
-    """Text for a place within a line, or a line of its own; line breaks of the text become those of HTML."""
+    """Return the text for use within a line or as a line; its line breaks become those of HTML."""
     lines = [line.strip() for line in harmless(text.replace("\r\n", "\n")).strip().split("\n")]
     return "<br>".join(_escape_line(line) for line in lines)
 
 
 def _summary(text: str) -> str:
-    """The line of what is folded: the start of an HTML block, in which Markdown's own escapes mean nothing."""
+    """Return the visible line of a folded block; it is HTML, in which Markdown's escapes have no effect."""
     return f"<details><summary>{html.escape(one_line(text))}</summary>"
 
 
 def _escape_line(line: str) -> str:
     line = line.replace("\t", " ")
-    # An address would become a link however it is escaped, unless an element parts it.
-    escaped = _MARKUP.sub(lambda found: "<span>@</span>" if found[0] == "@" else "\\" + found[0], line)
-    if first := _FIRST.match(escaped):
+    # GitHub makes a link of an email address in spite of escapes, unless an element divides it.
+    escaped_line = _MARKUP.sub(lambda match: "<span>@</span>" if match[0] == "@" else "\\" + match[0], line)
+    if first := _FIRST.match(escaped_line):
         end = first.end()
-        return f"{escaped[:end]}\\{escaped[end:]}" if first[0][0].isdigit() else f"\\{escaped}"
-    return escaped
+        return f"{escaped_line[:end]}\\{escaped_line[end:]}" if first[0][0].isdigit() else f"\\{escaped_line}"
+    return escaped_line
 
 
 def _blocks(blocks: Sequence[Block]) -> Iterator[str]:
@@ -62,14 +62,14 @@ def _blocks(blocks: Sequence[Block]) -> Iterator[str]:
             case Figure():
                 yield from _table(block.table)
             case Episodes():
-                for shown in block.shown:
-                    yield f"### {escape(f'{shown.name}: {shown.title}')}"
-                    yield from _episode(shown)
+                for episode in block.shown:
+                    yield f"### {escape(f'{episode.name}: {episode.title}')}"
+                    yield from _episode(episode)
 
 
 def _table(table: Table) -> Iterator[str]:
     yield _summary(table.title) if table.folded else f"**{escape(table.title)}**"
-    rules = [":---" if place in table.texts else "---:" for place in range(len(table.heads))]
+    rules = [":---" if column in table.texts else "---:" for column in range(len(table.heads))]
     rows = [[escape(cell) for cell in row] for row in (table.heads, *table.rows)]
     yield _lines([rows[0], rules, *rows[1:]])
     if table.note:
@@ -82,20 +82,20 @@ def _lines(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _episode(shown: ShownEpisode) -> Iterator[str]:
-    yield code(shown.question)
-    if shown.rows:
-        rows = [[_cell(cell) for cell in row] for row in shown.rows]
-        yield _lines([[escape(head) for head in shown.heads], [":---"] * len(shown.heads), *rows])
+def _episode(episode: ShownEpisode) -> Iterator[str]:
+    yield code(episode.question)
+    if episode.rows:
+        rows = [[_cell(cell) for cell in row] for row in episode.rows]
+        yield _lines([[escape(head) for head in episode.heads], [":---"] * len(episode.heads), *rows])
     else:
         yield "No steps are stored."
-    yield "\n".join(f"- {escape(name)}: {escape(value)}" for name, value in shown.facts)
-    notes = [*(picture.label for picture in shown.pictures), *shown.notes]
+    yield "\n".join(f"- {escape(name)}: {escape(value)}" for name, value in episode.facts)
+    notes = [*(picture.label for picture in episode.pictures), *episode.notes]
     if notes:
         yield "\n".join(f"- {escape(note)}" for note in notes)
-    if shown.calls:
-        yield _summary(f"Prompts and replies: {len(shown.calls)}")
-        for call in shown.calls:
+    if episode.calls:
+        yield _summary(f"Prompts and replies: {len(episode.calls)}")
+        for call in episode.calls:
             yield escape(f"{call.title}. {call.shared}" if call.shared else call.title)
             yield code(call.prompt)
             if call.reasoning:
@@ -106,9 +106,9 @@ def _episode(shown: ShownEpisode) -> Iterator[str]:
                 yield escape(f"Reasoning of step {call.at}: {call.thought}; the server sent no text of it.")
             yield code(call.reply)
         yield "</details>"
-    if shown.other is not None:
-        yield _summary(f"{shown.other.name}: {shown.other.title}")
-        yield from _episode(shown.other)
+    if episode.other is not None:
+        yield _summary(f"{episode.other.name}: {episode.other.title}")
+        yield from _episode(episode.other)
         yield "</details>"
 
 
@@ -117,7 +117,7 @@ def _cell(cell: Cell) -> str:
 
 
 def code(text: str) -> str:
-    """A code block. Its fence is longer than any run of backticks in the text, so that nothing of it can end it."""
+    """Return a code block. Its fence is longer than any run of backticks in the text, so the text cannot end it."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{harmless(text.replace(chr(13) + chr(10), chr(10)))}\n{fence}"

@@ -1,4 +1,4 @@
-"""What a page on jobs is made of, read from the database once."""
+"""The data of a page on jobs, which is read from the database once."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from lumos_queue.pages.labels import JobLabel, label_jobs
 from lumos_queue.papers.published_figures import PublishedFigure, published_figures
 from lumos_queue.reports.report import make_report
 
-MAX_BUCKETS, ALL_BUCKETS = 30, 900  #: times that the curve of one job, and those of all jobs, are divided into
+MAX_BUCKETS, ALL_BUCKETS = 30, 900  #: number of intervals of the curve of a job, and of the curves of all jobs
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """USD per million tokens."""
+    """Prices in USD per million tokens."""
 
     prompt: float
     completion: float
@@ -29,7 +29,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class JobMaterial:
-    """One job, and what is read of it."""
+    """The data of a job."""
 
     row: Any
     called: JobLabel
@@ -47,47 +47,47 @@ class JobMaterial:
 
     @property
     def label(self) -> str:
-        """Its id, and what tells it from the others."""
+        """Its id, and how it differs from the other jobs."""
         return self.called.short
 
     @property
     def metric(self) -> str:
-        """The main one; '' for a job without scores."""
+        """The main metric; '' for a job without scores."""
         return self.report.get("metric", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The jobs of a page."""
+    """The data of the jobs of a page."""
 
     jobs: Sequence[JobMaterial]
     published: Mapping[tuple[str, str], Sequence[PublishedFigure]] = field(default_factory=dict)
     prices: Prices | None = None
 
     def groups(self) -> Iterator[tuple[tuple[str, str, str], list[JobMaterial]]]:
-        """(kind, benchmark, split) and the jobs of each, in their order."""
-        found: dict[tuple[str, str, str], list[JobMaterial]] = {}
+        """Yield (kind, benchmark, split) and the jobs that have them, in the order of the page."""
+        groups: dict[tuple[str, str, str], list[JobMaterial]] = {}
         for job in self.jobs:
-            found.setdefault((job.row.kind, job.row.benchmark, job.row.split), []).append(job)
-        yield from found.items()
+            groups.setdefault((job.row.kind, job.row.benchmark, job.row.split), []).append(job)
+        yield from groups.items()
 
 
 def read_material(
     connection: Connection, jobs: Sequence[Any], prices: Prices | None = None, by: Sequence[str] = ()
 ) -> Material:
-    """Everything but the trajectories, of the rows of jobs; `by`: fields by whose values scores are split."""
+    """Read all data of jobs (their rows) except trajectories; `by` are fields by whose values scores are split."""
     labels = label_jobs(connection, jobs)
     buckets = max(6, min(MAX_BUCKETS, ALL_BUCKETS // len(jobs)))
-    read = [_read_job(connection, job, called, buckets, by) for job, called in zip(jobs, labels, strict=True)]
-    return Material(read, published_figures(connection, jobs), prices)
+    job_materials = [_read_job(connection, job, label, buckets, by) for job, label in zip(jobs, labels, strict=True)]
+    return Material(job_materials, published_figures(connection, jobs), prices)
 
 
-def _read_job(connection: Connection, job: Any, called: JobLabel, buckets: int, by: Sequence[str]) -> JobMaterial:
+def _read_job(connection: Connection, job: Any, label: JobLabel, buckets: int, by: Sequence[str]) -> JobMaterial:
     report, has_episodes = make_report(connection, job, by), job.kind != "train"
     tags = connection.execute(select(JobTag.key, JobTag.value).where(JobTag.job == job.id).order_by(JobTag.key))
     return JobMaterial(
         row=job,
-        called=called,
+        called=label,
         report=report,
         tags=dict(tags.all()),
         endpoints=endpoints_of(connection, job.id),

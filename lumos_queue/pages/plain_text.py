@@ -1,4 +1,4 @@
-"""The beginning of a page as plain text, for `print`: which jobs, and the first section, which has the scores."""
+"""The beginning of a page as plain text, for `print`: the jobs, and the first section, which has the scores."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ WIDTH = 120  #: characters; longer cells are wrapped
 
 
 def render_plain_text(page: Document) -> str:
-    """Its title, its lead, and the texts and tables of its first section; no trajectory, nothing that is folded."""
-    written = StringIO()
-    console = Console(file=written, width=WIDTH, color_system=None, highlight=False, emoji=False)
+    """Return the title, the lead, and the first section's texts and tables, without folded blocks and trajectories."""
+    output = StringIO()
+    console = Console(file=output, width=WIDTH, color_system=None, highlight=False, emoji=False)
     console.print(Line(harmless(page.title)))
     for part in (page.lead, *(section.blocks for section in page.sections[:1])):
-        for shown in _blocks(part):
+        for renderable in _blocks(part):
             console.print()
-            console.print(shown)
-    return "\n".join(line.rstrip() for line in written.getvalue().splitlines()) + "\n"
+            console.print(renderable)
+    return "\n".join(line.rstrip() for line in output.getvalue().splitlines()) + "\n"
 
 
 def _blocks(blocks: Sequence[Block]) -> Iterator[RenderableType]:
@@ -40,12 +40,12 @@ def _blocks(blocks: Sequence[Block]) -> Iterator[RenderableType]:
 
 
 def _grid(table: Table) -> Grid:
-    # Its title and note are cells too: rich would read markup in plain strings.
-    shown = Grid(box=box.SIMPLE_HEAD, title=Line(harmless(table.title)), title_justify="left", show_edge=False)
-    for place, head in enumerate(table.heads):
-        shown.add_column(Line(harmless(head)), overflow="fold", justify="left" if place in table.texts else "right")
+    # Title and note are Line objects, like the cells, because rich would interpret markup in plain strings.
+    grid = Grid(box=box.SIMPLE_HEAD, title=Line(harmless(table.title)), title_justify="left", show_edge=False)
+    for column, head in enumerate(table.heads):
+        grid.add_column(Line(harmless(head)), overflow="fold", justify="left" if column in table.texts else "right")
     for row in table.rows:
-        shown.add_row(*(Line(harmless(cell)) for cell in row))
+        grid.add_row(*(Line(harmless(cell)) for cell in row))
     if table.note:
-        shown.caption, shown.caption_justify = Line(harmless(table.note)), "left"
-    return shown
+        grid.caption, grid.caption_justify = Line(harmless(table.note)), "left"
+    return grid

@@ -1,4 +1,4 @@
-"""One episode for a page: its rows, and below them, folded, what the models were asked and what they replied."""
+"""An episode on a page: its rows, and below them the folded prompts and replies."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from lumos_queue.pages.wording import describe_reasoning, plain, plural
 from lumos_queue.reports.lanes import Row, rows_of
 from lumos_queue.reports.tool_agents import column_heads
 
-LEAST_SHARED = 120  #: characters that two prompts begin with alike, from which on they are not repeated
+LEAST_SHARED = 120  #: minimum length in characters of a common beginning of two prompts that is not repeated
 
 
 @dataclass(frozen=True, slots=True)
 class ShownCall:
     """A model call."""
 
-    at: str  #: its step
+    at: str  #: the number of its step
     title: str
-    shared: str  #: what of its prompt is not repeated, in words; '' = nothing
+    shared: str  #: a line on the part of its prompt that is not repeated; '' if all of it is displayed
     prompt: str
     reply: str
-    reasoning: str = ""  #: what the model thought before it replied
-    thought: str = ""  #: how much that was; also where a server counts tokens and sends no text
+    reasoning: str = ""  #: the model's reasoning before the reply
+    thought: str = ""  #: the size of the reasoning; also if a server counts its tokens and sends no text
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +32,15 @@ class ShownPicture:
     """A picture or file of an episode."""
 
     label: str
-    uri: str  #: data:…; '' where it is only named
+    uri: str  #: data:…; '' if only the label is displayed
 
 
 @dataclass(frozen=True, slots=True)
 class ShownEpisode:
-    """A trajectory. All texts are plain."""
+    """A trajectory on a page. All texts are plain."""
 
     name: str
-    title: str  #: what it is, in a few words
+    title: str  #: a short description
     facts: Sequence[tuple[str, str]]
     question: str
     heads: tuple[str, str, str]
@@ -52,103 +52,107 @@ class ShownEpisode:
 
 
 def show_episode(
-    found: Mapping[str, Any],
+    trajectory: Mapping[str, Any],
     title: str,
     limits: PageLimits,
     pictures: Sequence[ShownPicture] = (),
-    other: ShownEpisode | None = None,
+    other_episode: ShownEpisode | None = None,
 ) -> ShownEpisode:
-    """A trajectory as reports.trajectory.trajectory_as_json gives it, cut to the limits."""
-    steps = found["steps"]
-    rows = rows_of(found)
+    """Return a trajectory (reports.trajectory.trajectory_as_json) for a page, truncated to the limits."""
+    steps = trajectory["steps"]
+    rows = rows_of(trajectory)
     calls = show_calls(steps, limits) if limits.prompt else []
     notes = [cut(f"step {step['at']}: {step['note']}", limits.text) for step in steps if step.get("note")]
-    notes += tell_verdicts(found)
-    asked = sum(bool(step["prompt"]) for step in steps)
-    if (more := len(rows) - limits.steps) > 0:
-        notes.append(f"{more:,} further rows are left out: see lumos show {found['episode']}")
-    if (more := asked - len(calls)) > 0:
-        notes.append(f"{more:,} prompts are left out: see lumos show {found['episode']} --prompts")
+    notes += tell_verdicts(trajectory)
+    call_count = sum(bool(step["prompt"]) for step in steps)
+    if (excess := len(rows) - limits.steps) > 0:
+        notes.append(f"{excess:,} further rows are left out: see lumos show {trajectory['episode']}")
+    if (excess := call_count - len(calls)) > 0:
+        notes.append(f"{excess:,} prompts are left out: see lumos show {trajectory['episode']} --prompts")
     return ShownEpisode(
-        name=found["episode"],
+        name=trajectory["episode"],
         title=title,
-        facts=tell_facts(found, limits),
-        question=cut(found["question"], limits.text),
-        heads=column_heads(found["formulation"]),
+        facts=tell_facts(trajectory, limits),
+        question=cut(trajectory["question"], limits.text),
+        heads=column_heads(trajectory["formulation"]),
         rows=[
             [[(cut(text, limits.text), style) for text, style in cell] for cell in row] for row in rows[: limits.steps]
         ],
         calls=calls,
         pictures=pictures,
         notes=notes[: limits.steps],
-        other=other,
+        other=other_episode,
     )
 
 
-def tell_facts(found: Mapping[str, Any], limits: PageLimits) -> list[tuple[str, str]]:
-    """(name, value) of what became of it; values that are empty are left out."""
-    scores = ", ".join(f"{plain(one['metric'])} {one['value']:g}" for one in found["scores"])
-    used = found["tokens"]
-    seconds = sum(step["seconds"] for step in found["steps"])
-    sample = f", sample {found['sample']}" if found["sample"] else ""
-    asked, written = used["prompt"], used["completion"]
+def tell_facts(trajectory: Mapping[str, Any], limits: PageLimits) -> list[tuple[str, str]]:
+    """Return (name, text) of the facts about an episode, such as its answer and scores; empty facts are left out."""
+    scores = ", ".join(f"{plain(score['metric'])} {score['value']:g}" for score in trajectory["scores"])
+    tokens = trajectory["tokens"]
+    seconds = sum(step["seconds"] for step in trajectory["steps"])
+    sample = f", sample {trajectory['sample']}" if trajectory["sample"] else ""
+    prompt_tokens, output_tokens = tokens["prompt"], tokens["completion"]
     facts = [
-        ("answer", "none" if found["answer"] is None else cut(found["answer"], limits.text)),
-        ("gold answer", "" if found["gold"] is None else cut(found["gold"], limits.text)),
-        ("ended", plain(found["ending"]) or "not finished"),
+        ("answer", "none" if trajectory["answer"] is None else cut(trajectory["answer"], limits.text)),
+        ("gold answer", "" if trajectory["gold"] is None else cut(trajectory["gold"], limits.text)),
+        ("ended", plain(trajectory["ending"]) or "not finished"),
         ("scores", scores),
-        ("message", cut(found["message"], limits.text)),
-        ("task", f"{found['benchmark']} row {cut(found['row'], 120)}{sample}"),
-        ("used", f"{plural(found['calls'], 'model call')}, {asked:,} tokens in, {written:,} out, {seconds:.2f} s"),
+        ("message", cut(trajectory["message"], limits.text)),
+        ("task", f"{trajectory['benchmark']} row {cut(trajectory['row'], 120)}{sample}"),
+        (
+            "used",
+            f"{plural(trajectory['calls'], 'model call')}, {prompt_tokens:,} tokens in, {output_tokens:,} out, "
+            f"{seconds:.2f} s",
+        ),
     ]
     return [(name, value) for name, value in facts if value != ""]
 
 
-def tell_verdicts(found: Mapping[str, Any]) -> list[str]:
-    """A line for each."""
+def tell_verdicts(trajectory: Mapping[str, Any]) -> list[str]:
+    """Return a line for each verdict."""
     return [
-        f"{'rejects' if one['rejects'] else 'notes'} the {one['module']}'s row: {one['name']}"
-        + (f": {one['detail']}" if one["detail"] not in ("", one["name"]) else "")
-        for one in found["verdicts"]
+        f"{'rejects' if verdict['rejects'] else 'notes'} the {verdict['module']}'s row: {verdict['name']}"
+        + (f": {verdict['detail']}" if verdict["detail"] not in ("", verdict["name"]) else "")
+        for verdict in trajectory["verdicts"]
     ]
 
 
 def show_calls(steps: Sequence[Mapping[str, Any]], limits: PageLimits) -> list[ShownCall]:
-    """The model calls; of a prompt that continues an earlier one of its role only what is new."""
-    shown: list[ShownCall] = []
-    before: dict[str, tuple[str, str]] = {}  # role to the place and the prompt of its latest call
+    """Return the model calls; a prompt that continues an earlier prompt of its role has only the new part."""
+    calls: list[ShownCall] = []
+    before: dict[str, tuple[str, str]] = {}  # step and prompt of the latest call, by role
     for step in steps:
         if not step["prompt"]:
             continue
-        if len(shown) == limits.steps:
+        if len(calls) == limits.steps:
             break
-        prompt, shared = step["prompt"], ""
-        at, earlier = before.get(step["who"], ("", ""))
-        if (length := _alike(prompt, earlier)) >= LEAST_SHARED:
-            shared = f"Its first {length:,} characters are those of step {at}."
+        prompt, repetition = step["prompt"], ""
+        earlier_step, earlier = before.get(step["who"], ("", ""))
+        if (length := _count_common(prompt, earlier)) >= LEAST_SHARED:
+            repetition = f"Its first {length:,} characters are those of step {earlier_step}."
             prompt = prompt[length:]
         before[step["who"]] = step["at"], step["prompt"]
         title = f"step {step['at']}, {step['who']}: {step['result']}, {step['seconds']:.2f} s"
         call = ShownCall(
             at=step["at"],
             title=title,
-            shared=shared,
+            shared=repetition,
             prompt=cut(prompt, limits.prompt),
             reply=cut(step["what"], limits.prompt),
             reasoning=cut(step.get("reasoning", ""), limits.prompt),
             thought=describe_reasoning(step),
         )
-        shown.append(call)
-    return shown
+        calls.append(call)
+    return calls
 
 
-def _alike(text: str, other: str) -> int:
-    """How many characters both begin with, up to the end of a line."""
-    most = min(len(text), len(other))
-    low, high = 0, most
-    while low < high:  # the first place at which they differ, by halving
+def _count_common(text: str, earlier: str) -> int:
+    """Return the length of the common beginning of two texts, up to the end of a line."""
+    limit = min(len(text), len(earlier))
+    low, high = 0, limit
+    while low < high:  # a binary search for the first difference
         middle = (low + high + 1) // 2
-        if text.startswith(other[:middle]):
+        if text.startswith(earlier[:middle]):
             low = middle
         else:
             high = middle - 1

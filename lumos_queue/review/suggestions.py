@@ -37,9 +37,9 @@ def read_suggestions(connection: Connection, episode: int, kind: str) -> list[st
     if kind == AuditKind.ANNOTATIONS:
         return [f"the check accepts it ({row.level})"]
     names = sorted(newest, key=lambda metric: (metric != row.main_metric, metric))
-    return [_tell(metric, newest[metric]) for metric in names[:MAX_METRICS]]
+    return [_describe(metric, newest[metric]) for metric in names[:MAX_METRICS]]
 
 
-def _tell(metric: str, value: float) -> str:
+def _describe(metric: str, value: float) -> str:
     exact = "" if value in (0, 1) else f" ({value:g})"
     return f"{metric.replace('_', ' ')} says {judged_by(value)}{exact}"

@@ -55,7 +55,7 @@ def test_parts_of_a_bar_follow_each_other_and_fill_it():
         BarPart("none", 0.0, "0", "c0"),
         BarPart("wrong", 0.75, "3", "wrong"),
     ]
-    svg = parse(draw_bars("k", "Outcomes", [Bar("a", parts, "4 items")], most=1.0, ticks=("0 %", "100 %")))
+    svg = parse(draw_bars("k", "Outcomes", [Bar("a", parts, "4 items")], axis_end=1.0, ticks=("0 %", "100 %")))
     assert places(svg, ".//rect", "x") == [0.0, 25.0]
     assert places(svg, ".//rect", "width") == [25.0, 75.0]
     assert [one.get("class") for one in svg.iterfind(".//rect")] == ["bar right", "bar wrong"]

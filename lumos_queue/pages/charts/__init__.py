@@ -1,1 +1,1 @@
-"""Charts as SVG: small pure functions from data to text, drawn without scripts and coloured by the page's style."""
+"""Charts as SVG text: pure functions, without scripts. The style sheet of the page has the colours."""

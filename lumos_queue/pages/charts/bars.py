@@ -1,4 +1,4 @@
-"""Bars below each other: plain ones, and ones that are stacked of parts."""
+"""Bar charts with horizontal bars, plain or stacked."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ class BarPart:
 
     name: str
     value: float  #: not negative
-    amount: str  #: the value in words
+    amount: str  #: the value as text
     colour: str  #: a class of the style sheet
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar of several parts, or of one."""
+    """A bar of one or more parts."""
 
     label: str
     parts: Sequence[BarPart]
-    amount: str  #: of all of it, in words
+    amount: str  #: the total as text
 
     @property
     def total(self) -> float:
         return sum(part.value for part in self.parts if is_finite(part.value))
 
 
-def draw_bars(key: str, title: str, bars: Sequence[Bar], most: float = 0.0, ticks: Sequence[str] = ()) -> str:
-    """The bars as SVG, all on one scale, which ends at `most`; 0: at the longest bar.
+def draw_bars(key: str, title: str, bars: Sequence[Bar], axis_end: float = 0.0, ticks: Sequence[str] = ()) -> str:
+    """Return the bars as SVG on a common scale, which ends at `axis_end`, or at the longest bar if that is 0.
 
-    `ticks`: texts below the axis, in equal distances from 0 to its end; without them there is no axis.
+    `ticks` are texts below the axis, in equal distances from 0 to its end; without them there is no axis.
     """
-    end = most or max((bar.total for bar in bars), default=0.0) or 1.0
+    end = axis_end or max((bar.total for bar in bars), default=0.0) or 1.0
     height = len(bars) * ROW
-    told = "; ".join(f"{bar.label}: {_describe(bar)}" for bar in bars[:12])
-    more = f"; and {len(bars) - 12} more" if len(bars) > 12 else ""
-    chart = new_chart(key, title, f"{told}{more}", height + (24 if ticks else 0))
+    summary = "; ".join(f"{bar.label}: {_describe(bar)}" for bar in bars[:12])
+    suffix = f"; and {len(bars) - 12} more" if len(bars) > 12 else ""
+    chart = new_chart(key, title, f"{summary}{suffix}", height + (24 if ticks else 0))
     if ticks:
-        places = [100.0 * step / (len(ticks) - 1) for step in range(len(ticks))]
-        add_axis(chart, height, list(zip(places, ticks, strict=True)))
+        positions = [100.0 * step / (len(ticks) - 1) for step in range(len(ticks))]
+        add_axis(chart, height, list(zip(positions, ticks, strict=True)))
     for number, bar in enumerate(bars):
         track, start = add_row(chart, number, bar.label, bar.amount), 0.0
         for part in bar.parts:
@@ -57,7 +57,7 @@ def draw_bars(key: str, title: str, bars: Sequence[Bar], most: float = 0.0, tick
 
 
 def end_of(bars: Sequence[Bar]) -> float:
-    """A round end for the axis of these bars."""
+    """Return a round number at which the axis of these bars can end."""
     return round_up(max((bar.total for bar in bars), default=0.0))
 
 

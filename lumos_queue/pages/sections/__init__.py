@@ -1,1 +1,1 @@
-"""The sections of a page on jobs: each gives blocks from what was read, and none where there is nothing to say."""
+"""The sections of a page on jobs: each yields blocks, or no blocks if it would be empty."""

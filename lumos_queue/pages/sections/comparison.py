@@ -1,4 +1,4 @@
-"""Jobs task by task: what each fixed and broke of the first one, as reports.comparison.compare_jobs gives it."""
+"""Comparison of jobs task by task with the first job, from reports.comparison.compare_jobs."""
 
 from __future__ import annotations
 
@@ -18,88 +18,97 @@ from lumos_queue.pages.wording import plain, plural, tell_points, tell_price, te
 from lumos_queue.reports.comparison import Options, compare_jobs, explain_no_difference
 
 Found = Mapping[str, Any]
-MAX_LISTED = 20  #: fixed, and broken, tasks of a comparison
-MAX_TOLD = 12  #: comparisons that are also told in a sentence
+MAX_LISTED = 20  #: limit of the fixed, and of the broken, tasks of a comparison
+MAX_TOLD = 12  #: limit of the comparisons that have a sentence
 
 
 def read_comparisons(connection: Connection, material: Material, by: Sequence[str] = ()) -> list[Found | str]:
-    """Of each group of evaluations their comparison with the first of them, or why there is none, in words."""
+    """Compare the evaluations of each group with its first; a text says why a group cannot be compared."""
     prices = material.prices
     options = Options(shown=MAX_LISTED, prices=(prices.prompt, prices.completion) if prices else None, by=by)
-    found: list[Found | str] = []
+    comparisons: list[Found | str] = []
     for (kind, _, _), jobs in material.groups():
         if kind == "evaluate" and len(jobs) > 1:
             try:
-                found.append(compare_jobs(connection, [job.row for job in jobs], options))
+                comparisons.append(compare_jobs(connection, [job.row for job in jobs], options))
             except SpecError as error:
-                found.append(str(error))
-    return found
+                comparisons.append(str(error))
+    return comparisons
 
 
-def comparison(compared: Sequence[Found | str], limits: PageLimits) -> Iterator[Block]:
-    """`compared`: a comparison of each group of jobs, or in words why they are not compared."""
-    for number, found in enumerate(compared):
-        if isinstance(found, str):
-            yield Text(found, warns=True)
+def comparison(comparisons: Sequence[Found | str], limits: PageLimits) -> Iterator[Block]:
+    """Yield the blocks of the section; `comparisons` are those of `read_comparisons`."""
+    for number, report in enumerate(comparisons):
+        if isinstance(report, str):
+            yield Text(report, warns=True)
             continue
-        yield from (Text(_conclude(one, found["metric"])) for one in found["comparisons"][:MAX_TOLD])
-        yield from (Text(note, warns=True) for note in found["notes"])
-        yield _plot(f"comparison-{number}", found)
-        for place, one in enumerate(found["comparisons"]):
-            yield from differences_by_field(f"comparison-{number}-{place}", one, found["metric"])
-        if any(job["per_right"] for job in found["jobs"]):
-            yield _costs(found)
-        most = max(1, limits.rows // (20 * len(found["comparisons"])))
-        for one in found["comparisons"]:
-            for name, what in (("fixed", "better"), ("broken", "worse")):
-                if one[f"{name}_pairs"]:
-                    yield _pairs(one, name, what, most, limits)
+        yield from (Text(_conclude(pair, report["metric"])) for pair in report["comparisons"][:MAX_TOLD])
+        yield from (Text(note, warns=True) for note in report["notes"])
+        yield _plot(f"comparison-{number}", report)
+        for index, pair in enumerate(report["comparisons"]):
+            yield from differences_by_field(f"comparison-{number}-{index}", pair, report["metric"])
+        if any(job["per_right"] for job in report["jobs"]):
+            yield _costs(report)
+        max_rows = max(1, limits.rows // (20 * len(report["comparisons"])))
+        for pair in report["comparisons"]:
+            for name, direction in (("fixed", "better"), ("broken", "worse")):
+                if pair[f"{name}_pairs"]:
+                    yield _pairs(pair, name, direction, max_rows, limits)
 
 
-def _conclude(one: Found, metric: str) -> str:
-    """What the figures say, in a sentence."""
-    low, high = (tell_points(value) for value in one["ci95"])
-    corrected = ", after Holm's correction" if one["p_holm"] != one["p"] else ""
+def _conclude(pair: Found, metric: str) -> str:
+    """Return the conclusion from the figures as a sentence."""
+    low, high = (tell_points(value) for value in pair["ci95"])
+    correction = ", after Holm's correction" if pair["p_holm"] != pair["p"] else ""
     how = (
-        f"(p\N{NO-BREAK SPACE}{tell_probability(one['p_holm'])}{corrected}; {one['test']}; interval: {one['interval']})"
+        f"(p\N{NO-BREAK SPACE}{tell_probability(pair['p_holm'])}{correction}; {pair['test']}; "
+        f"interval: {pair['interval']})"
     )
-    if one["p_holm"] < 0.05:
-        which = "better" if one["difference"] > 0 else "worse"
-        distance = f"{abs(100 * one['difference']):.1f}"
-        return f"{one['b']} is {which} than {one['a']} by {distance} points of {plain(metric)} [{low}, {high}] {how}."
-    told = f"No difference between {one['a']} and {one['b']} is shown: it may be {low} to {high} points {how}."
-    return told + explain_no_difference(one)
+    if pair["p_holm"] < 0.05:
+        direction = "better" if pair["difference"] > 0 else "worse"
+        distance = f"{abs(100 * pair['difference']):.1f} points of {plain(metric)}"
+        return f"{pair['b']} is {direction} than {pair['a']} by {distance} [{low}, {high}] {how}."
+    conclusion = f"No difference between {pair['a']} and {pair['b']} is shown: it may be {low} to {high} points {how}."
+    return conclusion + explain_no_difference(pair)
 
 
-def _plot(key: str, found: Found) -> Figure:
+def _plot(key: str, report: Found) -> Figure:
     rows, lines = [], []
-    for one in found["comparisons"]:
-        low, high = one["ci95"]
-        value, interval = tell_points(one["difference"]), f"[{tell_points(low)}, {tell_points(high)}]"
-        open_ = "bounds" in one and one.get("of", one["pairs"]) != one["pairs"]
-        bounds = (one["bounds"][0], one["bounds"][1]) if open_ else None
+    for pair in report["comparisons"]:
+        low, high = pair["ci95"]
+        value, interval = tell_points(pair["difference"]), f"[{tell_points(low)}, {tell_points(high)}]"
+        open_ = "bounds" in pair and pair.get("of", pair["pairs"]) != pair["pairs"]
+        bounds = (pair["bounds"][0], pair["bounds"][1]) if open_ else None
         rows.append(
-            Estimate(f"{one['b']} − {one['a']}", one["difference"], low, high, "ours", None, f"{value} {interval}")
+            Estimate(
+                f"{pair['b']} − {pair['a']}",
+                pair["difference"],
+                low,
+                high,
+                "ours",
+                None,
+                f"{value} {interval}",
+            )
         )
         lines.append(
             [
-                f"{one['b']} − {one['a']}",
+                f"{pair['b']} − {pair['a']}",
                 value,
                 interval,
-                tell_probability(one["p"]),
-                tell_probability(one["p_holm"]),
-                f"{one['pairs']:,}",
-                f"{one['fixed']:,}",
-                f"{one['broken']:,}",
-                f"{one['both']:,}" if one["binary"] else "",
-                f"{one['neither']:,}" if one["binary"] else "",
-                f"{one['tasks_for_power']:,}" if one["tasks_for_power"] else "",
+                tell_probability(pair["p"]),
+                tell_probability(pair["p_holm"]),
+                f"{pair['pairs']:,}",
+                f"{pair['fixed']:,}",
+                f"{pair['broken']:,}",
+                f"{pair['both']:,}" if pair["binary"] else "",
+                f"{pair['neither']:,}" if pair["binary"] else "",
+                f"{pair['tasks_for_power']:,}" if pair["tasks_for_power"] else "",
                 f"{tell_points(bounds[0])} to {tell_points(bounds[1])}" if bounds else "",
             ]
         )
-    ends = [abs(end) for one in found["comparisons"] for end in (*one["ci95"], one["difference"])]
-    most = min(round_up(max(ends, default=0.1)), 1.0)
-    title = f"Difference to {found['baseline']}, in points of {plain(found['metric'])}"
+    ends = [abs(end) for pair in report["comparisons"] for end in (*pair["ci95"], pair["difference"])]
+    axis_end = min(round_up(max(ends, default=0.1)), 1.0)
+    title = f"Difference to {report['baseline']}, in points of {plain(report['metric'])}"
     heads = [
         "",
         "difference",
@@ -114,36 +123,41 @@ def _plot(key: str, found: Found) -> Figure:
         "tasks for 80 % power",
         "with what is not judged",
     ]
-    kept = [place for place in range(len(heads)) if any(line[place] for line in lines)]
-    table = Table(title, [heads[place] for place in kept], [[line[place] for place in kept] for line in lines])
-    return Figure(draw_forest(key, title, rows, -most, most, "points"), table)
+    columns = [column for column in range(len(heads)) if any(line[column] for line in lines)]
+    table = Table(
+        title, [heads[column] for column in columns], [[line[column] for column in columns] for line in lines]
+    )
+    return Figure(draw_forest(key, title, rows, -axis_end, axis_end, "points"), table)
 
 
-def _costs(found: Found) -> Table:
-    """What a right answer took in each job."""
+def _costs(report: Found) -> Table:
+    """Return the costs of a right answer in each job."""
     names = (
         ("calls", "model calls", "{:,.1f}".format),
         ("tokens", "tokens", "{:,.0f}".format),
         ("seconds", "seconds", "{:,.2f}".format),
         ("usd", "price", tell_price),
     )
-    used = [one for one in names if any(one[0] in job["per_right"] for job in found["jobs"])]
+    measures = [measure for measure in names if any(measure[0] in job["per_right"] for job in report["jobs"])]
     rows = [
         [job["job"], tell_share(job["score"]["value"]), "" if job["right"] is None else f"{job['right']:,}"]
-        + [tell(job["per_right"][name]) if name in job["per_right"] else "" for name, _, tell in used]
-        for job in found["jobs"]
+        + [tell(job["per_right"][name]) if name in job["per_right"] else "" for name, _, tell in measures]
+        for job in report["jobs"]
     ]
-    return Table("For each right answer", ["job", "score", "right", *(told for _, told, _ in used)], rows)
+    return Table("For each right answer", ["job", "score", "right", *(heading for _, heading, _ in measures)], rows)
 
 
-def _pairs(one: Found, name: str, what: str, most: int, limits: PageLimits) -> Table:
-    pairs = one[f"{name}_pairs"][:most]
-    kind = "sample" if one["clustered"] else "task"
-    of = f", the first {len(pairs):,}" if len(pairs) < one[name] else ""
-    title = f"{name.capitalize()}: {plural(one[name], kind)} on which {one['b']} is {what} than {one['a']}{of}"
+def _pairs(job_pair: Found, name: str, direction: str, max_rows: int, limits: PageLimits) -> Table:
+    pairs = job_pair[f"{name}_pairs"][:max_rows]
+    kind = "sample" if job_pair["clustered"] else "task"
+    of = f", the first {len(pairs):,}" if len(pairs) < job_pair[name] else ""
+    title = (
+        f"{name.capitalize()}: {plural(job_pair[name], kind)} on which {job_pair['b']} is {direction} "
+        f"than {job_pair['a']}{of}"
+    )
     rows = [
         [pair["b"], pair["a"], f"{pair['value_b']:g}", f"{pair['value_a']:g}", cut(pair["question"], limits.text // 8)]
         for pair in pairs
     ]
-    heads = [one["b"], one["a"], "score", f"of {one['a']}", "question"]
+    heads = [job_pair["b"], job_pair["a"], "score", f"of {job_pair['a']}", "question"]
     return Table(title, heads, rows, texts=frozenset({0, 1, 4}), folded=True)

@@ -1,4 +1,4 @@
-"""What conversions accepted: rows for each module, how they were checked, and why others were not taken."""
+"""The accepted rows of conversions for each module, their checks, and the verdicts on rejected rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def conversion(material: Material, limits: PageLimits) -> Iterator[Block]:
     if not jobs:
         return
     heads = ["job", "source", "rows in", *(f"accepted for {name}" for name in (*MODULES, "both")), "turns"]
-    yield Table("Rows", heads, [_accepted(job) for job in jobs], texts=frozenset({0, 1}))
+    yield Table("Rows", heads, [_count_accepted(job) for job in jobs], texts=frozenset({0, 1}))
     levels = [job for job in jobs if job.report["levels"]]
     if levels:
         rows = [
@@ -28,27 +28,27 @@ def conversion(material: Material, limits: PageLimits) -> Iterator[Block]:
         note = "Rows accepted for both modules by how they were checked, the strongest first, of the rows in."
         yield Table("Checks", ["job", "level", "rows"], rows, note, frozenset({0, 1}))
     for number, job in enumerate(jobs):
-        if found := job.report["verdicts"][: max(5, limits.rows // (2 * len(jobs)))]:
-            yield _verdicts(f"verdicts-{number}", job, found)
-        yield from (Text(f"{job.id}: {told}") for told in job.report["remarks"])
+        if verdicts := job.report["verdicts"][: max(5, limits.rows // (2 * len(jobs)))]:
+            yield _verdicts(f"verdicts-{number}", job, verdicts)
+        yield from (Text(f"{job.id}: {remark}") for remark in job.report["remarks"])
 
 
-def _accepted(job: JobMaterial) -> list[str]:
+def _count_accepted(job: JobMaterial) -> list[str]:
     report = job.report
-    told = [tell_count(report["accepted"][name], report["rows_in"]) for name in (*MODULES, "both")]
+    cells = [tell_count(report["accepted"][name], report["rows_in"]) for name in (*MODULES, "both")]
     turns = report["average_turns"]
-    return [job.label, report["source"], f"{report['rows_in']:,}", *told, "" if turns is None else f"{turns:.2f}"]
+    return [job.label, report["source"], f"{report['rows_in']:,}", *cells, "" if turns is None else f"{turns:.2f}"]
 
 
-def _verdicts(key: str, job: JobMaterial, found: list[dict]) -> Figure:
+def _verdicts(key: str, job: JobMaterial, verdicts: list[dict]) -> Figure:
     bars, rows = [], []
-    for one in found:
-        colour = "wrong" if one["rejects"] else "c6"
-        parts = [BarPart(name, one[name], f"{one[name]:,}", colour) for name in MODULES]
-        most = max(parts, key=lambda part: part.value)
-        bars.append(Bar(one["name"], [most], f"{most.value:,}"))
-        kind = "rejects" if one["rejects"] else "notes"
-        rows.append([one["name"], kind, *(part.amount for part in parts), one["meaning"]])
+    for verdict in verdicts:
+        colour = "wrong" if verdict["rejects"] else "c6"
+        parts = [BarPart(name, verdict[name], f"{verdict[name]:,}", colour) for name in MODULES]
+        largest = max(parts, key=lambda part: part.value)
+        bars.append(Bar(verdict["name"], [largest], f"{largest.value:,}"))
+        kind = "rejects" if verdict["rejects"] else "notes"
+        rows.append([verdict["name"], kind, *(part.amount for part in parts), verdict["meaning"]])
     title = f"What filters found in {job.label}, for the module with more rows"
     heads = ["filter", "", *(f"rows of {name}" for name in MODULES), "meaning"]
     legend = [("bar wrong", "rejects"), ("bar c6", "notes")]

@@ -1,4 +1,4 @@
-"""Tokens, and what they cost at given prices."""
+"""Tokens and their costs."""
 
 from __future__ import annotations
 
@@ -15,21 +15,30 @@ def costs(material: Material) -> Iterator[Block]:
     if not jobs:
         return
     bars, rows = [], []
-    priced = any(_prices(job, material.prices) for job in jobs)
+    has_prices = any(_prices(job, material.prices) for job in jobs)
     for job in jobs:
-        used = job.report["tokens"]
-        asked, written, finished = used["prompt"], used["completion"], job.report["finished"]
-        parts = [BarPart("in", asked, f"{asked:,}", "c0"), BarPart("out", written, f"{written:,}", "c1")]
-        bars.append(Bar(job.label, parts, f"{asked + written:,}"))
-        row = [job.label, f"{job.report['calls']:,}", f"{asked:,}", f"{written:,}", f"{asked + written:,}"]
-        row.append(f"{(asked + written) / finished:,.0f}" if finished else "")
-        rows.append(row + (_price_cells(job, asked, written, material.prices) if priced else []))
+        tokens = job.report["tokens"]
+        prompt_tokens, output_tokens, episodes = tokens["prompt"], tokens["completion"], job.report["finished"]
+        parts = [
+            BarPart("in", prompt_tokens, f"{prompt_tokens:,}", "c0"),
+            BarPart("out", output_tokens, f"{output_tokens:,}", "c1"),
+        ]
+        bars.append(Bar(job.label, parts, f"{prompt_tokens + output_tokens:,}"))
+        row = [
+            job.label,
+            f"{job.report['calls']:,}",
+            f"{prompt_tokens:,}",
+            f"{output_tokens:,}",
+            f"{prompt_tokens + output_tokens:,}",
+        ]
+        row.append(f"{(prompt_tokens + output_tokens) / episodes:,.0f}" if episodes else "")
+        rows.append(row + (_price_cells(job, prompt_tokens, output_tokens, material.prices) if has_prices else []))
     heads = ["job", "model calls", "tokens in", "tokens out", "tokens", "per episode"]
-    heads += ["price", "price per right answer"] if priced else []
+    heads += ["price", "price per right answer"] if has_prices else []
     note = "Of finished episodes."
-    if given := material.prices:
-        note += f" Prices in USD per million tokens: {given.prompt:g} in, {given.completion:g} out."
-    elif priced:
+    if prices := material.prices:
+        note += f" Prices in USD per million tokens: {prices.prompt:g} in, {prices.completion:g} out."
+    elif has_prices:
         note += " Prices are those that the job was submitted with."
     title = "Tokens of prompts (in) and of replies (out)"
     yield Figure(
@@ -37,16 +46,16 @@ def costs(material: Material) -> Iterator[Block]:
     )
 
 
-def _prices(job: JobMaterial, given: Prices | None) -> Prices | None:
-    """The prices that were given, or else those of a conversion's teacher."""
-    if given is None and "cost" in job.report:
+def _prices(job: JobMaterial, page_prices: Prices | None) -> Prices | None:
+    """Return the prices of the page, or those of a conversion's teacher if the page has none."""
+    if page_prices is None and "cost" in job.report:
         return Prices(*job.report["cost"]["prices"])
-    return given
+    return page_prices
 
 
-def _price_cells(job: JobMaterial, asked: int, written: int, given: Prices | None) -> list[str]:
-    if (prices := _prices(job, given)) is None:
+def _price_cells(job: JobMaterial, prompt_tokens: int, output_tokens: int, page_prices: Prices | None) -> list[str]:
+    if (prices := _prices(job, page_prices)) is None:
         return ["", ""]
-    usd = (asked * prices.prompt + written * prices.completion) / 1e6
+    usd = (prompt_tokens * prices.prompt + output_tokens * prices.completion) / 1e6
     right = job.report.get("correct")
     return [tell_price(usd), tell_price(usd / right) if right else ""]

@@ -1,4 +1,4 @@
-"""Figures that only some jobs have: several samples of a task, calls of tools, runs of experts, what people said."""
+"""Figures that only some jobs have: samples of a task, calls of tools, runs of experts, ratings by people."""
 
 from __future__ import annotations
 
@@ -13,64 +13,69 @@ from lumos_queue.reports.judge import list_judge_figures
 
 def details(material: Material) -> Iterator[Block]:
     for job in material.jobs:
-        if found := job.report.get("samples"):
-            yield _samples(job, found)
+        if figures := job.report.get("samples"):
+            yield _samples(job, figures)
         if calls := job.report.get("tool_calls"):
-            rows = [[plain(one["status"]), plain(one["provenance"]), f"{one['calls']:,}"] for one in calls]
+            rows = [[plain(group["status"]), plain(group["provenance"]), f"{group['calls']:,}"] for group in calls]
             heads = ["status", "answer from", "calls"]
             yield Table(f"Calls of tools: {job.label}", heads, rows, texts=frozenset({0, 1}))
-        if found := job.report.get("by_provenance"):
-            yield _by_provenance(job, found)
+        if figures := job.report.get("by_provenance"):
+            yield _by_provenance(job, figures)
         if rows := [*_experts(job.report), *_people(job.report), *_judge(job.report), *_roles(job.report)]:
             yield Table(f"Further figures: {job.label}", ["figure", "value"], rows)
 
 
-def _samples(job: JobMaterial, found: Mapping[str, Any]) -> Table:
-    """How often the samples of a task disagree, and what the best of k would be."""
-    measured = [("flip rate", found["flips"], "rate")]
-    measured += [(f"pass@{share['k']}", share, "value") for share in found.get("pass_at", ())]
-    measured += [(f"maj@{share['k']}", share, "value") for share in found.get("majority_at", ())]
+def _samples(job: JobMaterial, samples: Mapping[str, Any]) -> Table:
+    """Return the table of flip rates, pass@k and maj@k."""
+    measurements = [("flip rate", samples["flips"], "rate")]
+    measurements += [(f"pass@{share['k']}", share, "value") for share in samples.get("pass_at", ())]
+    measurements += [(f"maj@{share['k']}", share, "value") for share in samples.get("majority_at", ())]
     rows = [
-        [name, tell_share(one[key]) if one[key] is not None else "", tell_interval(*one["ci95"]), f"{one['of']:,}"]
-        for name, one, key in measured
+        [
+            name,
+            tell_share(figure[key]) if figure[key] is not None else "",
+            tell_interval(*figure["ci95"]),
+            f"{figure['of']:,}",
+        ]
+        for name, figure, key in measurements
     ]
     note = (
         "The flip rate is the share of tasks whose samples are not all alike; pass@k is unbiased (Chen et al. 2021); "
     )
     note += "maj@k is the score of the most frequent answer of k samples, a tie counted in parts."
-    title = f"Samples of a task, by {plain(found['metric'])}: {job.label}"
+    title = f"Samples of a task, by {plain(samples['metric'])}: {job.label}"
     return Table(title, ["figure", "value", "95 % interval", "tasks"], rows, note)
 
 
-def _by_provenance(job: JobMaterial, found: Mapping[str, Mapping[str, Any]]) -> Table:
-    names = list(dict.fromkeys(name for one in found.values() for name in one if name != "n"))
+def _by_provenance(job: JobMaterial, groups: Mapping[str, Mapping[str, Any]]) -> Table:
+    names = list(dict.fromkeys(name for group in groups.values() for name in group if name != "n"))
     rows = [
-        [plain(name), f"{one['n']:,}", *(tell_whole_metric(one.get(metric)) for metric in names)]
-        for name, one in found.items()
+        [plain(name), f"{group['n']:,}", *(tell_whole_metric(group.get(metric)) for metric in names)]
+        for name, group in groups.items()
     ]
     title = f"Scores by the least real answer of an episode: {job.label}"
     return Table(title, ["answers", "items", *map(plain, names)], rows)
 
 
 def _experts(report: Mapping[str, Any]) -> Iterator[list[str]]:
-    if found := report.get("expert_runs"):
-        for name, count in found["runs"].items():
+    if figures := report.get("expert_runs"):
+        for name, count in figures["runs"].items():
             yield [f"runs of experts: {plain(name)}", f"{count:,}"]
-        for name, count in found["failed"].items():
+        for name, count in figures["failed"].items():
             yield [f"runs of experts that failed: {plain(name)}", f"{count:,}"]
-        without = sum(found["samples"]["without_value"].values())
-        yield ["samples without a value", f"{without:,} of {found['samples']['n']:,}"]
-    if found := report.get("plan_steps"):
-        yield ["plan steps that name no expert", f"{found['unresolved']:,} of {found['n']:,}"]
+        without = sum(figures["samples"]["without_value"].values())
+        yield ["samples without a value", f"{without:,} of {figures['samples']['n']:,}"]
+    if figures := report.get("plan_steps"):
+        yield ["plan steps that name no expert", f"{figures['unresolved']:,} of {figures['n']:,}"]
 
 
 def _people(report: Mapping[str, Any]) -> Iterator[list[str]]:
     for name, count in report.get("plans", {}).items():
         yield [f"plans that people were shown: {name}", f"{count:,}"]
-    if found := report.get("ratings"):
-        low, high = found["ci95"]
-        rated = f"{found['rated']:,} of {found['of']:,} rated"
-        yield ["mean rating, 1 to 10 [95 %]", f"{found['mean']:.1f} [{low:.1f}, {high:.1f}], {rated}"]
+    if ratings := report.get("ratings"):
+        low, high = ratings["ci95"]
+        coverage = f"{ratings['rated']:,} of {ratings['of']:,} rated"
+        yield ["mean rating, 1 to 10 [95 %]", f"{ratings['mean']:.1f} [{low:.1f}, {high:.1f}], {coverage}"]
 
 
 def _judge(report: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -79,9 +84,9 @@ def _judge(report: Mapping[str, Any]) -> Iterator[list[str]]:
 
 
 def _roles(report: Mapping[str, Any]) -> Iterator[list[str]]:
-    """What Sum2Act's router and state manager did."""
+    """Yield the figures of Sum2Act's router and state manager."""
     for name, count in report.get("router", {}).items():
         yield [f"router: {plain(name)}", f"{count:,}"]
-    for name, found in report.get("state_manager", {}).items():
-        told = f"{found:,}" if isinstance(found, int) else f"{found['count']:,} of {found['of']:,}"
-        yield [f"state manager: {plain(name)}", told]
+    for name, figure in report.get("state_manager", {}).items():
+        text = f"{figure:,}" if isinstance(figure, int) else f"{figure['count']:,} of {figure['of']:,}"
+        yield [f"state manager: {plain(name)}", text]

@@ -1,4 +1,4 @@
-"""How episodes ended, and what failed in them; infrastructure failures apart."""
+"""Endings of episodes and failed actions, with failures of infrastructure in their own table."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.wording import plain, plural, tell_count
 
 INFRASTRUCTURE = "infra_error"
-#: Endings of an agent's own making, after answers, and their colours; others of a stored job come last.
+#: Endings that the agent caused, in the order of their colours; other stored endings come last.
 _ENDINGS = ("no_answer", "limit", "gave_up", "action_error", "unreadable", "infeasible", "cancelled")
 HOW = (
-    "Every item of a job is in one class. What infrastructure ended (a server, a network, a process) is no answer, and "
-    "not counted as a wrong one."
+    "Every item of a job is in one class. An episode that infrastructure ended (a server, a network, a process) has no "
+    "answer, and does not count as wrong."
 )
 
 
@@ -30,28 +30,28 @@ def endings(material: Material, limits: PageLimits) -> Iterator[Block]:
 
 
 def classes(job: JobMaterial) -> dict[str, int]:
-    """Class to number of items, over all items of the job."""
+    """Return the number of items by class, over all items of the job."""
     right, wrong = _names(job)
-    found: dict[str, int] = {}
-    for ending, judged, episodes in job.outcomes:
+    counts: dict[str, int] = {}
+    for ending, is_right, episodes in job.outcomes:
         if ending == INFRASTRUCTURE:
             name = "infrastructure failed"
-        elif judged:
+        elif is_right:
             name = right
         elif ending == "answered":
-            name = wrong if judged is False else "answered, not judged" if job.metric else "answered"
+            name = wrong if is_right is False else "answered, not judged" if job.metric else "answered"
         else:
             name = plain(ending)
-        found[name] = found.get(name, 0) + episodes
+        counts[name] = counts.get(name, 0) + episodes
     states = {state: count for state, count in job.report["items"].items() if state != ItemState.DONE}
     for state, count in sorted(states.items()):
         name = "quarantined" if state == ItemState.QUARANTINED else "not finished"
-        found[name] = found.get(name, 0) + count
-    return {name: count for name, count in found.items() if count}
+        counts[name] = counts.get(name, 0) + count
+    return {name: count for name, count in counts.items() if count}
 
 
 def _names(job: JobMaterial) -> tuple[str, str]:
-    """What episodes are called that score well, and those that answered and do not."""
+    """Return the names of the classes of episodes that score well, and of those that answered and score badly."""
     if job.row.kind == "convert":
         return "accepted", "not accepted"
     return ("right", "answered wrong") if "correct" in job.report else ("score from 0.5", "answered, score below 0.5")
@@ -69,23 +69,23 @@ _COLOURS = {
     "infrastructure failed": "infra",
     "quarantined": "infra",
     "not finished": "open",
-} | {plain(name): f"c{place}" for place, name in enumerate(_ENDINGS)}
+} | {plain(name): f"c{index}" for index, name in enumerate(_ENDINGS)}
 
 
 def _chart(jobs: Sequence[JobMaterial]) -> Figure:
-    counted = {job.id: classes(job) for job in jobs}
-    there = {name for found in counted.values() for name in found}
-    names = [name for name in _ORDER if name in there] + sorted(there - set(_ORDER))
+    counts_by_job = {job.id: classes(job) for job in jobs}
+    present_names = {name for counts in counts_by_job.values() for name in counts}
+    names = [name for name in _ORDER if name in present_names] + sorted(present_names - set(_ORDER))
     bars, rows = [], []
     for job in jobs:
-        found, n = counted[job.id], job.report["n"]
-        told = {name: tell_count(count, n) for name, count in found.items()}
-        parts = [BarPart(name, found[name], told[name], _COLOURS.get(name, "c7")) for name in names if name in found]
-        scaled = [BarPart(part.name, part.value / n, part.amount, part.colour) for part in parts] if n else []
-        bars.append(Bar(job.label, scaled, f"{n:,} items"))
-        rows.append([job.label, f"{n:,}", *(told.get(name, "0") for name in names)])
+        counts, n = counts_by_job[job.id], job.report["n"]
+        texts = {name: tell_count(count, n) for name, count in counts.items()}
+        parts = [BarPart(name, counts[name], texts[name], _COLOURS.get(name, "c7")) for name in names if name in counts]
+        scaled_parts = [BarPart(part.name, part.value / n, part.amount, part.colour) for part in parts] if n else []
+        bars.append(Bar(job.label, scaled_parts, f"{n:,} items"))
+        rows.append([job.label, f"{n:,}", *(texts.get(name, "0") for name in names)])
     title = "Items by outcome"
-    svg = draw_bars("endings", title, bars, most=1.0, ticks=("0 %", "25 %", "50 %", "75 %", "100 %"))
+    svg = draw_bars("endings", title, bars, axis_end=1.0, ticks=("0 %", "25 %", "50 %", "75 %", "100 %"))
     legend = [(f"bar {_COLOURS.get(name, 'c7')}", name) for name in names]
     return Figure(svg, Table(title, ["job", "items", *names], rows), legend)
 
@@ -107,35 +107,38 @@ _ORDER = (
 
 
 def _errors(jobs: Sequence[JobMaterial], limits: PageLimits) -> Iterator[Block]:
-    most = max(3, limits.rows // (4 * len(jobs)))
-    failed = [(job, *one) for job in jobs for one in job.errors[:most]]
-    if failed:
+    max_rows = max(3, limits.rows // (4 * len(jobs)))
+    failures = [(job, *error) for job in jobs for error in job.errors[:max_rows]]
+    if failures:
         title = "Actions that failed, by kind of error"
         bars, rows = [], []
-        for job, status, action, count, episodes in failed:
+        for job, status, action, count, episodes in failures:
             label = f"{action or 'no action read'}: {plain(status)}" + (f" ({job.id})" if len(jobs) > 1 else "")
-            told = f"{count:,} in {plural(episodes, 'episode')}"
-            bars.append(Bar(label, [BarPart("failed", count, f"{count:,}", "wrong")], told))
+            amount = f"{count:,} in {plural(episodes, 'episode')}"
+            bars.append(Bar(label, [BarPart("failed", count, f"{count:,}", "wrong")], amount))
             rows.append([job.label, plain(status), action or "no action read", f"{count:,}", f"{episodes:,}"])
         heads = ["job", "kind of error", "action", "failed actions", "episodes"]
         note = "An action that fails need not end an episode: the amounts are failed actions in so many episodes."
         yield Figure(draw_bars("errors", title, bars), Table(title, heads, rows, note, frozenset({0, 1, 2})))
-    own, infra = [], []
+    agent_rows, infra_rows = [], []
     for job in jobs:
-        for problem in job.report["problems"][:most]:
+        for problem in job.report["problems"][:max_rows]:
             row = [
                 job.label,
                 plain(problem["ending"] or "any"),
                 cut(problem["message"], limits.text // 4),
                 f"{problem['episodes']:,}",
             ]
-            (infra if problem["ending"] == INFRASTRUCTURE else own).append(row)
-        infra += [
-            [job.label, "owed again", cut(told, limits.text // 4), f"{items:,}"] for told, items in job.owed[:most]
+            (infra_rows if problem["ending"] == INFRASTRUCTURE else agent_rows).append(row)
+        infra_rows += [
+            [job.label, "will be retried", cut(reason, limits.text // 4), f"{items:,}"]
+            for reason, items in job.owed[:max_rows]
         ]
     texts = frozenset({0, 1, 2})
-    if own:
-        yield Table("Why episodes ended without an answer", ["job", "ended", "message", "episodes"], own, texts=texts)
-    if infra:
+    if agent_rows:
+        yield Table(
+            "Why episodes ended without an answer", ["job", "ended", "message", "episodes"], agent_rows, texts=texts
+        )
+    if infra_rows:
         note = "Not counted as wrong answers."
-        yield Table("Infrastructure failures", ["job", "ended", "message", "items"], infra, note, texts)
+        yield Table("Infrastructure failures", ["job", "ended", "message", "items"], infra_rows, note, texts)

@@ -21,21 +21,21 @@ from lumos_queue.pages.wording import plural
 from lumos_queue.reports.pictures import list_pictures
 from lumos_queue.reports.trajectory import trajectory_as_json
 
-IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")  #: that a page may hold
-MAX_PICTURE = 60_000  #: bytes of one in a page
+IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")  #: media types of pictures on a page
+MAX_PICTURE = 60_000  #: bytes of a picture
 
 
 @dataclass(frozen=True, slots=True)
 class ReadEpisode:
-    """An episode as it is stored."""
+    """A stored episode."""
 
     found: Mapping[str, Any]  #: reports.trajectory.trajectory_as_json
-    pictures: Sequence[tuple[str, str, bytes]]  #: (label, media type, bytes; b'' where it is only named)
+    pictures: Sequence[tuple[str, str, bytes]]  #: (label, media type, bytes; b'' if only the label is displayed)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFailure:
-    """A failure that was chosen, and the right episode of the same task in another job."""
+    """A failure on the page, and a right episode of the same task in another job."""
 
     choice: Choice
     episode: ReadEpisode
@@ -43,49 +43,53 @@ class ReadFailure:
 
 
 def read_failures(connection: Connection, material: Material) -> list[ReadFailure]:
-    """The failures to show. Only they are read whole."""
+    """Choose the failures of the page and read their trajectories."""
     jobs = [job for job in material.jobs if job.row.kind != "train"]
     rows = [job.row for job in jobs]
-    found: dict[str, Iterator[FailedEpisode]] = {
+    failed_episodes: dict[str, Iterator[FailedEpisode]] = {
         job.id: find_failures(connection, job.id, _metric(job)) for job in jobs
     }
-    compared = [job for job in jobs if job.row.kind == "evaluate" and job.metric] if len(jobs) > 1 else []
-    right = {job.id: find_right(connection, job.id, job.metric) for job in compared}
-    return [_read(connection, choice) for choice in choose(rows, found, right)]
+    evaluations = [job for job in jobs if job.row.kind == "evaluate" and job.metric] if len(jobs) > 1 else []
+    right = {job.id: find_right(connection, job.id, job.metric) for job in evaluations}
+    return [_read(connection, choice) for choice in choose(rows, failed_episodes, right)]
 
 
 def _metric(job: JobMaterial) -> str:
-    """What says which of its episodes failed: of a conversion its verdicts do."""
+    """Return the metric that decides which episodes failed; '' for a conversion, where the verdicts decide."""
     return job.metric if job.row.kind == "evaluate" else ""
 
 
 def _read(connection: Connection, choice: Choice) -> ReadFailure:
-    other = None if choice.right is None else read_episode(connection, get_trajectory(connection, *choice.right))
-    failed = get_trajectory(connection, choice.job, choice.failed.ordinal)
-    return ReadFailure(choice, read_episode(connection, failed), other)
+    right_episode = (
+        None if choice.right is None else read_episode(connection, get_trajectory(connection, *choice.right))
+    )
+    trajectory = get_trajectory(connection, choice.job, choice.failed.ordinal)
+    return ReadFailure(choice, read_episode(connection, trajectory), right_episode)
 
 
 def read_episode(connection: Connection, trajectory: Trajectory) -> ReadEpisode:
-    """The episode with those of its pictures that a page can hold."""
+    """Read an episode with its pictures that are small enough for a page."""
     pictures = []
-    for one in list_pictures(connection, trajectory, shown_to_models=True):
-        label = f"{one['of']}: {one['media_type'] or 'file'} {one['sha256'][:12]}…"
-        small = one["media_type"] in IMAGES and (one["bytes"] or MAX_PICTURE + 1) <= MAX_PICTURE
-        stored = load_artifact(connection, one["sha256"]) if small else None
-        pictures.append((label, one["media_type"], stored[0] if stored else b""))
+    for picture in list_pictures(connection, trajectory, shown_to_models=True):
+        label = f"{picture['of']}: {picture['media_type'] or 'file'} {picture['sha256'][:12]}…"
+        small = picture["media_type"] in IMAGES and (picture["bytes"] or MAX_PICTURE + 1) <= MAX_PICTURE
+        artifact = load_artifact(connection, picture["sha256"]) if small else None
+        pictures.append((label, picture["media_type"], artifact[0] if artifact else b""))
     return ReadEpisode(trajectory_as_json(trajectory), pictures)
 
 
-def failures(material: Material, read: Sequence[ReadFailure], limits: PageLimits) -> Iterator[Block]:
-    if not read:
+def failures(material: Material, stored_failures: Sequence[ReadFailure], limits: PageLimits) -> Iterator[Block]:
+    if not stored_failures:
         return
     several = sum(job.row.kind == "evaluate" for job in material.jobs) > 1
-    shown, room = [], limits.pictures
-    for one in read:
-        pictures, room = show_pictures(one.episode, room)
-        shown.append(show_episode(one.episode.found, _title(one.choice), limits, pictures, _show_other(one, limits)))
-    yield Text(f"{plural(len(shown), 'failure')}. {tell_how(several)}")
-    yield Episodes(shown)
+    episodes, room = [], limits.pictures
+    for failure in stored_failures:
+        pictures, room = show_pictures(failure.episode, room)
+        episodes.append(
+            show_episode(failure.episode.found, _title(failure.choice), limits, pictures, _show_other(failure, limits))
+        )
+    yield Text(f"{plural(len(episodes), 'failure')}. {tell_how(several)}")
+    yield Episodes(episodes)
 
 
 def _title(choice: Choice) -> str:
@@ -94,22 +98,22 @@ def _title(choice: Choice) -> str:
     return f"{choice.failure} ({of}){right}"
 
 
-def _show_other(one: ReadFailure, limits: PageLimits) -> ShownEpisode | None:
-    if one.other is None or not limits.others:
+def _show_other(failure: ReadFailure, limits: PageLimits) -> ShownEpisode | None:
+    if failure.other is None or not limits.others:
         return None
-    pictures, _ = show_pictures(one.other, 0)
-    return show_episode(one.other.found, "the same task, right", limits, pictures)
+    pictures, _ = show_pictures(failure.other, 0)
+    return show_episode(failure.other.found, "the same task, right", limits, pictures)
 
 
 def show_pictures(episode: ReadEpisode, room: int) -> tuple[list[ShownPicture], int]:
-    """The pictures of an episode, those for which there is no room named only; and how many bytes are left."""
-    shown = []
+    """Return the pictures of an episode and the remaining bytes; pictures without room have only a label."""
+    visible = []
     for label, media_type, data in episode.pictures[:40]:
         uri = ""
         if data and len(data) <= room:
             room -= len(data)
             uri = f"data:{media_type};base64,{base64.b64encode(data).decode()}"
-        shown.append(ShownPicture(label, uri))
-    if (more := len(episode.pictures) - len(shown)) > 0:
-        shown.append(ShownPicture(f"and {more:,} more", ""))
-    return shown, room
+        visible.append(ShownPicture(label, uri))
+    if (excess := len(episode.pictures) - len(visible)) > 0:
+        visible.append(ShownPicture(f"and {excess:,} more", ""))
+    return visible, room

@@ -1,4 +1,4 @@
-"""Scores of a job by fields of its tasks, and differences of two jobs by them: a forest plot and a table of each."""
+"""Scores of a job, and differences of two jobs, by fields of the tasks: a forest plot and a table for each field."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOLM = "p-values are corrected by Holm's method over all groups of the field."
 
 
 def scores_by_field(job: JobMaterial) -> Iterator[Figure]:
-    """A figure for each field that the report is split by."""
+    """Yield a figure for each field by which the report is split."""
     for number, (field, groups) in enumerate(job.report.get("by", {}).items()):
         title = f"{job.label} by {shorten(field)}: {plain(job.metric)}"
         metrics = list(job.report.get("metrics", {})) or [job.metric]
@@ -54,7 +54,7 @@ def _format_items(items: int, text: str) -> str:
 
 
 def differences_by_field(key: str, comparison: Mapping[str, Any], metric: str) -> Iterator[Figure]:
-    """A figure for each field that the comparison of two jobs is split by."""
+    """Yield a figure for each field by which the comparison of two jobs is split."""
     for number, (field, groups) in enumerate(comparison.get("by", {}).items()):
         title = f"{comparison['b']} − {comparison['a']} by {shorten(field)}, in points of {plain(metric)}"
         rows, lines = [], []
@@ -81,8 +81,8 @@ def differences_by_field(key: str, comparison: Mapping[str, Any], metric: str) -
             chances = [tell_probability(group[chance]) for chance in ("p", "p_holm")]
             lines.append([name, f"{group['pairs']:,}", *scores, value, interval, *chances])
         ends = [abs(end) for group in groups if group["pairs"] for end in (*group["ci95"], group["difference"])]
-        most = min(round_up(max(ends, default=0.1)), 1.0)
+        axis_end = min(round_up(max(ends, default=0.1)), 1.0)
         jobs = [comparison["a"], comparison["b"]]
         heads = [shorten(field), "pairs", *jobs, "difference", "95 % interval", "p", "p, Holm"]
         table = Table(title, heads, lines, HOLM)
-        yield Figure(draw_forest(f"{key}-by-{number}", title, rows, -most, most, "points"), table)
+        yield Figure(draw_forest(f"{key}-by-{number}", title, rows, -axis_end, axis_end, "points"), table)

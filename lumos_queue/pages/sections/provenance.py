@@ -1,4 +1,4 @@
-"""Where figures come from: the code, the data, the seeds, the settings, and what each endpoint said it was."""
+"""Provenance of figures: code, data, seeds, settings, and the identity that each endpoint reported."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.wording import plain, tell_time
 from lumos_queue.util.plugins import Plugin
 
-SHORT = 12  #: characters of a digest, where it only tells jobs apart
-OPEN = 2  #: jobs on one page whose facts are shown without being unfolded
+SHORT = 12  #: characters of a digest in the table that compares jobs
+OPEN = 2  #: a page with more jobs folds their facts
 
 
 def provenance(material: Material, limits: PageLimits) -> Iterator[Block]:
-    most = max(OPEN, limits.rows // 10)
-    jobs, more = material.jobs[:most], len(material.jobs) - most
+    max_jobs = max(OPEN, limits.rows // 10)
+    jobs, excess = material.jobs[:max_jobs], len(material.jobs) - max_jobs
     if len(material.jobs) > OPEN:
         yield _versions_of(material)
     yield _endpoints(jobs, limits)
@@ -27,16 +27,17 @@ def provenance(material: Material, limits: PageLimits) -> Iterator[Block]:
         yield Table(
             f"Job {job.label}", ["fact", "value"], rows, texts=frozenset({0, 1}), folded=len(material.jobs) > OPEN
         )
-    if more > 0:
-        yield Text(f"Endpoints and settings of {more:,} further jobs are left out. They are in: lumos job JOB")
+    if excess > 0:
+        yield Text(f"Endpoints and settings of {excess:,} further jobs are left out. They are in: lumos job JOB")
 
 
 def _versions_of(material: Material) -> Table:
-    """What two jobs must have in common to be the same experiment, digests shortened."""
+    """Return the table of what must be equal in jobs of the same experiment, with short digests."""
     rows = [
         [
             job.label,
-            ", ".join(one["code_version"] for one in job.report.get("code_versions", ())) or job.row.code_version,
+            ", ".join(version["code_version"] for version in job.report.get("code_versions", ()))
+            or job.row.code_version,
             str(job.row.seed),
             *((digest or "")[:SHORT] for digest in (job.row.digest, job.row.dataset, job.row.agent)),
         ]
@@ -49,21 +50,21 @@ def _endpoints(jobs: Sequence[JobMaterial], limits: PageLimits) -> Table:
     rows = [
         [
             job.label,
-            one.role,
-            cut(one.url, limits.text),
-            cut(_identity(one.identity), limits.text),
-            tell_time(one.seen_at),
+            endpoint.role,
+            cut(endpoint.url, limits.text),
+            cut(_identity(endpoint.identity), limits.text),
+            tell_time(endpoint.seen_at),
         ]
         for job in jobs
-        for one in job.endpoints
+        for endpoint in job.endpoints
     ]
-    note = "What each server said of itself. An endpoint that is named twice said something else later."
+    note = "The identity that each server reported. An endpoint with two rows reported another identity later."
     heads = ["job", "role", "endpoint", "identity", "seen"]
     return Table("Endpoints", heads, rows, note, frozenset(range(5)))
 
 
-def _identity(found: Mapping[str, Any]) -> str:
-    return ", ".join(f"{plain(str(name))} {_as_text(value)}" for name, value in found.items())
+def _identity(identity: Mapping[str, Any]) -> str:
+    return ", ".join(f"{plain(str(name))} {_as_text(value)}" for name, value in identity.items())
 
 
 def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
@@ -78,9 +79,9 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
     yield "began", tell_time(row.started_at)
     yield "ended", tell_time(row.finished_at)
     yield "code", _versions(report.get("code_versions", ()), "code_version") or row.code_version
-    for one in row.plugins or ():
-        yield f"plug-in {one['name']}", str(Plugin.from_json(one))
-        for former in one.get("earlier", ()):
+    for plugin in row.plugins or ():
+        yield f"plug-in {plugin['name']}", str(Plugin.from_json(plugin))
+        for former in plugin.get("earlier", ()):
             yield f"until {tell_time(former['until'])}", f"{Plugin.from_json(former)}, then accepted"
     yield "seed", str(row.seed)
     yield "digest of the request", row.digest
@@ -90,16 +91,16 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
     yield "digest of the dataset", row.dataset or ""
     yield "formulation", f"{row.formulation} version {report.get('formulation_version', 1)}" if row.formulation else ""
     yield "digest of the agent", row.agent
-    for role, found in report.get("prompts", {}).items():
-        yield f"prompts of {plain(role)}", _versions(found, "prefix")
+    for role, figures in report.get("prompts", {}).items():
+        yield f"prompts of {plain(role)}", _versions(figures, "prefix")
     yield "answer reader", report.get("reader", "")
-    for role, found in report.get("reply_endings", {}).items():
-        parts = [f"{found['cut']:,} cut at the limit of tokens"] if found["cut"] else []
-        parts += [f"{found['unanswered']:,} without an answer"] if found["unanswered"] else []
-        yield f"replies of {role}", f"of {found['replies']:,}: {', '.join(parts)}" if parts else ""
+    for role, figures in report.get("reply_endings", {}).items():
+        parts = [f"{figures['cut']:,} cut at the limit of tokens"] if figures["cut"] else []
+        parts += [f"{figures['unanswered']:,} without an answer"] if figures["unanswered"] else []
+        yield f"replies of {role}", f"of {figures['replies']:,}: {', '.join(parts)}" if parts else ""
     for metric, versions in report.get("scoring", {}).get("versions", {}).items():
-        told = [f"{version} ({episodes:,} episodes)" for version, episodes in versions.items()]
-        yield f"scorer of {plain(metric)}", ", ".join(told)
+        texts = [f"{version} ({episodes:,} episodes)" for version, episodes in versions.items()]
+        yield f"scorer of {plain(metric)}", ", ".join(texts)
     for name, value in _settings(row.spec):
         yield name, value
     for name, value in report.get("requests", {}).items():
@@ -108,27 +109,37 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
         yield f"tool setting {plain(str(name))}", _as_text(value)
 
 
-def _versions(found: Any, name: str) -> str:
-    if len(found) == 1:
-        return str(found[0][name])
-    return ", ".join(f"{one[name]} ({one['episodes']:,} episodes)" for one in found)
+def _versions(versions: Any, name: str) -> str:
+    if len(versions) == 1:
+        return str(versions[0][name])
+    return ", ".join(f"{version[name]} ({version['episodes']:,} episodes)" for version in versions)
 
 
 def _settings(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What was asked, as it is stored, but for what is told elsewhere."""
-    asked = spec.get("infer", spec)
-    told = ("agent", "benchmark", "dataset", "split", "formulation", "seed", "formulation_version", "rows", "kind")
-    for name, value in asked.items():
-        if name not in told and value not in (None, "", {}, [], False):
+    """Yield the stored settings of the request, except those that the page has elsewhere."""
+    request = spec.get("infer", spec)
+    excluded_names = (
+        "agent",
+        "benchmark",
+        "dataset",
+        "split",
+        "formulation",
+        "seed",
+        "formulation_version",
+        "rows",
+        "kind",
+    )
+    for name, value in request.items():
+        if name not in excluded_names and value not in (None, "", {}, [], False):
             yield plain(name), _as_text(value)
-    agent = asked.get("agent")
+    agent = request.get("agent")
     for name, value in agent.items() if isinstance(agent, Mapping) else ():
         if name != "tools" and value not in (None, "", {}, []):
             yield f"agent: {plain(name)}", _as_text(value)
 
 
 def _as_text(value: Any) -> str:
-    """A stored value in words; what has parts as JSON."""
+    """Return a stored value as text; nested values are JSON."""
     if isinstance(value, Mapping) and not any(isinstance(part, (Mapping, list)) for part in value.values()):
         return ", ".join(f"{name} {part}" for name, part in value.items())
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

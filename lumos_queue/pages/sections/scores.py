@@ -1,4 +1,4 @@
-"""Scores: a forest plot of jobs, the papers' rows and rules without a model; all metrics; scores by group."""
+"""Scores: a forest plot of jobs, published figures and rules without a model; all metrics; scores by group."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from lumos_queue.row_origins.origins import STATED_REMARK, RowState
 
 LEGEND = (("mark ours", "these jobs"), ("mark paper", "published"), ("mark baseline", "rules without a model"))
 HOW = (
-    "A score is the mean over all items. Endings that the model caused count as wrong; failures of infrastructure are "
-    "owed again, and while any item has no result, the range that the score can still reach is drawn instead of it. "
+    "A score is the mean over all items. Endings that the model caused count as wrong. Failures of infrastructure will "
+    "be retried; while an item has no result, the range that the score can still reach is drawn instead of the score. "
     "Intervals are Wilson's at 95 %, widened where samples of a task or steps of an episode are not independent."
 )
 
@@ -28,42 +28,47 @@ PUBLISHED = (
 
 
 def scores(material: Material) -> Iterator[Block]:
-    """The blocks of all groups of jobs that are scored."""
+    """Yield the blocks of all groups of jobs with scores."""
     groups = [(group, jobs) for group, jobs in material.groups() if any(job.metric for job in jobs)]
     if groups:
         yield Text(HOW)
     for number, ((kind, benchmark, split), jobs) in enumerate(groups):
-        scored = [job for job in jobs if job.metric]
-        published = material.published.get((benchmark, split), ()) if kind == "evaluate" else ()
-        for place, metric in enumerate(_drawn_metrics(scored, published)):
-            beside = [one for one in published if one.metric == metric]
-            rules = scored[0].report.get("baselines", {}) if metric == scored[0].metric else {}
+        scored_jobs = [job for job in jobs if job.metric]
+        paper_figures = material.published.get((benchmark, split), ()) if kind == "evaluate" else ()
+        for index, metric in enumerate(_list_metrics(scored_jobs, paper_figures)):
+            metric_figures = [figure for figure in paper_figures if figure.metric == metric]
+            rules = scored_jobs[0].report.get("baselines", {}) if metric == scored_jobs[0].metric else {}
             title = f"{kind} {benchmark} ({split}): {plain(metric)}"
-            yield _plot(f"scores-{number}-{place}", title, metric, scored, beside, rules)
-        if kind == "evaluate" and not published:
-            yield Text(_tell_no_figure(scored, f"{benchmark} ({split})"))
-        if len({name for job in scored for name in job.report.get("metrics", {})}) > 1:
-            yield _metrics(f"All metrics of {kind} {benchmark} ({split})", scored)
-        yield from (table for job in scored for table in _groups(job))
-        yield from (block for job in scored for block in scores_by_field(job))
+            yield _plot(f"scores-{number}-{index}", title, metric, scored_jobs, metric_figures, rules)
+        if kind == "evaluate" and not paper_figures:
+            yield Text(_explain_no_figure(scored_jobs, f"{benchmark} ({split})"))
+        if len({name for job in scored_jobs for name in job.report.get("metrics", {})}) > 1:
+            yield _metrics(f"All metrics of {kind} {benchmark} ({split})", scored_jobs)
+        yield from (table for job in scored_jobs for table in _groups(job))
+        yield from (block for job in scored_jobs for block in scores_by_field(job))
 
 
-def _tell_no_figure(jobs: Sequence[JobMaterial], what: str) -> str:
-    """Why no published figure stands beside these jobs."""
-    others = [job.id for job in jobs if job.report.get("row_origin", {}).get("state") == RowState.UNVERIFIED]
-    if not others:
-        return f"The papers print no figure for {what}."
+def _explain_no_figure(jobs: Sequence[JobMaterial], subject: str) -> str:
+    """Return why there is no published figure beside these jobs."""
+    unverified_jobs = [job.id for job in jobs if job.report.get("row_origin", {}).get("state") == RowState.UNVERIFIED]
+    if not unverified_jobs:
+        return f"The papers print no figure for {subject}."
     return (
-        f"No published figure is shown for {what}: the rows of {', '.join(others)} are not verified "
+        f"No published figure is shown for {subject}: the rows of {', '.join(unverified_jobs)} are not verified "
         "(docs/benchmarks.md, Verified rows)."
     )
 
 
-def _drawn_metrics(jobs: Sequence[JobMaterial], published: Sequence[PublishedFigure]) -> list[str]:
-    """The main metric, and those that papers print and a job has."""
-    known = {name for job in jobs for name in job.report.get("metrics", {})}
+def _list_metrics(jobs: Sequence[JobMaterial], paper_figures: Sequence[PublishedFigure]) -> list[str]:
+    """Return the metrics to draw: the main metric, and metrics of papers that a job has."""
+    metric_names = {name for job in jobs for name in job.report.get("metrics", {})}
     return list(
-        dict.fromkeys([*(job.metric for job in jobs), *(one.metric for one in published if one.metric in known)])
+        dict.fromkeys(
+            [
+                *(job.metric for job in jobs),
+                *(figure.metric for figure in paper_figures if figure.metric in metric_names),
+            ]
+        )
     )
 
 
@@ -72,43 +77,43 @@ def _plot(
     title: str,
     metric: str,
     jobs: Sequence[JobMaterial],
-    published: Sequence[PublishedFigure],
+    paper_figures: Sequence[PublishedFigure],
     baselines: dict[str, Any],
 ) -> Figure:
     rows, lines = [], []
     for job in jobs:
-        if found := job.report.get("metrics", {}).get(metric) or (_as_metric(job) if metric == job.metric else None):
-            low, high = found["ci95"]
-            bounds = (found["bounds"][0], found["bounds"][1]) if "bounds" in found else None
-            rows.append(Estimate(job.label, found["value"], low, high, "ours", bounds, tell_whole_metric(found)))
+        if score := job.report.get("metrics", {}).get(metric) or (_as_metric(job) if metric == job.metric else None):
+            low, high = score["ci95"]
+            bounds = (score["bounds"][0], score["bounds"][1]) if "bounds" in score else None
+            rows.append(Estimate(job.label, score["value"], low, high, "ours", bounds, tell_whole_metric(score)))
             remarks = [remark_on_chosen(job.row.parent, job.row.chosen, job.row.benchmark)]
             if job.report.get("row_origin", {}).get("state") == RowState.STATED:
                 remarks.append(STATED_REMARK)
-            told = "; ".join(filter(None, remarks))
-            lines.append([job.label, tell_metric(found), tell_interval(low, high), f"{found['of']:,}", told])
-    for one in published:
-        label = f"{one.row}, table {one.table}"
-        rows.append(Estimate(label, one.value, kind="paper", amount=one.published))
-        told = f"{one.status}; {one.note}" if one.note else one.status
-        lines.append([label, one.published, "not published", one.n, told])
-    for name, found in baselines.items():
-        low, high = found["ci95"]
-        told = f"rule: {plain(name)}"
-        rows.append(Estimate(told, found["value"], low, high, "baseline", None, tell_whole_metric(found)))
-        lines.append([told, tell_share(found["value"]), tell_interval(low, high), "", "no model; on the same tasks"])
-    note = PUBLISHED if published else ""
+            text = "; ".join(filter(None, remarks))
+            lines.append([job.label, tell_metric(score), tell_interval(low, high), f"{score['of']:,}", text])
+    for figure in paper_figures:
+        label = f"{figure.row}, table {figure.table}"
+        rows.append(Estimate(label, figure.value, kind="paper", amount=figure.published))
+        text = f"{figure.status}; {figure.note}" if figure.note else figure.status
+        lines.append([label, figure.published, "not published", figure.n, text])
+    for name, score in baselines.items():
+        low, high = score["ci95"]
+        text = f"rule: {plain(name)}"
+        rows.append(Estimate(text, score["value"], low, high, "baseline", None, tell_whole_metric(score)))
+        lines.append([text, tell_share(score["value"]), tell_interval(low, high), "", "no model; on the same tasks"])
+    note = PUBLISHED if paper_figures else ""
     table = Table(title, ["", "value", "95 % interval", "n", "remark"], lines, note, frozenset({0, 4}))
     kinds = {row.kind for row in rows}
-    shown = [(name, told) for name, told in LEGEND if name.split()[1] in kinds]
-    shown += [("bounds", "what a score can still become")] if any(row.bounds for row in rows) else []
-    return Figure(draw_forest(key, title, rows), table, shown)
+    legend = [(name, label) for name, label in LEGEND if name.split()[1] in kinds]
+    legend += [("bounds", "what a score can still become")] if any(row.bounds for row in rows) else []
+    return Figure(draw_forest(key, title, rows), table, legend)
 
 
 def _as_metric(job: JobMaterial) -> dict[str, Any]:
-    """The main metric of a job of which nothing is scored yet."""
+    """Return the main metric of a job without scores, from its report."""
     report = job.report
-    found = {"value": report["value"], "ci95": report["ci95"], "of": report["n"]}
-    return found | ({"bounds": report["bounds"]} if "bounds" in report else {})
+    score = {"value": report["value"], "ci95": report["ci95"], "of": report["n"]}
+    return score | ({"bounds": report["bounds"]} if "bounds" in report else {})
 
 
 def _metrics(title: str, jobs: Sequence[JobMaterial]) -> Table:
@@ -118,19 +123,19 @@ def _metrics(title: str, jobs: Sequence[JobMaterial]) -> Table:
 
 
 def _groups(job: JobMaterial) -> Iterator[Table]:
-    """The scores of a job by what its tasks have in common, where its benchmark groups them."""
+    """Yield tables of a job's scores by the groups of its benchmark."""
     for by, groups in job.report.get("groups", {}).items():
-        names = list(dict.fromkeys(name for one in groups.values() for name in one["metrics"]))
+        names = list(dict.fromkeys(name for figures in groups.values() for name in figures["metrics"]))
         rows = [
-            [group, f"{one['n']:,}", *(tell_whole_metric(one["metrics"].get(name)) for name in names)]
-            for group, one in groups.items()
+            [group, f"{figures['n']:,}", *(tell_whole_metric(figures["metrics"].get(name)) for name in names)]
+            for group, figures in groups.items()
         ]
         yield Table(f"{job.label} by {plain(by)}", [plain(by), "items", *map(plain, names)], rows, folded=True)
-    for name, found in job.report.get("overall", {}).items():
-        if "not_run" in found:
+    for name, means in job.report.get("overall", {}).items():
+        if "not_run" in means:
             continue
         rows = [
-            [plain(over), f"{found[over]['n']:,}", tell_whole_metric(found[over])]
+            [plain(over), f"{means[over]['n']:,}", tell_whole_metric(means[over])]
             for over in ("over_metrics", "over_tasks")
         ]
         yield Table(f"{job.label}: overall ({plain(name)})", ["mean", "n", "score"], rows)

@@ -1,4 +1,4 @@
-"""The first lines of a page: what was run, where it stands, and what must be known before its figures are read."""
+"""The first lines of a page: its jobs, their states, and warnings about their figures."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from lumos_queue.reports.task_choice import remark_on_chosen
 
 
 def title_of(material: Material) -> str:
-    """`wordmath (familiar): 2 evaluations`."""
-    told = []
+    """Return the title of the page: `wordmath (familiar): 2 evaluations`."""
+    titles = []
     for (kind, benchmark, split), jobs in list(material.groups())[:3]:
         name = {"evaluate": "evaluation", "infer": "inference", "convert": "conversion", "train": "training"}[kind]
         of = f"{benchmark} ({split}): " if split else f"{benchmark}: " if benchmark else ""
-        told.append(of + plural(len(jobs), name))
-    more = len(list(material.groups())) - 3
-    return "; ".join(told) + (f"; and {more} more kinds" if more > 0 else "")
+        titles.append(of + plural(len(jobs), name))
+    excess = len(list(material.groups())) - 3
+    return "; ".join(titles) + (f"; and {excess} more kinds" if excess > 0 else "")
 
 
 def summary(material: Material) -> list[Block]:
-    """A row for each job, and warnings."""
+    """Return a table with a row for each job, and warnings."""
     heads = ["job", "name", "model", "formulation", "rows", "state", "finished", "score", "95 % interval", "time"]
     heads.append("differs in")
     rows = []
@@ -50,34 +50,34 @@ def summary(material: Material) -> list[Block]:
 
 
 def warnings(material: Material) -> Iterator[Text]:
-    """What a reader has to know: jobs that are incomplete, that failed, or whose tasks were chosen by their scores."""
+    """Yield warnings: jobs that are incomplete or failed, or whose tasks were chosen by their scores."""
     for job in material.jobs:
         yield from _warnings_of(job)
 
 
 def _warnings_of(job: JobMaterial) -> Iterator[Text]:
-    if told := remark_on_chosen(job.row.parent, job.row.chosen, job.row.benchmark):
-        yield Text(f"{job.id}: {told}. It says how the job did on these tasks.", warns=True)
-    if told := remark(job.report):
-        yield Text(f"{job.id} is {told}", warns=True)
+    if text := remark_on_chosen(job.row.parent, job.row.chosen, job.row.benchmark):
+        yield Text(f"{job.id}: {text}. Its scores are those on these tasks.", warns=True)
+    if text := remark(job.report):
+        yield Text(f"{job.id} is {text}", warns=True)
     elif job.report["finished"] < job.report["n"]:
-        told = f"{job.report['finished']:,} of {job.report['n']:,} items have a result"
+        text = f"{job.report['finished']:,} of {job.report['n']:,} items have a result"
         waits = f"; it waits: {job.report['waiting']}" if job.report["waiting"] else ""
         yield Text(
-            f"{job.id} is {job.report['state']}: {told}. Figures are of these; scores show what they can still become"
+            f"{job.id} is {job.report['state']}: {text}. Figures are of these; scores show what they can still become"
             f"{waits}.",
             warns=True,
         )
 
 
 def _without_empty(table: Table) -> Table:
-    """The table without columns in which nothing is said."""
-    kept = [place for place in range(len(table.heads)) if any(row[place] for row in table.rows)]
+    """Return the table without empty columns."""
+    columns = [column for column in range(len(table.heads)) if any(row[column] for row in table.rows)]
     return Table(
         table.title,
-        [table.heads[place] for place in kept],
-        [[row[place] for place in kept] for row in table.rows],
+        [table.heads[column] for column in columns],
+        [[row[column] for column in columns] for row in table.rows],
         table.note,
-        frozenset(new for new, place in enumerate(kept) if place in table.texts),
+        frozenset(new for new, column in enumerate(columns) if column in table.texts),
         table.folded,
     )
