@@ -28,11 +28,11 @@ class JobLabel:
 
 def label_jobs(connection: Connection, jobs: Sequence[Any]) -> list[JobLabel]:
     """Return a label for each job (its row)."""
-    stored_models = models_told(connection, [job.id for job in jobs])
-    models = [models_of(job, stored_models.get(job.id)) for job in jobs]
+    served_models = models_told(connection, [job.id for job in jobs])
+    models = [models_of(job, served_models.get(job.id)) for job in jobs]
     names = name_models(model for job_models in models for model in job_models.values())
     labels = []
-    for job, job_differences, job_models in zip(jobs, differences(jobs, stored_models), models, strict=True):
+    for job, job_differences, job_models in zip(jobs, differences(jobs, served_models), models, strict=True):
         lines = list(dict.fromkeys(describe_differences(job_differences)))
         plain = ", ".join(lines[:TOLD]) or job.name or job.formulation or job.kind
         model = ", ".join(dict.fromkeys(names[role_model] for role_model in job_models.values()))

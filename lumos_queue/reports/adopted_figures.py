@@ -14,18 +14,18 @@ def apart_from_adopted(connection: Connection, job: Any, report: Mapping[str, An
     """`adopted` of a job's row with its `calls` and `tokens`, and those of the report without them; empty if none."""
     if not job.parent:
         return {}
-    found = find_adopted(connection, job.id)
-    if not found.episodes:
+    adoption = find_adopted(connection, job.id)
+    if not adoption.episodes:
         return {}
-    tokens = {"prompt": found.prompt_tokens, "completion": found.completion_tokens}
+    tokens = {"prompt": adoption.prompt_tokens, "completion": adoption.completion_tokens}
     return {
         "adopted": {
-            "episodes": found.episodes,
+            "episodes": adoption.episodes,
             "of": job.items,
             "from": job.parent,
-            "calls": found.calls,
+            "calls": adoption.calls,
             "tokens": tokens,
         },
-        "calls": report["calls"] - found.calls,
+        "calls": report["calls"] - adoption.calls,
         "tokens": {name: report["tokens"][name] - count for name, count in tokens.items()},
     }

@@ -20,10 +20,12 @@ def describe_requests(agent: Mapping[str, Any], formulation: str) -> dict[str, s
     Stop strings that the formulation itself has for a role are left out.
     """
     choices: dict[str, str] = {}
-    tried = FORMULATIONS.find(formulation)
-    usual = {role: sampling.stop for role, sampling in tried.samplings.items()} if tried else {}
-    own = {role: sampling for role, sampling in agent.get("samplings", {}).items() if isinstance(sampling, Mapping)}
-    for role, sampling in {"": agent.get("sampling", {}), **own}.items():
+    agent_formulation = FORMULATIONS.find(formulation)
+    usual = {role: sampling.stop for role, sampling in agent_formulation.samplings.items()} if agent_formulation else {}
+    role_samplings = {
+        role: sampling for role, sampling in agent.get("samplings", {}).items() if isinstance(sampling, Mapping)
+    }
+    for role, sampling in {"": agent.get("sampling", {}), **role_samplings}.items():
         of_role = f" of {role}" if role else ""
         stop = sampling.get("stop")
         if isinstance(stop, Sequence) and tuple(stop) != usual.get(role, LINE_BREAK):

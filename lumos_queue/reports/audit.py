@@ -39,10 +39,10 @@ class AuditSummary(Protocol):
 
 def opinion(labels: Mapping[str, str]) -> str:
     """The joint label of an item: `unsure` counts for nothing; `disputed` if both right and wrong were given."""
-    said = {label for label in labels.values() if label in JUDGED}
-    if len(said) > 1:
+    verdicts = {label for label in labels.values() if label in JUDGED}
+    if len(verdicts) > 1:
         return "disputed"
-    return said.pop() if said else "unsure" if labels else "unlabelled"
+    return verdicts.pop() if verdicts else "unsure" if labels else "unlabelled"
 
 
 def make_audit_report(audit: Any, samples: Sequence[AuditSummary], labeller: str = "") -> dict[str, Any]:
@@ -54,22 +54,22 @@ def make_audit_report(audit: Any, samples: Sequence[AuditSummary], labeller: str
     last one left, as the number drawn is not stored. `removed` is about how many members of the population they
     represented. `metric` is, of runs, how far the main metric agrees with people.
     """
-    given = [{who: label for who, label in one.labels.items() if labeller in ("", who)} for one in samples]
-    opinions = [opinion(labels) for labels in given]
+    label_sets = [{who: label for who, label in sample.labels.items() if labeller in ("", who)} for sample in samples]
+    opinions = [opinion(labels) for labels in label_sets]
     strata: dict[str, Counter[str]] = {}
     population: dict[str, float] = {}
-    for one, said in zip(samples, opinions, strict=True):
-        strata.setdefault(one.stratum, Counter())[said] += 1
-        population[one.stratum] = population.get(one.stratum, 0.0) + one.weight
+    for sample, verdict in zip(samples, opinions, strict=True):
+        strata.setdefault(sample.stratum, Counter())[verdict] += 1
+        population[sample.stratum] = population.get(sample.stratum, 0.0) + sample.weight
     rows = [
         {"stratum": name, "population": round(population[name]), "drawn": counts.total()}
-        | {said: counts[said] for said in COUNTED}
+        | {verdict: counts[verdict] for verdict in COUNTED}
         for name, counts in sorted(strata.items())
     ]
-    judged = [Stratum(row["population"], row["right"] + row["wrong"], row["right"]) for row in rows]
-    strict = [Stratum(row["population"], row["drawn"] - row["unlabelled"], row["right"]) for row in rows]
+    judged_strata = [Stratum(row["population"], row["right"] + row["wrong"], row["right"]) for row in rows]
+    strict_strata = [Stratum(row["population"], row["drawn"] - row["unlabelled"], row["right"]) for row in rows]
     whole = sum(row["population"] for row in rows)
-    removed = audit.population - whole
+    removed_count = audit.population - whole
     of_runs = audit.kind == AuditKind.RUNS
     return {
         "audit": audit.name,
@@ -79,15 +79,15 @@ def make_audit_report(audit: Any, samples: Sequence[AuditSummary], labeller: str
         "seed": audit.seed,
         "population": audit.population,
         "drawn": len(samples),
-        "gone": max(1, max((one.place for one in samples), default=0) - len(samples)) if removed else 0,
-        "removed": removed,
+        "gone": max(1, max((sample.place for sample in samples), default=0) - len(samples)) if removed_count else 0,
+        "removed": removed_count,
         "labeller": labeller or None,
-        **{said: opinions.count(said) for said in COUNTED},
-        "share_right" if of_runs else "precision": _share(judged),
-        "if_unsure_wrong": _share(strict),
-        "covered": sum(one.population for one in judged if one.judged) / whole if whole else 0.0,
+        **{verdict: opinions.count(verdict) for verdict in COUNTED},
+        "share_right" if of_runs else "precision": _share(judged_strata),
+        "if_unsure_wrong": _share(strict_strata),
+        "covered": sum(stratum.population for stratum in judged_strata if stratum.judged) / whole if whole else 0.0,
         "strata": rows,
-        "labellers": sorted({who for one in samples for who in one.labels}),
+        "labellers": sorted({who for sample in samples for who in sample.labels}),
         "agreement": _agreements(samples),
         **({"metric": _metric_agreement(samples, opinions)} if of_runs else {}),
     }
@@ -100,20 +100,20 @@ def _metric_agreement(samples: Sequence[AuditSummary], opinions: Sequence[str]) 
     """
     pairs: dict[str, list[tuple[str, str]]] = {}
     population: dict[str, float] = {}
-    for one, said in zip(samples, opinions, strict=True):
-        population[one.stratum] = population.get(one.stratum, 0.0) + one.weight
-        if said in JUDGED and (metric := judged_by(one.score)):
-            pairs.setdefault(one.stratum, []).append((said, metric))
+    for sample, verdict in zip(samples, opinions, strict=True):
+        population[sample.stratum] = population.get(sample.stratum, 0.0) + sample.weight
+        if verdict in JUDGED and (metric := judged_by(sample.score)):
+            pairs.setdefault(sample.stratum, []).append((verdict, metric))
     strata = [
-        Stratum(population[name], len(found), sum(one == other for one, other in found))
-        for name, found in pairs.items()
+        Stratum(population[name], len(stratum_pairs), sum(label == grade for label, grade in stratum_pairs))
+        for name, stratum_pairs in pairs.items()
     ]
-    every = [pair for found in pairs.values() for pair in found]
+    every = [pair for stratum_pairs in pairs.values() for pair in stratum_pairs]
     if (share := stratified_share(strata)) is None:
         return None
     return {
         "items": len(every),
-        "agreed": sum(one == other for one, other in every),
+        "agreed": sum(label == grade for label, grade in every),
         "share": share[0],
         "ci95": list(share[1:]),
         "right_for_people_only": every.count(("right", "wrong")),
@@ -128,35 +128,39 @@ def _kappa(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
 
 
 def _share(strata: Sequence[Stratum]) -> dict[str, Any] | None:
-    found = stratified_share(strata)
-    if found is None:
+    estimate = stratified_share(strata)
+    if estimate is None:
         return None
-    share, low, high = found
-    return {"share": share, "ci95": [low, high], "judged": sum(one.judged for one in strata)}
+    share, low, high = estimate
+    return {"share": share, "ci95": [low, high], "judged": sum(stratum.judged for stratum in strata)}
 
 
 def _agreements(samples: Sequence[AuditSummary]) -> list[dict[str, Any]]:
     """For each pair of labellers, over the places that both labelled; `unsure` counts as a third label."""
-    names = sorted({who for one in samples for who in one.labels})
-    found = []
+    names = sorted({who for sample in samples for who in sample.labels})
+    agreements = []
     for first, second in combinations(names, 2):
-        pairs = [(one.labels[first], one.labels[second]) for one in samples if {first, second} <= one.labels.keys()]
-        measured = _kappa(pairs)
-        if measured["kappa"] is not None:
+        pairs = [
+            (sample.labels[first], sample.labels[second])
+            for sample in samples
+            if {first, second} <= sample.labels.keys()
+        ]
+        kappa = _kappa(pairs)
+        if kappa["kappa"] is not None:
             why = ""
         elif pairs:
             why = f"both said '{pairs[0][0]}' of every item: chance alone would agree as well"
         else:
             why = "no item was labelled by both"
-        agreed = sum(one == other for one, other in pairs)
-        found.append(
+        equal_count = sum(first_label == second_label for first_label, second_label in pairs)
+        agreements.append(
             {
                 "labellers": [first, second],
                 "items": len(pairs),
-                "agreed": agreed,
-                "share": agreed / len(pairs) if pairs else None,
-                **measured,
+                "agreed": equal_count,
+                "share": equal_count / len(pairs) if pairs else None,
+                **kappa,
                 "undefined": why or None,
             }
         )
-    return found
+    return agreements

@@ -48,12 +48,12 @@ def kept_baselines(
     except SpecError:  # of a plug-in that is not here
         return {}
     key = job.dataset, tasks_of(connection, job), f"{code_version()} {origin}".strip()
-    found = load_baselines(connection, *key)
-    if found is None:
+    rule_scores = load_baselines(connection, *key)
+    if rule_scores is None:
         connection.rollback()  # reads nothing meanwhile: PostgreSQL ends a transaction that is idle for too long
-        found = _compute(benchmark, read_tasks(connection, job.id))
-        keep_baselines(connection, *key, found)
-    return found
+        rule_scores = _compute(benchmark, read_tasks(connection, job.id))
+        keep_baselines(connection, *key, rule_scores)
+    return rule_scores
 
 
 def _origin_of(job: Any) -> str:
@@ -65,10 +65,10 @@ def _origin_of(job: Any) -> str:
 
 def _compute(benchmark: Benchmark, tasks: Sequence[Task]) -> Baselines:
     """`baselines` of these tasks. Raises what made the tasks unreadable: it says nothing about the benchmark."""
-    found = baselines(benchmark, tasks)
+    rule_scores = baselines(benchmark, tasks)
     if isinstance(tasks, JobTasks) and tasks.failure:
         raise tasks.failure
-    return found
+    return rule_scores
 
 
 def baselines(benchmark: Benchmark, tasks: Sequence[Task]) -> Baselines:
@@ -78,11 +78,11 @@ def baselines(benchmark: Benchmark, tasks: Sequence[Task]) -> Baselines:
     """
     try:
         weights = _weigh(tasks)
-        judged = benchmark.baselines(tasks)
-        return {name: _measure(verdicts, len(tasks), weights) for name, verdicts in judged.items()}
+        rule_verdicts = benchmark.baselines(tasks)
+        return {name: _measure(verdicts, len(tasks), weights) for name, verdicts in rule_verdicts.items()}
     except Exception as error:  # whatever a plug-in raises, or a built-in one on rows without gold answers
-        told = tell_failure(error)
-        log.warning("the baselines of '%s' cannot be computed on these tasks: %s", benchmark.name, told)
+        message = tell_failure(error)
+        log.warning("the baselines of '%s' cannot be computed on these tasks: %s", benchmark.name, message)
         return {}
 
 

@@ -33,50 +33,58 @@ def choose_metric(connection: Connection, jobs: Sequence[Any], metric: str = "")
                 f"Job {first.id} is of the benchmark '{first.benchmark}', job {job.id} of '{job.benchmark}': "
                 "they have no task in common. Compare jobs of one benchmark."
             )
-        if told := _differ_in_scoring(first, job):
-            raise SpecError(told)
+        if problem := _differ_in_scoring(first, job):
+            raise SpecError(problem)
     metrics = count_scores(connection, first.id)
     if metric and metric not in metrics:
         raise unknown(f"metric of job {first.id}", metric, metrics)
-    chosen = metric or first.main_metric
+    common_metric = metric or first.main_metric
     for job in jobs:
-        if chosen not in count_scores(connection, job.id):
-            raise SpecError(f"Job {job.id} has no score of '{chosen}' yet. See: lumos report {job.id}")
-    return chosen
+        if common_metric not in count_scores(connection, job.id):
+            raise SpecError(f"Job {job.id} has no score of '{common_metric}' yet. See: lumos report {job.id}")
+    return common_metric
 
 
-def _differ_in_scoring(first: Any, other: Any) -> str:
+def _differ_in_scoring(first: Any, second: Any) -> str:
     """Why scores of two jobs on people's own files mean different things; '' where they do not.
 
     Files with one title may be two files, and one file may be scored in two ways.
     """
-    one, another = definition_of(first.spec), definition_of(other.spec)
-    if one is None or another is None or (one.scorer, one.judge) == (another.scorer, another.judge):
+    first_definition, second_definition = definition_of(first.spec), definition_of(second.spec)
+    if (
+        first_definition is None
+        or second_definition is None
+        or (first_definition.scorer, first_definition.judge) == (second_definition.scorer, second_definition.judge)
+    ):
         return ""
-    if one.scorer != another.scorer:
-        told = f"'{one.scorer[:40]}' in job {first.id}, '{another.scorer[:40]}' in job {other.id}"
+    if first_definition.scorer != second_definition.scorer:
+        scorers = (
+            f"'{first_definition.scorer[:40]}' in job {first.id}, '{second_definition.scorer[:40]}' in job {second.id}"
+        )
     else:
-        told = f"two judges, in job {first.id} and in job {other.id}"
-    return f"'{first.benchmark}' is scored by {told}: compare jobs that one scorer judged, or give files other titles."
+        scorers = f"two judges, in job {first.id} and in job {second.id}"
+    return (
+        f"'{first.benchmark}' is scored by {scorers}: compare jobs that one scorer judged, or give files other titles."
+    )
 
 
-def find_unlike(connection: Connection, first: Any, other: Any) -> str:
+def find_unlike(connection: Connection, first: Any, second: Any) -> str:
     """Why two jobs (their rows) did not try the same tasks as often, in words; empty where they did."""
-    if first.dataset != other.dataset:
-        return f"other rows: dataset {_short(first)} of {first.id}, {_short(other)} of {other.id}"
-    if samples_of(first) != samples_of(other):
-        return f"other samples: {first.id} tried each task {_times(first)}, {other.id} {_times(other)}"
-    if first.items != other.items:
-        return f"other tasks: {first.id} has {first.items:,} items, {other.id} {other.items:,}"
+    if first.dataset != second.dataset:
+        return f"other rows: dataset {_short(first)} of {first.id}, {_short(second)} of {second.id}"
+    if samples_of(first) != samples_of(second):
+        return f"other samples: {first.id} tried each task {_times(first)}, {second.id} {_times(second)}"
+    if first.items != second.items:
+        return f"other tasks: {first.id} has {first.items:,} items, {second.id} {second.items:,}"
     return ""
 
 
 def find_open(connection: Connection, jobs: Sequence[Any]) -> str:
     """Which of the jobs is half done, in words; empty where all items of all of them are done."""
     for job in jobs:
-        done = progress(connection, job.id).get(ItemState.DONE, 0)
-        if done < job.items:
-            return f"job {job.id} is half done: {done:,} of its {job.items:,} items, and it is {job.state}"
+        completed = progress(connection, job.id).get(ItemState.DONE, 0)
+        if completed < job.items:
+            return f"job {job.id} is half done: {completed:,} of its {job.items:,} items, and it is {job.state}"
     return ""
 
 

@@ -50,15 +50,15 @@ def compare_jobs(connection: Connection, jobs: Sequence[Any], options: Options =
     first one does not have.
     """
     metric = choose_metric(connection, jobs, options.metric)
-    first, *others = jobs
+    first, *other_jobs = jobs
     if (half := find_open(connection, jobs)) and not options.common:
         raise SpecError(f"Not compared, {half}. Wait for it, or see: lumos job. {COMMON}")
     groups = split_tasks(connection, first, options.by) if options.by else {}
-    compared = [_compare_pair(connection, first, other, metric, options, groups) for other in others]
+    comparisons = [_compare_pair(connection, first, other_job, metric, options, groups) for other_job in other_jobs]
     if groups:
-        adjust_groups(compared)
-    for one, adjusted in zip(compared, holm([one["p"] for one in compared]), strict=True):
-        one["p_holm"] = adjusted
+        adjust_groups(comparisons)
+    for comparison, p_holm in zip(comparisons, holm([comparison["p"] for comparison in comparisons]), strict=True):
+        comparison["p_holm"] = p_holm
     heads = differences(jobs, models_told(connection, [job.id for job in jobs]))
     return {
         "benchmark": first.benchmark,
@@ -69,64 +69,69 @@ def compare_jobs(connection: Connection, jobs: Sequence[Any], options: Options =
         "jobs": [
             _describe_job(connection, job, head, metric, options.prices) for job, head in zip(jobs, heads, strict=True)
         ],
-        "comparisons": compared,
+        "comparisons": comparisons,
         "notes": _notes(connection, jobs, metric, half),
     }
 
 
 def _compare_pair(
-    connection: Connection, first: Any, other: Any, metric: str, options: Options, groups: Groups
+    connection: Connection, first: Any, second: Any, metric: str, options: Options, groups: Groups
 ) -> Comparison:
-    unlike = find_unlike(connection, first, other)
+    unlike = find_unlike(connection, first, second)
     if unlike and not options.common:
         raise SpecError(f"Not compared, {unlike}. {COMMON}")
-    pairs = Pairs(connection, first, other, metric, by_content=first.dataset != other.dataset)
-    found = measure_pairs(connection, first, other, pairs)
-    if found is None:
+    pairs = Pairs(connection, first, second, metric, by_content=first.dataset != second.dataset)
+    figures = measure_pairs(connection, first, second, pairs)
+    if figures is None:
         raise SpecError(
-            f"Jobs {first.id} and {other.id} have no task in common that both have judged by '{metric}'. "
+            f"Jobs {first.id} and {second.id} have no task in common that both have judged by '{metric}'. "
             "Compare jobs that tried the same rows."
         )
     of = None
-    if first.dataset == other.dataset:
+    if first.dataset == second.dataset:
         of = first.items
-        if unlike or _may_differ(connection, (first, other), metric, found["pairs"]):
-            of = count_common(connection, first.id, other.id)
+        if unlike or _may_differ(connection, (first, second), metric, figures["pairs"]):
+            of = count_common(connection, first.id, second.id)
         if not unlike and of < first.items:
             unlike = f"other tasks: of {first.items:,} items of each, both have {of:,} of {first.items:,}"
             if not options.common:
                 raise SpecError(f"Not compared, {unlike}. {COMMON}")
-    found |= {"a": first.id, "b": other.id, "unlike": unlike, "items": {first.id: first.items, other.id: other.items}}
+    figures |= {
+        "a": first.id,
+        "b": second.id,
+        "unlike": unlike,
+        "items": {first.id: first.items, second.id: second.items},
+    }
     if groups:
-        found["by"] = compare_by_fields(connection, first, other, pairs, groups)
+        figures["by"] = compare_by_fields(connection, first, second, pairs, groups)
     if of is not None:
-        found |= {"of": of, "bounds": _bounds(found, of)}
+        figures |= {"of": of, "bounds": _bounds(figures, of)}
     for name, better in (("fixed_pairs", True), ("broken_pairs", False)):
-        found[name] = [
+        figures[name] = [
             {
-                "a": f"{first.id}-{one.number_a}",
-                "b": f"{other.id}-{one.number_b}",
-                "sample": one.sample,
-                "value_a": one.value_a,
-                "value_b": one.value_b,
-                "question": one.question,
+                "a": f"{first.id}-{pair.number_a}",
+                "b": f"{second.id}-{pair.number_b}",
+                "sample": pair.sample,
+                "value_a": pair.value_a,
+                "value_b": pair.value_b,
+                "question": pair.question,
             }
-            for one in pairs.list_changed(better, options.shown)
+            for pair in pairs.list_changed(better, options.shown)
         ]
-    return found
+    return figures
 
 
 def _may_differ(connection: Connection, jobs: tuple[Any, Any], metric: str, pairs: int) -> bool:
     """Whether jobs of one dataset with as many items may have other ones: chosen ones, or too many have no pair."""
-    judged = [sum(one.episodes for one in count_scores(connection, job.id)[metric]) for job in jobs]
-    return any(job.chosen for job in jobs) or sum(judged) - pairs > jobs[0].items
+    judged_counts = [sum(count.episodes for count in count_scores(connection, job.id)[metric]) for job in jobs]
+    return any(job.chosen for job in jobs) or sum(judged_counts) - pairs > jobs[0].items
 
 
-def _bounds(found: Mapping[str, Any], of: int) -> list[float]:
+def _bounds(figures: Mapping[str, Any], of: int) -> list[float]:
     """What the difference can become: items without a pair may turn out anything from broken to fixed."""
-    missing = of - found["pairs"]
-    known = found["difference"] * found["pairs"]
-    return [round((known - missing) / of, 6), round((known + missing) / of, 6)]
+    missing_pairs = of - figures["pairs"]
+    known_sum = figures["difference"] * figures["pairs"]
+    return [round((known_sum - missing_pairs) / of, 6), round((known_sum + missing_pairs) / of, 6)]
 
 
 def _describe_job(
@@ -135,8 +140,8 @@ def _describe_job(
     """What it scored by itself, as its report has it, and what that took."""
     sums, endings, items = totals(connection, job.id), count_endings(connection, job.id), progress(connection, job.id)
     counts = count_scores(connection, job.id)[metric]
-    ones = all(one.value in (0, 1) and one.trials == 1 for one in counts)
-    right = round(sum(one.value * one.episodes for one in counts)) if ones else None
+    ones = all(count.value in (0, 1) and count.trials == 1 for count in counts)
+    right = round(sum(count.value * count.episodes for count in counts)) if ones else None
     usd = None
     if prices:
         usd = (sums.prompt_tokens * prices[0] + sums.completion_tokens * prices[1]) / 1e6
@@ -154,7 +159,7 @@ def _describe_job(
         "differs": dict(head),
         "items": job.items,
         "done": items.get(ItemState.DONE, 0),
-        "judged": sum(one.episodes for one in counts),
+        "judged": sum(count.episodes for count in counts),
         "infra_error": endings.get(Ending.INFRA_ERROR.value, 0),
         "score": job_scores(connection, job, [metric])["metrics"][metric],
         "right": right,
@@ -172,19 +177,20 @@ def _notes(connection: Connection, jobs: Sequence[Any], metric: str, half: str) 
     notes = [f"Half done: {half}."] if half else []
     versions = {job.id: sorted(score_versions(connection, job.id).get(metric, {})) for job in jobs}
     if len(set(map(tuple, versions.values()))) > 1:
-        told = ", ".join(f"{job} by {' and '.join(found)}" for job, found in versions.items())
-        notes.append(f"Judged by other versions of '{metric}': {told}. The newest score of each episode counts.")
+        text = ", ".join(f"{job} by {' and '.join(job_versions)}" for job, job_versions in versions.items())
+        notes.append(f"Judged by other versions of '{metric}': {text}. The newest score of each episode counts.")
     for job in jobs:
         if remark := remark_on_chosen(job.parent, job.chosen, job.benchmark):
             notes.append(f"{job.id}: {remark}.")
     return notes
 
 
-def explain_no_difference(one: Mapping[str, Any]) -> str:
+def explain_no_difference(comparison: Mapping[str, Any]) -> str:
     """Sentences, each after a space, that follow "no difference is shown"; `one`: of `comparisons`."""
-    more = ""
-    if not one["ci95"][0] <= 0 <= one["ci95"][1]:
-        more = " The interval leaves out 0: the test is the stricter of the two, the more so with few pairs."
-    if one["tasks_for_power"]:
-        more += f" If they differ as much as here, {one['tasks_for_power']:,} tasks would show it in 80 of 100 cases."
-    return more
+    sentences = ""
+    if not comparison["ci95"][0] <= 0 <= comparison["ci95"][1]:
+        sentences = " The interval leaves out 0: the test is the stricter of the two, the more so with few pairs."
+    if comparison["tasks_for_power"]:
+        tasks = f"{comparison['tasks_for_power']:,} tasks"
+        sentences += f" If they differ as much as here, {tasks} would show it in 80 of 100 cases."
+    return sentences

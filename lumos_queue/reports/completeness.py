@@ -18,25 +18,25 @@ def completeness(job: Any, items: Mapping[str, int], endings: Mapping[str, int])
     So for one that failed, or that pauses for a reason of its own, with its state and the `reason`. `items`: counts by
     state; `endings`: counts of its episodes. An episode that ended with infra_error has no result.
     """
-    lacking = {state: count for state, count in items.items() if state != ItemState.DONE and count}
-    if refused := endings.get("infra_error"):
-        lacking["infra_error"] = refused
-    found: dict[str, Any] = {"complete": not lacking}
+    missing_items = {state: count for state, count in items.items() if state != ItemState.DONE and count}
+    if failures := endings.get("infra_error"):
+        missing_items["infra_error"] = failures
+    report: dict[str, Any] = {"complete": not missing_items}
     reason = stop_reason(job.state, job.waiting)
-    if lacking and (job.state in ENDED or reason):
-        found |= {"lacking": lacking, "go_on": f"lumos resume {job.id}"}
+    if missing_items and (job.state in ENDED or reason):
+        report |= {"lacking": missing_items, "go_on": f"lumos resume {job.id}"}
     if reason:
-        found |= {"state": job.state, "reason": reason}
-    return found
+        report |= {"state": job.state, "reason": reason}
+    return report
 
 
-def stop_reason(state: str, waiting: str) -> str:
+def stop_reason(state: str, wait_reason: str) -> str:
     """Why a job has failed, or pauses although no person has paused it; empty for any other job.
 
     `waiting` is the column of the job's row.
     """
-    stopped = state == JobState.FAILED or (state == JobState.PAUSED and waiting != PAUSED_BY_PERSON)
-    return waiting if stopped else ""
+    is_stopped = state == JobState.FAILED or (state == JobState.PAUSED and wait_reason != PAUSED_BY_PERSON)
+    return wait_reason if is_stopped else ""
 
 
 def remark(report: Mapping[str, Any]) -> str:
@@ -46,8 +46,8 @@ def remark(report: Mapping[str, Any]) -> str:
     if reason := report.get("reason"):
         hint = f". Once this is fixed, go on with: {report['go_on']}"
         return f"{report['state']}: {reason.rstrip('.')}{'' if report['go_on'] in reason else hint}"
-    lacking = sorted(report["lacking"].items())
-    parts = ", ".join(f"{count:,} of its items {_WORDS.get(name, name)}" for name, count in lacking)
+    missing_items = sorted(report["lacking"].items())
+    parts = ", ".join(f"{count:,} of its items {_WORDS.get(name, name)}" for name, count in missing_items)
     return f"incomplete: {parts}. Go on with: {report['go_on']}"
 
 

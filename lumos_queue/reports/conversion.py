@@ -25,20 +25,20 @@ from lumos_queue.reports.wall_time import wall_seconds
 
 def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
     """The part of a conversion's report that other jobs do not have."""
-    rejected = _count_rejected(connection, job.id)
-    judged = _count(connection, *_is_judged(job.id))
-    accepted = {name: judged - rejected.get(name, 0) for name in (*MODULES, "both")}
+    rejections = _count_rejected(connection, job.id)
+    judged_rows = _count(connection, *_is_judged(job.id))
+    accepted_rows = {name: judged_rows - rejections.get(name, 0) for name in (*MODULES, "both")}
     levels, verdicts = _levels(connection, job.id), _verdicts(connection, job.id)
     report: dict[str, Any] = {
         "source": job.spec.get("source", job.benchmark),
         "rows_in": job.items,
-        "rows_per_second": _speed(connection, job, judged),
-        "accepted": accepted,
+        "rows_per_second": _speed(connection, job, judged_rows),
+        "accepted": accepted_rows,
         "levels": levels,
-        "at_least": _at_least(levels, job.items, accepted["both"]),
+        "at_least": _at_least(levels, job.items, accepted_rows["both"]),
         "verdicts": verdicts,
         "average_turns": _average_turns(connection, job.id),
-        "remarks": remarks(job.spec, judged, verdicts),
+        "remarks": remarks(job.spec, judged_rows, verdicts),
     }
     if job.spec.get("teacher"):
         report |= cost_figures(connection, job)
@@ -59,12 +59,12 @@ def _count(connection: Connection, *conditions: Any) -> int:
 
 def _count_rejected(connection: Connection, job: str) -> dict[str, int]:
     """Rows rejected for each module, and under 'both' those rejected for at least one."""
-    found = (
+    query = (
         select(VerdictRow.module, func.count(distinct(VerdictRow.episode)))
         .join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
         .where(*_is_judged(job), VerdictRow.rejects)
     )
-    by_module = {module: rows for module, rows in connection.execute(found.group_by(VerdictRow.module))}
+    by_module = {module: rows for module, rows in connection.execute(query.group_by(VerdictRow.module))}
     either = connection.execute(
         select(func.count(distinct(VerdictRow.episode)))
         .join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
@@ -73,47 +73,50 @@ def _count_rejected(connection: Connection, job: str) -> dict[str, int]:
     return by_module | {"both": either}
 
 
-def _speed(connection: Connection, job: Any, judged: int) -> float | None:
+def _speed(connection: Connection, job: Any, judged_rows: int) -> float | None:
     """Judged rows per second of the job's wall time."""
     seconds = wall_seconds(connection, job)
-    return round(judged / seconds, 2) if seconds else None
+    return round(judged_rows / seconds, 2) if seconds else None
 
 
 def _levels(connection: Connection, job: str) -> dict[str, int]:
     """Rows that both modules accept, by the level at which they were checked, the strongest first."""
-    spoilt = exists().where(VerdictRow.episode == EpisodeRow.id, VerdictRow.rejects)
+    is_rejected = exists().where(VerdictRow.episode == EpisodeRow.id, VerdictRow.rejects)
     rows = connection.execute(
         select(EpisodeRow.level, func.count())
-        .where(*_is_judged(job), EpisodeRow.level != "", ~spoilt)
+        .where(*_is_judged(job), EpisodeRow.level != "", ~is_rejected)
         .group_by(EpisodeRow.level)
     )
-    found = {level: count for level, count in rows}
-    return {level: found[level] for level in reversed(LEVELS) if level in found}
+    counts = {level: count for level, count in rows}
+    return {level: counts[level] for level in reversed(LEVELS) if level in counts}
 
 
-def _at_least(levels: dict[str, int], rows: int, accepted: int) -> dict[str, dict[str, Any]]:
+def _at_least(levels: dict[str, int], rows: int, accepted_rows: int) -> dict[str, dict[str, Any]]:
     """For each level found, from the weakest: rows checked at it or a stronger one, as a number and as shares."""
-    found = [level for level in LEVELS if level in levels]
-    counts = {level: sum(levels[other] for other in found[place:]) for place, level in enumerate(found)}
+    present_levels = [level for level in LEVELS if level in levels]
+    counts = {
+        level: sum(levels[stronger] for stronger in present_levels[index:])
+        for index, level in enumerate(present_levels)
+    }
     return {
-        level: {"rows": count, "of_rows_in": round(count / rows, 6), "of_accepted": round(count / accepted, 6)}
+        level: {"rows": count, "of_rows_in": round(count / rows, 6), "of_accepted": round(count / accepted_rows, 6)}
         for level, count in counts.items()
     }
 
 
 def _verdicts(connection: Connection, job: str) -> list[dict[str, Any]]:
     """Rows by filter and module, the most frequent filter first."""
-    counted = func.count()
+    row_count = func.count()
     rows = connection.execute(
-        select(VerdictRow.name, VerdictRow.rejects, VerdictRow.module, counted)
+        select(VerdictRow.name, VerdictRow.rejects, VerdictRow.module, row_count)
         .join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
         .where(*_is_judged(job))
         .group_by(VerdictRow.name, VerdictRow.rejects, VerdictRow.module)
     )
-    found: dict[str, dict[str, Any]] = {}
+    filters: dict[str, dict[str, Any]] = {}
     for name, rejects, module, count in rows:
-        found.setdefault(name, _describe_filter(name, bool(rejects)))[module] = count
-    return sorted(found.values(), key=lambda one: (-max(one[module] for module in MODULES), one["name"]))
+        filters.setdefault(name, _describe_filter(name, bool(rejects)))[module] = count
+    return sorted(filters.values(), key=lambda verdict: (-max(verdict[module] for module in MODULES), verdict["name"]))
 
 
 def _describe_filter(name: str, rejects: bool) -> dict[str, Any]:
@@ -134,12 +137,12 @@ class ConvertedRow:
 
 def converted_rows(connection: Connection, job: str) -> list[ConvertedRow]:
     """Every row of a conversion, judged or not, in order."""
-    rejected: dict[int, set[str]] = {}
-    found = select(VerdictRow.episode, VerdictRow.module).join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
-    for episode, module in connection.execute(found.where(*_is_judged(job), VerdictRow.rejects)):
-        rejected.setdefault(episode, set()).add(module)
-    counted = connection.execute(select(EpisodeRow.id, _subgoals()).where(*_is_judged(job)))
-    subgoals = {episode: count for episode, count in counted}
+    rejections: dict[int, set[str]] = {}
+    query = select(VerdictRow.episode, VerdictRow.module).join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
+    for episode, module in connection.execute(query.where(*_is_judged(job), VerdictRow.rejects)):
+        rejections.setdefault(episode, set()).add(module)
+    counts = connection.execute(select(EpisodeRow.id, _subgoals()).where(*_is_judged(job)))
+    subgoals = {episode: count for episode, count in counts}
     rows = connection.execute(
         select(Item.id, TaskRow.row, TaskRow.question)
         .join(TaskRow, TaskRow.id == Item.task)
@@ -147,26 +150,28 @@ def converted_rows(connection: Connection, job: str) -> list[ConvertedRow]:
         .order_by(Item.ordinal)
     )
     return [
-        ConvertedRow(row, question, item in subgoals, frozenset(rejected.get(item, ())), subgoals.get(item, 0) + 1)
+        ConvertedRow(row, question, item in subgoals, frozenset(rejections.get(item, ())), subgoals.get(item, 0) + 1)
         for item, row, question in rows
     ]
 
 
 def _average_turns(connection: Connection, job: str) -> float | None:
     """Average turns of the rows accepted for the planner; None if there are none."""
-    spoilt = select(VerdictRow.episode).where(VerdictRow.module == "planner", VerdictRow.rejects)
+    rejected_episodes = select(VerdictRow.episode).where(VerdictRow.module == "planner", VerdictRow.rejects)
     mean = connection.execute(
-        select(func.avg(_subgoals())).select_from(EpisodeRow).where(*_is_judged(job), EpisodeRow.id.not_in(spoilt))
+        select(func.avg(_subgoals()))
+        .select_from(EpisodeRow)
+        .where(*_is_judged(job), EpisodeRow.id.not_in(rejected_episodes))
     ).scalar()
     return None if mean is None else round(float(mean) + 1, 3)
 
 
 def _subgoals() -> Any:
     """The number of subgoals of an episode's annotation: those after the teacher's last reply."""
-    mine = (CompletionRow.episode == EpisodeRow.id, CompletionRow.attempt == EpisodeRow.attempt)
+    conditions = (CompletionRow.episode == EpisodeRow.id, CompletionRow.attempt == EpisodeRow.attempt)
     last = (
         select(func.max(CompletionRow.position))
-        .where(*mine, CompletionRow.role == TEACHER)
+        .where(*conditions, CompletionRow.role == TEACHER)
         .correlate(EpisodeRow)
         .scalar_subquery()
     )

@@ -52,14 +52,14 @@ _SHORT = 12  #: characters of a digest
 Told = Mapping[str, Mapping[str, str]]
 
 
-def differences(jobs: Sequence[Any], told: Told | None = None) -> list[dict[str, str]]:
+def differences(jobs: Sequence[Any], served_models: Told | None = None) -> list[dict[str, str]]:
     """Of each job (its row) what not all of these jobs have in common: name to value, in words.
 
     What a job says nothing of is left out of its pairs. Names of models are as short as keeps them apart. Values are
     of people, servers and files: escape them for where they are shown.
     """
     facts = [dict(_facts(job)) for job in jobs]
-    for fact, models in zip(facts, _name_roles(jobs, told or {}), strict=True):
+    for fact, models in zip(facts, _name_roles(jobs, served_models or {}), strict=True):
         fact |= models
     names = dict.fromkeys(name for fact in facts for name in fact)
     differ = [name for name in names if len({fact.get(name, "") for fact in facts}) > 1]
@@ -69,11 +69,11 @@ def differences(jobs: Sequence[Any], told: Told | None = None) -> list[dict[str,
     return [{name: fact[name] for name in differ if fact.get(name, "") != ""} for fact in facts]
 
 
-def describe_differences(found: Mapping[str, str]) -> list[str]:
+def describe_differences(pairs: Mapping[str, str]) -> list[str]:
     """The pairs of one job as lines: what speaks for itself as its value alone, else as `seed 5`."""
-    models = [name for name in found if name in _ROLES]
+    models = [name for name in pairs if name in _ROLES]
     plain = {"name", "kind", "benchmark", "split", "formulation", "model", *(models if len(models) == 1 else ())}
-    return [value if name in plain else f"{name} {value}" for name, value in found.items()]
+    return [value if name in plain else f"{name} {value}" for name, value in pairs.items()]
 
 
 def _facts(job: Any) -> Iterator[tuple[str, str]]:
@@ -83,9 +83,9 @@ def _facts(job: Any) -> Iterator[tuple[str, str]]:
     yield "rows", (job.dataset or "")[:_SHORT]
     yield "seed", str(job.seed)
     yield "code", job.code_version
-    asked = job.spec.get("infer", job.spec)
+    request = job.spec.get("infer", job.spec)
     yield from describe_reader(job).items()
-    yield from _flatten({key: value for key, value in asked.items() if key not in _OF_ROW})
+    yield from _flatten({key: value for key, value in request.items() if key not in _OF_ROW})
 
 
 def _flatten(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
@@ -94,7 +94,7 @@ def _flatten(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, 
         if key in _NAMED_OTHERWISE:
             continue
         if key == "weights" and isinstance(value, Mapping):
-            yield key, " ".join(dict.fromkeys(str(one)[:_SHORT] for one in value.values()))
+            yield key, " ".join(dict.fromkeys(str(digest)[:_SHORT] for digest in value.values()))
         elif key == "stop" and isinstance(value, (list, tuple)):
             yield above + key, describe_stop(value)
         elif key == "request" and isinstance(value, Mapping):
@@ -109,14 +109,14 @@ def _flatten(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, 
             yield above + key, "yes" if value is True else "no" if value is False else str(value)
 
 
-def _name_roles(jobs: Sequence[Any], told: Told) -> list[dict[str, str]]:
+def _name_roles(jobs: Sequence[Any], served_models: Told) -> list[dict[str, str]]:
     """Role to short name of each job's models; `model` where in every job one model has all roles."""
-    models = [models_of(job, told.get(job.id)) for job in jobs]
-    names = name_models(model for one in models for model in one.values())
-    named = [{role: names[model] for role, model in one.items()} for one in models]
-    if all(len(set(one.values())) <= 1 for one in named):
-        return [{"model": next(iter(one.values()))} if one else {} for one in named]
-    return named
+    models = [models_of(job, served_models.get(job.id)) for job in jobs]
+    names = name_models(model for job_models in models for model in job_models.values())
+    role_names = [{role: names[model] for role, model in job_models.items()} for job_models in models]
+    if all(len(set(names_by_role.values())) <= 1 for names_by_role in role_names):
+        return [{"model": next(iter(names_by_role.values()))} if names_by_role else {} for names_by_role in role_names]
+    return role_names
 
 
 def _follows(name: str, facts: Sequence[Mapping[str, str]]) -> bool:

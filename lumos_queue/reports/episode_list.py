@@ -10,5 +10,5 @@ from lumos_queue.reports.trajectory import gold_text
 def describe_episode(row: Any) -> dict[str, Any]:
     """A row of db.trajectories.find_episodes as `lumos episodes --json` prints it."""
     names = ("score", "ending", "answer", "calls", "question", "benchmark", "formulation", "sample", "origin", "level")
-    known = {name: getattr(row, name) for name in names}
-    return {"episode": f"{row.job}-{row.ordinal}", "gold": gold_text(row.gold) or None} | known
+    columns = {name: getattr(row, name) for name in names}
+    return {"episode": f"{row.job}-{row.ordinal}", "gold": gold_text(row.gold) or None} | columns

@@ -26,23 +26,23 @@ def expert_runs(connection: Connection, job: Any) -> dict[str, Any]:
     if formulation is None or not formulation.experts:
         return {}
     runs: Counter[str] = Counter()
-    failed: Counter[str] = Counter()
+    failures: Counter[str] = Counter()
     problems: Counter[str] = Counter()
     samples = 0
-    for done in accepted_calls(connection, job.id, EXPERT):
-        if not done.ok:
-            failed[done.status] += 1
+    for execution in accepted_calls(connection, job.id, EXPERT):
+        if not execution.ok:
+            failures[execution.status] += 1
             continue
-        runs[done.provenance] += 1
-        for value in done.values:
+        runs[execution.provenance] += 1
+        for value in execution.values:
             samples += len(value.get("items", ()))
-            problems.update(str(one).partition(":")[0] for one in value.get("problems", {}).values())
-    without = dict(sorted(problems.items()))
+            problems.update(str(problem).partition(":")[0] for problem in value.get("problems", {}).values())
+    without_value = dict(sorted(problems.items()))
     return {
         "expert_runs": {
             "runs": dict(sorted(runs.items())),
-            "failed": dict(sorted(failed.items())),
-            "samples": {"n": samples, "without_value": without},
+            "failed": dict(sorted(failures.items())),
+            "samples": {"n": samples, "without_value": without_value},
         },
         "plan_steps": _count_steps(connection, job.id),
     }
@@ -50,13 +50,13 @@ def expert_runs(connection: Connection, job: Any) -> dict[str, Any]:
 
 def _count_steps(connection: Connection, job: str) -> dict[str, int]:
     """Steps of the plans that were read, and how many of them name no expert."""
-    unresolved = SubgoalRow.text.contains(UNRESOLVED)
-    counted = (
-        select(func.count(), func.count().filter(unresolved))
+    is_unresolved = SubgoalRow.text.contains(UNRESOLVED)
+    query = (
+        select(func.count(), func.count().filter(is_unresolved))
         .select_from(SubgoalRow)
         .join(EpisodeRow, EpisodeRow.id == SubgoalRow.episode)
         .where(EpisodeRow.job == job, EpisodeRow.ending != "", EpisodeRow.attempt == SubgoalRow.attempt)
-        .where(unresolved | ~SubgoalRow.text.contains(UNBALANCED))
+        .where(is_unresolved | ~SubgoalRow.text.contains(UNBALANCED))
     )
-    steps, without_name = connection.execute(counted).one()
+    steps, without_name = connection.execute(query).one()
     return {"n": steps, "unresolved": without_name}

@@ -51,8 +51,12 @@ class FieldGroup:
     tasks: dict[int, Task] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        named = {"value": self.value} if self.kind == GroupKind.VALUE else {}
-        return {"kind": str(self.kind), **named, **({"values": self.values} if self.kind == GroupKind.OTHER else {})}
+        value_field = {"value": self.value} if self.kind == GroupKind.VALUE else {}
+        return {
+            "kind": str(self.kind),
+            **value_field,
+            **({"values": self.values} if self.kind == GroupKind.OTHER else {}),
+        }
 
 
 Groups = Mapping[str, Sequence[FieldGroup]]  #: name of a field to its groups, the most frequent first, `other` last
@@ -62,9 +66,12 @@ _Read = Callable[[Task], _Value | None]  #: a task's value of a field; None: it 
 
 def known_fields(connection: Connection, job: Any) -> list[str]:
     """Return the names of all fields that a job (its row) can be grouped by."""
-    own = _own_groups(job)
+    own_groups = _own_groups(job)
     columns = list_fields(connection, [job.dataset]) if job.dataset else []
-    return [*own, *(COLUMN + name if name in own or name.startswith(COLUMN) else name for name in columns)]
+    return [
+        *own_groups,
+        *(COLUMN + name if name in own_groups or name.startswith(COLUMN) else name for name in columns),
+    ]
 
 
 def split_tasks(connection: Connection, job: Any, fields: Sequence[str]) -> Groups:
@@ -73,27 +80,28 @@ def split_tasks(connection: Connection, job: Any, fields: Sequence[str]) -> Grou
     The tasks are read as a stream. Raises SpecError for a field that the job does not have, listing those that it has,
     and for a column that has lists or mappings.
     """
-    own = _own_groups(job)
+    own_groups = _own_groups(job)
     fields = list(dict.fromkeys(fields))
-    columns = {name: name.removeprefix(COLUMN) for name in fields if name not in own}
+    columns = {name: name.removeprefix(COLUMN) for name in fields if name not in own_groups}
     readers: dict[str, _Read] = {
-        name: _read_own(own[name]) if name in own else _read_column(job, name, columns[name]) for name in fields
+        name: _read_own(own_groups[name]) if name in own_groups else _read_column(job, name, columns[name])
+        for name in fields
     }
-    columns_seen: set[str] = set()
+    present_columns: set[str] = set()
     tasks: dict[int, Task] = {}
     values: dict[str, dict[int, _Value | None]] = {name: {} for name in fields}
     for key, task in stream_tasks(connection, job.id):
-        columns_seen.update(column for column in columns.values() if column in read_fields(task.gold))
+        present_columns.update(column for column in columns.values() if column in read_fields(task.gold))
         for name, read in readers.items():
             values[name][key] = read(task)
         tasks[key] = _strip(task)
     for name, column in columns.items():
-        if column not in columns_seen:
+        if column not in present_columns:
             raise unknown_field(name, known_fields(connection, job), f"Tasks of job {job.id}")
     return {name: _group(read_values, tasks) for name, read_values in values.items()}
 
 
-def name_group(group: Mapping[str, Any], most: int = SHOWN_VALUE) -> str:
+def name_group(group: Mapping[str, Any], limit: int = SHOWN_VALUE) -> str:
     """Return what tables call a group of a report: its value in one line, quoted where it could be taken for another.
 
     A value that is called as a group without a value is named, is empty, or has quotes itself, is in quotes.
@@ -102,7 +110,7 @@ def name_group(group: Mapping[str, Any], most: int = SHOWN_VALUE) -> str:
         return NONE
     if group["kind"] == GroupKind.OTHER:
         return f"other ({group['values']:,} value{'s' if group['values'] > 1 else ''})"
-    text = shorten(group["value"], most)
+    text = shorten(group["value"], limit)
     return f'"{text}"' if not text.strip() or text == NONE or text.startswith(("other (", '"')) else text
 
 
@@ -143,13 +151,13 @@ def _strip(task: Task) -> Task:
 
 def _group(values: Mapping[int, _Value | None], tasks: Mapping[int, Task]) -> list[FieldGroup]:
     counts = Counter(value for value in values.values() if value is not None)
-    ranked = sorted(counts, key=lambda value: (-counts[value], value))
-    groups = {value: FieldGroup(GroupKind.VALUE, value[0]) for value in ranked[:MOST_FREQUENT]}
-    without = FieldGroup(GroupKind.NONE)
-    other = FieldGroup(GroupKind.OTHER, values=len(ranked) - len(groups))
+    ranking = sorted(counts, key=lambda value: (-counts[value], value))
+    groups = {value: FieldGroup(GroupKind.VALUE, value[0]) for value in ranking[:MOST_FREQUENT]}
+    none_group = FieldGroup(GroupKind.NONE)
+    other_group = FieldGroup(GroupKind.OTHER, values=len(ranking) - len(groups))
     for key, value in values.items():
-        group = without if value is None else groups.get(value, other)
+        group = none_group if value is None else groups.get(value, other_group)
         group.tasks[key] = tasks[key]
-    ordered = [*groups.values(), *([without] if without.tasks else [])]
-    ordered.sort(key=lambda group: -len(group.tasks))
-    return [*ordered, other] if other.tasks else ordered
+    ordered_groups = [*groups.values(), *([none_group] if none_group.tasks else [])]
+    ordered_groups.sort(key=lambda group: -len(group.tasks))
+    return [*ordered_groups, other_group] if other_group.tasks else ordered_groups

@@ -32,32 +32,32 @@ def measure_by_fields(
             f"Job {job.id} is of kind '{job.kind}' and has no scores to group. Leave --by out, or name an evaluation."
         )
     values = values_by_metric(connection, job.id)
-    chosen = {name: values[name] for name in metrics if name in values}
-    found = {}
+    metric_values = {name: values[name] for name in metrics if name in values}
+    scores_by_field = {}
     for name, groups in split_tasks(connection, job, fields).items():
-        figures = measure_groups(job, chosen, Benchmark(), [group.tasks for group in groups])
-        found[name] = [group.as_json() | own for group, own in zip(groups, figures, strict=True)]
-    return found
+        figures = measure_groups(job, metric_values, Benchmark(), [group.tasks for group in groups])
+        scores_by_field[name] = [group.as_json() | scores for group, scores in zip(groups, figures, strict=True)]
+    return scores_by_field
 
 
 def compare_by_fields(
-    connection: Connection, first: Any, other: Any, pairs: Pairs, groups: Groups
+    connection: Connection, first: Any, second: Any, pairs: Pairs, groups: Groups
 ) -> dict[str, list[Report]]:
     """The difference of two jobs (their rows) in each group of the first one's tasks; `pairs` 0: none is judged."""
     samples = samples_of(first)
-    found = {}
-    for name, own in groups.items():
-        figures = measure_group_pairs(connection, first, other, pairs, [group.tasks for group in own])
-        found[name] = [
-            group.as_json() | {"n": len(group.tasks) * samples} | (measured or {"pairs": 0})
-            for group, measured in zip(own, figures, strict=True)
+    differences_by_field = {}
+    for name, field_groups in groups.items():
+        figures = measure_group_pairs(connection, first, second, pairs, [group.tasks for group in field_groups])
+        differences_by_field[name] = [
+            group.as_json() | {"n": len(group.tasks) * samples} | (group_figures or {"pairs": 0})
+            for group, group_figures in zip(field_groups, figures, strict=True)
         ]
-    return found
+    return differences_by_field
 
 
 def adjust_groups(comparisons: Sequence[Mapping[str, Any]]) -> None:
     """Set `p_holm` of all groups: of a field, the groups of all comparisons are corrected together."""
     for name in comparisons[0]["by"]:
-        groups = [group for one in comparisons for group in one["by"][name] if "p" in group]
-        for group, adjusted in zip(groups, holm([group["p"] for group in groups]), strict=True):
-            group["p_holm"] = adjusted
+        groups = [group for comparison in comparisons for group in comparison["by"][name] if "p" in group]
+        for group, p_holm in zip(groups, holm([group["p"] for group in groups]), strict=True):
+            group["p_holm"] = p_holm

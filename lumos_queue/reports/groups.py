@@ -21,15 +21,15 @@ def split_by_group(
 
     `groups`: what tasks are grouped by → group → `n` items, each of `metrics` that applies, and `overall`.
     """
-    found: Report = {}
+    report: Report = {}
     if benchmark.groups:
-        found["groups"] = {
+        report["groups"] = {
             name: _measure_groups(job, values, benchmark, tasks, group_of)
             for name, group_of in benchmark.groups.items()
         }
     if benchmark.overalls:
-        found["overall"] = _measure_overalls(job, values, benchmark, tasks)
-    return found
+        report["overall"] = _measure_overalls(job, values, benchmark, tasks)
+    return report
 
 
 def _measure_groups(
@@ -53,21 +53,27 @@ def measure_groups(
     """The figures of each group of tasks, none of which is in two: `n` items, `metrics` and `overall`."""
     group_of = {key: index for index, tasks in enumerate(groups) for key in tasks}
     inside: list[dict[str, list[tuple[int, float, int]]]] = [{metric: [] for metric in values} for _ in groups]
-    for metric, scored in values.items():
-        for value in scored:
+    for metric, metric_values in values.items():
+        for value in metric_values:
             if (index := group_of.get(value[0])) is not None:
                 inside[index][metric].append(value)
-    return [_measure_group(job, own, benchmark, tasks) for own, tasks in zip(inside, groups, strict=True)]
+    return [
+        _measure_group(job, group_values, benchmark, tasks) for group_values, tasks in zip(inside, groups, strict=True)
+    ]
 
 
 def _measure_group(job: Any, values: Mapping[str, Values], benchmark: Benchmark, tasks: Mapping[int, Task]) -> Report:
     items = len(tasks) * samples_of(job)
-    missing = items - max(map(len, values.values()), default=0)
-    found: Report = {
+    missing_items = items - max(map(len, values.values()), default=0)
+    figures: Report = {
         "n": items,
-        "metrics": {name: measure_metric(job, scored, missing, tasks) for name, scored in values.items() if scored},
+        "metrics": {
+            name: measure_metric(job, metric_values, missing_items, tasks)
+            for name, metric_values in values.items()
+            if metric_values
+        },
     }
-    return found | {"overall": _measure_overalls(job, values, benchmark, tasks)} if benchmark.overalls else found
+    return figures | {"overall": _measure_overalls(job, values, benchmark, tasks)} if benchmark.overalls else figures
 
 
 def _measure_overalls(
@@ -88,35 +94,37 @@ def measure_overall(
     `n`: metrics, or items. An item that is not judged counts 0; `bounds` say what it could still be. `not_run`: the
     metrics that nothing was judged by, for which there is no figure.
     """
-    owed: dict[str, dict[int, int]] = {}  # metric → task → items that are not judged
+    pending: dict[str, dict[int, int]] = {}  # metric → task → items that are not judged
     for key, task in tasks.items():
         if metric := metric_of(task):
-            owed.setdefault(metric, {})[key] = samples
-    judged: dict[str, list[tuple[int, float]]] = {metric: [] for metric in owed}
-    for metric, rows in judged.items():
+            pending.setdefault(metric, {})[key] = samples
+    judged_rows: dict[str, list[tuple[int, float]]] = {metric: [] for metric in pending}
+    for metric, rows in judged_rows.items():
         for key, value, _ in values.get(metric, ()):
-            if owed[metric].get(key):
-                owed[metric][key] -= 1
+            if pending[metric].get(key):
+                pending[metric][key] -= 1
                 rows.append((key, value))
-    counted = {metric: len(rows) for metric, rows in judged.items()}
-    if lacking := sorted(metric for metric, count in counted.items() if not count):
-        return {"not_run": lacking}
+    counts = {metric: len(rows) for metric, rows in judged_rows.items()}
+    if unjudged_metrics := sorted(metric for metric, count in counts.items() if not count):
+        return {"not_run": unjudged_metrics}
     source = {key: source_row(task) for key, task in tasks.items()}
     ends = []
     for filler in (0.0, 1.0):
         whole = {
             metric: [
                 *((source[key], value) for key, value in rows),
-                *((source[key], filler) for key, count in owed[metric].items() for _ in range(count)),
+                *((source[key], filler) for key, count in pending[metric].items() for _ in range(count)),
             ]
-            for metric, rows in judged.items()
+            for metric, rows in judged_rows.items()
         }
         ends.append(whole)
     items = sum(map(len, ends[0].values()))
-    over_metrics = [[(row, value, 1 / len(rows)) for rows in one.values() for row, value in rows] for one in ends]
-    over_tasks = [[(row, value, 1.0) for rows in one.values() for row, value in rows] for one in ends]
+    over_metrics = [
+        [(row, value, 1 / len(rows)) for rows in metric_rows.values() for row, value in rows] for metric_rows in ends
+    ]
+    over_tasks = [[(row, value, 1.0) for rows in metric_rows.values() for row, value in rows] for metric_rows in ends]
     return {
-        "over_metrics": {"n": len(judged), **_measure(*over_metrics)},
+        "over_metrics": {"n": len(judged_rows), **_measure(*over_metrics)},
         "over_tasks": {"n": items, **_measure(*over_tasks)},
         "items": {metric: len(rows) for metric, rows in ends[0].items()},
     }
@@ -125,5 +133,5 @@ def measure_overall(
 def _measure(worst: Sequence[tuple[Hashable, float, float]], best: Sequence[tuple[Hashable, float, float]]) -> Report:
     """The value with what is not judged as wrong; its interval reaches to what it is with all of that right."""
     low, high = weighted_interval(worst) or (0.0, 0.0, 1.0), weighted_interval(best) or (0.0, 0.0, 1.0)
-    found: Report = {"value": round(low[0], 6), "ci95": [round(low[1], 6), round(high[2], 6)]}
-    return found | ({"bounds": [round(low[0], 6), round(high[0], 6)]} if worst != best else {})
+    figures: Report = {"value": round(low[0], 6), "ci95": [round(low[1], 6), round(high[2], 6)]}
+    return figures | ({"bounds": [round(low[0], 6), round(high[0], 6)]} if worst != best else {})

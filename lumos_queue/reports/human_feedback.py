@@ -24,14 +24,18 @@ def people_figures(connection: Connection, job: Any) -> dict[str, Any]:
     The mean is that of rated episodes, of which each is the mean of the people who rated it; `of` are all items. The
     interval is that of a mean between the least and the best rating (weighted_interval), samples of a task in clusters.
     """
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     formulation = FORMULATIONS.find(job.formulation)
     if formulation is not None and formulation.approved:
         counts = count_answers(connection, job.id)
-        found["plans"] = {"approved": counts.get(YES, 0), "refused": counts.get(NO, 0), "unanswered": counts.get("", 0)}
+        figures["plans"] = {
+            "approved": counts.get(YES, 0),
+            "refused": counts.get(NO, 0),
+            "unanswered": counts.get("", 0),
+        }
     if ratings := _ratings(connection, job):
-        found["ratings"] = ratings
-    return found
+        figures["ratings"] = ratings
+    return figures
 
 
 def _ratings(connection: Connection, job: Any) -> dict[str, Any]:

@@ -39,61 +39,63 @@ DERIVED_FORMULATIONS = ("tooleval", "stored-answer")  #: whose tasks are episode
 
 
 def list_jobs(
-    connection: Connection, wanted: Filter, limit: int, lease_seconds: float, before: str = ""
+    connection: Connection, job_filter: Filter, limit: int, lease_seconds: float, before: str = ""
 ) -> tuple[list[dict[str, Any]], bool]:
     """The newest jobs that match, and whether there are older ones; `before`: the id of a job, only older ones.
 
     Raises SpecError when `before` names no job.
     """
-    found: list[dict[str, Any]] = []
-    for job in _matching(connection, wanted, limit + 1, lease_seconds, before):
-        found.append(job)
-        if len(found) > limit:
-            return found[:limit], True
-    return found, False
+    jobs: list[dict[str, Any]] = []
+    for job in _iterate_jobs(connection, job_filter, limit + 1, lease_seconds, before):
+        jobs.append(job)
+        if len(jobs) > limit:
+            return jobs[:limit], True
+    return jobs, False
 
 
-def find_jobs(connection: Connection, wanted: Filter, lease_seconds: float) -> list[str]:
+def find_jobs(connection: Connection, job_filter: Filter, lease_seconds: float) -> list[str]:
     """The ids of all jobs that match, the newest first; none that is damaged."""
-    found = _matching(connection, wanted, _PAGE, lease_seconds)
-    return [job["job"] for job in found if job["real_state"] != RealState.DAMAGED]
+    jobs = _iterate_jobs(connection, job_filter, _PAGE, lease_seconds)
+    return [job["job"] for job in jobs if job["real_state"] != RealState.DAMAGED]
 
 
-def _matching(
-    connection: Connection, wanted: Filter, size: int, lease_seconds: float, before: str = ""
+def _iterate_jobs(
+    connection: Connection, job_filter: Filter, size: int, lease_seconds: float, before: str = ""
 ) -> Iterator[dict[str, Any]]:
     """The jobs that match, described page by page. States and names of models are told by no column."""
-    told = [one for one in wanted.terms if one.field in ("state", "model")]
-    stored = Filter(tuple(one for one in wanted.terms if one not in told))
-    of_model = {one: frozenset(jobs_of_model(connection, one)) for one in told if one.field == "model"}
-    at, size = clock(connection), _PAGE if told else size
+    computed_terms = [term for term in job_filter.terms if term.field in ("state", "model")]
+    column_filter = Filter(tuple(term for term in job_filter.terms if term not in computed_terms))
+    of_model = {term: frozenset(jobs_of_model(connection, term)) for term in computed_terms if term.field == "model"}
+    now, size = clock(connection), _PAGE if computed_terms else size
     while True:
-        rows = page_of_jobs(connection, stored, before, size)
-        for job in describe_jobs(connection, rows, lease_seconds, at):
-            if all(_fits(job, one, of_model.get(one, frozenset())) for one in told):
+        rows = page_of_jobs(connection, column_filter, before, size)
+        for job in describe_jobs(connection, rows, lease_seconds, now):
+            if all(_fits(job, term, of_model.get(term, frozenset())) for term in computed_terms):
                 yield job
         if len(rows) < size:
             return
         before = rows[-1].id
 
 
-def describe_jobs(connection: Connection, rows: Sequence[Any], lease_seconds: float, at: float) -> list[dict[str, Any]]:
+def describe_jobs(
+    connection: Connection, rows: Sequence[Any], lease_seconds: float, now: float
+) -> list[dict[str, Any]]:
     """These jobs (their rows) as `list_jobs` describes them; `at`: the time now, by the database's clock.
 
     Of a damaged row only the id, and what is damaged, is described.
     """
     damage = {row.id: problem for row in rows if (problem := find_damage(row))}
     sound = [row for row in rows if row.id not in damage]
-    described = iter(_describe_sound(connection, sound, lease_seconds, at)) if sound else iter(())
-    return [_describe_damaged(row.id, damage[row.id]) if row.id in damage else next(described) for row in rows]
+    descriptions = iter(_describe_sound(connection, sound, lease_seconds, now)) if sound else iter(())
+    return [_describe_damaged(row.id, damage[row.id]) if row.id in damage else next(descriptions) for row in rows]
 
 
 def _describe_damaged(job: object, problem: str) -> dict[str, Any]:
     """A damaged job, with the same names as any other."""
-    named = {name: 0 if name in ("items", "created_at") else "" for name in _COLUMNS}
+    defaults = {name: 0 if name in ("items", "created_at") else "" for name in _COLUMNS}
     return (
         {"job": str(job)}
-        | named
+        | defaults
         | {"parent": None, "real_state": str(RealState.DAMAGED), "reason": problem, "age": 0.0, "done": 0}
         | {"recipe": "", "models": {}, "addresses": {}, "tags": {}, "by_outcome": False, "score": None}
         | {"row_origin": None}
@@ -101,23 +103,25 @@ def _describe_damaged(job: object, problem: str) -> dict[str, Any]:
 
 
 def _describe_sound(
-    connection: Connection, rows: Sequence[Any], lease_seconds: float, at: float
+    connection: Connection, rows: Sequence[Any], lease_seconds: float, now: float
 ) -> list[dict[str, Any]]:
     jobs = [row.id for row in rows]
     counts, sums, tags = count_items(connection, jobs), sum_scores(connection, jobs), tags_of(connection, jobs)
-    told, origins = models_told(connection, jobs), read_row_origins(connection, rows)
-    models = {row.id: models_of(row, told.get(row.id)) for row in rows}
-    names = name_models(one for roles in models.values() for one in roles.values())
-    states = real_states(connection, rows, lease_seconds, {job: one.lacking for job, one in counts.items()})
+    served_models, origins = models_told(connection, jobs), read_row_origins(connection, rows)
+    models = {row.id: models_of(row, served_models.get(row.id)) for row in rows}
+    names = name_models(model for roles in models.values() for model in roles.values())
+    states = real_states(
+        connection, rows, lease_seconds, {job: item_counts.lacking for job, item_counts in counts.items()}
+    )
     return [
         {"job": row.id}
         | {name: getattr(row, name) for name in _COLUMNS}
         | _state(states[row.id])
         | {
-            "age": round(max(0.0, at - row.created_at), 1),
+            "age": round(max(0.0, now - row.created_at), 1),
             "done": counts.get(row.id, ItemCounts()).done,
             "recipe": row.spec.get("recipe", ""),
-            "models": {role: names[one] for role, one in models[row.id].items()},
+            "models": {role: names[model] for role, model in models[row.id].items()},
             "addresses": {role: url for role, (url, _) in models[row.id].items()},
             "tags": tags.get(row.id, {}),
             "by_outcome": bool(row.chosen) and is_by_outcome(parse_where(row.chosen)),
@@ -132,14 +136,14 @@ def _state(standing: Standing) -> dict[str, str]:
     return {"real_state": str(standing.state), "reason": standing.reason}
 
 
-def _fits(job: dict[str, Any], one: Term, of_model: Collection[str]) -> bool:
+def _fits(job: dict[str, Any], term: Term, of_model: Collection[str]) -> bool:
     """Whether a term of `state` or `model` holds; `of_model`: jobs of which it holds by what is stored of models."""
-    if one.field == "state":
-        found = job["real_state"] == one.value
+    if term.field == "state":
+        is_match = job["real_state"] == term.value
     else:
-        shown = (*job["models"].values(), *job["addresses"].values())
-        found = job["job"] in of_model or is_any_model(one, shown)
-    return found != (one.operator == "!=")
+        names = (*job["models"].values(), *job["addresses"].values())
+        is_match = job["job"] in of_model or is_any_model(term, names)
+    return is_match != (term.operator == "!=")
 
 
 def measure_sums(job: Any, metric: str, sums: ScoreSums) -> dict[str, Any] | None:
@@ -150,17 +154,21 @@ def measure_sums(job: Any, metric: str, sums: ScoreSums) -> dict[str, Any] | Non
     independent of one another: several samples of a task, tasks that were derived from one row, runs that a judge
     compares. None altogether where tasks weigh differently, as they do in sample sets, or a score is not a number.
     """
-    asked = job.spec.get("infer", job.spec)
-    if asked.get("draw") or not all(map(math.isfinite, (sums.wv, sums.wwvv, sums.least, sums.greatest))) or not sums.w:
+    request = job.spec.get("infer", job.spec)
+    if (
+        request.get("draw")
+        or not all(map(math.isfinite, (sums.wv, sums.wwvv, sums.least, sums.greatest)))
+        or not sums.w
+    ):
         return None
-    missing = max(0, job.items - sums.n)
-    found: dict[str, Any] = {"metric": metric, "judged": sums.n, "of": job.items}
+    missing_items = max(0, job.items - sums.n)
+    score: dict[str, Any] = {"metric": metric, "judged": sums.n, "of": job.items}
     if sums.least < 0 or sums.greatest > 1:  # no share of anything
-        return found | {"value": round(sums.wv / sums.w, 6), "ci95": None}
-    seen = Moments(sums.n, sums.w, sums.wv, sums.ww, sums.wwv, sums.wwvv)
+        return score | {"value": round(sums.wv / sums.w, 6), "ci95": None}
+    moments = Moments(sums.n, sums.w, sums.wv, sums.ww, sums.wwv, sums.wwvv)
     heavy = sums.w / sums.n
-    worst = seen.add(0.0, heavy, missing).interval() or (0.0, 0.0, 1.0)
-    best = seen.add(1.0, heavy, missing).interval() or (0.0, 0.0, 1.0)
-    clustered = asked.get("samples", 1) > 1 or job.origin == "derived" or job.formulation in DERIVED_FORMULATIONS
-    found |= {"value": round(worst[0], 6), "ci95": None if clustered else [round(worst[1], 6), round(best[2], 6)]}
-    return found | ({"bounds": [round(worst[0], 6), round(best[0], 6)]} if missing else {})
+    worst = moments.add(0.0, heavy, missing_items).interval() or (0.0, 0.0, 1.0)
+    best = moments.add(1.0, heavy, missing_items).interval() or (0.0, 0.0, 1.0)
+    is_clustered = request.get("samples", 1) > 1 or job.origin == "derived" or job.formulation in DERIVED_FORMULATIONS
+    score |= {"value": round(worst[0], 6), "ci95": None if is_clustered else [round(worst[1], 6), round(best[2], 6)]}
+    return score | ({"bounds": [round(worst[0], 6), round(best[0], 6)]} if missing_items else {})

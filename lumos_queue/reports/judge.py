@@ -28,24 +28,24 @@ def judge_figures(connection: Connection, job: Any, judge: JudgeDefinition) -> d
     whose two votes in the middle differ. `usd` is part of the job's cost.
     """
     details = count_details(connection, job.id, GRADE)
-    unscored = [votes for votes in votes_without_score(connection, job.id, GRADE, JUDGE, MAX_READ) if votes]
-    counted = [(counts, episodes) for text, episodes in details if (counts := VoteCounts.from_text(text))]
-    counted += [(count_votes(judge, votes), 1) for votes in unscored]
-    graded = sum(episodes for counts, episodes in counted if counts.grades)
+    ungraded_votes = [votes for votes in votes_without_score(connection, job.id, GRADE, JUDGE, MAX_READ) if votes]
+    vote_counts = [(counts, episodes) for text, episodes in details if (counts := VoteCounts.from_text(text))]
+    vote_counts += [(count_votes(judge, votes), 1) for votes in ungraded_votes]
+    graded_answers = sum(episodes for counts, episodes in vote_counts if counts.grades)
     calls, prices = sum_calls(connection, job.id, JUDGE), find_prices(job.spec)
     rates = prices.get("prompt_price", 0.0), prices.get("completion_price", 0.0)
     figures: dict[str, Any] = {
         "grades": judge.grades,
         "votes": judge.votes,
-        "answers": graded + len(unscored),
-        "graded": graded,
-        "ungraded": len(unscored),
+        "answers": graded_answers + len(ungraded_votes),
+        "graded": graded_answers,
+        "ungraded": len(ungraded_votes),
         "without_answer": sum(episodes for text, episodes in details if text == NO_ANSWER),
-        "read": sum(len(counts.grades) * episodes for counts, episodes in counted),
-        "unreadable": sum(counts.unreadable * episodes for counts, episodes in counted),
-        "missing": sum(counts.missing * episodes for counts, episodes in counted),
-        "again": sum(counts.again * episodes for counts, episodes in counted),
-        "ties": sum(episodes for counts, episodes in counted if counts.is_tie),
+        "read": sum(len(counts.grades) * episodes for counts, episodes in vote_counts),
+        "unreadable": sum(counts.unreadable * episodes for counts, episodes in vote_counts),
+        "missing": sum(counts.missing * episodes for counts, episodes in vote_counts),
+        "again": sum(counts.again * episodes for counts, episodes in vote_counts),
+        "ties": sum(episodes for counts, episodes in vote_counts if counts.is_tie),
         "calls": calls.calls,
         "retries": calls.retries,
         "tokens": {"prompt": calls.prompt_tokens, "completion": calls.completion_tokens},
@@ -59,12 +59,12 @@ def judge_figures(connection: Connection, job: Any, judge: JudgeDefinition) -> d
 
 def note_ungraded(report: Mapping[str, Any], state: str) -> dict[str, Any]:
     """Return what a report adds to its completeness where answers have no grade; {} while the job (its state) runs."""
-    ungraded = report["judge"]["ungraded"]
-    if not ungraded or state not in ENDED:
+    ungraded_answers = report["judge"]["ungraded"]
+    if not ungraded_answers or state not in ENDED:
         return {}
-    lacking = {**report.get("lacking", {}), UNGRADED: ungraded}
+    missing_items = {**report.get("lacking", {}), UNGRADED: ungraded_answers}
     command = f"lumos score {report['job']} --judge URL"
-    return {"complete": False, "lacking": lacking, "go_on": report.get("go_on", command)}
+    return {"complete": False, "lacking": missing_items, "go_on": report.get("go_on", command)}
 
 
 def measure_agreement(connection: Connection, job: str) -> dict[str, Any] | None:
@@ -80,12 +80,12 @@ def measure_agreement(connection: Connection, job: str) -> dict[str, Any] | None
     ]
     if not pairs:
         return None
-    agreed, interval = sum(label == grade for label, grade in pairs), kappa_interval(pairs)
+    equal_count, interval = sum(label == grade for label, grade in pairs), kappa_interval(pairs)
     return {
         "answers": len(pairs),
-        "agreed": agreed,
-        "share": agreed / len(pairs),
-        "ci95": list(wilson(agreed, len(pairs))),
+        "agreed": equal_count,
+        "share": equal_count / len(pairs),
+        "ci95": list(wilson(equal_count, len(pairs))),
         "right_for_people_only": pairs.count(("right", "wrong")),
         "right_for_judge_only": pairs.count(("wrong", "right")),
         "kappa": cohen_kappa(pairs),
@@ -97,10 +97,10 @@ def list_judge_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield (name, text) of each figure of the judge in a report; none for jobs without one."""
     if not (figures := report.get("judge")):
         return
-    judged = figures["graded"] + figures["without_answer"]
-    yield "judged", f"{judged:,} of {report['n']:,}"
+    judged_answers = figures["graded"] + figures["without_answer"]
+    yield "judged", f"{judged_answers:,} of {report['n']:,}"
     counts = (("unreadable", "unreadable"), ("missing", "missing"), ("asked again", "again"))
-    parts = [f"{figures['read']:,} read", *(f"{figures[name]:,} {what}" for what, name in counts if figures[name])]
+    parts = [f"{figures['read']:,} read", *(f"{figures[name]:,} {label}" for label, name in counts if figures[name])]
     yield "votes of the judge", ", ".join(parts)
     if figures["retries"]:
         yield "failed requests to the judge", f"{figures['retries']:,}, sent again"

@@ -21,16 +21,18 @@ Row = list[Cell]  #: three cells
 PlacedRow = tuple[str, Row]  #: the step that it shows, and the row
 
 
-def rows_of(found: Mapping[str, Any]) -> list[Row]:
+def rows_of(trajectory: Mapping[str, Any]) -> list[Row]:
     """The rows of an episode (reports.trajectory.trajectory_as_json), whatever agent it is of."""
-    return [row for _, row in placed_rows(found)]
+    return [row for _, row in placed_rows(trajectory)]
 
 
-def placed_rows(found: Mapping[str, Any]) -> list[PlacedRow]:
+def placed_rows(trajectory: Mapping[str, Any]) -> list[PlacedRow]:
     """The rows of an episode, each with the place of a step that it shows."""
-    steps = found["steps"]
+    steps = trajectory["steps"]
     return (
-        decision_rows(steps, found["formulation_version"]) if decides_alone(found["formulation"]) else plan_rows(steps)
+        decision_rows(steps, trajectory["formulation_version"])
+        if decides_alone(trajectory["formulation"])
+        else plan_rows(steps)
     )
 
 
@@ -43,8 +45,8 @@ def plan_rows(steps: list[Step]) -> list[PlacedRow]:
     rows: list[PlacedRow] = []
     free = 0  # the row for the next action
     before = ""
-    own = [step for step in steps if "within" not in step]
-    for step, after in zip_longest(own, own[1:], fillvalue={"who": ""}):
+    main_steps = [step for step in steps if "within" not in step]
+    for step, after in zip_longest(main_steps, main_steps[1:], fillvalue={"who": ""}):
         match step["who"]:
             case "subgoal":
                 if before != "subgoal":
@@ -54,13 +56,13 @@ def plan_rows(steps: list[Step]) -> list[PlacedRow]:
                 if free == len(rows):
                     rows.append((step["at"], [[], [], []]))
                 rows[free] = step["at"], [rows[free][1][0], _plain(step["what"]), _plain(step["result"])]
-                asked = [
-                    (one["at"], f"  {one['who']}: {one['what']}")
-                    for one in steps
-                    if one.get("within", "") == step.get("at")
+                inner_calls = [
+                    (inner_step["at"], f"  {inner_step['who']}: {inner_step['what']}")
+                    for inner_step in steps
+                    if inner_step.get("within", "") == step.get("at")
                 ]
-                rows[free + 1 : free + 1] = [(at, [[], _dim(told), []]) for at, told in asked]
-                free += 1 + len(asked)
+                rows[free + 1 : free + 1] = [(name, [[], _dim(text), []]) for name, text in inner_calls]
+                free += 1 + len(inner_calls)
             case role if after["who"] not in ("subgoal", "tool") or (role, after["who"]) == ("planner", "tool"):
                 reply = _dim(step["what"])
                 rows.append((step["at"], [reply, [], []] if role == "planner" else [[], reply, []]))
@@ -78,34 +80,37 @@ def decision_rows(steps: list[Step], version: int = MARKED) -> list[PlacedRow]:
     formulation, which decides how replies are read.
     """
     rows: list[PlacedRow] = []
-    own = [step for step in steps if "within" not in step]
+    main_steps = [step for step in steps if "within" not in step]
     thought: Cell = []
     last, line = -1, ""
-    for step, after in zip_longest(own, own[1:], fillvalue={"who": ""}):
-        at = step["at"]
-        if step["who"] == "policy" and (asked := read_line(step["prompt"])) not in ("", line):
-            line = asked
-            rows.append((at, [[(line, "bold")], [], []]))
+    for step, after in zip_longest(main_steps, main_steps[1:], fillvalue={"who": ""}):
+        step_name = step["at"]
+        if step["who"] == "policy" and (next_line := read_line(step["prompt"])) not in ("", line):
+            line = next_line
+            rows.append((step_name, [[(line, "bold")], [], []]))
         match step["who"]:
             case "tool":
-                rows.append((at, [thought, _plain(step["what"]), _plain(step["result"])]))
-                rows += [(one["at"], [[], _dim(f"  {_tell_within(one)}"), []]) for one in _within(steps, step)]
+                rows.append((step_name, [thought, _plain(step["what"]), _plain(step["result"])]))
+                rows += [
+                    (inner_step["at"], [[], _dim(f"  {_describe_within(inner_step)}"), []])
+                    for inner_step in _within(steps, step)
+                ]
                 thought = []
             case "subgoal":
-                rows.append((at, [_plain(step["what"]), [], []]))
+                rows.append((step_name, [_plain(step["what"]), [], []]))
             case "planner" if after["who"] == "subgoal":
                 pass  # its list comes next
             case "approval":
-                rows.append((at, [[], _dim("the list is shown"), _plain(step["result"])]))
+                rows.append((step_name, [[], _dim("the list is shown"), _plain(step["result"])]))
             case who if who == RECORDS:
-                rows.append((at, [[], [], _dim(step["what"])]))
+                rows.append((step_name, [[], [], _dim(step["what"])]))
             case _:
-                place = _tell_place(step, last)
+                branch_note = _describe_branch(step, last)
                 if after["who"] == "tool":
-                    thought = place + _plain(read_reply(step["what"], version).thought)
+                    thought = branch_note + _plain(read_reply(step["what"], version).thought)
                 else:
-                    rows.append((at, [place + _dim(step["what"]), [], []]))
-        last = -1 if step["who"] == "approval" else int(at.partition(".")[0])
+                    rows.append((step_name, [branch_note + _dim(step["what"]), [], []]))
+        last = -1 if step["who"] == "approval" else int(step_name.partition(".")[0])
     return rows
 
 
@@ -117,18 +122,18 @@ def _dim(text: str) -> Cell:
     return [(text, "dim")]
 
 
-def _tell_place(step: Step, last: int) -> Cell:
+def _describe_branch(step: Step, last: int) -> Cell:
     parent = step.get("parent", last)
     if parent == last:
         return []
-    told = "(from the beginning)" if parent < 0 else f"(back to step {parent})"
-    return [(told, "dim"), (" ", "")]
+    text = "(from the beginning)" if parent < 0 else f"(back to step {parent})"
+    return [(text, "dim"), (" ", "")]
 
 
 def _within(steps: list[Step], step: Step) -> list[Step]:
-    return [one for one in steps if one.get("within", "") == step["at"]]
+    return [inner_step for inner_step in steps if inner_step.get("within", "") == step["at"]]
 
 
-def _tell_within(step: Step) -> str:
+def _describe_within(step: Step) -> str:
     """Of a call outside, whose arguments are those of the action, only where the answer came from."""
     return step.get("provenance", "not answered") if step["who"] == "call" else f"{step['who']}: {step['what']}"

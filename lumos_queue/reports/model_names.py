@@ -37,45 +37,51 @@ BY_RULE, FROM_SCRATCH = "by rule", "from scratch"
 Model = tuple[str, str]
 
 
-def models_of(job: Any, told: Mapping[str, str] | None = None) -> dict[str, Model]:
+def models_of(job: Any, served_models: Mapping[str, str] | None = None) -> dict[str, Model]:
     """Role to model of a job's row: of an agent without its tools and judges, of a conversion the teacher, of a
     training job what it starts from."""
-    asked = job.spec.get("infer", job.spec)
-    agent = asked.get("agent")
+    request = job.spec.get("infer", job.spec)
+    agent = request.get("agent")
     roles = agent.get("roles", {}) if isinstance(agent, Mapping) else {}
     if job.kind == "convert":
-        roles = {"teacher": asked.get("teacher") or BY_RULE}
+        roles = {"teacher": request.get("teacher") or BY_RULE}
     elif job.kind == "train":
-        start = asked.get("start") or asked.get("base")
+        start = request.get("start") or request.get("base")
         roles = {"start": f"local:{start}" if start else FROM_SCRATCH}
     agents = {role: url for role, url in roles.items() if role not in TOOL_ROLES} or roles
-    return {role: (url, (told or {}).get(url, "")) for role, url in agents.items()}
+    return {role: (url, (served_models or {}).get(url, "")) for role, url in agents.items()}
 
 
 def models_told(connection: Connection, jobs: Sequence[str]) -> dict[str, dict[str, str]]:
     """Job to address to the model that the server there last said it serves to that job."""
-    wanted = select(JobEndpoint.job, JobEndpoint.url, JobEndpoint.identity).where(JobEndpoint.job.in_(jobs))
-    found: dict[str, dict[str, str]] = {}
-    for job, url, identity in connection.execute(wanted.order_by(JobEndpoint.id)):
+    query = select(JobEndpoint.job, JobEndpoint.url, JobEndpoint.identity).where(JobEndpoint.job.in_(jobs))
+    served_models: dict[str, dict[str, str]] = {}
+    for job, url, identity in connection.execute(query.order_by(JobEndpoint.id)):
         facts = identity if isinstance(identity, dict) else {}
-        said = facts.get("model_id") or facts.get("model") or ""
-        found.setdefault(job, {})[url] = said if isinstance(said, str) else ""  # replicas that differ say a list
-    return found
+        model_name = facts.get("model_id") or facts.get("model") or ""
+        served_models.setdefault(job, {})[url] = (
+            model_name if isinstance(model_name, str) else ""
+        )  # replicas that differ say a list
+    return served_models
 
 
 def name_models(models: Iterable[Model]) -> dict[Model, str]:
     """A name for each of these models, as short as keeps different ones apart."""
-    known = list(dict.fromkeys(models))
-    candidates = {model: _names(*model) for model in known}
-    found = {}
-    for model in known:
-        others = [candidates[other] for other in known if other != model]
-        clear = (name for name in candidates[model] if not any(name in theirs for theirs in others))
-        found[model] = next(clear, " ".join(filter(None, model[::-1])))
-    return found
+    unique_models = list(dict.fromkeys(models))
+    candidates = {model: _names(*model) for model in unique_models}
+    names = {}
+    for model in unique_models:
+        other_candidates = [candidates[other_model] for other_model in unique_models if other_model != model]
+        clear = (
+            name
+            for name in candidates[model]
+            if not any(name in candidate_names for candidate_names in other_candidates)
+        )
+        names[model] = next(clear, " ".join(filter(None, model[::-1])))
+    return names
 
 
-def _names(url: str, said: str) -> list[str]:
+def _names(url: str, served_model: str) -> list[str]:
     """Names for a model, the shortest first, the last ones longer and longer."""
     scheme, _, rest = url.partition(":")
     if scheme in ("local", "scripted"):
@@ -89,10 +95,10 @@ def _names(url: str, said: str) -> list[str]:
         address = urlsplit(url)
     except ValueError:
         return [url]
-    named = dict(parse_qsl(address.query)).get("model", "") or said
-    hosts, _, more = address.netloc.partition(",")
-    hosts += f" +{len(more.split(','))}" if more else ""
-    if not named:
+    model_name = dict(parse_qsl(address.query)).get("model", "") or served_model
+    hosts, _, other_hosts = address.netloc.partition(",")
+    hosts += f" +{len(other_hosts.split(','))}" if other_hosts else ""
+    if not model_name:
         return [hosts, address.netloc, url]
-    path = named.rstrip("/")
+    path = model_name.rstrip("/")
     return [path.rsplit("/", 1)[-1] or path, path, f"{path} at {hosts}", f"{path} at {address.netloc}"]

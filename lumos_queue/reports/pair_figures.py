@@ -28,12 +28,12 @@ def measure_pairs(connection: Connection, job_a: Any, job_b: Any, pairs: Pairs) 
     single = pairs.kinds()
     if not single:
         return None
-    clustered = _is_clustered(connection, job_a, job_b)
+    is_clustered = _is_clustered(connection, job_a, job_b)
     if _has_sources(connection, job_a):
         kinds = _sum_sources(keyed_tasks(connection, job_a.id), pairs.each())
     else:
-        kinds = pairs.task_kinds() if clustered else single
-    return _measure_kinds(single, kinds, clustered)
+        kinds = pairs.task_kinds() if is_clustered else single
+    return _measure_kinds(single, kinds, is_clustered)
 
 
 def measure_group_pairs(
@@ -45,13 +45,13 @@ def measure_group_pairs(
     for row in pairs.each():
         if (index := group_of.get(row[0])) is not None:
             rows[index].append(row)
-    clustered, has_sources = _is_clustered(connection, job_a, job_b), _has_sources(connection, job_a)
-    found: list[dict[str, Any] | None] = []
-    for own, tasks in zip(rows, groups, strict=True):
-        single = _count_rows(own)
-        kinds = _sum_sources(tasks, own, by_row=has_sources) if clustered else single
-        found.append(_measure_kinds(single, kinds, clustered) if single else None)
-    return found
+    is_clustered, has_sources = _is_clustered(connection, job_a, job_b), _has_sources(connection, job_a)
+    figures: list[dict[str, Any] | None] = []
+    for group_rows, tasks in zip(rows, groups, strict=True):
+        single = _count_rows(group_rows)
+        kinds = _sum_sources(tasks, group_rows, by_row=has_sources) if is_clustered else single
+        figures.append(_measure_kinds(single, kinds, is_clustered) if single else None)
+    return figures
 
 
 def _is_clustered(connection: Connection, job_a: Any, job_b: Any) -> bool:
@@ -64,62 +64,62 @@ def _has_sources(connection: Connection, job: Any) -> bool:
     return task is not None and not {"from", "sets"}.isdisjoint(task.inputs)
 
 
-def _measure_kinds(single: Sequence[Kind], kinds: Sequence[Kind], clustered: bool) -> dict[str, Any]:
+def _measure_kinds(single: Sequence[Kind], kinds: Sequence[Kind], is_clustered: bool) -> dict[str, Any]:
     """`single`: the pairs by their scores; `kinds`: what is independent, which is the same unless `clustered`."""
-    found = _count_pairs(single)
+    figures = _count_pairs(single)
     clusters = _clusters(kinds)
-    found |= {
+    figures |= {
         "tasks": clusters.tasks,
-        "better": sum(one.tasks for one in kinds if _of(one) > 0),
-        "worse": sum(one.tasks for one in kinds if _of(one) < 0),
-        "clustered": clustered,
-        "value_a": _measure([(one.sum_a, one.weight_a, one.tasks) for one in kinds]),
-        "value_b": _measure([(one.sum_b, one.weight_b, one.tasks) for one in kinds]),
+        "better": sum(kind.tasks for kind in kinds if _mean_difference(kind) > 0),
+        "worse": sum(kind.tasks for kind in kinds if _mean_difference(kind) < 0),
+        "clustered": is_clustered,
+        "value_a": _measure([(kind.sum_a, kind.weight_a, kind.tasks) for kind in kinds]),
+        "value_b": _measure([(kind.sum_b, kind.weight_b, kind.tasks) for kind in kinds]),
         "difference": round(clusters.difference, 6),
     }
-    found["equal"] = found["tasks"] - found["better"] - found["worse"]
-    if found["binary"] and not clustered:
-        counts = PairedCounts(found["both"], found["fixed"], found["broken"], found["neither"])
+    figures["equal"] = figures["tasks"] - figures["better"] - figures["worse"]
+    if figures["binary"] and not is_clustered:
+        counts = PairedCounts(figures["both"], figures["fixed"], figures["broken"], figures["neither"])
         low, high = tango_interval(counts.fixed, counts.broken, counts.n)
         n = counts.n
-        found |= {"p": mcnemar_p(counts.fixed, counts.broken), "test": "McNemar, exact", "interval": "Tango's score"}
-        found["tasks_for_power"] = tasks_for_power(counts.fixed / n, counts.broken / n)
+        figures |= {"p": mcnemar_p(counts.fixed, counts.broken), "test": "McNemar, exact", "interval": "Tango's score"}
+        figures["tasks_for_power"] = tasks_for_power(counts.fixed / n, counts.broken / n)
     else:
         low, high, method = bootstrap_interval(clusters)
         p, how = sign_flip_p(clusters)
-        found |= {"p": p, "test": f"sign flips by task, {how}", "interval": f"{method}, by task"}
-        found["standard_error"] = round(clusters.standard_error, 6)
-        found["tasks_for_power"] = tasks_needed(clusters)
-    return found | {"ci95": [round(low, 6), round(high, 6)]}
+        figures |= {"p": p, "test": f"sign flips by task, {how}", "interval": f"{method}, by task"}
+        figures["standard_error"] = round(clusters.standard_error, 6)
+        figures["tasks_for_power"] = tasks_needed(clusters)
+    return figures | {"ci95": [round(low, 6), round(high, 6)]}
 
 
-def _of(kind: Kind) -> float:
+def _mean_difference(kind: Kind) -> float:
     """Mean score of B minus that of A on such a task; rounded, as sums of equal scores may differ in the last digit."""
     return round(kind.sum_b / kind.weight_b - kind.sum_a / kind.weight_a, 12)
 
 
 def _count_pairs(single: Sequence[Kind]) -> dict[str, Any]:
     """How many pairs; of right and wrong ones who was right, else whose score was higher."""
-    found: dict[str, Any] = {"pairs": sum(one.tasks for one in single)}
-    scores = {(one.weight_a, one.sum_a) for one in single} | {(one.weight_b, one.sum_b) for one in single}
-    found["binary"] = scores <= {(1.0, 0.0), (1.0, 1.0)}
-    found["fixed"] = sum(one.tasks for one in single if _of(one) > 0)
-    found["broken"] = sum(one.tasks for one in single if _of(one) < 0)
-    if found["binary"]:
-        found["both"] = sum(one.tasks for one in single if one.sum_a == one.sum_b == 1)
-        found["neither"] = sum(one.tasks for one in single if one.sum_a == one.sum_b == 0)
-    return found
+    counts: dict[str, Any] = {"pairs": sum(kind.tasks for kind in single)}
+    scores = {(kind.weight_a, kind.sum_a) for kind in single} | {(kind.weight_b, kind.sum_b) for kind in single}
+    counts["binary"] = scores <= {(1.0, 0.0), (1.0, 1.0)}
+    counts["fixed"] = sum(kind.tasks for kind in single if _mean_difference(kind) > 0)
+    counts["broken"] = sum(kind.tasks for kind in single if _mean_difference(kind) < 0)
+    if counts["binary"]:
+        counts["both"] = sum(kind.tasks for kind in single if kind.sum_a == kind.sum_b == 1)
+        counts["neither"] = sum(kind.tasks for kind in single if kind.sum_a == kind.sum_b == 0)
+    return counts
 
 
 def _clusters(kinds: Sequence[Kind]) -> Clusters:
-    sums = [(one.weight_a, one.sum_a, one.weight_b, one.sum_b) for one in kinds]
-    return Clusters(sums, [one.tasks for one in kinds])  # type: ignore[arg-type]
+    sums = [(kind.weight_a, kind.sum_a, kind.weight_b, kind.sum_b) for kind in kinds]
+    return Clusters(sums, [kind.tasks for kind in kinds])  # type: ignore[arg-type]
 
 
 def _measure(groups: Sequence[tuple[float, float, int]]) -> dict[str, Any]:
     """Mean score with its interval, from (sum, weight, tasks): a task is one observation with its samples' weight."""
-    measured = counted_interval([(min(1.0, total / weight), weight, tasks) for total, weight, tasks in groups])
-    value, low, high = measured or (0.0, 0.0, 1.0)
+    interval = counted_interval([(min(1.0, total / weight), weight, tasks) for total, weight, tasks in groups])
+    value, low, high = interval or (0.0, 0.0, 1.0)
     return {"value": round(value, 6), "ci95": [round(low, 6), round(high, 6)]}
 
 
@@ -143,6 +143,9 @@ def _sum_sources(tasks: Mapping[int, Task], rows: Sequence[PairRow], by_row: boo
         sets = len(inputs["sets"]) if "sets" in inputs else 1
         cluster = sums[key if "given" in inputs or not by_row else source_row(tasks[key])]
         terms = (of_a * sets, of_a * sets * value_a, of_b * sets, of_b * sets * value_b, 1)
-        for place, term in enumerate(terms):
-            cluster[place] += term
-    return [Kind(one[0], one[1], one[2], one[3], int(one[4]), 1) for one in sums.values()]
+        for index, term in enumerate(terms):
+            cluster[index] += term
+    return [
+        Kind(cluster_sums[0], cluster_sums[1], cluster_sums[2], cluster_sums[3], int(cluster_sums[4]), 1)
+        for cluster_sums in sums.values()
+    ]

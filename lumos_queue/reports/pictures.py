@@ -20,39 +20,39 @@ def list_pictures(connection: Any, trajectory: Any, shown_to_models: bool) -> li
     """
     from db.artifacts import describe_artifacts
 
-    named = list(_named(trajectory))
+    references = list(_list_references(trajectory))
     if shown_to_models:
-        named[:0] = _digests("question", [(trajectory.task.inputs or {}).get("image")])
-    known = describe_artifacts(connection, {digest for _, _, digest in named})
-    found = []
-    for of, sample, digest in named:
-        media_type, size = known.get(digest, ("", None))
-        found.append({"of": of, "sample": sample, "sha256": digest, "media_type": media_type, "bytes": size})
-    return found
+        references[:0] = _digests("question", [(trajectory.task.inputs or {}).get("image")])
+    descriptions = describe_artifacts(connection, {digest for _, _, digest in references})
+    pictures = []
+    for of, sample, digest in references:
+        media_type, size = descriptions.get(digest, ("", None))
+        pictures.append({"of": of, "sample": sample, "sha256": digest, "media_type": media_type, "bytes": size})
+    return pictures
 
 
-def _named(trajectory: Any) -> Iterator[tuple[str, int, str]]:
+def _list_references(trajectory: Any) -> Iterator[tuple[str, int, str]]:
     """What names a picture, the sample and the sha256: of the task, then of the actions in their order."""
     inputs = trajectory.task.inputs or {}
     channels = inputs.get("channels")
-    for one in channels if isinstance(channels, list) else ():
-        if isinstance(one, Mapping) and one.get("kind") == "image":
-            yield from _digests(str(one.get("name")), one.get("values"))
+    for channel in channels if isinstance(channels, list) else ():
+        if isinstance(channel, Mapping) and channel.get("kind") == "image":
+            yield from _digests(str(channel.get("name")), channel.get("values"))
     for step in trajectory.steps:
         if isinstance(step.detail, Action) and isinstance(step.result, Execution):
             for variable, value in zip_longest(step.detail.variables, step.result.values, fillvalue=""):
                 if isinstance(value, Mapping):
-                    yield from _named_by(value, f"{step.position}-{variable}".removesuffix("-"))
+                    yield from _list_value_references(value, f"{step.position}-{variable}".removesuffix("-"))
 
 
-def _named_by(value: Mapping[str, Any], of: str) -> Iterator[tuple[str, int, str]]:
+def _list_value_references(value: Mapping[str, Any], of: str) -> Iterator[tuple[str, int, str]]:
     """The pictures of samples, or what a call of a function made."""
     if value.get("kind") == "values" and value.get("type") == "image":
         yield from _digests(of, value.get("items"))
-    made = value.get("artifacts")
-    for one in made if isinstance(made, list) else ():
-        if isinstance(one, Mapping):
-            yield from _digests(f"{of}-{one.get('name')}", [one.get("sha256")])
+    artifacts = value.get("artifacts")
+    for artifact in artifacts if isinstance(artifacts, list) else ():
+        if isinstance(artifact, Mapping):
+            yield from _digests(f"{of}-{artifact.get('name')}", [artifact.get("sha256")])
 
 
 def _digests(of: str, items: object) -> Iterator[tuple[str, int, str]]:

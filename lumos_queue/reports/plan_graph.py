@@ -33,48 +33,48 @@ def read_graph(trajectory: Any, pictures: Sequence[Picture]) -> list[list[GraphN
     formulation = FORMULATIONS.find(trajectory.episode.formulation)
     if formulation is None or not formulation.experts:
         return []
-    shown: dict[str, list[Picture]] = {}
-    for one in pictures:
-        shown.setdefault(one["of"], []).append(one)
-    inputs = [_input(one, shown) for one in _channels(trajectory.task.inputs)]
+    pictures_by_name: dict[str, list[Picture]] = {}
+    for picture in pictures:
+        pictures_by_name.setdefault(picture["of"], []).append(picture)
+    inputs = [_input(channel, pictures_by_name) for channel in _channels(trajectory.task.inputs)]
     levels = {node.name: 0 for node in inputs}
-    found: dict[int, list[GraphNode]] = {0: inputs} if inputs else {}
+    nodes_by_level: dict[int, list[GraphNode]] = {0: inputs} if inputs else {}
     for step in trajectory.steps:
         if not isinstance(step.detail, Action) or not isinstance(step.result, Execution):
             continue
-        action, done = step.detail, step.result
+        action, execution = step.detail, step.result
         name = ", ".join(action.variables)
-        given = _names(action.arguments)
-        level = 1 + max((levels.get(one, 0) for one in given), default=0)
+        input_names = _names(action.arguments)
+        level = 1 + max((levels.get(input_name, 0) for input_name in input_names), default=0)
         levels[name] = level
         node = GraphNode(
             name,
             action.name,
-            given,
+            input_names,
             str(step.position),
-            done.result if done.ok else f"{done.status}: {done.message}",
-            done.ok,
-            shown.get(f"{step.position}-{name}", ()),
+            execution.result if execution.ok else f"{execution.status}: {execution.message}",
+            execution.ok,
+            pictures_by_name.get(f"{step.position}-{name}", ()),
         )
-        found.setdefault(level, []).append(node)
-    return [found[level] for level in sorted(found)]
+        nodes_by_level.setdefault(level, []).append(node)
+    return [nodes_by_level[level] for level in sorted(nodes_by_level)]
 
 
 def _channels(inputs: Any) -> list[Mapping[str, Any]]:
     channels = inputs.get("channels") if isinstance(inputs, Mapping) else None
-    return [one for one in channels if isinstance(one, Mapping)] if isinstance(channels, list) else []
+    return [channel for channel in channels if isinstance(channel, Mapping)] if isinstance(channels, list) else []
 
 
-def _input(channel: Mapping[str, Any], shown: Mapping[str, Sequence[Picture]]) -> GraphNode:
+def _input(channel: Mapping[str, Any], pictures_by_name: Mapping[str, Sequence[Picture]]) -> GraphNode:
     name, values = str(channel.get("name")), channel.get("values")
     texts = values if channel.get("kind") == "text" and isinstance(values, list) else []
-    return GraphNode(name, "", (), "", "\n".join(map(str, texts)), True, shown.get(name, ()))
+    return GraphNode(name, "", (), "", "\n".join(map(str, texts)), True, pictures_by_name.get(name, ()))
 
 
 def _names(arguments: str) -> list[str]:
     """The names that an action of an expert is given: a JSON list; [] for anything else, which did not run."""
     try:
-        found = read_json(arguments)
+        names = read_json(arguments)
     except ValueError:
         return []
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []

@@ -23,9 +23,9 @@ NONE = "none"  #: of an episode that got no answer, or of a call that nobody ans
 NO_SCORE = "no score"  #: of items that are not judged, for reasons other than the agent
 
 
-def classify(found: frozenset[str]) -> str:
+def classify(sources: frozenset[str]) -> str:
     """The class of an episode from the provenances of its answers."""
-    return next((one for one in LEAST_REAL_FIRST if one in found), NONE)
+    return next((provenance for provenance in LEAST_REAL_FIRST if provenance in sources), NONE)
 
 
 def count_tool_calls(connection: Connection, job: str) -> list[dict[str, Any]]:
@@ -42,35 +42,40 @@ def split_scores(connection: Connection, job: Any, tasks: Mapping[int, Task]) ->
     Every item of the job (its row) is in one class. Of a judge's job the runs that are judged say which; {} where they
     are no longer stored.
     """
-    classes = {place: classify(found) for place, found in _sources(connection, job).items()}
-    scored = scored_places(connection, job.id)
-    if not classes or not scored:
+    classes = {ordinal: classify(sources) for ordinal, sources in _sources(connection, job).items()}
+    score_rows = scored_places(connection, job.id)
+    if not classes or not score_rows:
         return {}
     values: dict[str, dict[str, list[tuple[str, float, float]]]] = {}
-    seen: dict[str, set[int]] = {}
-    for metric, place, task, value, trials in scored:
-        name = classes.get(place, NONE)
-        seen.setdefault(name, set()).add(place)
+    ordinals_by_class: dict[str, set[int]] = {}
+    for metric, ordinal, task, value, trials in score_rows:
+        name = classes.get(ordinal, NONE)
+        ordinals_by_class.setdefault(name, set()).add(ordinal)
         values.setdefault(name, {}).setdefault(metric, []).append((source_row(tasks[task]), value, float(trials)))
-    if len(seen) < 2:
+    if len(ordinals_by_class) < 2:
         return {}
-    found: dict[str, Any] = {
-        name: {"n": len(seen[name])} | {metric: _measure(one) for metric, one in values[name].items()}
+    figures: dict[str, Any] = {
+        name: {"n": len(ordinals_by_class[name])}
+        | {metric: _measure(metric_values) for metric, metric_values in values[name].items()}
         for name in (*LEAST_REAL_FIRST, NONE)
-        if name in seen
+        if name in ordinals_by_class
     }
-    unscored = job.items - sum(map(len, seen.values()))
-    return found | ({NO_SCORE: {"n": unscored}} if unscored else {})
+    unscored_items = job.items - sum(map(len, ordinals_by_class.values()))
+    return figures | ({NO_SCORE: {"n": unscored_items}} if unscored_items else {})
 
 
 def _sources(connection: Connection, job: Any) -> dict[int, frozenset[str]]:
     """The provenances of each episode, or of the one that it judges, by its place in the job."""
     if job.formulation != "tooleval":
         return provenances(connection, job.id, EXPERT)
-    judged = judged_places(connection, job.id)
-    jobs = {name.rpartition("-")[0] for name in judged.values()}
-    by_name = {f"{one}-{place}": found for one in jobs for place, found in provenances(connection, one, EXPERT).items()}
-    return {place: by_name.get(name, frozenset()) for place, name in judged.items()} if by_name else {}
+    judged_names = judged_places(connection, job.id)
+    jobs = {name.rpartition("-")[0] for name in judged_names.values()}
+    by_name = {
+        f"{job_id}-{ordinal}": sources
+        for job_id in jobs
+        for ordinal, sources in provenances(connection, job_id, EXPERT).items()
+    }
+    return {ordinal: by_name.get(name, frozenset()) for ordinal, name in judged_names.items()} if by_name else {}
 
 
 def _measure(values: list[tuple[str, float, float]]) -> dict[str, Any]:

@@ -61,53 +61,57 @@ def read_state(text: str) -> RealState:
 
 
 def real_states(
-    connection: Connection, jobs: Sequence[Any], lease_seconds: float, lacking: Mapping[str, int] | None = None
+    connection: Connection, jobs: Sequence[Any], lease_seconds: float, missing_counts: Mapping[str, int] | None = None
 ) -> dict[str, Standing]:
     """What happens to each of these jobs (their rows), by id: four small queries, however many jobs these are.
 
     `lacking`: how many items of a job ended without a result; not named: none.
     """
     presence = read_presence(connection, lease_seconds)
-    awaited = {job.awaits for job in jobs if job.state in OPEN and awaits_job(job)}
-    still_open = select(JobRow.id).where(JobRow.id.in_(awaited), JobRow.state.in_(OPEN))
-    unfinished = set(connection.execute(still_open).scalars()) if awaited else set()
+    awaited_jobs = {job.awaits for job in jobs if job.state in OPEN and awaits_job(job)}
+    still_open = select(JobRow.id).where(JobRow.id.in_(awaited_jobs), JobRow.state.in_(OPEN))
+    open_jobs = set(connection.execute(still_open).scalars()) if awaited_jobs else set()
     by_job = read_failing(connection, [job.id for job in jobs if job.state in OPEN])
-    failures = {job: describe_failing(failing) for job, failing in by_job.items()}
+    failures = {job: describe_failing(failure) for job, failure in by_job.items()}
     return {
-        job.id: real_state(job, presence, unfinished, (lacking or {}).get(job.id, 0), failures.get(job.id, ""))
+        job.id: real_state(job, presence, open_jobs, (missing_counts or {}).get(job.id, 0), failures.get(job.id, ""))
         for job in jobs
     }
 
 
-def real_state(job: Any, presence: Presence, unfinished: set[str], lacking: int = 0, failures: str = "") -> Standing:
+def real_state(
+    job: Any, presence: Presence, open_jobs: set[str], missing_items: int = 0, failures: str = ""
+) -> Standing:
     """What happens to a job (its row). `unfinished`: of the jobs that others wait for, those that have not ended.
 
     `failures`: why items of it fail and are tried again.
     """
-    held, reason = presence.held.get(job.id, 0), " ".join(job.waiting.split())
+    held_items, reason = presence.held.get(job.id, 0), " ".join(job.waiting.split())
     if job.state in OPEN:
-        return _of_open(job, held, reason, presence, unfinished, failures)
-    if job.state in (JobState.PAUSED, JobState.CANCELLING) and held:
+        return _of_open(job, held_items, reason, presence, open_jobs, failures)
+    if job.state in (JobState.PAUSED, JobState.CANCELLING) and held_items:
         return Standing(RealState.STOPPING)
     if job.state == JobState.CANCELLING:  # a process that is alive ends it; until one is, it is stopped all the same
         return Standing(RealState.STOPPING if presence.workers else RealState.CANCELLED)
     if job.state in (JobState.PAUSED, JobState.FAILED):
         return Standing(RealState(job.state), "" if job.waiting == PAUSED_BY_PERSON else reason)
-    if job.state == JobState.DONE and lacking:
-        return Standing(RealState.INCOMPLETE, f"{lacking:,} without a result")
+    if job.state == JobState.DONE and missing_items:
+        return Standing(RealState.INCOMPLETE, f"{missing_items:,} without a result")
     return Standing(RealState(job.state))
 
 
-def _of_open(job: Any, held: int, reason: str, presence: Presence, unfinished: set[str], failures: str) -> Standing:
+def _of_open(
+    job: Any, held_items: int, reason: str, presence: Presence, open_jobs: set[str], failures: str
+) -> Standing:
     if HOW in reason:  # a person is waited for, whether or not a process is alive
         return Standing(RealState.WAITING, reason)
-    if awaits_job(job) and job.awaits not in unfinished:
+    if awaits_job(job) and job.awaits not in open_jobs:
         reason = ""  # what it waited for has ended; the next slice takes note
-    if held and not reason:
+    if held_items and not reason:
         return Standing(RealState.RUNNING, failures)
     if not presence.workers:
         return Standing(RealState.NOBODY, f"{WAITED}{reason}" if reason else "")
-    if not held and not awaits_job(job) and (lack := describe_lack(presence.sessions, job.pool)):
+    if not held_items and not awaits_job(job) and (lack := describe_lack(presence.sessions, job.pool)):
         return Standing(RealState.NOBODY, lack)
     if reason:
         return Standing(RealState.WAITING, reason)

@@ -10,12 +10,14 @@ from lumos_queue.records import MODULES
 MIN_SHARE = 0.05  #: of overlong rows, from which a remark is made
 
 
-def remarks(spec: Mapping[str, Any], judged: int, verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
+def remarks(spec: Mapping[str, Any], judged_rows: int, verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
     """`judged`: rows with a judgement; `verdicts`: rows by filter and module, as the report has them."""
-    rows = max((one[module] for one in verdicts if one["name"] == "overlong" for module in MODULES), default=0)
-    if not rows or rows < MIN_SHARE * judged:
+    rows = max(
+        (verdict[module] for verdict in verdicts if verdict["name"] == "overlong" for module in MODULES), default=0
+    )
+    if not rows or rows < MIN_SHARE * judged_rows:
         return []
     return [
-        f"{rows:,} of {judged:,} rows are overlong: a training conversation may have {spec['most_tokens']:,} tokens. "
-        "Convert again with --longest to allow more."
+        f"{rows:,} of {judged_rows:,} rows are overlong: a training conversation may have {spec['most_tokens']:,} "
+        "tokens. Convert again with --longest to allow more."
     ]

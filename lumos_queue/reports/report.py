@@ -129,7 +129,9 @@ def _make_report(connection: Connection, job: Any) -> Report:
         report |= _scorings(connection, job.id)
     elif job.kind == "infer" and job.main_metric:
         metrics = added_metrics(connection, job.id)
-        report |= job_scores(connection, job, (job.main_metric, *(one for one in metrics if one != job.main_metric)))
+        report |= job_scores(
+            connection, job, (job.main_metric, *(metric for metric in metrics if metric != job.main_metric))
+        )
         report |= _scorings(connection, job.id)
     elif job.kind == "evaluate":
         benchmark, infer = benchmark_of(job), job.spec["infer"]
@@ -154,21 +156,21 @@ def _make_report(connection: Connection, job: Any) -> Report:
         if job.formulation == "tooleval" or _calls_functions(job):
             from lumos_queue.reports.provenance import split_scores
 
-            found = split_scores(connection, job, keyed_tasks(connection, job.id))
-            report |= {"by_provenance": found} if found else {}
+            class_scores = split_scores(connection, job, keyed_tasks(connection, job.id))
+            report |= {"by_provenance": class_scores} if class_scores else {}
     return report
 
 
 def added_metrics(connection: Connection, job: str) -> list[str]:
     """The metrics that scorers have given afterwards."""
-    return list(dict.fromkeys(one.metric for one in scorings_of(connection, job)))
+    return list(dict.fromkeys(scoring.metric for scoring in scorings_of(connection, job)))
 
 
 def _scorings(connection: Connection, job: str) -> Report:
     """Which code gave the scores that were added afterwards."""
     names = ("metric", "version", "scorer", "code", "scored_by", "scored_at")
-    found = [{name: getattr(one, name) for name in names} for one in scorings_of(connection, job)]
-    return {"scorings": found} if found else {}
+    scorings = [{name: getattr(scoring, name) for name in names} for scoring in scorings_of(connection, job)]
+    return {"scorings": scorings} if scorings else {}
 
 
 def _runs_experts(job: Any) -> bool:
@@ -190,8 +192,8 @@ def _episode_figures(connection: Connection, job: str, endings: Mapping[str, int
             {"code_version": version, "episodes": episodes} for version, episodes in code_versions(connection, job)
         ],
         "prompts": {
-            role: [{"prefix": prefix, "episodes": episodes} for prefix, episodes in found]
-            for role, found in prompt_heads(connection, job).items()
+            role: [{"prefix": prefix, "episodes": episodes} for prefix, episodes in heads]
+            for role, heads in prompt_heads(connection, job).items()
         },
         "calls": sums.calls,
         "tokens": {"prompt": sums.prompt_tokens, "completion": sums.completion_tokens},
@@ -213,24 +215,24 @@ def _episode_figures(connection: Connection, job: str, endings: Mapping[str, int
 def _list_tools(formulation: str, infer: Report) -> Report:
     """The tool set that a score was made with, defaults included, and which rows were drawn."""
     agent = infer["agent"]
-    found: Report = {}
-    tried, domain = FORMULATIONS.find(formulation), DOMAINS.find(agent["domain"])
-    if tried and tried.executes:
-        found = dict(domain.default_tools if domain else {}) | agent.get("tools", {})
-    found |= {name: infer[name] for name in ("live", "replay") if infer.get(name)}
-    return found | ({"draw": infer["draw"], "sets": infer["sets"]} if infer.get("draw") else {})
+    tools: Report = {}
+    agent_formulation, domain = FORMULATIONS.find(formulation), DOMAINS.find(agent["domain"])
+    if agent_formulation and agent_formulation.executes:
+        tools = dict(domain.default_tools if domain else {}) | agent.get("tools", {})
+    tools |= {name: infer[name] for name in ("live", "replay") if infer.get(name)}
+    return tools | ({"draw": infer["draw"], "sets": infer["sets"]} if infer.get("draw") else {})
 
 
 def _describe_bos(connection: Connection, job: str, agent: Report) -> Report:
     """For an agent that leaves out `<s>`: whether its prompts began with it all the same; empty for other agents."""
     if agent["sampling"].get("bos", True):
         return {}
-    kept = {
-        one.url
-        for one in endpoints_of(connection, job)
-        if one.role not in TOOL_ROLES and not leaves_out_bos(one.url, one.identity)
+    urls_with_bos = {
+        endpoint.url
+        for endpoint in endpoints_of(connection, job)
+        if endpoint.role not in TOOL_ROLES and not leaves_out_bos(endpoint.url, endpoint.identity)
     }
-    return {"<s>": f"none, but {', '.join(sorted(kept))} {DECIDES}" if kept else "none"}
+    return {"<s>": f"none, but {', '.join(sorted(urls_with_bos))} {DECIDES}" if urls_with_bos else "none"}
 
 
 def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
@@ -243,15 +245,19 @@ def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
     domain = DOMAINS.find(agent["domain"])
     if domain is None or domain.ends_by_action or TOOL_ROLES.keys() & agent.get("roles", {}).keys():
         return None  # calls of tools are counted with the agent's; episodes that end by themselves have no last plan
-    most = agent.get("max_subgoals", 0)
+    max_subgoals = agent.get("max_subgoals", 0)
     # No rule holds if an endpoint failed, or if the context was full before the last subgoal.
-    judged = [
+    checked_shapes = [
         shape
         for shape in shapes
         if shape["ending"] not in ("infra_error", "limit")
-        or (shape["ending"] == "limit" and formulation.limited and shape["subgoals"] == most)
+        or (shape["ending"] == "limit" and formulation.limited and shape["subgoals"] == max_subgoals)
     ]
-    if not judged:
+    if not checked_shapes:
         return None
-    right = [one["episodes"] for one in judged if one["calls"] == formulation.expected_calls(one["subgoals"], most)]
-    return {"episodes": sum(shape["episodes"] for shape in judged), "as_expected": sum(right)}
+    right = [
+        shape["episodes"]
+        for shape in checked_shapes
+        if shape["calls"] == formulation.expected_calls(shape["subgoals"], max_subgoals)
+    ]
+    return {"episodes": sum(shape["episodes"] for shape in checked_shapes), "as_expected": sum(right)}

@@ -32,12 +32,12 @@ def read_failing(connection: Connection, jobs: Collection[str]) -> dict[str, Fai
     return {job: _sum_up(groups) for job, groups in by_job.items()}
 
 
-def describe_failing(failing: Failing, when: str = "") -> str:
+def describe_failing(failure: Failing, when: str = "") -> str:
     """One line; `when` says when the items are tried again."""
-    several = failing.items > 1
-    line = f"{failing.items:,} item{'s' * several} failed and {'are' if several else 'is'} tried again: "
-    line += failing.reason.rstrip(".") + (f" ({when})" if when else "")
-    return line + (f"; {failing.others:,} more failed for other reasons" if failing.others else "")
+    several = failure.items > 1
+    line = f"{failure.items:,} item{'s' * several} failed and {'are' if several else 'is'} tried again: "
+    line += failure.reason.rstrip(".") + (f" ({when})" if when else "")
+    return line + (f"; {failure.others:,} more failed for other reasons" if failure.others else "")
 
 
 def _sum_up(groups: list[FailureGroup]) -> Failing:

@@ -58,20 +58,23 @@ def measure_samples(kinds: Sequence[SampleKind], metric: str, samples: int, item
     Wilson's interval. pass@k is there where all scores are 0 or 1.
     """
     tasks = items // samples
-    several = [one for one in kinds if one.judged > 1]
-    of, flipped = sum(one.tasks for one in several), sum(one.tasks for one in several if not one.alike)
-    low, high = wilson(flipped, of)
-    found: dict[str, Any] = {"metric": metric, "n": samples, "tasks": tasks}
-    found["flips"] = {
-        "rate": round(flipped / of, 6) if of else None,
+    repeated_kinds = [kind for kind in kinds if kind.judged > 1]
+    of, flip_count = (
+        sum(kind.tasks for kind in repeated_kinds),
+        sum(kind.tasks for kind in repeated_kinds if not kind.alike),
+    )
+    low, high = wilson(flip_count, of)
+    figures: dict[str, Any] = {"metric": metric, "n": samples, "tasks": tasks}
+    figures["flips"] = {
+        "rate": round(flip_count / of, 6) if of else None,
         "ci95": [round(low, 6), round(high, 6)],
-        "flipped": flipped,
+        "flipped": flip_count,
         "of": of,
         "too_few": tasks - of,
     }
-    if not any(one.graded for one in kinds):
-        found["pass_at"] = [_measure_pass(kinds, k, tasks) for k in budgets(samples)]
-    return found
+    if not any(kind.graded for kind in kinds):
+        figures["pass_at"] = [_measure_pass(kinds, k, tasks) for k in budgets(samples)]
+    return figures
 
 
 def budgets(samples: int) -> list[int]:
@@ -79,21 +82,21 @@ def budgets(samples: int) -> list[int]:
     return sorted({*(1 << power for power in range(samples.bit_length())), samples})
 
 
-def pass_at(k: int, judged: int, right: int) -> float:
+def pass_at(k: int, samples: int, right: int) -> float:
     """The chance that of k samples drawn from `judged` ones without replacement one is right, from 0 to 1.
 
     Unbiased: 1 - C(n - c, k) / C(n, k) (M. Chen et al., Evaluating Large Language Models Trained on Code,
     arXiv:2107.03374 (2021), eq. 1). Raises ValueError for fewer samples than k.
     """
-    if not 0 < k <= judged or not 0 <= right <= judged:
-        raise ValueError(f"{k} of {judged} samples, {right} of them right, cannot be drawn")
-    return 1.0 - math.comb(judged - right, k) / math.comb(judged, k)
+    if not 0 < k <= samples or not 0 <= right <= samples:
+        raise ValueError(f"{k} of {samples} samples, {right} of them right, cannot be drawn")
+    return 1.0 - math.comb(samples - right, k) / math.comb(samples, k)
 
 
 def _measure_pass(kinds: Sequence[SampleKind], k: int, tasks: int) -> dict[str, Any]:
     """Mean over the tasks with k judged samples or more, each task one observation; `too_few`: the other tasks."""
     return _describe_share(
-        k, [(pass_at(k, one.judged, one.right), 1.0, one.tasks) for one in kinds if one.judged >= k], tasks
+        k, [(pass_at(k, kind.judged, kind.right), 1.0, kind.tasks) for kind in kinds if kind.judged >= k], tasks
     )
 
 

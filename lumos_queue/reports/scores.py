@@ -25,10 +25,10 @@ def job_scores(connection: Connection, job: Any, metrics: Sequence[str]) -> dict
     if is_clustered(connection, job):
         return scores(job, values_by_metric(connection, job.id), metrics, keyed_tasks(connection, job.id))
     counts = count_scores(connection, job.id)
-    missing = job.items - sum(one.episodes for one in counts.get(metrics[0], ()))
-    found = {name: measure_counts(counts[name], missing) for name in metrics if name in counts}
-    main = [(one.value, one.trials, one.episodes) for one in counts.get(metrics[0], ())]
-    return _summary(metrics, found, found.get(metrics[0]) or measure_counts([], missing), missing, main)
+    missing_items = job.items - sum(count.episodes for count in counts.get(metrics[0], ()))
+    figures = {name: measure_counts(counts[name], missing_items) for name in metrics if name in counts}
+    main = [(count.value, count.trials, count.episodes) for count in counts.get(metrics[0], ())]
+    return _summary(metrics, figures, figures.get(metrics[0]) or measure_counts([], missing_items), missing_items, main)
 
 
 def is_clustered(connection: Connection, job: Any) -> bool:
@@ -55,17 +55,17 @@ def scores(job: Any, values: Mapping[str, Values], metrics: Sequence[str], tasks
     metric but not of another one, the other does not apply to it: `of` is the number of trials of each metric.
     """
     main = values.get(metrics[0], [])
-    missing = job.items - len(main)
-    found = {name: measure_metric(job, values[name], missing, tasks) for name in metrics if name in values}
-    first = found.get(metrics[0]) or measure_metric(job, [], missing, tasks)
-    return _summary(metrics, found, first, missing, [(value, trials, 1) for _, value, trials in main])
+    missing_items = job.items - len(main)
+    figures = {name: measure_metric(job, values[name], missing_items, tasks) for name in metrics if name in values}
+    first = figures.get(metrics[0]) or measure_metric(job, [], missing_items, tasks)
+    return _summary(metrics, figures, first, missing_items, [(value, trials, 1) for _, value, trials in main])
 
 
 def _summary(
     metrics: Sequence[str],
-    found: Mapping[str, Any],
+    figures: Mapping[str, Any],
     first: Mapping[str, Any],
-    missing: int,
+    missing_items: int,
     main: Sequence[tuple[float, int, int]],
 ) -> dict[str, Any]:
     """`main`: (value, trials, how many episodes) of the main metric, whose measure is `first`."""
@@ -73,72 +73,80 @@ def _summary(
         "metric": metrics[0],
         "value": first["value"],
         "ci95": first["ci95"],
-        "complete": not missing,
+        "complete": not missing_items,
     }
     if all(value in (0, 1) and trials == 1 for value, trials, _ in main):
         report["correct"] = int(sum(value * episodes for value, _, episodes in main))
-    if missing:
+    if missing_items:
         report["bounds"] = first["bounds"]
-    return report | {"metrics": found}
+    return report | {"metrics": figures}
 
 
-def measure_metric(job: Any, values: Values, missing: int, tasks: Mapping[int, Task]) -> dict[str, Any]:
+def measure_metric(job: Any, values: Values, missing_items: int, tasks: Mapping[int, Task]) -> dict[str, Any]:
     """A metric over the items that it was taken of and `missing` further ones, which count as wrong (see `scores`)."""
     sets = {key: len(task.inputs["sets"]) for key, task in tasks.items() if "sets" in task.inputs}
-    seen = [(task, value, float(trials * sets.get(task, 1))) for task, value, trials in values]
-    owed = _weigh_missing(job, seen, missing, tasks, sets)
+    weighted_values = [(task, value, float(trials * sets.get(task, 1))) for task, value, trials in values]
+    missing_weights = _weigh_missing(job, weighted_values, missing_items, tasks, sets)
     # The judged samples of a task are not independent. (Nor are rollouts, which have given replies; but what was told
     # of jobs that are stored stays as it was.)
     source = {key: source_row(task) for key, task in tasks.items() if "given" not in task.inputs}
-    known = [(source.get(task, task), value, weight) for task, value, weight in seen]
-    worst = weighted_interval([*known, *((source.get(task, task), 0.0, weight) for task, weight in owed)])
-    best = weighted_interval([*known, *((source.get(task, task), 1.0, weight) for task, weight in owed)])
+    clustered_values = [(source.get(task, task), value, weight) for task, value, weight in weighted_values]
+    worst = weighted_interval(
+        [*clustered_values, *((source.get(task, task), 0.0, weight) for task, weight in missing_weights)]
+    )
+    best = weighted_interval(
+        [*clustered_values, *((source.get(task, task), 1.0, weight) for task, weight in missing_weights)]
+    )
     worst, best = worst or (0.0, 0.0, 1.0), best or (0.0, 0.0, 1.0)
-    found: dict[str, Any] = {
+    figure: dict[str, Any] = {
         "value": round(worst[0], 6),
         "ci95": [round(worst[1], 6), round(best[2], 6)],
-        "of": sum(trials for _, _, trials in values) + round(sum(weight for _, weight in owed)),
+        "of": sum(trials for _, _, trials in values) + round(sum(weight for _, weight in missing_weights)),
     }
-    if missing:
-        found["bounds"] = [round(worst[0], 6), round(best[0], 6)]
+    if missing_items:
+        figure["bounds"] = [round(worst[0], 6), round(best[0], 6)]
     elif sets:
         means = set_means([(task, tasks[task].inputs["sets"], value) for task, value, _ in values])
-        found["sets"] = {
-            name: one for name, one in asdict(means).items() if name in ("means", "spread")
+        figure["sets"] = {
+            name: statistic for name, statistic in asdict(means).items() if name in ("means", "spread")
         }  # the mean and its interval are `value` and `ci95`
-    return found
+    return figure
 
 
-def measure_counts(counts: Sequence[ScoreCount], missing: int) -> dict[str, Any]:
+def measure_counts(counts: Sequence[ScoreCount], missing_items: int) -> dict[str, Any]:
     """`measure_metric` of items that are independent of one another."""
-    known = [(one.value, float(one.trials), one.episodes) for one in counts]
-    judged = sum(one.episodes for one in counts)
-    trials = sum(one.trials * one.episodes for one in counts)
-    heavy = trials / judged if judged else 1.0
-    worst = counted_interval([*known, (0.0, heavy, missing)]) or (0.0, 0.0, 1.0)
-    best = counted_interval([*known, (1.0, heavy, missing)]) or (0.0, 0.0, 1.0)
-    found: dict[str, Any] = {
+    judged_groups = [(count.value, float(count.trials), count.episodes) for count in counts]
+    judged_episodes = sum(count.episodes for count in counts)
+    trials = sum(count.trials * count.episodes for count in counts)
+    heavy = trials / judged_episodes if judged_episodes else 1.0
+    worst = counted_interval([*judged_groups, (0.0, heavy, missing_items)]) or (0.0, 0.0, 1.0)
+    best = counted_interval([*judged_groups, (1.0, heavy, missing_items)]) or (0.0, 0.0, 1.0)
+    figure: dict[str, Any] = {
         "value": round(worst[0], 6),
         "ci95": [round(worst[1], 6), round(best[2], 6)],
-        "of": trials + round(heavy * missing),
+        "of": trials + round(heavy * missing_items),
     }
-    return found | ({"bounds": [round(worst[0], 6), round(best[0], 6)]} if missing else {})
+    return figure | ({"bounds": [round(worst[0], 6), round(best[0], 6)]} if missing_items else {})
 
 
 def _weigh_missing(
-    job: Any, seen: Sequence[tuple[int, float, float]], missing: int, tasks: Mapping[int, Task], sets: Mapping[int, int]
+    job: Any,
+    weighted_values: Sequence[tuple[int, float, float]],
+    missing_items: int,
+    tasks: Mapping[int, Task],
+    sets: Mapping[int, int],
 ) -> list[tuple[Any, float]]:
     """(cluster, weight) of the samples that were not judged, each with the average weight of a judged one."""
-    if not missing:
+    if not missing_items:
         return []
     samples = samples_of(job)
-    heavy = fmean(weight for _, _, weight in seen) if seen else 1.0
-    judged: dict[int, int] = {}
-    for task, *_ in seen:
-        judged[task] = judged.get(task, 0) + 1
-    left = [
+    heavy = fmean(weight for _, _, weight in weighted_values) if weighted_values else 1.0
+    judged_samples: dict[int, int] = {}
+    for task, *_ in weighted_values:
+        judged_samples[task] = judged_samples.get(task, 0) + 1
+    remaining = [
         (task, float(sets.get(task, 1)) if sets else heavy)
         for task in tasks
-        for _ in range(samples - judged.get(task, 0))
+        for _ in range(samples - judged_samples.get(task, 0))
     ]
-    return left[:missing]
+    return remaining[:missing_items]

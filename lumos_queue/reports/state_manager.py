@@ -96,20 +96,23 @@ def _read_verdict(reply: str, number: int, update: str) -> StateRecord:
 
 
 def _describe_verdicts(verdicts: list[CallVerdict]) -> dict[str, Any]:
-    failed, fine = [one for one in verdicts if not one.ok], [one for one in verdicts if one.ok]
+    failed_calls, ok_calls = (
+        [verdict for verdict in verdicts if not verdict.ok],
+        [verdict for verdict in verdicts if verdict.ok],
+    )
     return {
         "verdicts": len(verdicts),
-        "unreadable": sum(one.unreadable for one in verdicts),
-        "disagreement": _measure(verdicts, [one.success != one.ok for one in verdicts]),
-        "success_of_failed_calls": _measure(failed, [one.success for one in failed]),
-        "failure_of_ok_calls": _measure(fine, [not one.success for one in fine]),
+        "unreadable": sum(verdict.unreadable for verdict in verdicts),
+        "disagreement": _measure(verdicts, [verdict.success != verdict.ok for verdict in verdicts]),
+        "success_of_failed_calls": _measure(failed_calls, [verdict.success for verdict in failed_calls]),
+        "failure_of_ok_calls": _measure(ok_calls, [not verdict.success for verdict in ok_calls]),
     }
 
 
 def _measure(verdicts: list[CallVerdict], wrong: list[bool]) -> dict[str, Any]:
     """A share of these verdicts, whose interval knows which are of one task; without `value` where there are none."""
-    triples = [(one.task, float(is_wrong), 1.0) for one, is_wrong in zip(verdicts, wrong, strict=True)]
-    found: dict[str, Any] = {"count": sum(wrong), "of": len(verdicts)}
+    triples = [(verdict.task, float(is_wrong), 1.0) for verdict, is_wrong in zip(verdicts, wrong, strict=True)]
+    share: dict[str, Any] = {"count": sum(wrong), "of": len(verdicts)}
     if interval := weighted_interval(triples):
-        found |= {"value": round(interval[0], 6), "ci95": [round(bound, 6) for bound in interval[1:]]}
-    return found
+        share |= {"value": round(interval[0], 6), "ci95": [round(bound, 6) for bound in interval[1:]]}
+    return share

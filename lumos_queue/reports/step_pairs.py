@@ -19,41 +19,42 @@ def pair_episodes(connection: Connection, names: Sequence[str]) -> dict[str, Any
 
     Raises SpecError where one is not there or has not ended, or they are of different tasks.
     """
-    first, other = (finished_trajectory(connection, name) for name in names)
+    first, second = (finished_trajectory(connection, name) for name in names)
     if (first.task.benchmark, first.task.row, first.task.question) != (
-        other.task.benchmark,
-        other.task.row,
-        other.task.question,
+        second.task.benchmark,
+        second.task.row,
+        second.task.question,
     ):
         raise SpecError(
-            f"Episodes {names[0]} and {names[1]} are of different tasks: rows {first.task.row} and {other.task.row}. "
+            f"Episodes {names[0]} and {names[1]} are of different tasks: rows {first.task.row} and {second.task.row}. "
             "See which episodes are of one task with: lumos compare JOB JOB"
         )
-    return pair_steps(trajectory_as_json(first), trajectory_as_json(other))
+    return pair_steps(trajectory_as_json(first), trajectory_as_json(second))
 
 
-def pair_steps(first: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def pair_steps(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     """Two episodes as JSON (`lumos show --json`), their steps in pairs by place; `first_difference`: place from 0.
 
     After the last step comes the answer. None where they did and answered the same.
     """
-    mine, theirs = (
-        [*describe_steps(one), f"{one['ending'] or 'not finished'}: {_answer(one)}"] for one in (first, other)
+    first_texts, second_texts = (
+        [*describe_steps(episode), f"{episode['ending'] or 'not finished'}: {_answer(episode)}"]
+        for episode in (first, second)
     )
-    steps = [{"a": a, "b": b} for a, b in zip_longest(mine, theirs, fillvalue="")]
-    parts = next((place for place, one in enumerate(steps) if one["a"] != one["b"]), None)
-    return {"a": first, "b": other, "steps": steps, "first_difference": parts}
+    steps = [{"a": a, "b": b} for a, b in zip_longest(first_texts, second_texts, fillvalue="")]
+    first_difference = next((index for index, pair in enumerate(steps) if pair["a"] != pair["b"]), None)
+    return {"a": first, "b": second, "steps": steps, "first_difference": first_difference}
 
 
-def describe_steps(shown: Mapping[str, Any]) -> list[str]:
+def describe_steps(episode: Mapping[str, Any]) -> list[str]:
     """A text for each row of an episode's lanes: what was planned or thought, then the action with its result."""
     texts = []
-    for row in rows_of(shown):
+    for row in rows_of(episode):
         plan, action, result = ("".join(text for text, _ in cell) for cell in row)
-        done = f"{action} → {result}" if action and result else action or result
-        texts.append("\n".join(filter(None, (plan, done))))
+        outcome = f"{action} → {result}" if action and result else action or result
+        texts.append("\n".join(filter(None, (plan, outcome))))
     return texts
 
 
-def _answer(shown: Mapping[str, Any]) -> str:
-    return "no answer" if shown["answer"] is None else shown["answer"]
+def _answer(episode: Mapping[str, Any]) -> str:
+    return "no answer" if episode["answer"] is None else episode["answer"]

@@ -27,36 +27,36 @@ def read_tree(steps: Sequence[Step], version: int = MARKED) -> list[list[TreeNod
 
     Every step that has a parent is in it once. `version`: of the formulation, which decides how replies are read.
     """
-    found = [step for step in steps if "parent" in step and "within" not in step]
-    places = {step["at"] for step in found}
+    tree_steps = [step for step in steps if "parent" in step and "within" not in step]
+    step_names = {step["at"] for step in tree_steps}
     children: dict[str, list[Step]] = {}
-    for step in found:
+    for step in tree_steps:
         parent = str(step["parent"])
-        children.setdefault(parent if parent in places else str(ROOT), []).append(step)
+        children.setdefault(parent if parent in step_names else str(ROOT), []).append(step)
     return _ways(children, str(ROOT), version)
 
 
 def _ways(children: dict[str, list[Step]], root: str, version: int) -> list[list[TreeNode]]:
     """By a list of what is left to do, as a way may be thousands of steps long."""
     ways: list[list[TreeNode]] = []
-    left: list[tuple[Step, list[TreeNode], int]] = []
+    remaining: list[tuple[Step, list[TreeNode], int]] = []
 
     def part(steps: list[Step], into: list[list[TreeNode]], depth: int) -> None:
         for step in steps:
             into.append(way := [])
-            left.append((step, way, depth))
+            remaining.append((step, way, depth))
 
     part(children.get(root, []), ways, 0)
-    while left:
-        step, way, depth = left.pop()
+    while remaining:
+        step, way, depth = remaining.pop()
         way.append(node := _node(step, version))
         after = children.get(step["at"], [])
         if len(after) == 1:
-            left.append((after[0], way, depth))
+            remaining.append((after[0], way, depth))
         elif depth < MAX_DEPTH:
             part(after, node.branches, depth + 1)
         else:
-            left += [(one, way, depth) for one in reversed(after)]
+            remaining += [(child, way, depth) for child in reversed(after)]
     return ways
 
 

@@ -26,26 +26,24 @@ _OF_REQUEST = frozenset(
 )
 
 
-def is_by_outcome(wanted: Filter) -> bool:
+def is_by_outcome(task_filter: Filter) -> bool:
     """Whether a filter chooses by what the models did: the mean over such tasks is no accuracy of the benchmark.
 
     By chance alone, a model that is no better is right on some tasks where another was wrong: regression to the mean.
     """
-    return any(one.field not in _OF_REQUEST for one in wanted.terms)
+    return any(term.field not in _OF_REQUEST for term in task_filter.terms)
 
 
 def describe_chosen(job: Any) -> dict[str, Any]:
     """`parent` and `chosen` of a job's row, as reports have them; empty for a job that stands for itself."""
-    found: dict[str, Any] = {"parent": job.parent} if job.parent else {}
+    choice: dict[str, Any] = {"parent": job.parent} if job.parent else {}
     if job.chosen:
-        found["chosen"] = {"where": job.chosen, "by_outcome": is_by_outcome(parse_where(job.chosen))}
-    return found
+        choice["chosen"] = {"where": job.chosen, "by_outcome": is_by_outcome(parse_where(job.chosen))}
+    return choice
 
 
-def remark_on_chosen(parent: str | None, chosen: str, benchmark: str) -> str:
+def remark_on_chosen(parent: str | None, query: str, benchmark: str) -> str:
     """One line for a job whose tasks were chosen by what its parent did with them; else empty."""
-    if not chosen or not is_by_outcome(parse_where(chosen)):
+    if not query or not is_by_outcome(parse_where(query)):
         return ""
-    return (
-        f"its tasks were chosen by what job {parent} did with them ({chosen}): its mean is no accuracy of {benchmark}"
-    )
+    return f"its tasks were chosen by what job {parent} did with them ({query}): its mean is no accuracy of {benchmark}"

@@ -14,11 +14,11 @@ def column_heads(formulation: str) -> tuple[str, str, str]:
     """What stands above the columns of an episode: the roles of its formulation."""
     if formulation == "tooleval":
         return "", "judge: labels", ""
-    found = FORMULATIONS.find(formulation)
-    if found is None or not found.functions:
+    agent_formulation = FORMULATIONS.find(formulation)
+    if agent_formulation is None or not agent_formulation.functions:
         return HEADS
-    roles = found.roles
-    if found.approved:
+    roles = agent_formulation.roles
+    if agent_formulation.approved:
         return f"{roles[0]}: list; {roles[1]}: thoughts", "actions", HEADS[2]
     if "solver" in roles:
         return HEADS[0], "actions; solver: answer", HEADS[2]
@@ -27,14 +27,18 @@ def column_heads(formulation: str) -> tuple[str, str, str]:
 
 def calls_functions(formulation: str) -> bool:
     """Whether its actions are the functions that a task brings."""
-    found = FORMULATIONS.find(formulation)
-    return found is not None and found.functions
+    agent_formulation = FORMULATIONS.find(formulation)
+    return agent_formulation is not None and agent_formulation.functions
 
 
 def decides_alone(formulation: str) -> bool:
     """Whether a role decides on one call after the other, without a plan of calls."""
-    found = FORMULATIONS.find(formulation)
-    return found is not None and found.functions and (found.approved or "planner" not in found.roles)
+    agent_formulation = FORMULATIONS.find(formulation)
+    return (
+        agent_formulation is not None
+        and agent_formulation.functions
+        and (agent_formulation.approved or "planner" not in agent_formulation.roles)
+    )
 
 
 def write_call(action: Action) -> str:

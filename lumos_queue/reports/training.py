@@ -16,14 +16,14 @@ def training_figures(connection: Connection, job: str, windows: Sequence[Mapping
 
     `windows`: the outputs of the job's items, in their order.
     """
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     if fits := summarize_fits(connection, job):
         latest = {window.get("fit", ""): window["dev_loss"] for window in windows if "dev_loss" in window}
-        found["fits"] = [fit | ({"dev_loss": latest[fit["fit"]]} if fit["fit"] in latest else {}) for fit in fits]
-        found["training_steps"] = list_steps(connection, job)
+        figures["fits"] = [fit | ({"dev_loss": latest[fit["fit"]]} if fit["fit"] in latest else {}) for fit in fits]
+        figures["training_steps"] = list_steps(connection, job)
     if feedback := list_feedback(connection, job):
-        found["feedback_steps"] = feedback
+        figures["feedback_steps"] = feedback
     names = ("name", "kind", "digest", "bytes", "base", "builds", "path")
     if models := [row for row in list_models(connection) if row.job == job]:
-        found["models"] = [{name: getattr(row, name) for name in names} for row in models]
-    return found
+        figures["models"] = [{name: getattr(row, name) for name in names} for row in models]
+    return figures

@@ -44,8 +44,8 @@ def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
         "level": episode.level,
         "parent": trajectory.parent,
         "verdicts": [
-            {"module": one.module, "name": one.name, "rejects": bool(one.rejects), "detail": one.detail}
-            for one in trajectory.verdicts
+            {"module": verdict.module, "name": verdict.name, "rejects": bool(verdict.rejects), "detail": verdict.detail}
+            for verdict in trajectory.verdicts
         ],
         "earlier_endings": [
             {
@@ -69,8 +69,8 @@ def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
 
 def gold_text(gold: Any) -> str:
     """The gold answer of a task as text; empty if none is known."""
-    known = gold.get("answer", gold.get("plan", gold)) if isinstance(gold, dict) else gold
-    return "" if known is None else str(known)
+    answer = gold.get("answer", gold.get("plan", gold)) if isinstance(gold, dict) else gold
+    return "" if answer is None else str(answer)
 
 
 def labels_as_json(trajectory: Any) -> list[dict[str, Any]]:
@@ -92,36 +92,40 @@ def labels_as_json(trajectory: Any) -> list[dict[str, Any]]:
 
 def _step_as_json(step: Any, functions: bool) -> dict[str, Any]:
     """`functions`: whether actions are functions of a task, which are written by name and arguments."""
-    shown = {"at": name_step(step.position, step.branch), "prompt": step.prompt, "seconds": 0.0, "result": ""}
+    fields = {"at": name_step(step.position, step.branch), "prompt": step.prompt, "seconds": 0.0, "result": ""}
     if step.branch >= WITHIN:
-        shown["within"] = name_step(step.position, step.branch // WITHIN - 1)
+        fields["within"] = name_step(step.position, step.branch // WITHIN - 1)
     if step.parent is not None:
-        shown["parent"] = step.parent
+        fields["parent"] = step.parent
     if isinstance(step.result, Execution) and step.result.provenance:
-        shown["provenance"] = step.result.provenance
+        fields["provenance"] = step.result.provenance
     match step.result, step.detail:
-        case Completion() as done, _:
-            tokens = f"{done.prompt_tokens}+{done.completion_tokens} tokens, {done.finish_reason}"
-            rare = {name: value for name in RARE if (value := getattr(done, name))}
-            if done.candidates:
-                rare["candidates"] = [{"text": one.text, "logprob": one.logprob} for one in done.candidates]
-            return shown | {"who": step.role, "what": done.text, "result": tokens, "seconds": done.seconds} | rare
-        case done, Action() as action:
-            text = done.result if done.ok else f"{done.status}: {done.message}"
+        case Completion() as outcome, _:
+            tokens = f"{outcome.prompt_tokens}+{outcome.completion_tokens} tokens, {outcome.finish_reason}"
+            rare = {name: value for name in RARE if (value := getattr(outcome, name))}
+            if outcome.candidates:
+                rare["candidates"] = [
+                    {"text": candidate.text, "logprob": candidate.logprob} for candidate in outcome.candidates
+                ]
+            return (
+                fields | {"who": step.role, "what": outcome.text, "result": tokens, "seconds": outcome.seconds} | rare
+            )
+        case outcome, Action() as action:
+            text = outcome.result if outcome.ok else f"{outcome.status}: {outcome.message}"
             is_call = functions and not action.variables
-            return shown | {
+            return fields | {
                 "who": "tool",
                 "what": write_call(action) if is_call else action.raw or write_action(action),
                 "result": text,
-                "seconds": done.seconds,
+                "seconds": outcome.seconds,
             }
-        case done, Call() as call:
-            what = _describe_call(call) + ("" if done.ok else f" {done.status}")
-            return shown | {"who": "call", "what": what, "result": done.result, "seconds": done.seconds}
-        case done, Approve() as plan:
-            return shown | {"who": "approval", "what": plan.shown, "result": describe_approval(done)}
+        case outcome, Call() as call:
+            description = _describe_call(call) + ("" if outcome.ok else f" {outcome.status}")
+            return fields | {"who": "call", "what": description, "result": outcome.result, "seconds": outcome.seconds}
+        case outcome, Approve() as plan:
+            return fields | {"who": "approval", "what": plan.shown, "result": describe_approval(outcome)}
         case _, Subgoal() as subgoal:
-            return shown | {"who": "subgoal", "what": subgoal.text}
+            return fields | {"who": "subgoal", "what": subgoal.text}
     raise TypeError("a step is a completion, an action, a call, a plan or a subgoal")
 
 
