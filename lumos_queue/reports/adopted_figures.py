@@ -1,4 +1,4 @@
-"""What a job has adopted from another one, apart from what it made itself: nothing is counted twice as spent."""
+"""The calls and tokens that a job adopted from another job, apart from its own, so that no cost counts twice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from db.adopt import find_adopted
 
 
 def apart_from_adopted(connection: Connection, job: Any, report: Mapping[str, Any]) -> dict[str, Any]:
-    """`adopted` of a job's row with its `calls` and `tokens`, and those of the report without them; empty if none."""
+    """Return `adopted` of a job (its row), and the report's `calls` and `tokens` without it; {} if it adopted none."""
     if not job.parent:
         return {}
     adoption = find_adopted(connection, job.id)

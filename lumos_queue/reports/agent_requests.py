@@ -1,4 +1,4 @@
-"""What a stored agent's requests have beside prompts, as text: stop strings, system message, template, fields."""
+"""The settings of a stored agent's requests as text: stop strings, system message, template, fields."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from lumos_queue.endpoints.base import LINE_BREAK
 from lumos_queue.formulations.registry import FORMULATIONS
 
 _LONGEST = 60  #: characters of a text in a line
-_SHORT = 8  #: characters of its digest
+_SHORT = 8  #: characters of a text's digest
 
 
 def describe_requests(agent: Mapping[str, Any], formulation: str) -> dict[str, str]:
-    """Return what is not as it is where nothing was chosen and every reply is one line; `agent`: as it is stored.
+    """Return the settings of a stored agent that differ from the defaults, by name.
+
+    By default nothing is set, and a reply ends at a line break.
 
     Stop strings that the formulation itself has for a role are left out.
     """
@@ -45,12 +47,12 @@ def describe_stop(stop: Sequence[Any]) -> str:
 
 
 def describe_field(value: Any) -> str:
-    """Return the value of a field of requests as one line; of None that the field is left out."""
+    """Return the value of a request's field as one line; None means that the field is left out."""
     return "left out" if value is None else describe_text(json.dumps(value, ensure_ascii=False, sort_keys=True))
 
 
 def describe_text(text: str) -> str:
-    """Return a text as one line; of a long one its beginning and the digest of all of it."""
+    """Return a text as one line; of a long text, its beginning and the digest of the whole text."""
     line = " ".join(text.split())
     if len(line) <= _LONGEST:
         return line or "none"

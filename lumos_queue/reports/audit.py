@@ -1,7 +1,7 @@
-"""The report of an audit, and how far its labellers agree.
+"""The report of an audit, and the agreement of its labellers.
 
-Of annotations it measures the precision of the acceptance check; of runs the share that people find right, and how far
-the main metric agrees with them.
+For annotations it measures the precision of the acceptance check; for runs, the share that people judge right, and the
+agreement of the main metric with people.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COUNTED = (*JUDGED, "unsure", "disputed", "unlabelled")
 
 
 class AuditSummary(Protocol):
-    """One place of the sample (db.audits.Sampled)."""
+    """A place of the sample (db.audits.Sampled)."""
 
     @property
     def place(self) -> int: ...
@@ -38,7 +38,10 @@ class AuditSummary(Protocol):
 
 
 def opinion(labels: Mapping[str, str]) -> str:
-    """The joint label of an item: `unsure` counts for nothing; `disputed` if both right and wrong were given."""
+    """Return the joint label of an item from labels by labeller.
+
+    It is `disputed` if there are `right` and `wrong`. `unsure` has an effect only if all labels are `unsure`.
+    """
     verdicts = {label for label in labels.values() if label in JUDGED}
     if len(verdicts) > 1:
         return "disputed"
@@ -46,13 +49,14 @@ def opinion(labels: Mapping[str, str]) -> str:
 
 
 def make_audit_report(audit: Any, samples: Sequence[AuditSummary], labeller: str = "") -> dict[str, Any]:
-    """The report as plain values; with `labeller`, only by this person's labels.
+    """Return the report of an audit; with `labeller`, only this person's labels count.
 
-    `precision`, of runs `share_right`, is the share of right among the places judged right or wrong, weighted by the
-    members of the population that each represents (statistics.stratified_share). `if_unsure_wrong` counts unsure and
-    disputed places as wrong. `gone` is a lower bound of the places removed with their jobs: those missing before the
-    last one left, as the number drawn is not stored. `removed` is about how many members of the population they
-    represented. `metric` is, of runs, how far the main metric agrees with people.
+    `precision` (`share_right` for runs) is the share of right among the places that are judged right or wrong, weighted
+    by the members of the population that each represents (statistics.stratified_share). `if_unsure_wrong` counts unsure
+    and disputed places as wrong. `gone` is a lower bound of the places that were removed with their jobs: the gaps
+    before the last remaining place, because the size of the sample is not stored. `removed` is approximately the number
+    of members of the population that they represented. `metric`, for runs, is the agreement of the main metric with
+    people.
     """
     label_sets = [{who: label for who, label in sample.labels.items() if labeller in ("", who)} for sample in samples]
     opinions = [opinion(labels) for labels in label_sets]
@@ -94,9 +98,9 @@ def make_audit_report(audit: Any, samples: Sequence[AuditSummary], labeller: str
 
 
 def _metric_agreement(samples: Sequence[AuditSummary], opinions: Sequence[str]) -> dict[str, Any] | None:
-    """How far the main metric agrees with people, over the places that both judge; the share weighted as precision is.
+    """Return the agreement of the main metric with people over the places that both judge, weighted like precision.
 
-    None where there is no such place.
+    None if there is no such place.
     """
     pairs: dict[str, list[tuple[str, str]]] = {}
     population: dict[str, float] = {}
@@ -136,7 +140,7 @@ def _share(strata: Sequence[Stratum]) -> dict[str, Any] | None:
 
 
 def _agreements(samples: Sequence[AuditSummary]) -> list[dict[str, Any]]:
-    """For each pair of labellers, over the places that both labelled; `unsure` counts as a third label."""
+    """Return the agreement of each pair of labellers over the places that both labelled; `unsure` is a third label."""
     names = sorted({who for sample in samples for who in sample.labels})
     agreements = []
     for first, second in combinations(names, 2):

@@ -1,7 +1,7 @@
-"""What rules without a model score on a job's tasks: computed once for each version of the code, then read.
+"""Baselines: the scores of rules without a model on a job's tasks, computed once for each version of the code.
 
-A large job's are computed when it is submitted, from the rows as they were read. All others are computed for the first
-report on these tasks. Either way the tasks are read one after another, and few of them are in memory at once.
+The baselines of a large job are computed at submission, from the rows in memory. Those of other jobs are computed for
+the first report on the tasks. In both cases the tasks are a stream, and few of them are in memory at once.
 """
 
 from __future__ import annotations
@@ -36,35 +36,35 @@ def kept_baselines(
     benchmark: Benchmark,
     read_tasks: Callable[[Connection, str], Sequence[Task]] = JobTasks,
 ) -> Baselines:
-    """The baselines on the tasks of a job (its row), as `baselines` gives them; no task is read where they are kept.
+    """Return the baselines on the tasks of a job (its row) from the database; compute and store them if missing.
 
-    Ends the connection's transaction where they have to be computed. `read_tasks` gives the job's tasks. Raises
-    SpecError when the job is removed meanwhile.
+    `read_tasks` returns the job's tasks; it is called only if the baselines are missing. Computing them ends the
+    connection's transaction. Raises SpecError when the job is removed meanwhile.
     """
     if job.dataset is None:
         return _compute(benchmark, read_tasks(connection, job.id))
     try:
         origin = _origin_of(job)
-    except SpecError:  # of a plug-in that is not here
+    except SpecError:  # its plug-in is not installed
         return {}
     key = job.dataset, tasks_of(connection, job), f"{code_version()} {origin}".strip()
     rule_scores = load_baselines(connection, *key)
     if rule_scores is None:
-        connection.rollback()  # reads nothing meanwhile: PostgreSQL ends a transaction that is idle for too long
+        connection.rollback()  # PostgreSQL ends a transaction that is idle for too long
         rule_scores = _compute(benchmark, read_tasks(connection, job.id))
         keep_baselines(connection, *key, rule_scores)
     return rule_scores
 
 
 def _origin_of(job: Any) -> str:
-    """Return what a benchmark's rules depend on beside this version's code: its plug-in, or a file's definition."""
+    """Return the version of a benchmark's rules besides the code's: its plug-in, or the digest of a definition."""
     if definition := definition_of(job.spec):
         return digest(json.dumps(definition.as_json(), sort_keys=True))
     return str(BENCHMARKS.plugin(job.benchmark) or "")
 
 
 def _compute(benchmark: Benchmark, tasks: Sequence[Task]) -> Baselines:
-    """`baselines` of these tasks. Raises what made the tasks unreadable: it says nothing about the benchmark."""
+    """Return `baselines` of tasks. If the tasks cannot be read, raises that error instead of logging a warning."""
     rule_scores = baselines(benchmark, tasks)
     if isinstance(tasks, JobTasks) and tasks.failure:
         raise tasks.failure
@@ -72,29 +72,29 @@ def _compute(benchmark: Benchmark, tasks: Sequence[Task]) -> Baselines:
 
 
 def baselines(benchmark: Benchmark, tasks: Sequence[Task]) -> Baselines:
-    """The score of each baseline (a rule without a model) on these tasks, weighted like the agent's score.
+    """Return the score of each baseline (a rule without a model) on tasks, weighted like the agent's score.
 
-    None of them where the benchmark fails on these tasks: what else is known of a job is told all the same.
+    If the benchmark fails on the tasks, log a warning and return {}: a report does without baselines.
     """
     try:
         weights = _weigh(tasks)
         rule_verdicts = benchmark.baselines(tasks)
         return {name: _measure(verdicts, len(tasks), weights) for name, verdicts in rule_verdicts.items()}
-    except Exception as error:  # whatever a plug-in raises, or a built-in one on rows without gold answers
+    except Exception as error:  # from a plug-in, or from a built-in benchmark on rows without gold answers
         message = tell_failure(error)
         log.warning("the baselines of '%s' cannot be computed on these tasks: %s", benchmark.name, message)
         return {}
 
 
 def _weigh(tasks: Sequence[Task]) -> list[float] | None:
-    """In how many sample sets each task is; None where no sets were drawn: each task counts once."""
+    """Return the number of sample sets of each task; None without sample sets, where each task counts once."""
     if not tasks or "sets" not in tasks[0].inputs:
         return None
     return [float(len(task.inputs.get("sets", "1"))) for task in tasks]
 
 
 def _measure(verdicts: Sequence[float], tasks: int, weights: Sequence[float] | None) -> dict[str, Any]:
-    """The value of a rule with its interval. Where there is no verdict for each task, there is one for each step."""
+    """Return the value of a rule with its interval. `verdicts` are one for each task, or one for each step."""
     if weights is None or len(verdicts) != tasks:
         counts = Counter((verdict, 1.0) for verdict in verdicts)
     else:

@@ -1,4 +1,4 @@
-"""Whether jobs can be compared, and why not. Each refusal is one line that says what to do."""
+"""Check whether jobs can be compared. Each error is one line with the reason and the remedy."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ COMMON = "To compare what both have, add: --common"
 
 
 def choose_metric(connection: Connection, jobs: Sequence[Any], metric: str = "") -> str:
-    """The metric to compare the jobs (their rows) by: the one asked for, or the benchmark's main one.
+    """Return the metric by which jobs (their rows) are compared: `metric`, or the benchmark's main metric.
 
-    Raises SpecError for fewer than two jobs, jobs of other benchmarks, and jobs without scores of that metric.
+    Raises SpecError for fewer than two jobs, jobs of different benchmarks, and jobs without scores of the metric.
     """
     if len({job.id for job in jobs}) != len(jobs) or len(jobs) < 2:
         raise SpecError("Name two jobs or more, each once: lumos compare A B [C …]. List them with: lumos jobs")
@@ -46,9 +46,9 @@ def choose_metric(connection: Connection, jobs: Sequence[Any], metric: str = "")
 
 
 def _differ_in_scoring(first: Any, second: Any) -> str:
-    """Why scores of two jobs on people's own files mean different things; '' where they do not.
+    """Return why scores of two jobs on users' own files have different meanings; '' if they have the same.
 
-    Files with one title may be two files, and one file may be scored in two ways.
+    Two files may have the same title, and a file may be scored in two ways.
     """
     first_definition, second_definition = definition_of(first.spec), definition_of(second.spec)
     if (
@@ -69,7 +69,7 @@ def _differ_in_scoring(first: Any, second: Any) -> str:
 
 
 def find_unlike(connection: Connection, first: Any, second: Any) -> str:
-    """Why two jobs (their rows) did not try the same tasks as often, in words; empty where they did."""
+    """Return why two jobs (their rows) have different tasks or numbers of samples, as text; '' if they do not."""
     if first.dataset != second.dataset:
         return f"other rows: dataset {_short(first)} of {first.id}, {_short(second)} of {second.id}"
     if samples_of(first) != samples_of(second):
@@ -80,7 +80,7 @@ def find_unlike(connection: Connection, first: Any, second: Any) -> str:
 
 
 def find_open(connection: Connection, jobs: Sequence[Any]) -> str:
-    """Which of the jobs is half done, in words; empty where all items of all of them are done."""
+    """Return which of the jobs is half done, as text; '' if all items of all jobs are done."""
     for job in jobs:
         completed = progress(connection, job.id).get(ItemState.DONE, 0)
         if completed < job.items:

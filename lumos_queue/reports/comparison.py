@@ -1,7 +1,7 @@
-"""Jobs compared task by task, as JSON: each with the first one, which is the baseline.
+"""Compare jobs task by task, as JSON: each with the first job, which is the baseline.
 
-Each with the first and not each with each: the question is what a change did, and every further pair would make Holm's
-correction harder on the pairs that were meant.
+Other pairs are not compared, because the question is the effect of a change, and each further pair makes Holm's
+correction stricter.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from lumos_queue.reports.wall_time import wall_seconds
 from lumos_queue.scoring.paired_tests import holm
 
 Comparison = dict[str, Any]
-SHOWN = 10  #: fixed and broken pairs that are listed of each comparison
+SHOWN = 10  #: default limit of the fixed, and of the broken, pairs in the list of a comparison
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is compared, and what is listed of it."""
+    """Options of a comparison."""
 
-    metric: str = ""  #: '': the benchmark's main one
-    common: bool = False  #: whether unlike jobs are compared on the tasks and samples that both have judged
-    shown: int = SHOWN  #: fixed, and broken, pairs that are listed
+    metric: str = ""  #: '': the benchmark's main metric
+    common: bool = False  #: whether unlike jobs are compared on the tasks and samples that are judged in both
+    shown: int = SHOWN  #: limit of the fixed, and of the broken, pairs in the list
     prices: tuple[float, float] | None = None  #: USD for a million prompt and completion tokens
-    by: Sequence[str] = ()  #: fields by whose values tasks are also compared, as those of one report
+    by: Sequence[str] = ()  #: fields by whose values tasks are also compared
 
 
 def compare_jobs(connection: Connection, jobs: Sequence[Any], options: Options = Options()) -> Comparison:
-    """The comparison of jobs (their rows) with the first of them.
+    """Compare jobs (their rows) with the first of them.
 
-    Raises SpecError, in one line, where they cannot be compared (comparability.py), and for a field of `by` that the
-    first one does not have.
+    Raises SpecError, in one line, if they cannot be compared (comparability.py), and for a field of `by` that the first
+    job does not have.
     """
     metric = choose_metric(connection, jobs, options.metric)
     first, *other_jobs = jobs
@@ -122,13 +122,16 @@ def _compare_pair(
 
 
 def _may_differ(connection: Connection, jobs: tuple[Any, Any], metric: str, pairs: int) -> bool:
-    """Whether jobs of one dataset with as many items may have other ones: chosen ones, or too many have no pair."""
+    """Return whether jobs with the same dataset and number of items may have different items.
+
+    They may if tasks were chosen, or if more items are without a pair than two equal jobs can have.
+    """
     judged_counts = [sum(count.episodes for count in count_scores(connection, job.id)[metric]) for job in jobs]
     return any(job.chosen for job in jobs) or sum(judged_counts) - pairs > jobs[0].items
 
 
 def _bounds(figures: Mapping[str, Any], of: int) -> list[float]:
-    """What the difference can become: items without a pair may turn out anything from broken to fixed."""
+    """Return the range of the difference: each item without a pair may become fixed or broken."""
     missing_pairs = of - figures["pairs"]
     known_sum = figures["difference"] * figures["pairs"]
     return [round((known_sum - missing_pairs) / of, 6), round((known_sum + missing_pairs) / of, 6)]
@@ -137,7 +140,7 @@ def _bounds(figures: Mapping[str, Any], of: int) -> list[float]:
 def _describe_job(
     connection: Connection, job: Any, head: Mapping[str, str], metric: str, prices: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """What it scored by itself, as its report has it, and what that took."""
+    """Return the score and the costs of a job, as in its report."""
     sums, endings, items = totals(connection, job.id), count_endings(connection, job.id), progress(connection, job.id)
     counts = count_scores(connection, job.id)[metric]
     ones = all(count.value in (0, 1) and count.trials == 1 for count in counts)
@@ -173,7 +176,7 @@ def _describe_job(
 
 
 def _notes(connection: Connection, jobs: Sequence[Any], metric: str, half: str) -> list[str]:
-    """What a reader must know of these numbers, a line each."""
+    """Return warnings about the figures, one line each."""
     notes = [f"Half done: {half}."] if half else []
     versions = {job.id: sorted(score_versions(connection, job.id).get(metric, {})) for job in jobs}
     if len(set(map(tuple, versions.values()))) > 1:
@@ -186,7 +189,7 @@ def _notes(connection: Connection, jobs: Sequence[Any], metric: str, half: str) 
 
 
 def explain_no_difference(comparison: Mapping[str, Any]) -> str:
-    """Sentences, each after a space, that follow "no difference is shown"; `one`: of `comparisons`."""
+    """Return sentences that follow "no difference is shown", each after a space, from an item of `comparisons`."""
     sentences = ""
     if not comparison["ci95"][0] <= 0 <= comparison["ci95"][1]:
         sentences = " The interval leaves out 0: the test is the stricter of the two, the more so with few pairs."

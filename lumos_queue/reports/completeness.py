@@ -1,4 +1,4 @@
-"""Whether a job has a result for each of its items, and the command to go on if it has not."""
+"""Whether a job has a result for each of its items, and the command to continue if it has not."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 from db.states import ItemState, JobState
 from db.wait_reasons import PAUSED_BY_PERSON
 
-UNGRADED = "ungraded"  #: items whose answer has no grade, as no vote of a judge could be read
-ENDED = (JobState.DONE, JobState.CANCELLED)  #: states that a job does not leave by itself
+UNGRADED = "ungraded"  #: items whose answer has no grade, because no vote of a judge could be read
+ENDED = (JobState.DONE, JobState.CANCELLED)  #: final states, which only a person changes
 
 
 def completeness(job: Any, items: Mapping[str, int], endings: Mapping[str, int]) -> dict[str, Any]:
-    """`complete`; for a job (its row) that ended incomplete also `lacking` (items by state) and `go_on`.
+    """Return `complete`; for a job (its row) that ended incomplete also `lacking` (items by state) and `go_on`.
 
-    So for one that failed, or that pauses for a reason of its own, with its state and the `reason`. `items`: counts by
-    state; `endings`: counts of its episodes. An episode that ended with infra_error has no result.
+    A job that failed, or that paused by itself, also has `lacking` and `go_on`, its `state`, and the `reason`. `items`
+    are the counts by state, `endings` the counts of episodes. An episode that ended with infra_error has no result.
     """
     missing_items = {state: count for state, count in items.items() if state != ItemState.DONE and count}
     if failures := endings.get("infra_error"):
@@ -31,16 +31,16 @@ def completeness(job: Any, items: Mapping[str, int], endings: Mapping[str, int])
 
 
 def stop_reason(state: str, wait_reason: str) -> str:
-    """Why a job has failed, or pauses although no person has paused it; empty for any other job.
+    """Return why a job has failed, or has paused although no person paused it; '' for other jobs.
 
-    `waiting` is the column of the job's row.
+    `wait_reason` is the column `waiting` of the job's row.
     """
     is_stopped = state == JobState.FAILED or (state == JobState.PAUSED and wait_reason != PAUSED_BY_PERSON)
     return wait_reason if is_stopped else ""
 
 
 def remark(report: Mapping[str, Any]) -> str:
-    """One line about a job that ended incomplete or was stopped, from its report or `completeness`; else empty."""
+    """Return a line on a job that ended incomplete or was stopped, from its report or `completeness`; otherwise ''."""
     if "go_on" not in report:
         return ""
     if reason := report.get("reason"):

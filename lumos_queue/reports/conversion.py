@@ -1,10 +1,10 @@
-"""The report of a conversion: rows in, accepted rows for each module, reasons for rejection, check levels, cost.
+"""The report of a conversion: rows in, accepted rows for each module, reasons for rejection, check levels, costs.
 
 The *turns* of a row are the planner's replies in the iterative formulation: one for each subgoal, and one to stop.
-Counted like this, the web tasks of the LUMOS paper, with 7.3 actions a task and one action a subgoal, have its 8.25.
+In this count the web tasks of the LUMOS paper, with 7.3 actions per task and one action per subgoal, have its 8.25.
 
-*Accepted for both* is a row of which no verdict rejects either module's training row. Only such rows are counted by the
-level at which they were checked.
+A row is *accepted for both* if no verdict rejects the training row of a module. Only such rows are counted by check
+level.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lumos_queue.reports.wall_time import wall_seconds
 
 
 def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
-    """The part of a conversion's report that other jobs do not have."""
+    """Return the part of a conversion's report that other jobs do not have."""
     rejections = _count_rejected(connection, job.id)
     judged_rows = _count(connection, *_is_judged(job.id))
     accepted_rows = {name: judged_rows - rejections.get(name, 0) for name in (*MODULES, "both")}
@@ -49,7 +49,7 @@ def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
 
 
 def _is_judged(job: str) -> tuple[ColumnElement[bool], ...]:
-    """Conditions for episodes that ended in a judgement, unlike those with infra_error."""
+    """Return conditions for the episodes that were judged: those that ended, but not with infra_error."""
     return (EpisodeRow.job == job, EpisodeRow.ending.not_in(("", "infra_error")))
 
 
@@ -58,7 +58,7 @@ def _count(connection: Connection, *conditions: Any) -> int:
 
 
 def _count_rejected(connection: Connection, job: str) -> dict[str, int]:
-    """Rows rejected for each module, and under 'both' those rejected for at least one."""
+    """Count the rows rejected for each module, and as 'both' the rows rejected for at least one module."""
     query = (
         select(VerdictRow.module, func.count(distinct(VerdictRow.episode)))
         .join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
@@ -74,13 +74,13 @@ def _count_rejected(connection: Connection, job: str) -> dict[str, int]:
 
 
 def _speed(connection: Connection, job: Any, judged_rows: int) -> float | None:
-    """Judged rows per second of the job's wall time."""
+    """Return the judged rows per second of the job's wall time."""
     seconds = wall_seconds(connection, job)
     return round(judged_rows / seconds, 2) if seconds else None
 
 
 def _levels(connection: Connection, job: str) -> dict[str, int]:
-    """Rows that both modules accept, by the level at which they were checked, the strongest first."""
+    """Count the rows accepted for both modules by check level, the strongest first."""
     is_rejected = exists().where(VerdictRow.episode == EpisodeRow.id, VerdictRow.rejects)
     rows = connection.execute(
         select(EpisodeRow.level, func.count())
@@ -92,7 +92,7 @@ def _levels(connection: Connection, job: str) -> dict[str, int]:
 
 
 def _at_least(levels: dict[str, int], rows: int, accepted_rows: int) -> dict[str, dict[str, Any]]:
-    """For each level found, from the weakest: rows checked at it or a stronger one, as a number and as shares."""
+    """Return for each present level, from the weakest, the rows with this or a stronger level: number and shares."""
     present_levels = [level for level in LEVELS if level in levels]
     counts = {
         level: sum(levels[stronger] for stronger in present_levels[index:])
@@ -105,7 +105,7 @@ def _at_least(levels: dict[str, int], rows: int, accepted_rows: int) -> dict[str
 
 
 def _verdicts(connection: Connection, job: str) -> list[dict[str, Any]]:
-    """Rows by filter and module, the most frequent filter first."""
+    """Count the rows by filter and module, the most frequent filter first."""
     row_count = func.count()
     rows = connection.execute(
         select(VerdictRow.name, VerdictRow.rejects, VerdictRow.module, row_count)
@@ -126,7 +126,7 @@ def _describe_filter(name: str, rejects: bool) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ConvertedRow:
-    """The result of a conversion for one row. `rejected`: the modules whose training row some verdict rejects."""
+    """The result of a conversion for a row. `rejected` are the modules whose training row a verdict rejects."""
 
     row: str
     question: str
@@ -136,7 +136,7 @@ class ConvertedRow:
 
 
 def converted_rows(connection: Connection, job: str) -> list[ConvertedRow]:
-    """Every row of a conversion, judged or not, in order."""
+    """Return all rows of a conversion in order, also those that are not judged."""
     rejections: dict[int, set[str]] = {}
     query = select(VerdictRow.episode, VerdictRow.module).join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
     for episode, module in connection.execute(query.where(*_is_judged(job), VerdictRow.rejects)):
@@ -156,7 +156,7 @@ def converted_rows(connection: Connection, job: str) -> list[ConvertedRow]:
 
 
 def _average_turns(connection: Connection, job: str) -> float | None:
-    """Average turns of the rows accepted for the planner; None if there are none."""
+    """Return the average turns of the rows accepted for the planner; None if there are none."""
     rejected_episodes = select(VerdictRow.episode).where(VerdictRow.module == "planner", VerdictRow.rejects)
     mean = connection.execute(
         select(func.avg(_subgoals()))
@@ -167,7 +167,7 @@ def _average_turns(connection: Connection, job: str) -> float | None:
 
 
 def _subgoals() -> Any:
-    """The number of subgoals of an episode's annotation: those after the teacher's last reply."""
+    """Return the SQL expression for the number of subgoals of an annotation: those after the teacher's last reply."""
     conditions = (CompletionRow.episode == EpisodeRow.id, CompletionRow.attempt == EpisodeRow.attempt)
     last = (
         select(func.max(CompletionRow.position))

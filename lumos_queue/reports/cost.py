@@ -1,4 +1,4 @@
-"""What the model calls of a job with prices have cost."""
+"""The cost of the model calls of a job with prices."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from db.budget import cost_of_job, find_prices
 
 
 def cost_figures(connection: Connection, job: Any) -> dict[str, Any]:
-    """Return `cost` of a report: USD of all stored model calls, the budget, and both prices per million tokens.
+    """Return `cost` of a report: USD of all stored model calls, the budget, and the prices in USD per million tokens.
 
-    {} for a job (its row) that was submitted without prices. Calls of unfinished items and of earlier attempts count.
+    A job (its row) without prices has {}. Calls of unfinished items and of earlier attempts count.
     """
     spec = find_prices(job.spec)
     prices = spec.get("prompt_price", 0.0), spec.get("completion_price", 0.0)

@@ -1,4 +1,4 @@
-"""What differs between jobs that are shown together: of each job short (name, value) pairs, the most telling first."""
+"""The differences of jobs that are displayed together: short (name, value) pairs, the most important first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lumos_queue.reports.agent_requests import describe_field, describe_stop, de
 from lumos_queue.reports.model_names import models_of, name_models
 from lumos_queue.reports.readers import describe_reader
 
-#: The most telling ones, in this order; what else a request says comes after them, by its name.
+#: The most important names, in this order; other names of a request follow in alphabetical order.
 _FIRST = (
     "name",
     "kind",
@@ -33,30 +33,30 @@ _FIRST = (
 )
 _LAST = ("folder", "code")
 _ROLES = ("planner", "grounder", "solver", "policy", "teacher", "start")
-#: At the top of a request: what the job's row says, too, or what follows from its dataset.
+#: Fields at the top of a request that are also in the job's row, or that follow from its dataset.
 _OF_ROW = frozenset(("benchmark", "dataset", "split", "formulation", "seed", "duplicates"))
-#: Anywhere in a request: models, which have names of their own (model_names.py), and what follows from others.
+#: Fields anywhere in a request that are models, which have their own names (model_names.py), or follow from others.
 _NAMED_OTHERWISE = frozenset(("roles", "teacher", "start", "base", "dataset", "domain", "content"))
-#: What these hold has a meaning by itself; elsewhere the name above is needed: `grounder max_tokens`.
+#: Names that are left out before the names in them; other names stay, as in `grounder max_tokens`.
 _PLAIN = frozenset(
     (
         *("agent", "sampling", "samplings", "tools", "limits", "settings", "fit", "spec", "evaluation", "shape"),
         "definition",
     )
 )
-#: What is no news where these are equal as well: the weights of a model whose name differs.
+#: Names that follow from others: weights differ if the name of the model differs.
 _FOLLOWS = {"weights": ("model", *_ROLES), "rows": ("benchmark", "split"), "formulation_version": ("formulation",)}
 _SHORT = 12  #: characters of a digest
 
-#: Job to the model that the server at each of its addresses says it serves (model_names.models_told).
+#: The model that a server reported, by job and by address (model_names.models_told).
 Told = Mapping[str, Mapping[str, str]]
 
 
 def differences(jobs: Sequence[Any], served_models: Told | None = None) -> list[dict[str, str]]:
-    """Of each job (its row) what not all of these jobs have in common: name to value, in words.
+    """Return for each job (its row) the values, as text by name, that are not the same in all of these jobs.
 
-    What a job says nothing of is left out of its pairs. Names of models are as short as keeps them apart. Values are
-    of people, servers and files: escape them for where they are shown.
+    A job has no pair for a name without a value. Names of models are as short as possible without ambiguity. Values
+    come from people, servers and files: escape them for display.
     """
     facts = [dict(_facts(job)) for job in jobs]
     for fact, models in zip(facts, _name_roles(jobs, served_models or {}), strict=True):
@@ -70,14 +70,14 @@ def differences(jobs: Sequence[Any], served_models: Told | None = None) -> list[
 
 
 def describe_differences(pairs: Mapping[str, str]) -> list[str]:
-    """The pairs of one job as lines: what speaks for itself as its value alone, else as `seed 5`."""
+    """Return the pairs of a job as lines: only the value where it is clear without the name, otherwise `seed 5`."""
     models = [name for name in pairs if name in _ROLES]
     plain = {"name", "kind", "benchmark", "split", "formulation", "model", *(models if len(models) == 1 else ())}
     return [value if name in plain else f"{name} {value}" for name, value in pairs.items()]
 
 
 def _facts(job: Any) -> Iterator[tuple[str, str]]:
-    """Everything a job says of itself but its models: (name, value)."""
+    """Yield (name, value) of all facts of a job except its models."""
     for name in ("name", "kind", "benchmark", "split", "formulation", "chosen"):
         yield name, getattr(job, name, "") or ""
     yield "rows", (job.dataset or "")[:_SHORT]
@@ -89,7 +89,7 @@ def _facts(job: Any) -> Iterator[tuple[str, str]]:
 
 
 def _flatten(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """Every value of a request by a name of its own."""
+    """Yield (name, value) of all values of a request; nested values have compound names."""
     for key, value in values.items():
         if key in _NAMED_OTHERWISE:
             continue
@@ -110,7 +110,7 @@ def _flatten(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, 
 
 
 def _name_roles(jobs: Sequence[Any], served_models: Told) -> list[dict[str, str]]:
-    """Role to short name of each job's models; `model` where in every job one model has all roles."""
+    """Return the short names of each job's models by role; by `model` if in all jobs one model has all roles."""
     models = [models_of(job, served_models.get(job.id)) for job in jobs]
     names = name_models(model for job_models in models for model in job_models.values())
     role_names = [{role: names[model] for role, model in job_models.items()} for job_models in models]
@@ -120,7 +120,7 @@ def _name_roles(jobs: Sequence[Any], served_models: Told) -> list[dict[str, str]
 
 
 def _follows(name: str, facts: Sequence[Mapping[str, str]]) -> bool:
-    """Whether jobs differ in it only where something differs from which it follows."""
+    """Return whether jobs differ in a name only where they differ in the names that it follows from."""
     if name not in _FOLLOWS:
         return False
     grounds = [tuple(fact.get(ground, "") for ground in _FOLLOWS[name]) for fact in facts]
@@ -128,7 +128,7 @@ def _follows(name: str, facts: Sequence[Mapping[str, str]]) -> bool:
 
 
 def _shorten_paths(name: str, facts: Sequence[dict[str, str]]) -> None:
-    """Leave only the last part of absolute paths, where that keeps different ones apart."""
+    """Replace absolute paths by their last parts, if these are different for different paths."""
     values = {fact[name] for fact in facts if fact.get(name)}
     short = {value: ", ".join(PurePosixPath(part).name for part in value.split(", ")) for value in values}
     if all(value.startswith("/") for value in values) and len(set(short.values())) == len(values):

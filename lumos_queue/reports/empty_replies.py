@@ -1,4 +1,4 @@
-"""Problems of a job whose models thought and never replied, with the way out."""
+"""Problems of a job whose models reasoned without a reply, with the remedy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lumos_queue.endpoints.roles import JUDGE, TOOL_ROLES
 
 
 def empty_reply_problems(connection: Connection, job: Any) -> list[dict[str, Any]]:
-    """A problem for each role: `episodes` with so many empty `replies`. They have no ending of their own."""
+    """Return a problem for each role: the number of `episodes` and of empty `replies`. They have no special ending."""
     spec = job.spec.get("infer", job.spec)
     samplings = spec.get("agent", {}).get("samplings", {})
     return [
@@ -26,6 +26,6 @@ def _describe(empty: EmptyReplies, samplings: Mapping[str, Any]) -> str:
     vote = ": no vote is stored" if role == JUDGE else ""
     if not empty.is_cut:
         return f"the reply of the {role} ended within its reasoning{vote}"
-    # --max-tokens is of the agent's own roles.
+    # --max-tokens applies to the agent's own roles only.
     option = f"--request {role}.max_tokens=N" if role in TOOL_ROLES and role not in samplings else "--max-tokens"
     return f"all tokens of the reply of the {role} were reasoning{vote}; raise {option}"

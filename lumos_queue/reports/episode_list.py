@@ -1,4 +1,4 @@
-"""A list of episodes as JSON."""
+"""Episodes of a list as JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lumos_queue.reports.trajectory import gold_text
 
 
 def describe_episode(row: Any) -> dict[str, Any]:
-    """A row of db.trajectories.find_episodes as `lumos episodes --json` prints it."""
+    """Return a row of db.trajectories.find_episodes in the form of `lumos episodes --json`."""
     names = ("score", "ending", "answer", "calls", "question", "benchmark", "formulation", "sample", "origin", "level")
     columns = {name: getattr(row, name) for name in names}
     return {"episode": f"{row.job}-{row.ordinal}", "gold": gold_text(row.gold) or None} | columns

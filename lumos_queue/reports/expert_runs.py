@@ -1,4 +1,4 @@
-"""What a job's plans of experts ran: how often, how often an equal run had been made before, and what failed."""
+"""The runs of experts by a job's plans: new runs, reused equal runs, and failures."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ EXPERT = "expert"  #: the tool that the calls of experts name
 
 
 def expert_runs(connection: Connection, job: Any) -> dict[str, Any]:
-    """`expert_runs` and `plan_steps` of a job whose formulation runs plans of experts; nothing of others.
+    """Return `expert_runs` and `plan_steps` of a job whose formulation runs plans of experts; {} for other jobs.
 
-    `runs`: calls by provenance; `failed`: those that gave nothing, by status; `samples`: on how many samples experts
-    ran, and how many of them have no value, by the kind of problem: infrastructure failures, no wrong answers.
+    `runs` are calls by provenance, `failed` calls without a result by status. `samples` are the samples on which
+    experts ran, and those without a value by kind of problem: failures of infrastructure, not wrong answers.
     """
     formulation = FORMULATIONS.find(job.formulation)
     if formulation is None or not formulation.experts:
@@ -49,7 +49,7 @@ def expert_runs(connection: Connection, job: Any) -> dict[str, Any]:
 
 
 def _count_steps(connection: Connection, job: str) -> dict[str, int]:
-    """Steps of the plans that were read, and how many of them name no expert."""
+    """Count the steps of the plans that could be read, and the steps that name no expert."""
     is_unresolved = SubgoalRow.text.contains(UNRESOLVED)
     query = (
         select(func.count(), func.count().filter(is_unresolved))

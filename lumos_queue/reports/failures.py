@@ -1,4 +1,4 @@
-"""How many items of a job infrastructure ended, by the kind of failure, and the command to run those again."""
+"""The items of a job that infrastructure ended, by kind of failure, with the command to run them again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from db.states import ItemState
 def failures_by_class(
     connection: Connection, job: Any, items: Mapping[str, int], endings: Mapping[str, int]
 ) -> dict[str, Any]:
-    """`failures` of a job's row, the commonest first; empty if there are none. `items`, `endings`: its counts."""
+    """Return `failures` of a job (its row), the most frequent first; {} if there are none.
+
+    `items` are its counts by state, `endings` its counts of episodes.
+    """
     if not (endings.get("infra_error") or items.get(ItemState.QUARANTINED)) or job.origin in STORED:
         return {}
     return {

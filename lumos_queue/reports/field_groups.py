@@ -1,4 +1,4 @@
-"""The tasks of a job by a field: a column of its data, or what its benchmark groups by."""
+"""Group the tasks of a job by a field: a column of its data, or a group of its benchmark."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ from lumos_queue.benchmarks.registry import benchmark_of
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 
-MOST_FREQUENT = 20  #: values that have their own group; further ones are one group together
-MAX_VALUE = 200  #: characters of a value that reports have
-SHOWN_VALUE = 40  #: characters of a value that a table has
+MOST_FREQUENT = 20  #: number of values that have their own group; further values share a group
+MAX_VALUE = 200  #: characters of a value in reports
+SHOWN_VALUE = 40  #: characters of a value in tables
 NONE = "(none)"
-COLUMN = "meta."  #: before a column's name, as in filters and frames
-_CLUSTERED_BY = ("from", "sets", "given")  #: inputs of a task that say which items are not independent
+COLUMN = "meta."  #: prefix of a column's name, as in filters and frames
+_CLUSTERED_BY = ("from", "sets", "given")  #: inputs of a task that determine which items are not independent
 
 
 class GroupKind(StrEnum):
-    """What the tasks of a group have in common. The values are part of reports as JSON."""
+    """The common property of a group's tasks. The values are part of reports as JSON."""
 
     VALUE = "value"  #: the same value
-    NONE = "none"  #: the field is null, or is not there
-    OTHER = "other"  #: one of the values that are not among the most frequent
+    NONE = "none"  #: the field is null or missing
+    OTHER = "other"  #: a value that is not one of the most frequent
 
 
 @dataclass(frozen=True, slots=True)
 class FieldGroup:
-    """Tasks of a group: by key, without what figures do not need."""
+    """A group of tasks, by key; the tasks have only the inputs that figures need."""
 
     kind: GroupKind
-    value: str = ""  #: of GroupKind.VALUE
-    values: int = 1  #: different ones
+    value: str = ""  #: the value of GroupKind.VALUE
+    values: int = 1  #: number of different values
     tasks: dict[int, Task] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -59,13 +59,13 @@ class FieldGroup:
         }
 
 
-Groups = Mapping[str, Sequence[FieldGroup]]  #: name of a field to its groups, the most frequent first, `other` last
-_Value = tuple[str, str]  #: a value's text as reports have it, and the digest of a longer one
-_Read = Callable[[Task], _Value | None]  #: a task's value of a field; None: it has none
+Groups = Mapping[str, Sequence[FieldGroup]]  #: groups by name of the field, the most frequent first, `other` last
+_Value = tuple[str, str]  #: a value's text in reports, and the digest of a value that is longer
+_Read = Callable[[Task], _Value | None]  #: returns a task's value of a field; None if it has none
 
 
 def known_fields(connection: Connection, job: Any) -> list[str]:
-    """Return the names of all fields that a job (its row) can be grouped by."""
+    """Return the names of all fields by which a job (its row) can be grouped."""
     own_groups = _own_groups(job)
     columns = list_fields(connection, [job.dataset]) if job.dataset else []
     return [
@@ -77,8 +77,8 @@ def known_fields(connection: Connection, job: Any) -> list[str]:
 def split_tasks(connection: Connection, job: Any, fields: Sequence[str]) -> Groups:
     """Return the groups of a job's tasks by each of the fields.
 
-    The tasks are read as a stream. Raises SpecError for a field that the job does not have, listing those that it has,
-    and for a column that has lists or mappings.
+    The tasks are read as a stream. Raises SpecError for an unknown field, with a list of the job's fields, and for a
+    column that has lists or mappings.
     """
     own_groups = _own_groups(job)
     fields = list(dict.fromkeys(fields))
@@ -102,9 +102,9 @@ def split_tasks(connection: Connection, job: Any, fields: Sequence[str]) -> Grou
 
 
 def name_group(group: Mapping[str, Any], limit: int = SHOWN_VALUE) -> str:
-    """Return what tables call a group of a report: its value in one line, quoted where it could be taken for another.
+    """Return the name of a report's group in tables: its value on one line.
 
-    A value that is called as a group without a value is named, is empty, or has quotes itself, is in quotes.
+    A value is in quotes if it is empty, begins with a quote, or is equal to the name of a group without a value.
     """
     if group["kind"] == GroupKind.NONE:
         return NONE
@@ -115,7 +115,7 @@ def name_group(group: Mapping[str, Any], limit: int = SHOWN_VALUE) -> str:
 
 
 def _own_groups(job: Any) -> Mapping[str, Callable[[Task], str]]:
-    """What the job's benchmark groups by."""
+    """Return the groups of the job's benchmark."""
     return benchmark_of(job).groups if job.kind in ("evaluate", "infer") else {}
 
 
@@ -137,14 +137,14 @@ def _read_column(job: Any, name: str, column: str) -> _Read:
 
 
 def _identify(text: str) -> _Value:
-    """A long text is not held whole: there may be one for each task."""
+    """Shorten a long text and add its digest, because each task may have a long text."""
     if len(text) <= MAX_VALUE:
         return text, ""
     return text[: MAX_VALUE - 1] + "…", sha256(text.encode(errors="replace")).hexdigest()
 
 
 def _strip(task: Task) -> Task:
-    """Return the task with what tells which items are independent, and nothing else."""
+    """Return the task with only those inputs that determine which items are independent."""
     inputs = {name: task.inputs[name] for name in _CLUSTERED_BY if name in task.inputs}
     return Task(task.benchmark, task.dataset, task.row, "", inputs)
 

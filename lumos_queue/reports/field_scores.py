@@ -1,4 +1,4 @@
-"""The scores of one job by fields, for its report; and the differences of two jobs by fields, for their comparison."""
+"""Scores of a job by fields, for its report, and differences of two jobs by fields, for their comparison."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Report = dict[str, Any]
 def measure_by_fields(
     connection: Connection, job: Any, fields: Sequence[str], metrics: Sequence[str]
 ) -> dict[str, list[Report]]:
-    """The scores of a job by each field: name of the field to its groups, the most frequent first.
+    """Return the scores of a job's groups by name of the field, the most frequent group first.
 
     Raises SpecError for a job without scores, and as `split_tasks`.
     """
@@ -43,7 +43,10 @@ def measure_by_fields(
 def compare_by_fields(
     connection: Connection, first: Any, second: Any, pairs: Pairs, groups: Groups
 ) -> dict[str, list[Report]]:
-    """The difference of two jobs (their rows) in each group of the first one's tasks; `pairs` 0: none is judged."""
+    """Return the difference of two jobs (their rows) in each group of the first job's tasks, by name of the field.
+
+    A group without judged pairs has only `pairs`, which is 0, and `n`.
+    """
     samples = samples_of(first)
     differences_by_field = {}
     for name, field_groups in groups.items():
@@ -56,7 +59,7 @@ def compare_by_fields(
 
 
 def adjust_groups(comparisons: Sequence[Mapping[str, Any]]) -> None:
-    """Set `p_holm` of all groups: of a field, the groups of all comparisons are corrected together."""
+    """Set `p_holm` of all groups: the groups of a field are corrected together over all comparisons."""
     for name in comparisons[0]["by"]:
         groups = [group for comparison in comparisons for group in comparison["by"][name] if "p" in group]
         for group, p_holm in zip(groups, holm([group["p"] for group in groups]), strict=True):

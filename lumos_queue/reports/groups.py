@@ -1,4 +1,4 @@
-"""Scores by what tasks have in common (their category, their difficulty), and overall, where tasks differ in metric."""
+"""Scores by groups of tasks (such as category or difficulty), and overall scores of tasks with different metrics."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Report = dict[str, Any]
 def split_by_group(
     job: Any, values: Mapping[str, Values], benchmark: Benchmark, tasks: Mapping[int, Task]
 ) -> dict[str, Any]:
-    """`groups` and `overall` of a report, where the benchmark has any.
+    """Return `groups` and `overall` of a report, if the benchmark has them.
 
-    `groups`: what tasks are grouped by → group → `n` items, each of `metrics` that applies, and `overall`.
+    `groups` are by name of the grouping and by group: `n` items, the `metrics` that apply, and `overall`.
     """
     report: Report = {}
     if benchmark.groups:
@@ -50,7 +50,7 @@ def _measure_groups(
 def measure_groups(
     job: Any, values: Mapping[str, Values], benchmark: Benchmark, groups: Sequence[Mapping[int, Task]]
 ) -> list[Report]:
-    """The figures of each group of tasks, none of which is in two: `n` items, `metrics` and `overall`."""
+    """Return the figures of groups of tasks, which must not overlap: `n` items, `metrics` and `overall`."""
     group_of = {key: index for index, tasks in enumerate(groups) for key in tasks}
     inside: list[dict[str, list[tuple[int, float, int]]]] = [{metric: [] for metric in values} for _ in groups]
     for metric, metric_values in values.items():
@@ -88,11 +88,12 @@ def _measure_overalls(
 def measure_overall(
     values: Mapping[str, Values], tasks: Mapping[int, Task], metric_of: Callable[[Task], str], samples: int
 ) -> Report:
-    """One figure of tasks that are judged by different metrics: `over_metrics`, the unweighted mean of the metrics'
-    means (OpenAGI's tables), and `over_tasks`, the mean of all items, each by the metric of its task.
+    """Return figures over tasks that are judged by different metrics.
 
-    `n`: metrics, or items. An item that is not judged counts 0; `bounds` say what it could still be. `not_run`: the
-    metrics that nothing was judged by, for which there is no figure.
+    `over_metrics` is the unweighted mean of the metrics' means (OpenAGI's tables), and `over_tasks` the mean of all
+    items, each by the metric of its task; `n` is the number of metrics or items. An item that is not judged counts as
+    0, and `bounds` are the range that the figure can still reach. `not_run` are metrics without judged items; then
+    there are no figures.
     """
     pending: dict[str, dict[int, int]] = {}  # metric → task → items that are not judged
     for key, task in tasks.items():
@@ -131,7 +132,7 @@ def measure_overall(
 
 
 def _measure(worst: Sequence[tuple[Hashable, float, float]], best: Sequence[tuple[Hashable, float, float]]) -> Report:
-    """The value with what is not judged as wrong; its interval reaches to what it is with all of that right."""
+    """Return the value with missing items as wrong. The interval ends where it ends with missing items as right."""
     low, high = weighted_interval(worst) or (0.0, 0.0, 1.0), weighted_interval(best) or (0.0, 0.0, 1.0)
     figures: Report = {"value": round(low[0], 6), "ci95": [round(low[1], 6), round(high[2], 6)]}
     return figures | ({"bounds": [round(low[0], 6), round(high[0], 6)]} if worst != best else {})

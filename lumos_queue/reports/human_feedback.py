@@ -1,4 +1,4 @@
-"""What people said of a job's episodes: the plans that they approved or refused, and their ratings."""
+"""Feedback of people on a job's episodes: plans that they approved or refused, and their ratings."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _LEAST, _MOST = int(RATINGS[0]), int(RATINGS[-1])
 
 
 def people_figures(connection: Connection, job: Any) -> dict[str, Any]:
-    """`plans` of a job whose plans people approve, and `ratings` where there are any; nothing of others.
+    """Return `plans` of a job whose plans people approve, and `ratings` if there are any.
 
-    The mean is that of rated episodes, of which each is the mean of the people who rated it; `of` are all items. The
-    interval is that of a mean between the least and the best rating (weighted_interval), samples of a task in clusters.
+    `mean` is the mean over rated episodes of the mean rating by people; `of` is the number of all items. The interval
+    is that of a mean between the lowest and the highest rating (weighted_interval), with samples of a task in clusters.
     """
     figures: dict[str, Any] = {}
     formulation = FORMULATIONS.find(job.formulation)

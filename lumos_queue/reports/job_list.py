@@ -1,4 +1,4 @@
-"""The list of jobs as JSON: what each was asked, what happens to it, its score so far. A page costs a few queries."""
+"""The list of jobs as JSON: requests, states and scores. A page needs a few queries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lumos_queue.reports.task_choice import is_by_outcome
 from lumos_queue.row_origins.origins import read_row_origins
 from lumos_queue.scoring.moments import Moments
 
-_PAGE = 200  #: jobs looked at together where not all are shown
+_PAGE = 200  #: jobs that are read at once if some may not match
 _COLUMNS = (
     "kind",
     "benchmark",
@@ -35,15 +35,15 @@ _COLUMNS = (
     "parent",
     "chosen",
 )
-DERIVED_FORMULATIONS = ("tooleval", "stored-answer")  #: whose tasks are episodes of other jobs
+DERIVED_FORMULATIONS = ("tooleval", "stored-answer")  #: formulations whose tasks are episodes of other jobs
 
 
 def list_jobs(
     connection: Connection, job_filter: Filter, limit: int, lease_seconds: float, before: str = ""
 ) -> tuple[list[dict[str, Any]], bool]:
-    """The newest jobs that match, and whether there are older ones; `before`: the id of a job, only older ones.
+    """Return the newest jobs that match, and whether there are older ones that match.
 
-    Raises SpecError when `before` names no job.
+    If `before` is the id of a job, only older jobs count. Raises SpecError when `before` names no job.
     """
     jobs: list[dict[str, Any]] = []
     for job in _iterate_jobs(connection, job_filter, limit + 1, lease_seconds, before):
@@ -54,7 +54,7 @@ def list_jobs(
 
 
 def find_jobs(connection: Connection, job_filter: Filter, lease_seconds: float) -> list[str]:
-    """The ids of all jobs that match, the newest first; none that is damaged."""
+    """Return the ids of all jobs that match and are not damaged, the newest first."""
     jobs = _iterate_jobs(connection, job_filter, _PAGE, lease_seconds)
     return [job["job"] for job in jobs if job["real_state"] != RealState.DAMAGED]
 
@@ -62,7 +62,7 @@ def find_jobs(connection: Connection, job_filter: Filter, lease_seconds: float) 
 def _iterate_jobs(
     connection: Connection, job_filter: Filter, size: int, lease_seconds: float, before: str = ""
 ) -> Iterator[dict[str, Any]]:
-    """The jobs that match, described page by page. States and names of models are told by no column."""
+    """Yield the descriptions of the jobs that match. States and models are not columns, so they are filtered here."""
     computed_terms = [term for term in job_filter.terms if term.field in ("state", "model")]
     column_filter = Filter(tuple(term for term in job_filter.terms if term not in computed_terms))
     of_model = {term: frozenset(jobs_of_model(connection, term)) for term in computed_terms if term.field == "model"}
@@ -80,9 +80,9 @@ def _iterate_jobs(
 def describe_jobs(
     connection: Connection, rows: Sequence[Any], lease_seconds: float, now: float
 ) -> list[dict[str, Any]]:
-    """These jobs (their rows) as `list_jobs` describes them; `at`: the time now, by the database's clock.
+    """Describe jobs (their rows) as `list_jobs` does; `now` is the time of the database's clock.
 
-    Of a damaged row only the id, and what is damaged, is described.
+    The description of a damaged row has only its id and the damage.
     """
     damage = {row.id: problem for row in rows if (problem := find_damage(row))}
     sound = [row for row in rows if row.id not in damage]
@@ -91,7 +91,7 @@ def describe_jobs(
 
 
 def _describe_damaged(job: object, problem: str) -> dict[str, Any]:
-    """A damaged job, with the same names as any other."""
+    """Describe a damaged job with the same keys as other jobs."""
     defaults = {name: 0 if name in ("items", "created_at") else "" for name in _COLUMNS}
     return (
         {"job": str(job)}
@@ -137,7 +137,7 @@ def _state(standing: Standing) -> dict[str, str]:
 
 
 def _fits(job: dict[str, Any], term: Term, of_model: Collection[str]) -> bool:
-    """Whether a term of `state` or `model` holds; `of_model`: jobs of which it holds by what is stored of models."""
+    """Return whether a term of `state` or `model` holds; `of_model` are jobs with a stored model that matches."""
     if term.field == "state":
         is_match = job["real_state"] == term.value
     else:
@@ -147,12 +147,12 @@ def _fits(job: dict[str, Any], term: Term, of_model: Collection[str]) -> bool:
 
 
 def measure_sums(job: Any, metric: str, sums: ScoreSums) -> dict[str, Any] | None:
-    """The score of a job (its row) from the sums of its main metric, as the report has it (reports/scores.py):
-    `value` counts items without a score as wrong, `bounds` as all wrong and all right, `ci95` spans both.
+    """Return the score of a job (its row) from the sums of its main metric, as in the report (reports/scores.py).
 
-    The sums do not say which scores belong together. So there is no interval (`ci95` is None) where scores are not
-    independent of one another: several samples of a task, tasks that were derived from one row, runs that a judge
-    compares. None altogether where tasks weigh differently, as they do in sample sets, or a score is not a number.
+    `value` counts items without a score as wrong, `bounds` as all wrong and all right, `ci95` spans both. The sums do
+    not have clusters. So there is no interval (`ci95` is None) if scores are not independent: samples of a task, tasks
+    that were derived from the same row, runs that a judge compares. Return None if tasks have different weights, as in
+    sample sets, or if a score is not a number.
     """
     request = job.spec.get("infer", job.spec)
     if (
@@ -163,7 +163,7 @@ def measure_sums(job: Any, metric: str, sums: ScoreSums) -> dict[str, Any] | Non
         return None
     missing_items = max(0, job.items - sums.n)
     score: dict[str, Any] = {"metric": metric, "judged": sums.n, "of": job.items}
-    if sums.least < 0 or sums.greatest > 1:  # no share of anything
+    if sums.least < 0 or sums.greatest > 1:  # not a share
         return score | {"value": round(sums.wv / sums.w, 6), "ci95": None}
     moments = Moments(sums.n, sums.w, sums.wv, sums.ww, sums.wwv, sums.wwvv)
     heavy = sums.w / sums.n

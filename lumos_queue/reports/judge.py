@@ -1,4 +1,4 @@
-"""What became of a judge's votes on the answers of a job, what they cost, and how far people agree with them."""
+"""The votes of a judge on the answers of a job, their costs, and their agreement with people."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MAX_READ = 100_000  #: episodes without a grade whose replies are read
 
 
 def judge_figures(connection: Connection, job: Any, judge: JudgeDefinition) -> dict[str, Any]:
-    """Return `judge` of a report of a job (its row); where answers have no grade, also that the job is incomplete.
+    """Return `judge` of a report of a job (its row).
 
-    `answers` were given to the judge: `graded`, or `ungraded` as no vote on them could be read. `unreadable` and
-    `missing` are votes on them without a grade, `again` those that were asked for once more, `ties` the graded answers
-    whose two votes in the middle differ. `usd` is part of the job's cost.
+    `answers` were sent to the judge: they are `graded`, or `ungraded` if no vote on them could be read. `unreadable`
+    and `missing` are votes without a grade, `again` the votes that were requested once more, and `ties` the graded
+    answers whose two middle votes differ. `usd` is part of the job's cost.
     """
     details = count_details(connection, job.id, GRADE)
     ungraded_votes = [votes for votes in votes_without_score(connection, job.id, GRADE, JUDGE, MAX_READ) if votes]
@@ -58,7 +58,7 @@ def judge_figures(connection: Connection, job: Any, judge: JudgeDefinition) -> d
 
 
 def note_ungraded(report: Mapping[str, Any], state: str) -> dict[str, Any]:
-    """Return what a report adds to its completeness where answers have no grade; {} while the job (its state) runs."""
+    """Return `complete`, `lacking` and `go_on` of a report with ungraded answers; {} while the job (its state) runs."""
     ungraded_answers = report["judge"]["ungraded"]
     if not ungraded_answers or state not in ENDED:
         return {}
@@ -68,10 +68,10 @@ def note_ungraded(report: Mapping[str, Any], state: str) -> dict[str, Any]:
 
 
 def measure_agreement(connection: Connection, job: str) -> dict[str, Any] | None:
-    """Return how far the grades agree with people's labels, over the graded answers that people call right or wrong.
+    """Return the agreement of grades with people's labels, over the graded answers that people label right or wrong.
 
-    A grade says right from the middle of its scale on. `share` has Wilson's interval, kappa that of an audit. None
-    where there is no such answer.
+    A grade from the middle of its scale on means right. `share` has Wilson's interval, kappa that of an audit. None if
+    there is no such answer.
     """
     pairs = [
         (label, judged_by(score.value, GRADE))
@@ -94,7 +94,7 @@ def measure_agreement(connection: Connection, job: str) -> dict[str, Any] | None
 
 
 def list_judge_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (name, text) of each figure of the judge in a report; none for jobs without one."""
+    """Yield (name, text) of each figure of the judge in a report, if there is a judge."""
     if not (figures := report.get("judge")):
         return
     judged_answers = figures["graded"] + figures["without_answer"]

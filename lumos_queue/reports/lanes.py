@@ -1,7 +1,7 @@
-"""An episode's steps in three columns: plans or thoughts, actions, results. For a terminal and for pages.
+"""The steps of an episode in three columns, for terminals and pages: plans or thoughts, actions, results.
 
-A cell is a list of runs of text, each with a style: `dim` for what was not read or only asked on the way, `bold` for
-headings, or none.
+A cell is a list of runs of text, each with a style: `dim` for replies that were not read and for calls within an
+action, `bold` for headings, or ''.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from lumos_queue.prompts.open_ended import read_line
 from lumos_queue.reports.tool_agents import RECORDS, decides_alone
 from lumos_queue.text_calls.three_lines import MARKED, read_reply
 
-Step = dict[str, Any]  #: of reports.trajectory.trajectory_as_json
+Step = dict[str, Any]  #: a step of reports.trajectory.trajectory_as_json
 Run = tuple[str, str]  #: text, style
 Cell = list[Run]
 Row = list[Cell]  #: three cells
-PlacedRow = tuple[str, Row]  #: the step that it shows, and the row
+PlacedRow = tuple[str, Row]  #: name of the row's step, and the row
 
 
 def rows_of(trajectory: Mapping[str, Any]) -> list[Row]:
-    """The rows of an episode (reports.trajectory.trajectory_as_json), whatever agent it is of."""
+    """Return the rows of an episode (reports.trajectory.trajectory_as_json) of any agent."""
     return [row for _, row in placed_rows(trajectory)]
 
 
 def placed_rows(trajectory: Mapping[str, Any]) -> list[PlacedRow]:
-    """The rows of an episode, each with the place of a step that it shows."""
+    """Return the rows of an episode with the names of their steps."""
     steps = trajectory["steps"]
     return (
         decision_rows(steps, trajectory["formulation_version"])
@@ -37,10 +37,10 @@ def placed_rows(trajectory: Mapping[str, Any]) -> list[PlacedRow]:
 
 
 def plan_rows(steps: list[Step]) -> list[PlacedRow]:
-    """Rows of subgoal, action and result. Actions are beside the subgoals noted just before them.
+    """Return rows of subgoal, action and result. Actions are beside the subgoals directly before them.
 
-    A reply from which nothing was read, such as the planner's last, has its own row; so has each call that an
-    action makes of a model or a tool, below the action.
+    A reply from which nothing was read, such as the planner's last, has its own row. Each call of a model or a tool by
+    an action has a row below the action.
     """
     rows: list[PlacedRow] = []
     free = 0  # the row for the next action
@@ -72,12 +72,12 @@ def plan_rows(steps: list[Step]) -> list[PlacedRow]:
 
 
 def decision_rows(steps: list[Step], version: int = MARKED) -> list[PlacedRow]:
-    """Rows of thought, call and result. What the state manager recorded is below the result; of a to-do list there is
-    a row for each of its lines, for what a person said to it, and above what was done for a line.
+    """Return rows of thought, call and result. Records of the state manager are below the result.
 
-    A thought that does not come after the step before it, as in a tree, says which one it comes after. A reply without
-    a call has its own row; so has where an answer came from, and what a call asked on its way. `version`: of the
-    formulation, which decides how replies are read.
+    A to-do list has a row for each of its lines and for a person's answer to it, and each line is repeated above its
+    steps. A thought that does not continue the step before it, as in a tree, names the step that it continues. A reply
+    without a call, the provenance of an answer, and a call within an action have their own rows. `version` is that of
+    the formulation, which decides how replies are read.
     """
     rows: list[PlacedRow] = []
     main_steps = [step for step in steps if "within" not in step]
@@ -135,5 +135,5 @@ def _within(steps: list[Step], step: Step) -> list[Step]:
 
 
 def _describe_within(step: Step) -> str:
-    """Of a call outside, whose arguments are those of the action, only where the answer came from."""
+    """Describe a step within an action; an external call, whose arguments are the action's, has only the provenance."""
     return step.get("provenance", "not answered") if step["who"] == "call" else f"{step['who']}: {step['what']}"

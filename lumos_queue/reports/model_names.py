@@ -1,4 +1,4 @@
-"""Short names of models, for columns and charts: from an address, and from what the server there says it serves."""
+"""Short names of models for columns and charts, from an address and the model that the server there reported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from db.models import JobEndpoint
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.endpoints.urls import TRANSPORTS
 
-#: Names of folders that say nothing of the model in them: the folder above is named, too.
+#: Names of folders that do not identify a model: the name of the folder above is added.
 _GENERIC = frozenset(
     [
         "export",
@@ -30,16 +30,19 @@ _GENERIC = frozenset(
         "one-pass",
     ]
 )
-#: What stands in place of a model's name.
+#: Instead of a model's name.
 BY_RULE, FROM_SCRATCH = "by rule", "from scratch"
 
-#: An endpoint's address, and the model that its server said it serves ('' where that is not known).
+#: An endpoint's address, and the model that its server reported ('' where it is not known).
 Model = tuple[str, str]
 
 
 def models_of(job: Any, served_models: Mapping[str, str] | None = None) -> dict[str, Model]:
-    """Role to model of a job's row: of an agent without its tools and judges, of a conversion the teacher, of a
-    training job what it starts from."""
+    """Return the models of a job (its row) by role.
+
+    They are the models of an agent without its tools and judges, the teacher of a conversion, or the model from which a
+    training job starts. `served_models` are the models that servers reported, by address.
+    """
     request = job.spec.get("infer", job.spec)
     agent = request.get("agent")
     roles = agent.get("roles", {}) if isinstance(agent, Mapping) else {}
@@ -53,7 +56,7 @@ def models_of(job: Any, served_models: Mapping[str, str] | None = None) -> dict[
 
 
 def models_told(connection: Connection, jobs: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Job to address to the model that the server there last said it serves to that job."""
+    """Return the last model that each server reported to each job, by job id and by address."""
     query = select(JobEndpoint.job, JobEndpoint.url, JobEndpoint.identity).where(JobEndpoint.job.in_(jobs))
     served_models: dict[str, dict[str, str]] = {}
     for job, url, identity in connection.execute(query.order_by(JobEndpoint.id)):
@@ -61,12 +64,12 @@ def models_told(connection: Connection, jobs: Sequence[str]) -> dict[str, dict[s
         model_name = facts.get("model_id") or facts.get("model") or ""
         served_models.setdefault(job, {})[url] = (
             model_name if isinstance(model_name, str) else ""
-        )  # replicas that differ say a list
+        )  # different replicas report a list
     return served_models
 
 
 def name_models(models: Iterable[Model]) -> dict[Model, str]:
-    """A name for each of these models, as short as keeps different ones apart."""
+    """Return a name for each model, as short as possible without ambiguity."""
     unique_models = list(dict.fromkeys(models))
     candidates = {model: _names(*model) for model in unique_models}
     names = {}
@@ -82,7 +85,7 @@ def name_models(models: Iterable[Model]) -> dict[Model, str]:
 
 
 def _names(url: str, served_model: str) -> list[str]:
-    """Names for a model, the shortest first, the last ones longer and longer."""
+    """Return possible names of a model, the shortest first."""
     scheme, _, rest = url.partition(":")
     if scheme in ("local", "scripted"):
         path = PurePosixPath(rest).with_suffix("") if rest.endswith(".json") else PurePosixPath(rest)

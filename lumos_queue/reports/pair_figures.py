@@ -1,4 +1,4 @@
-"""The figures of two jobs' pairs: difference, interval, p-value, who was right where."""
+"""The figures of the pairs of two jobs: difference, interval, p-value, and counts of right answers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from lumos_queue.scoring.clusters import Clusters, bootstrap_interval, sign_flip
 from lumos_queue.scoring.paired_tests import PairedCounts, mcnemar_p, tango_interval, tasks_for_power
 from lumos_queue.scoring.statistics import counted_interval
 
-PairRow = tuple[int, float, int, float, int]  #: a pair as `Pairs.each` gives it
+PairRow = tuple[int, float, int, float, int]  #: a pair from `Pairs.each`
 
 
 def measure_pairs(connection: Connection, job_a: Any, job_b: Any, pairs: Pairs) -> dict[str, Any] | None:
-    """The figures of B against A (their rows); None where no task was judged in both.
+    """Return the figures of B against A (their rows); None if no task was judged in both.
 
-    Samples of a task, tasks derived from one row and tasks of several sample sets make clusters, as in reports/scores.
+    Samples of a task, tasks derived from the same row and tasks in several sample sets are clusters, as in
+    reports/scores.
     """
     single = pairs.kinds()
     if not single:
@@ -39,7 +40,7 @@ def measure_pairs(connection: Connection, job_a: Any, job_b: Any, pairs: Pairs) 
 def measure_group_pairs(
     connection: Connection, job_a: Any, job_b: Any, pairs: Pairs, groups: Sequence[Mapping[int, Task]]
 ) -> list[dict[str, Any] | None]:
-    """The figures of B against A in each group of A's tasks, as `measure_pairs` has them of all tasks."""
+    """Return the figures of `measure_pairs` for each group of A's tasks."""
     group_of = {key: index for index, tasks in enumerate(groups) for key in tasks}
     rows: list[list[PairRow]] = [[] for _ in groups]
     for row in pairs.each():
@@ -59,13 +60,16 @@ def _is_clustered(connection: Connection, job_a: Any, job_b: Any) -> bool:
 
 
 def _has_sources(connection: Connection, job: Any) -> bool:
-    """Whether tasks of the job are derived from rows, or are in several sample sets."""
+    """Return whether tasks of the job are derived from rows, or are in sample sets."""
     task = first_task(connection, job.id)
     return task is not None and not {"from", "sets"}.isdisjoint(task.inputs)
 
 
 def _measure_kinds(single: Sequence[Kind], kinds: Sequence[Kind], is_clustered: bool) -> dict[str, Any]:
-    """`single`: the pairs by their scores; `kinds`: what is independent, which is the same unless `clustered`."""
+    """Return the figures of pairs.
+
+    `single` are the pairs, counted by scores; `kinds` are independent clusters, or equal to `single` without clusters.
+    """
     figures = _count_pairs(single)
     clusters = _clusters(kinds)
     figures |= {
@@ -94,12 +98,15 @@ def _measure_kinds(single: Sequence[Kind], kinds: Sequence[Kind], is_clustered: 
 
 
 def _mean_difference(kind: Kind) -> float:
-    """Mean score of B minus that of A on such a task; rounded, as sums of equal scores may differ in the last digit."""
+    """Return the mean score of B minus that of A on a task of this kind.
+
+    It is rounded, because sums of equal scores may differ in the last digit.
+    """
     return round(kind.sum_b / kind.weight_b - kind.sum_a / kind.weight_a, 12)
 
 
 def _count_pairs(single: Sequence[Kind]) -> dict[str, Any]:
-    """How many pairs; of right and wrong ones who was right, else whose score was higher."""
+    """Count the pairs by right and wrong; if scores are not 0 or 1, by which score is higher."""
     counts: dict[str, Any] = {"pairs": sum(kind.tasks for kind in single)}
     scores = {(kind.weight_a, kind.sum_a) for kind in single} | {(kind.weight_b, kind.sum_b) for kind in single}
     counts["binary"] = scores <= {(1.0, 0.0), (1.0, 1.0)}
@@ -117,14 +124,17 @@ def _clusters(kinds: Sequence[Kind]) -> Clusters:
 
 
 def _measure(groups: Sequence[tuple[float, float, int]]) -> dict[str, Any]:
-    """Mean score with its interval, from (sum, weight, tasks): a task is one observation with its samples' weight."""
+    """Return the mean score with its interval, from (sum, weight, tasks).
+
+    A task is one observation with the weight of its samples.
+    """
     interval = counted_interval([(min(1.0, total / weight), weight, tasks) for total, weight, tasks in groups])
     value, low, high = interval or (0.0, 0.0, 1.0)
     return {"value": round(value, 6), "ci95": [round(low, 6), round(high, 6)]}
 
 
 def _count_rows(rows: Sequence[PairRow]) -> list[Kind]:
-    """The pairs counted by their scores, as `Pairs.kinds` counts them."""
+    """Count the pairs by their scores, like `Pairs.kinds`."""
     counts = Counter((of_a, value_a, of_b, value_b) for _, value_a, of_a, value_b, of_b in rows)
     return [
         Kind(of_a, of_a * value_a, of_b, of_b * value_b, 1, count)
@@ -133,9 +143,9 @@ def _count_rows(rows: Sequence[PairRow]) -> list[Kind]:
 
 
 def _sum_sources(tasks: Mapping[int, Task], rows: Sequence[PairRow], by_row: bool = True) -> list[Kind]:
-    """A kind for each row that tasks were derived from, each task weighing as many sample sets as it is in.
+    """Return a kind for each row that tasks were derived from; a task's weight is the number of its sample sets.
 
-    `by_row`: False where each task is its own source.
+    With `by_row` False, each task is its own source.
     """
     sums: dict[Any, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0, 0])
     for key, value_a, of_a, value_b, of_b in rows:

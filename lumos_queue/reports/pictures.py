@@ -1,4 +1,4 @@
-"""The pictures and files that an episode's task and values name."""
+"""The pictures and files that an episode's task and values refer to."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from lumos_queue.records import Action, Execution
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-Picture = dict[str, Any]  #: of, sample, sha256, bytes and media_type
+Picture = dict[str, Any]  #: keys: of, sample, sha256, bytes and media_type
 
 
 def list_pictures(connection: Any, trajectory: Any, shown_to_models: bool) -> list[Picture]:
-    """The pictures of a db.reading.Trajectory in their order; one that is not stored any more has no `bytes`.
+    """Return the pictures of a db.reading.Trajectory in order; `bytes` is None for a picture that is not stored.
 
-    `shown_to_models`: also that of a visual question, which the notes of its steps name.
+    With `shown_to_models`, the picture of a visual question is included; the notes of its steps refer to it.
     """
     from db.artifacts import describe_artifacts
 
@@ -32,7 +32,7 @@ def list_pictures(connection: Any, trajectory: Any, shown_to_models: bool) -> li
 
 
 def _list_references(trajectory: Any) -> Iterator[tuple[str, int, str]]:
-    """What names a picture, the sample and the sha256: of the task, then of the actions in their order."""
+    """Yield (referring name, sample, sha256) of the pictures: those of the task, then those of the actions in order."""
     inputs = trajectory.task.inputs or {}
     channels = inputs.get("channels")
     for channel in channels if isinstance(channels, list) else ():
@@ -46,7 +46,7 @@ def _list_references(trajectory: Any) -> Iterator[tuple[str, int, str]]:
 
 
 def _list_value_references(value: Mapping[str, Any], of: str) -> Iterator[tuple[str, int, str]]:
-    """The pictures of samples, or what a call of a function made."""
+    """Yield the pictures of a value: those of samples, or the artifacts of a function call."""
     if value.get("kind") == "values" and value.get("type") == "image":
         yield from _digests(of, value.get("items"))
     artifacts = value.get("artifacts")

@@ -1,4 +1,4 @@
-"""The graph that a plan of experts ran as: by level its nodes, what each was given and what it gave."""
+"""The graph of a plan of experts as it ran: its nodes by level, with inputs and outputs."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from lumos_queue.util.untrusted_json import read_json
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """An input of the task, or a run of an expert."""
+    """A node: an input of the task, or a run of an expert."""
 
     name: str  #: the channel, or the variable that holds its output
     expert: str  #: '' for an input
     inputs: Sequence[str]  #: names of nodes
-    at: str  #: its step; '' for an input
-    text: str  #: what it gave, or the error it ended in
+    at: str  #: the number of its step; '' for an input
+    text: str  #: its output, or its error
     ok: bool
     pictures: Sequence[Picture]
 
 
 def read_graph(trajectory: Any, pictures: Sequence[Picture]) -> list[list[GraphNode]]:
-    """The nodes by level, the inputs of the task first; [] for what is not a plan of experts.
+    """Return the nodes by level, the inputs of the task first; [] if the episode has no plan of experts.
 
-    `pictures`: those that list_pictures gives of it.
+    `pictures` are those of `list_pictures`.
     """
     formulation = FORMULATIONS.find(trajectory.episode.formulation)
     if formulation is None or not formulation.experts:
@@ -72,7 +72,7 @@ def _input(channel: Mapping[str, Any], pictures_by_name: Mapping[str, Sequence[P
 
 
 def _names(arguments: str) -> list[str]:
-    """The names that an action of an expert is given: a JSON list; [] for anything else, which did not run."""
+    """Return the names of an expert's inputs from a JSON list; [] for other arguments, with which it did not run."""
     try:
         names = read_json(arguments)
     except ValueError:

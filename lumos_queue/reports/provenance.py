@@ -1,8 +1,8 @@
-"""A tool agents' job split by where the answers of its tools came from: its calls, and its scores.
+"""Calls and scores of a tool agents' job by the provenance of its tools' answers.
 
-An episode is as real as the least real answer that it got. Scores over answers that a generator made and over recorded
-ones measure different things, and are never one figure alone. A run of an expert is as real where an equal one was
-made before: such calls are counted, and split no scores.
+The class of an episode is that of its least real answer. Scores over generated answers and over recorded answers
+measure different things, so there is a figure for each class. Reusing an equal earlier run of an expert does not make
+an episode less real: such calls are counted, but they do not split scores.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from lumos_queue.reports.expert_runs import EXPERT
 from lumos_queue.scoring.statistics import weighted_interval
 
 LEAST_REAL_FIRST = ("synthetic", "simulated", "recorded", "live")
-NONE = "none"  #: of an episode that got no answer, or of a call that nobody answered
-NO_SCORE = "no score"  #: of items that are not judged, for reasons other than the agent
+NONE = "none"  #: class of an episode without an answer of a tool, or of a call without an answer
+NO_SCORE = "no score"  #: class of items that are not judged, for reasons other than the agent
 
 
 def classify(sources: frozenset[str]) -> str:
-    """The class of an episode from the provenances of its answers."""
+    """Return the class of an episode from the provenances of its answers."""
     return next((provenance for provenance in LEAST_REAL_FIRST if provenance in sources), NONE)
 
 
 def count_tool_calls(connection: Connection, job: str) -> list[dict[str, Any]]:
-    """Calls of tools outside by provenance and status, those that nobody answered included."""
+    """Count the external calls of tools by provenance and status, also calls without an answer."""
     return [
         {"provenance": provenance or NONE, "status": status, "calls": calls}
         for provenance, status, calls in tool_calls(connection, job)
@@ -37,10 +37,10 @@ def count_tool_calls(connection: Connection, job: str) -> list[dict[str, Any]]:
 
 
 def split_scores(connection: Connection, job: Any, tasks: Mapping[int, Task]) -> dict[str, Any]:
-    """Class to its number of items and, of each metric, value and interval; {} where the items are of one class.
+    """Return the number of items and the metrics with intervals by class; {} if all items are of the same class.
 
-    Every item of the job (its row) is in one class. Of a judge's job the runs that are judged say which; {} where they
-    are no longer stored.
+    Each item of the job (its row) has one class. In a judge's job, the judged runs determine the class; {} if they are
+    not stored.
     """
     classes = {ordinal: classify(sources) for ordinal, sources in _sources(connection, job).items()}
     score_rows = scored_places(connection, job.id)
@@ -65,7 +65,7 @@ def split_scores(connection: Connection, job: Any, tasks: Mapping[int, Task]) ->
 
 
 def _sources(connection: Connection, job: Any) -> dict[int, frozenset[str]]:
-    """The provenances of each episode, or of the one that it judges, by its place in the job."""
+    """Return the provenances of each episode, or of the episode that it judges, by its number in the job."""
     if job.formulation != "tooleval":
         return provenances(connection, job.id, EXPERT)
     judged_names = judged_places(connection, job.id)

@@ -1,4 +1,4 @@
-"""What really happens to a job: the stored state says what may be done with it, not whether anybody does it."""
+"""The real state of a job: the stored state, and whether any process works on it."""
 
 from __future__ import annotations
 
@@ -19,41 +19,40 @@ from lumos_queue.reports.retry_reasons import describe_failing, read_failing
 
 
 class RealState(StrEnum):
-    """What happens to a job, in the words that people are shown."""
+    """The real states of jobs, with the texts for people."""
 
-    IMPORTING = "importing"  #: its episodes are being stored whole
-    QUEUED = "queued"  #: no item of it is held; a worker process is alive that may take one
-    RUNNING = "running"  #: a live worker process holds items of it
-    WAITING = "waiting"  #: for an endpoint, another job, a person's approval, or after deaths of processes
-    NOBODY = "nobody works on it"  #: it may be worked on, and no worker process is alive that can run it
-    STOPPING = "stopping"  #: it was paused or cancelled, and live worker processes still hold items of it
+    IMPORTING = "importing"  #: its episodes are being stored
+    QUEUED = "queued"  #: no item is held, and a live worker process can take one
+    RUNNING = "running"  #: a live worker process holds items
+    WAITING = "waiting"  #: waits for an endpoint, another job, a person's approval, or after deaths of processes
+    NOBODY = "nobody works on it"  #: it can run, and no live worker process can run it
+    STOPPING = "stopping"  #: it was paused or cancelled, and live worker processes still hold items
     PAUSED = "paused"  #: until a person resumes it
     FAILED = "failed"  #: until a person resumes it
-    CANCELLED = "cancelled"  #: what it stored is kept
+    CANCELLED = "cancelled"  #: its stored results remain
     INCOMPLETE = "incomplete"  #: it ended, and some items have no result: quarantined, or an infra_error
     DAMAGED = "damaged"  #: its row cannot be read
     DONE = "done"  #: every item has its result
 
 
-WAITED = "it waited: "  #: how the reason begins of a job that nobody works on, and that waited before
+WAITED = "it waited: "  #: prefix of the reason of a job that waited before, and that nobody works on
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What happens to a job, and why: what it waits for, why items fail, or what stopped it; empty where there is
-    nothing to say."""
+    """The real state of a job and its reason: what it waits for, why items fail, or what stopped it; '' if none."""
 
     state: RealState
     reason: str = ""
 
     @property
     def words(self) -> str:
-        """For people, on one line: `running`, `waiting: tgi://… does not answer`. Not sanitized."""
+        """State and reason on one line: `running`, `waiting: tgi://… does not answer`. Not sanitized."""
         return f"{self.state}: {self.reason}" if self.reason else str(self.state)
 
 
 def read_state(text: str) -> RealState:
-    """The state with that name, or whose first word it is. Raises SpecError, listing them, for any other text."""
+    """Return the state with that name or first word. Raises SpecError, which lists the states, for other texts."""
     for state in RealState:
         if text in (state, state.partition(" ")[0]):
             return state
@@ -63,9 +62,9 @@ def read_state(text: str) -> RealState:
 def real_states(
     connection: Connection, jobs: Sequence[Any], lease_seconds: float, missing_counts: Mapping[str, int] | None = None
 ) -> dict[str, Standing]:
-    """What happens to each of these jobs (their rows), by id: four small queries, however many jobs these are.
+    """Return the real states of jobs (their rows) by id, with four small queries for any number of jobs.
 
-    `lacking`: how many items of a job ended without a result; not named: none.
+    `missing_counts` are the numbers of items that ended without a result, by job; 0 for jobs that are not in it.
     """
     presence = read_presence(connection, lease_seconds)
     awaited_jobs = {job.awaits for job in jobs if job.state in OPEN and awaits_job(job)}
@@ -82,16 +81,16 @@ def real_states(
 def real_state(
     job: Any, presence: Presence, open_jobs: set[str], missing_items: int = 0, failures: str = ""
 ) -> Standing:
-    """What happens to a job (its row). `unfinished`: of the jobs that others wait for, those that have not ended.
+    """Return the real state of a job (its row). `open_jobs` are those awaited jobs that have not ended.
 
-    `failures`: why items of it fail and are tried again.
+    `failures` is a text on why its items fail and are tried again.
     """
     held_items, reason = presence.held.get(job.id, 0), " ".join(job.waiting.split())
     if job.state in OPEN:
         return _of_open(job, held_items, reason, presence, open_jobs, failures)
     if job.state in (JobState.PAUSED, JobState.CANCELLING) and held_items:
         return Standing(RealState.STOPPING)
-    if job.state == JobState.CANCELLING:  # a process that is alive ends it; until one is, it is stopped all the same
+    if job.state == JobState.CANCELLING:  # a live process ends it; without live processes, it has stopped anyway
         return Standing(RealState.STOPPING if presence.workers else RealState.CANCELLED)
     if job.state in (JobState.PAUSED, JobState.FAILED):
         return Standing(RealState(job.state), "" if job.waiting == PAUSED_BY_PERSON else reason)
@@ -103,10 +102,10 @@ def real_state(
 def _of_open(
     job: Any, held_items: int, reason: str, presence: Presence, open_jobs: set[str], failures: str
 ) -> Standing:
-    if HOW in reason:  # a person is waited for, whether or not a process is alive
+    if HOW in reason:  # it waits for a person, with or without a live process
         return Standing(RealState.WAITING, reason)
     if awaits_job(job) and job.awaits not in open_jobs:
-        reason = ""  # what it waited for has ended; the next slice takes note
+        reason = ""  # the awaited job has ended; the next slice updates the reason
     if held_items and not reason:
         return Standing(RealState.RUNNING, failures)
     if not presence.workers:
@@ -115,5 +114,5 @@ def _of_open(
         return Standing(RealState.NOBODY, lack)
     if reason:
         return Standing(RealState.WAITING, reason)
-    # Between two slices, too: a job that has begun has its turn again after others.
+    # This is also the state between two slices, while other jobs have their turn.
     return Standing(RealState.QUEUED, failures)

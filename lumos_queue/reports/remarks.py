@@ -1,4 +1,4 @@
-"""Remarks on a conversion beside its numbers, one line each."""
+"""Remarks on the figures of a conversion, one line each."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from lumos_queue.records import MODULES
 
-MIN_SHARE = 0.05  #: of overlong rows, from which a remark is made
+MIN_SHARE = 0.05  #: the share of overlong rows from which on there is a remark
 
 
 def remarks(spec: Mapping[str, Any], judged_rows: int, verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """`judged`: rows with a judgement; `verdicts`: rows by filter and module, as the report has them."""
+    """Return the remarks; `judged_rows` is the number of judged rows, `verdicts` are the report's counts by filter."""
     rows = max(
         (verdict[module] for verdict in verdicts if verdict["name"] == "overlong" for module in MODULES), default=0
     )

@@ -1,4 +1,4 @@
-"""A job's report, made on each call from the kept sums of its ended items (db/figures.py) and its rows."""
+"""The report of a job, computed from the stored sums of its ended items (db/figures.py) and its rows."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ Report = dict[str, Any]
 
 
 def make_report(connection: Connection, job: Any, by: Sequence[str] = ()) -> Report:
-    """The report of a job's row, as JSON. Rates have all items of the job as their denominator.
+    """Return the report of a job (its row) as JSON. The denominator of rates is the number of all items.
 
-    `by`: fields by whose values the scores are split. Raises DamagedJob where the stored request is not complete,
-    SpecError for a field that the job does not have, and for fields of a job without scores.
+    `by` are fields by whose values the scores are split. Raises DamagedJob if the stored request is incomplete, and
+    SpecError for a field that the job does not have and for fields of a job without scores.
     """
     try:
         report = _make_report(connection, job)
@@ -88,7 +88,7 @@ def _make_report(connection: Connection, job: Any) -> Report:
         report["row_origin"] = origin.as_json()
     endings = count_endings(connection, job.id)
     report |= completeness(job, items, endings) | describe_chosen(job)
-    # What only some kinds of jobs need is imported for them alone: it would take longer than the rest of a report.
+    # Code for some kinds of jobs is imported only for them, because the imports take longer than the rest of a report.
     if job.kind == "train":
         from lumos_queue.reports.training import training_figures
 
@@ -135,7 +135,7 @@ def _make_report(connection: Connection, job: Any) -> Report:
         report |= _scorings(connection, job.id)
     elif job.kind == "evaluate":
         benchmark, infer = benchmark_of(job), job.spec["infer"]
-        # A plug-in may have come to put another metric first: the job keeps its own.
+        # The job keeps its main metric, even if a new version of a plug-in puts another metric first.
         readings = [f"{job.main_metric}_{reader}" for reader in AnswerReader]
         metrics = (job.main_metric, *benchmark.metrics, *readings, *added_metrics(connection, job.id))
         report |= job_scores(connection, job, tuple(dict.fromkeys(metrics)))
@@ -162,12 +162,12 @@ def _make_report(connection: Connection, job: Any) -> Report:
 
 
 def added_metrics(connection: Connection, job: str) -> list[str]:
-    """The metrics that scorers have given afterwards."""
+    """Return the metrics that scorers added after the run."""
     return list(dict.fromkeys(scoring.metric for scoring in scorings_of(connection, job)))
 
 
 def _scorings(connection: Connection, job: str) -> Report:
-    """Which code gave the scores that were added afterwards."""
+    """Return which code computed the scores that were added after the run."""
     names = ("metric", "version", "scorer", "code", "scored_by", "scored_at")
     scorings = [{name: getattr(scoring, name) for name in names} for scoring in scorings_of(connection, job)]
     return {"scorings": scorings} if scorings else {}
@@ -179,12 +179,12 @@ def _runs_experts(job: Any) -> bool:
 
 
 def _calls_functions(job: Any) -> bool:
-    """Whether its episodes are those of tool agents, which call the functions that a task brings."""
+    """Return whether its episodes are those of tool agents, which call the functions of a task."""
     return calls_functions(job.formulation)
 
 
 def _episode_figures(connection: Connection, job: str, endings: Mapping[str, int]) -> Report:
-    """What is counted of the episodes of any job but a training: endings, calls, tokens, seconds."""
+    """Return the figures of episodes that all jobs except training have: endings, calls, tokens, seconds."""
     sums = totals(connection, job)
     return {
         "endings": endings,
@@ -213,7 +213,7 @@ def _episode_figures(connection: Connection, job: str, endings: Mapping[str, int
 
 
 def _list_tools(formulation: str, infer: Report) -> Report:
-    """The tool set that a score was made with, defaults included, and which rows were drawn."""
+    """Return the settings of the tools, with defaults, and of sampled rows, to which the scores belong."""
     agent = infer["agent"]
     tools: Report = {}
     agent_formulation, domain = FORMULATIONS.find(formulation), DOMAINS.find(agent["domain"])
@@ -224,7 +224,7 @@ def _list_tools(formulation: str, infer: Report) -> Report:
 
 
 def _describe_bos(connection: Connection, job: str, agent: Report) -> Report:
-    """For an agent that leaves out `<s>`: whether its prompts began with it all the same; empty for other agents."""
+    """Return, for an agent without `<s>`, which servers add it to prompts anyway; {} for other agents."""
     if agent["sampling"].get("bos", True):
         return {}
     urls_with_bos = {
@@ -244,7 +244,7 @@ def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
         return None  # a call for each input of a task
     domain = DOMAINS.find(agent["domain"])
     if domain is None or domain.ends_by_action or TOOL_ROLES.keys() & agent.get("roles", {}).keys():
-        return None  # calls of tools are counted with the agent's; episodes that end by themselves have no last plan
+        return None  # calls of tools count as calls of the agent; episodes that end by an action have no last plan
     max_subgoals = agent.get("max_subgoals", 0)
     # No rule holds if an endpoint failed, or if the context was full before the last subgoal.
     checked_shapes = [

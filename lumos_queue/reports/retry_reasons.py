@@ -1,4 +1,4 @@
-"""Why items of jobs fail and are tried again: the most frequent reason with its count, in words."""
+"""Why items of jobs fail and are tried again: the most frequent reason with its count, as text."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from lumos_queue.util.similar_messages import MAX_TEXT, alike_key, short_line
 
 @dataclass(frozen=True, slots=True)
 class Failing:
-    """Items of a job that failed and are tried again."""
+    """The items of a job that failed and are tried again."""
 
-    reason: str  #: the most frequent one, one harmless line
-    items: int  #: that failed for this reason
-    others: int  #: that failed for other reasons
-    running: int  #: of those with this reason, how many are tried at this moment
-    seconds: float | None  #: until the next of them is due, not positive when it is due; None when all are being tried
+    reason: str  #: the most frequent reason, as one sanitized line
+    items: int  #: number of items that failed for this reason
+    others: int  #: number of items that failed for other reasons
+    running: int  #: number of items with this reason that are being tried now
+    seconds: float | None  #: time until the next of them is due, not positive if it is due; None if all are being tried
 
 
 def read_failing(connection: Connection, jobs: Collection[str]) -> dict[str, Failing]:
-    """By id those of these jobs that have such items: one query, however many jobs these are."""
+    """Return the failing items by job id, for jobs that have any, with one query."""
     if not jobs:
         return {}
     by_job: dict[str, list[FailureGroup]] = {}
@@ -33,7 +33,7 @@ def read_failing(connection: Connection, jobs: Collection[str]) -> dict[str, Fai
 
 
 def describe_failing(failure: Failing, when: str = "") -> str:
-    """One line; `when` says when the items are tried again."""
+    """Describe failing items on one line; `when` is a text on when they are tried again."""
     several = failure.items > 1
     line = f"{failure.items:,} item{'s' * several} failed and {'are' if several else 'is'} tried again: "
     line += failure.reason.rstrip(".") + (f" ({when})" if when else "")
@@ -41,7 +41,7 @@ def describe_failing(failure: Failing, when: str = "") -> str:
 
 
 def _sum_up(groups: list[FailureGroup]) -> Failing:
-    """Groups whose texts differ only in numbers count as one."""
+    """Return the most frequent reason; groups whose texts differ only in numbers count as one."""
     by_reason: dict[str, list[FailureGroup]] = {}
     for group in groups:
         by_reason.setdefault(alike_key(short_line(group.text)), []).append(group)

@@ -1,4 +1,4 @@
-"""A job with several samples of each task: how often they disagree, what the best of k and their majority would be."""
+"""Figures of a job with several samples of each task: flip rate, pass@k and maj@k."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.majority import majority_at, read_vote
 from lumos_queue.scoring.statistics import counted_interval, wilson
 
-MAX_VOTED = 200_000  #: items of a job whose answers are read for the majority vote: about a second
+MAX_VOTED = 200_000  #: limit of the items of a job whose answers are read for the majority vote: about a second
 
 
 def sample_figures(connection: Connection, job: Any, metric: str, kind: AnswerKind | None) -> dict[str, Any]:
-    """Return `samples` of a report: flip rate, pass@k and maj@k of a job (its row) by a metric.
+    """Return `samples` of a report: flip rate, pass@k and maj@k of a job (its row) by a metric; {} for one sample.
 
-    `kind`: of the benchmark's answers; None where the answer alone is not judged, and there is no maj@k. {} for a job
-    with one sample.
+    `kind` is that of the benchmark's answers; None if the benchmark does not judge the answer alone: then there is no
+    maj@k.
     """
     samples = samples_of(job)
     if samples < 2:
@@ -36,9 +36,9 @@ def sample_figures(connection: Connection, job: Any, metric: str, kind: AnswerKi
 
 
 def measure_majority(tasks: Iterable[TaskSamples], kind: AnswerKind, samples: int, count: int) -> list[dict[str, Any]]:
-    """Measure maj@k, for k of 2 and more, over the `count` tasks of a job: of those with k judged samples or more.
+    """Return maj@k for k from 2 on, over those of the job's `count` tasks that have k or more judged samples.
 
-    Each task is one observation: its mean over groups of k samples (scoring/majority.py).
+    A task is one observation: its mean over groups of k samples (scoring/majority.py).
     """
     numbers = [k for k in budgets(samples) if k > 1]
     values: dict[int, Counter[float]] = {k: Counter() for k in numbers}
@@ -52,10 +52,10 @@ def measure_majority(tasks: Iterable[TaskSamples], kind: AnswerKind, samples: in
 
 
 def measure_samples(kinds: Sequence[SampleKind], metric: str, samples: int, items: int) -> dict[str, Any]:
-    """Flip rate and pass@k over the tasks of `items` items. Samples that were not judged are not guessed.
+    """Return flip rate and pass@k over the tasks of `items` items. Samples that are not judged do not count.
 
-    The flip rate is the share of tasks whose samples are not all alike, of those with two judged samples or more; with
-    Wilson's interval. pass@k is there where all scores are 0 or 1.
+    The flip rate is the share of tasks whose samples differ, of the tasks with two or more judged samples, with
+    Wilson's interval. There is pass@k if all scores are 0 or 1.
     """
     tasks = items // samples
     repeated_kinds = [kind for kind in kinds if kind.judged > 1]
@@ -78,12 +78,12 @@ def measure_samples(kinds: Sequence[SampleKind], metric: str, samples: int, item
 
 
 def budgets(samples: int) -> list[int]:
-    """The k of pass@k that are told: 1, 2, 4, … and all samples."""
+    """Return the values of k for pass@k: 1, 2, 4, … and all samples."""
     return sorted({*(1 << power for power in range(samples.bit_length())), samples})
 
 
 def pass_at(k: int, samples: int, right: int) -> float:
-    """The chance that of k samples drawn from `judged` ones without replacement one is right, from 0 to 1.
+    """Return the probability that one of k samples, drawn from `samples` without replacement, is right.
 
     Unbiased: 1 - C(n - c, k) / C(n, k) (M. Chen et al., Evaluating Large Language Models Trained on Code,
     arXiv:2107.03374 (2021), eq. 1). Raises ValueError for fewer samples than k.
@@ -94,14 +94,14 @@ def pass_at(k: int, samples: int, right: int) -> float:
 
 
 def _measure_pass(kinds: Sequence[SampleKind], k: int, tasks: int) -> dict[str, Any]:
-    """Mean over the tasks with k judged samples or more, each task one observation; `too_few`: the other tasks."""
+    """Return the mean over the tasks with k or more judged samples; `too_few` is the number of the other tasks."""
     return _describe_share(
         k, [(pass_at(k, kind.judged, kind.right), 1.0, kind.tasks) for kind in kinds if kind.judged >= k], tasks
     )
 
 
 def _describe_share(k: int, groups: Sequence[tuple[float, float, int]], tasks: int) -> dict[str, Any]:
-    """`groups`: value, weight and number of tasks with them, of the `tasks` of the job."""
+    """Return the mean of `groups`, which are (value, weight, number of tasks), with its interval."""
     of = sum(count for *_, count in groups)
     value, low, high = counted_interval(groups) or (0.0, 0.0, 1.0)
     return {

@@ -1,4 +1,4 @@
-"""The scores of an evaluation: each metric's value over all items, with its interval."""
+"""The scores of a job: the value of each metric over all items, with its interval."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from lumos_queue.records import Task
 from lumos_queue.reports.sets import set_means
 from lumos_queue.scoring.statistics import counted_interval, weighted_interval
 
-#: (task, value from 0 to 1, trials it is the mean of), one for each scored episode
+#: (task, value from 0 to 1, number of trials of which the value is the mean) for each scored episode
 Values = Sequence[tuple[int, float, int]]
 
 
 def job_scores(connection: Connection, job: Any, metrics: Sequence[str]) -> dict[str, Any]:
-    """`scores` of a job (its row), without reading its episodes or tasks where its sums say enough."""
+    """Return `scores` of a job (its row); episodes and tasks are read only if items are not independent."""
     if is_clustered(connection, job):
         return scores(job, values_by_metric(connection, job.id), metrics, keyed_tasks(connection, job.id))
     counts = count_scores(connection, job.id)
@@ -32,9 +32,9 @@ def job_scores(connection: Connection, job: Any, metrics: Sequence[str]) -> dict
 
 
 def is_clustered(connection: Connection, job: Any) -> bool:
-    """Whether some of a job's items are not independent, or weigh more than others.
+    """Return whether items of a job are not independent, or have different weights.
 
-    So are the samples of a task, tasks derived from one row, and tasks that are drawn into several sets.
+    This is so for samples of a task, tasks derived from the same row, and tasks in sample sets.
     """
     if samples_of(job) > 1:
         return True
@@ -43,16 +43,16 @@ def is_clustered(connection: Connection, job: Any) -> bool:
 
 
 def samples_of(job: Any) -> int:
-    """How many items each task of a job has."""
+    """Return the number of items of each task of a job."""
     return job.spec.get("infer", job.spec).get("samples", 1)
 
 
 def scores(job: Any, values: Mapping[str, Values], metrics: Sequence[str], tasks: Mapping[int, Task]) -> dict[str, Any]:
-    """The main metric, which is the first of `metrics`, and all metrics with intervals.
+    """Return the main metric, which is the first of `metrics`, and all metrics with intervals.
 
     Items that are not judged, for reasons other than the agent, make the report incomplete: `value` counts them as
-    wrong, `bounds` as all wrong and as all right, and the interval spans both. If an episode has a score of the main
-    metric but not of another one, the other does not apply to it: `of` is the number of trials of each metric.
+    wrong, `bounds` as all wrong and as all right, and the interval spans both. A metric does not apply to an episode
+    that has a score only of the main metric: `of` is the number of trials of each metric.
     """
     main = values.get(metrics[0], [])
     missing_items = job.items - len(main)
@@ -68,7 +68,7 @@ def _summary(
     missing_items: int,
     main: Sequence[tuple[float, int, int]],
 ) -> dict[str, Any]:
-    """`main`: (value, trials, how many episodes) of the main metric, whose measure is `first`."""
+    """Return the report; `main` are (value, trials, episodes) of the main metric, whose figure is `first`."""
     report: dict[str, Any] = {
         "metric": metrics[0],
         "value": first["value"],
@@ -83,12 +83,12 @@ def _summary(
 
 
 def measure_metric(job: Any, values: Values, missing_items: int, tasks: Mapping[int, Task]) -> dict[str, Any]:
-    """A metric over the items that it was taken of and `missing` further ones, which count as wrong (see `scores`)."""
+    """Return a metric over its items and `missing_items` further items, which count as wrong (see `scores`)."""
     sets = {key: len(task.inputs["sets"]) for key, task in tasks.items() if "sets" in task.inputs}
     weighted_values = [(task, value, float(trials * sets.get(task, 1))) for task, value, trials in values]
     missing_weights = _weigh_missing(job, weighted_values, missing_items, tasks, sets)
-    # The judged samples of a task are not independent. (Nor are rollouts, which have given replies; but what was told
-    # of jobs that are stored stays as it was.)
+    # The judged samples of a task are not independent. Rollouts, which have given replies, are not independent either,
+    # but the figures of stored jobs must not change.
     source = {key: source_row(task) for key, task in tasks.items() if "given" not in task.inputs}
     clustered_values = [(source.get(task, task), value, weight) for task, value, weight in weighted_values]
     worst = weighted_interval(
@@ -114,7 +114,7 @@ def measure_metric(job: Any, values: Values, missing_items: int, tasks: Mapping[
 
 
 def measure_counts(counts: Sequence[ScoreCount], missing_items: int) -> dict[str, Any]:
-    """`measure_metric` of items that are independent of one another."""
+    """Return the figure of `measure_metric` for independent items."""
     judged_groups = [(count.value, float(count.trials), count.episodes) for count in counts]
     judged_episodes = sum(count.episodes for count in counts)
     trials = sum(count.trials * count.episodes for count in counts)
@@ -136,7 +136,7 @@ def _weigh_missing(
     tasks: Mapping[int, Task],
     sets: Mapping[int, int],
 ) -> list[tuple[Any, float]]:
-    """(cluster, weight) of the samples that were not judged, each with the average weight of a judged one."""
+    """Return (cluster, weight) of the samples that are not judged; without sets the weight is the judged average."""
     if not missing_items:
         return []
     samples = samples_of(job)

@@ -1,8 +1,8 @@
-"""How Sum2Act's state manager judged calls, against the statuses of these calls; and what else its settings did.
+"""Judgements of calls by Sum2Act's state manager, compared with the calls' statuses; and counts of router steps.
 
-Counted from the stored steps: Sum2Act does one thing at a time, so that what a reply was for follows from the step
-before it. Whether a call succeeded is the status that the environment gave it. A failure record of a call whose status
-is `ok` need not be wrong: what was returned may have been empty, or about something else.
+The figures are counted from the stored steps. Sum2Act does one step at a time, so the purpose of a reply follows from
+the step before it. A call succeeded if the environment gave it the status `ok`. A failure record of such a call is not
+always wrong: the result may have been empty or about another subject.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lumos_queue.text_calls.three_lines import read_reply
 
 @dataclass(frozen=True, slots=True)
 class CallVerdict:
-    """What the state manager said of a call. One that cannot be read is a failure, as for the router."""
+    """The state manager's judgement of a call. A judgement that cannot be read is a failure, as for the router."""
 
     task: int
     success: bool
@@ -38,19 +38,19 @@ class CallVerdict:
 
 @dataclass(slots=True)
 class StepCounts:
-    """What happened in the episodes of a job."""
+    """Counts of steps in the episodes of a job."""
 
     episodes: int = 0
     decisions: int = 0
-    repairs: int = 0  #: further questions to the router after a reply without an action
+    repairs: int = 0  #: repeated calls of the router after a reply without an action
     repeated: int = 0  #: decisions that the repeat guard refused
-    summaries: int = 0  #: questions to the state manager for a shorter record
-    forced: int = 0  #: episodes with the last decision that may only finish
+    summaries: int = 0  #: calls of the state manager for a shorter record
+    forced: int = 0  #: episodes with a last decision that can only finish
     verdicts: list[CallVerdict] = field(default_factory=list)
 
 
 def state_figures(connection: Connection, job: Any) -> dict[str, Any]:
-    """The report's part on router and state manager, of a job (its row) of the formulation sum2act."""
+    """Return `router` and `state_manager` of the report of a job (its row) with the formulation sum2act."""
     agent = Agent.from_json(job.spec.get("infer", job.spec)["agent"])
     settings, counts = FORMULATION.read_settings(agent), StepCounts()
     for _, steps in groupby(serial_steps(connection, job.id), key=lambda step: step.episode):
@@ -80,7 +80,7 @@ def _count_episode(counts: StepCounts, steps: Iterable[SerialStep], repair: bool
                 record = _read_verdict(step.what, counts.decisions - earlier, update)
                 unreadable = not record.success and record.text == UNREADABLE
                 counts.verdicts.append(CallVerdict(step.task, record.success, before.status == "ok", unreadable))
-            elif before.position >= 0:  # else it divided the request into parts
+            elif before.position >= 0:  # otherwise the reply divided the request into parts
                 counts.summaries += 1
         elif not step.who:
             counts.repeated += step.what == REPEATED
@@ -88,7 +88,7 @@ def _count_episode(counts: StepCounts, steps: Iterable[SerialStep], repair: bool
 
 
 def _read_verdict(reply: str, number: int, update: str) -> StateRecord:
-    """The record of the newest call in a state manager's reply. Each decision before it left one, too."""
+    """Return the record of the newest call from a state manager's reply; each earlier decision has a record, too."""
     if update != REWRITE:
         return read_record(reply, "", "")
     before = TaskState((StateRecord(False, "", ""),) * (number - 1))
@@ -110,7 +110,7 @@ def _describe_verdicts(verdicts: list[CallVerdict]) -> dict[str, Any]:
 
 
 def _measure(verdicts: list[CallVerdict], wrong: list[bool]) -> dict[str, Any]:
-    """A share of these verdicts, whose interval knows which are of one task; without `value` where there are none."""
+    """Return a share of verdicts; tasks are the clusters of its interval. Without verdicts there is no `value`."""
     triples = [(verdict.task, float(is_wrong), 1.0) for verdict, is_wrong in zip(verdicts, wrong, strict=True)]
     share: dict[str, Any] = {"count": sum(wrong), "of": len(verdicts)}
     if interval := weighted_interval(triples):

@@ -1,4 +1,4 @@
-"""Two episodes on the same task side by side: their steps as text, and the first at which they part."""
+"""Two episodes on the same task side by side: their steps as text, and the first difference."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lumos_queue.reports.trajectory import trajectory_as_json
 
 
 def pair_episodes(connection: Connection, names: Sequence[str]) -> dict[str, Any]:
-    """Two finished episodes by their names, as `pair_steps` gives them.
+    """Return `pair_steps` of two finished episodes by their names.
 
-    Raises SpecError where one is not there or has not ended, or they are of different tasks.
+    Raises SpecError if an episode is missing or has not ended, or if they are of different tasks.
     """
     first, second = (finished_trajectory(connection, name) for name in names)
     if (first.task.benchmark, first.task.row, first.task.question) != (
@@ -33,9 +33,9 @@ def pair_episodes(connection: Connection, names: Sequence[str]) -> dict[str, Any
 
 
 def pair_steps(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Two episodes as JSON (`lumos show --json`), their steps in pairs by place; `first_difference`: place from 0.
+    """Return two episodes (`lumos show --json`) with their steps in pairs by position.
 
-    After the last step comes the answer. None where they did and answered the same.
+    The answer is after the last step. `first_difference` is an index from 0; None if steps and answers are equal.
     """
     first_texts, second_texts = (
         [*describe_steps(episode), f"{episode['ending'] or 'not finished'}: {_answer(episode)}"]
@@ -47,7 +47,7 @@ def pair_steps(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str,
 
 
 def describe_steps(episode: Mapping[str, Any]) -> list[str]:
-    """A text for each row of an episode's lanes: what was planned or thought, then the action with its result."""
+    """Return a text for each row of an episode's lanes: the plan or thought, then the action with its result."""
     texts = []
     for row in rows_of(episode):
         plan, action, result = ("".join(text for text, _ in cell) for cell in row)

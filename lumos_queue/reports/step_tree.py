@@ -1,4 +1,4 @@
-"""The tree that a tool agent's steps lie in, where it tried several ways: branches below the step they part at."""
+"""The tree of the steps of a tool agent that tried several ways."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from lumos_queue.reports.lanes import Step
 from lumos_queue.text_calls.three_lines import MARKED, read_reply
 
 ROOT = -1
-MAX_DEPTH = 12  #: branchings below each other that are told as such; what parts further down goes on in a row
+MAX_DEPTH = 12  #: limit of nested branches; deeper branches are put one after another in the same way
 
 
 @dataclass(slots=True)
 class TreeNode:
-    """A decision or an action. What follows it alone is beside it; below it are the ways that part here."""
+    """A decision or an action. A single next step is in the same way; several next steps begin `branches`."""
 
     at: str
     text: str
@@ -23,9 +23,10 @@ class TreeNode:
 
 
 def read_tree(steps: Sequence[Step], version: int = MARKED) -> list[list[TreeNode]]:
-    """The ways from the root, each a run of nodes of which only the last can have branches; [] without a tree.
+    """Return the ways from the root; [] without a tree. Only the last node of a way can have branches.
 
-    Every step that has a parent is in it once. `version`: of the formulation, which decides how replies are read.
+    Each step with a parent is in the tree once. `version` is that of the formulation, which decides how replies are
+    read.
     """
     tree_steps = [step for step in steps if "parent" in step and "within" not in step]
     step_names = {step["at"] for step in tree_steps}
@@ -37,7 +38,7 @@ def read_tree(steps: Sequence[Step], version: int = MARKED) -> list[list[TreeNod
 
 
 def _ways(children: dict[str, list[Step]], root: str, version: int) -> list[list[TreeNode]]:
-    """By a list of what is left to do, as a way may be thousands of steps long."""
+    """Build the ways with a stack instead of recursion, because a way may have thousands of steps."""
     ways: list[list[TreeNode]] = []
     remaining: list[tuple[Step, list[TreeNode], int]] = []
 

@@ -1,4 +1,4 @@
-"""How an episode's steps are told: which roles its formulation has, and whether it calls a task's functions."""
+"""How an episode's steps are displayed: the roles of its formulation, and whether it calls a task's functions."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import REPEATED
 from lumos_queue.records import Action
 
-HEADS = ("planner: subgoals", "grounder: actions", "results")  #: of agents that are no tool agents
+HEADS = ("planner: subgoals", "grounder: actions", "results")  #: for agents that are not tool agents
 RECORDS = "state_manager"
 
 
 def column_heads(formulation: str) -> tuple[str, str, str]:
-    """What stands above the columns of an episode: the roles of its formulation."""
+    """Return the heads of an episode's columns: the roles of its formulation."""
     if formulation == "tooleval":
         return "", "judge: labels", ""
     agent_formulation = FORMULATIONS.find(formulation)
@@ -26,13 +26,13 @@ def column_heads(formulation: str) -> tuple[str, str, str]:
 
 
 def calls_functions(formulation: str) -> bool:
-    """Whether its actions are the functions that a task brings."""
+    """Return whether the actions of a formulation are functions of the task."""
     agent_formulation = FORMULATIONS.find(formulation)
     return agent_formulation is not None and agent_formulation.functions
 
 
 def decides_alone(formulation: str) -> bool:
-    """Whether a role decides on one call after the other, without a plan of calls."""
+    """Return whether a role of the formulation decides on each call in turn, without a plan of calls."""
     agent_formulation = FORMULATIONS.find(formulation)
     return (
         agent_formulation is not None
@@ -42,5 +42,5 @@ def decides_alone(formulation: str) -> bool:
 
 
 def write_call(action: Action) -> str:
-    """A function's name and its arguments; of a repeated call those of the function that was meant."""
+    """Return a function's name and its arguments; for a refused repetition, the name of the original function."""
     return f"{action.raw if action.name == REPEATED else action.name} {action.arguments}".rstrip()

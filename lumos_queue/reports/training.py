@@ -1,4 +1,4 @@
-"""What a training job's report says of its optimizer steps and of the models it wrote."""
+"""The part of a training job's report on optimizer steps and models."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from db.training_steps import list_feedback, list_models, list_steps, summarize_
 
 
 def training_figures(connection: Connection, job: str, windows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """`fits` (a summary of each, with its latest `dev_loss`), `training_steps`, `feedback_steps` and `models`: those
-    that there are.
+    """Return `fits` (summaries, with the latest `dev_loss`), `training_steps`, `feedback_steps` and `models`, if any.
 
-    `windows`: the outputs of the job's items, in their order.
+    `windows` are the outputs of the job's items, in order.
     """
     figures: dict[str, Any] = {}
     if fits := summarize_fits(connection, job):

@@ -1,4 +1,4 @@
-"""One episode as JSON: what is stored of it, step by step."""
+"""A stored episode as JSON, step by step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RARE = ("note", "reasoning", "reasoning_tokens", "message")
 
 
 def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
-    """A db.reading.Trajectory as `lumos show --json` prints it, but for the labels."""
+    """Return a db.reading.Trajectory in the form of `lumos show --json`, without labels."""
     episode, task = trajectory.episode, trajectory.task
     calls = [step for step in trajectory.steps if isinstance(step.result, Completion)]
     return {
@@ -68,13 +68,13 @@ def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
 
 
 def gold_text(gold: Any) -> str:
-    """The gold answer of a task as text; empty if none is known."""
+    """Return the gold answer of a task as text; '' if none is known."""
     answer = gold.get("answer", gold.get("plan", gold)) if isinstance(gold, dict) else gold
     return "" if answer is None else str(answer)
 
 
 def labels_as_json(trajectory: Any) -> list[dict[str, Any]]:
-    """The labels of a db.reading.Trajectory: apart from it, as a labeller must not see the labels of others."""
+    """Return the labels of a db.reading.Trajectory, separately because labellers must not see each other's labels."""
     from db.labels import name_of_step
 
     return [
@@ -91,7 +91,7 @@ def labels_as_json(trajectory: Any) -> list[dict[str, Any]]:
 
 
 def _step_as_json(step: Any, functions: bool) -> dict[str, Any]:
-    """`functions`: whether actions are functions of a task, which are written by name and arguments."""
+    """Return a step as JSON; with `functions`, actions are functions of a task, written as name and arguments."""
     fields = {"at": name_step(step.position, step.branch), "prompt": step.prompt, "seconds": 0.0, "result": ""}
     if step.branch >= WITHIN:
         fields["within"] = name_step(step.position, step.branch // WITHIN - 1)
@@ -130,7 +130,7 @@ def _step_as_json(step: Any, functions: bool) -> dict[str, Any]:
 
 
 def describe_approval(answer: Execution | None) -> str:
-    """What became of a plan that was shown to a person."""
+    """Describe the answer of a person to a plan."""
     if answer is None:
         return "not answered"
     note = f": {answer.result}" if answer.result else ""
@@ -138,7 +138,7 @@ def describe_approval(answer: Execution | None) -> str:
 
 
 def _describe_call(call: Call) -> str:
-    """The call on one line; of the run of an expert, which lists all its inputs, how many samples there are."""
+    """Describe a call on one line; an expert's call, whose inputs are long, has the number of samples instead."""
     arguments = call.arguments
     if call.tool == "expert" and isinstance(inputs := arguments.get("inputs"), list) and inputs:
         samples = f"{len(inputs[0])} samples" if len(inputs[0]) != 1 else "1 sample"
@@ -147,5 +147,5 @@ def _describe_call(call: Call) -> str:
 
 
 def name_step(position: int, branch: int) -> str:
-    """Return the name of a step: `3`, or `3.1` where several ran side by side."""
+    """Return the name of a step: `3`, or `3.1` if several steps ran in parallel."""
     return f"{position}.{branch}" if branch else str(position)

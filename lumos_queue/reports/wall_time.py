@@ -1,4 +1,4 @@
-"""How long a job took, or has taken so far."""
+"""The wall time of a job."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from db.connection import clock
 
 
 def wall_seconds(connection: Connection, job: Any) -> float | None:
-    """Return the seconds from the first slice's start to the end of a job (its row), or to now; pauses included.
+    """Return the seconds from the start of the first slice to the end of a job (its row), or to now, with pauses.
 
-    None when the job has not started. At least 0: the database's clock may have been set back.
+    None if the job has not started. At least 0, even if the database's clock was set back.
     """
     if job.started_at is None:
         return None
