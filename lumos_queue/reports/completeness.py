@@ -44,11 +44,11 @@ def remark(report: Mapping[str, Any]) -> str:
     if "go_on" not in report:
         return ""
     if reason := report.get("reason"):
-        hint = f". Once this is fixed, go on with: {report['go_on']}"
+        hint = f". Once this is fixed, continue with: {report['go_on']}"
         return f"{report['state']}: {reason.rstrip('.')}{'' if report['go_on'] in reason else hint}"
     missing_items = sorted(report["lacking"].items())
     parts = ", ".join(f"{count:,} of its items {_WORDS.get(name, name)}" for name, count in missing_items)
-    return f"incomplete: {parts}. Go on with: {report['go_on']}"
+    return f"incomplete: {parts}. Continue with: {report['go_on']}"
 
 
 _WORDS = {"infra_error": "ended with infra_error", UNGRADED: "have an answer that the judge gave no readable grade"}

@@ -143,7 +143,7 @@ def test_a_job_that_failed_says_why_and_goes_on_by_a_resume(lumos, forked_items,
     why = "item 0: The builds or the model to start from have changed since this job was submitted."
     failed = lumos("resume", job)
     assert failed.code == 3
-    told = f"{job} is failed: {why[:-1]}. Once this is fixed, go on with: lumos resume {job}"
+    told = f"{job} is failed: {why[:-1]}. Once this is fixed, continue with: lumos resume {job}"
     assert told in failed.out and f"{job} waits" not in failed.out
     lumos.set(COLUMNS=140)
     assert f"failed: {why[:20]}" in lumos("jobs").out

@@ -94,7 +94,7 @@ def test_a_job_is_incomplete_by_items_and_by_refusals_and_says_how_to_go_on_once
             "go_on": "lumos resume abc",
         }
     assert remark(found) == (
-        "incomplete: 2 of its items ended with infra_error, 1 of its items quarantined. Go on with: lumos resume abc"
+        "incomplete: 2 of its items ended with infra_error, 1 of its items quarantined. Continue with: lumos resume abc"
     )
     for state in ("failed", "paused"):
         found = of(state, {"done": 4, "owed": 1}, {})
