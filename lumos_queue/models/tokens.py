@@ -100,11 +100,11 @@ def _load(folder: Path) -> Any:
 
 def _find_pad(base: Any, value: dict[str, Any]) -> str:
     """Return a token of the base to pad with that has no other role; '' where there is none."""
-    reserved = {base.eos_token, base.bos_token}
+    reserved_tokens = {base.eos_token, base.bos_token}
     special = {token["content"] for token in value["added_tokens"] if token["special"]}
-    if base.pad_token and base.pad_token not in reserved and base.pad_token != base.unk_token:
+    if base.pad_token and base.pad_token not in reserved_tokens and base.pad_token != base.unk_token:
         return base.pad_token
-    return next((token for token in _PADS if token in special - reserved), "")
+    return next((token for token in _PADS if token in special - reserved_tokens), "")
 
 
 def _rename(value: Any, names: dict[str, str]) -> Any:

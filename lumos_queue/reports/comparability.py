@@ -82,9 +82,9 @@ def find_unlike(connection: Connection, first: Any, second: Any) -> str:
 def find_open(connection: Connection, jobs: Sequence[Any]) -> str:
     """Return which of the jobs is half done, as text; '' if all items of all jobs are done."""
     for job in jobs:
-        completed = progress(connection, job.id).get(ItemState.DONE, 0)
-        if completed < job.items:
-            return f"job {job.id} is half done: {completed:,} of its {job.items:,} items, and it is {job.state}"
+        completed_items = progress(connection, job.id).get(ItemState.DONE, 0)
+        if completed_items < job.items:
+            return f"job {job.id} is half done: {completed_items:,} of its {job.items:,} items, and it is {job.state}"
     return ""
 
 

@@ -104,7 +104,7 @@ def split_tasks(connection: Connection, job: Any, fields: Sequence[str]) -> Grou
 def name_group(group: Mapping[str, Any], limit: int = SHOWN_VALUE) -> str:
     """Return the name of a report's group in tables: its value on one line.
 
-    A value is in quotes if it is empty, begins with a quote, or is equal to the name of a group without a value.
+    A value is in quotes if it is empty, begins with a quote, or could be taken for the name of another kind of group.
     """
     if group["kind"] == GroupKind.NONE:
         return NONE

@@ -83,7 +83,7 @@ def budgets(samples: int) -> list[int]:
 
 
 def pass_at(k: int, samples: int, right: int) -> float:
-    """Return the probability that one of k samples, drawn from `samples` without replacement, is right.
+    """Return the probability that at least one of k of the `samples`, drawn without replacement, is right.
 
     Unbiased: 1 - C(n - c, k) / C(n, k) (M. Chen et al., Evaluating Large Language Models Trained on Code,
     arXiv:2107.03374 (2021), eq. 1). Raises ValueError for fewer samples than k.

@@ -51,8 +51,8 @@ def scores(job: Any, values: Mapping[str, Values], metrics: Sequence[str], tasks
     """Return the main metric, which is the first of `metrics`, and all metrics with intervals.
 
     Items that are not judged, for reasons other than the agent, make the report incomplete: `value` counts them as
-    wrong, `bounds` as all wrong and as all right, and the interval spans both. A metric does not apply to an episode
-    that has a score only of the main metric: `of` is the number of trials of each metric.
+    wrong, `bounds` as all wrong and as all right, and the interval spans both. Another metric does not apply to an
+    episode that has a score of the main metric and not of this metric: `of` is the number of trials of each metric.
     """
     main = values.get(metrics[0], [])
     missing_items = job.items - len(main)
@@ -144,9 +144,9 @@ def _weigh_missing(
     judged_samples: dict[int, int] = {}
     for task, *_ in weighted_values:
         judged_samples[task] = judged_samples.get(task, 0) + 1
-    remaining = [
+    weights = [
         (task, float(sets.get(task, 1)) if sets else heavy)
         for task in tasks
         for _ in range(samples - judged_samples.get(task, 0))
     ]
-    return remaining[:missing_items]
+    return weights[:missing_items]

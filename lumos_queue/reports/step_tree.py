@@ -9,7 +9,7 @@ from lumos_queue.reports.lanes import Step
 from lumos_queue.text_calls.three_lines import MARKED, read_reply
 
 ROOT = -1
-MAX_DEPTH = 12  #: limit of nested branches; deeper branches are put one after another in the same way
+MAX_DEPTH = 12  #: limit of nested branches; deeper branches are appended to the same way one after another
 
 
 @dataclass(slots=True)

@@ -80,10 +80,10 @@ def judged_run(episode: StoredEpisode | None) -> JudgedRun:
     if episode is None or episode.ending in NO_RESULT:
         return JudgedRun(MISSING)
     steps = [_step(call) for call in final_path(episode.steps, episode.ending) if not call[1].ends]
-    retained, excluded_count = within_bounds(steps)
+    retained_steps, excluded_count = within_bounds(steps)
     ending = ENDED.get(Ending(episode.ending), UNFINISHED)
     answer = (episode.answer or "") if ending == ANSWERED else ""
-    return JudgedRun(ending, cut(answer, MAX_ANSWER), retained, excluded_count)
+    return JudgedRun(ending, cut(answer, MAX_ANSWER), retained_steps, excluded_count)
 
 
 def _run_of(item: JudgedItem) -> JudgedRun:
