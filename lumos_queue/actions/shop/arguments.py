@@ -16,8 +16,8 @@ _VARIABLE_ALONE = re.compile(r"\[?\s*(R[0-9]{1,6})\s*\]?")
 
 def read_query(text: str, name: str) -> tuple[tuple[str, ...], str]:
     """(variables, query) of `R2, Query: words`; the query may hold anything. Raises ActionError without a query."""
-    found = _QUERY.search(text)
-    before, query = (text[: found.start()], text[found.end() :].strip()) if found else (text, "")
+    match = _QUERY.search(text)
+    before, query = (text[: match.start()], text[match.end() :].strip()) if match else (text, "")
     if not query:
         raise ActionError("syntax", f"{name} needs a query, for example: {_EXAMPLES[name]}")
     return tuple(_VARIABLE.findall(before)), query
@@ -41,10 +41,10 @@ def value_of(name: str, kind: str, variables: Variables) -> Mapping[str, Any]:
 
 def click_targets(text: str, variables: Variables) -> list[str]:
     """What a Click names: the text itself, or what its variable holds, in the order in which it is tried."""
-    named = _VARIABLE_ALONE.fullmatch(text)
-    if named is None or named[1] not in variables:
+    variable = _VARIABLE_ALONE.fullmatch(text)
+    if variable is None or variable[1] not in variables:
         return [text]
-    value = variables[named[1]]
+    value = variables[variable[1]]
     if value.get("kind") == "items":
         return [item["asin"] for item in value["items"]]
     return value["features"] if value.get("kind") == "features" else [str(value["text"])]
@@ -55,9 +55,9 @@ def describe_items(items: Mapping[str, Any], features: list[Mapping[str, Any]]) 
     by_asin = {value["asin"]: value["text"] for value in features}
     texts = []
     for position, item in enumerate(items["items"]):
-        known = by_asin.get(item["asin"])
-        if known is None and position < len(features) and not any(v["asin"] in by_asin for v in items["items"]):
-            known = features[position]["text"]
-        if known is not None:
-            texts.append((item["asin"], f"{item['asin']} - {item['title']}. Available features: {known}"))
+        description = by_asin.get(item["asin"])
+        if description is None and position < len(features) and not any(v["asin"] in by_asin for v in items["items"]):
+            description = features[position]["text"]
+        if description is not None:
+            texts.append((item["asin"], f"{item['asin']} - {item['title']}. Available features: {description}"))
     return texts

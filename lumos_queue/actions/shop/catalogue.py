@@ -25,9 +25,9 @@ def rows(seed: int = 0) -> tuple[dict[str, Any], ...]:
     """The rows of the product file, in shuffled order; a function of the seed alone."""
     rng = random.Random(f"shop {seed}")
     numbers = iter(rng.sample(range(10_000, 100_000), len(KINDS) * LINES * SIBLINGS))
-    found = [row for kind in KINDS for line in range(LINES) for row in _line(kind, BRANDS[line], rng, numbers)]
-    rng.shuffle(found)
-    return tuple(found)
+    product_rows = [row for kind in KINDS for line in range(LINES) for row in _line(kind, BRANDS[line], rng, numbers)]
+    rng.shuffle(product_rows)
+    return tuple(product_rows)
 
 
 def attributes(seed: int = 0) -> dict[str, dict[str, list[str]]]:
@@ -37,14 +37,14 @@ def attributes(seed: int = 0) -> dict[str, dict[str, list[str]]]:
 
 def products(seed: int = 0) -> Iterator[Product]:
     """The catalogue, read like any other."""
-    known = {asin: tuple(entry["attributes"]) for asin, entry in attributes(seed).items()}
-    return (read_product(Node(number, "", row), known) for number, row in enumerate(rows(seed), start=1))
+    attributes_by_asin = {asin: tuple(entry["attributes"]) for asin, entry in attributes(seed).items()}
+    return (read_product(Node(number, "", row), attributes_by_asin) for number, row in enumerate(rows(seed), start=1))
 
 
 def _line(kind: Kind, brand: str, rng: random.Random, numbers: Iterator[int]) -> Iterator[dict[str, Any]]:
     """The products of one maker: two with the same two attributes, and two with one of them changed."""
-    first, second, *others = rng.sample(kind.attributes, len(kind.attributes))
-    for names in ((first, second), (first, second), (first, others[0]), (others[-1], second)):
+    first, second, *remaining = rng.sample(kind.attributes, len(kind.attributes))
+    for names in ((first, second), (first, second), (first, remaining[0]), (remaining[-1], second)):
         low, high = kind.dollars
         price = rng.randint(low, high) - 0.01
         title = " ".join((brand, *(name.title() for name in names), kind.name.title()))
@@ -66,5 +66,5 @@ def _line(kind: Kind, brand: str, rng: random.Random, numbers: Iterator[int]) ->
 def _draw_options(group: str, rng: random.Random) -> list[dict[str, Any]]:
     """About half of a group's values, in the group's order."""
     values = list(OPTIONS[group])
-    kept = set(rng.sample(values, max(2, (len(values) + 1) // 2 - (len(values) > 6))))
-    return [{"value": value, "image": None} for value in values if value in kept]
+    sample = set(rng.sample(values, max(2, (len(values) + 1) // 2 - (len(values) > 6))))
+    return [{"value": value, "image": None} for value in values if value in sample]

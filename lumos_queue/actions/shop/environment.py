@@ -51,7 +51,7 @@ class Visit:
     def __init__(self, stock: Stock, instruction: str):
         self._stock = stock
         self._instruction = " ".join(instruction.split())
-        self._found: Sequence[Product] = ()
+        self._results: Sequence[Product] = ()
         self._number = 1  #: of the results page
         self.product: Product | None = None
         self.chosen: dict[str, str] = {}  #: option group to value
@@ -59,43 +59,43 @@ class Visit:
 
     def search(self, query: str) -> ShopPage:
         """Search from any page, as the simulator allows. Raises ActionError."""
-        self._must_be_open()
+        self._check_open()
         if not query:
             raise ActionError("syntax", f"a search needs words, for example: {_A_SEARCH}")
         if len(query) > MAX_QUERY:
             raise ActionError("too_large", f"a search may have {MAX_QUERY} characters, this has {len(query)}")
-        self._found = self._stock.index.search(query, FOUND)
+        self._results = self._stock.index.search(query, FOUND)
         self.page = self._results_page(1)
         return self.page
 
-    def click(self, wanted: str) -> ShopPage:
+    def click(self, target: str) -> ShopPage:
         """Click what is written. Raises ActionError naming the choices when it is not on the page."""
-        self._must_be_open()
-        self.page = self.page.moves[self.choice(wanted)]()
+        self._check_open()
+        self.page = self.page.moves[self.choice(target)]()
         return self.page
 
-    def choice(self, wanted: str) -> str:
+    def choice(self, target: str) -> str:
         """Which clickable is meant: case, spaces, punctuation, quotes and `color: ` before an option are forgiven."""
-        there = self.page.moves
-        text = " ".join(wanted.lower().split())
+        moves = self.page.moves
+        text = " ".join(target.lower().split())
         forms = (text, text.rstrip("."), text.strip("'\"[]"), text.replace("/", " | "))
         for form in (*forms, text.partition(": ")[2], text.partition(" - ")[0]):
             form = " ".join(form.split())
-            if form in there:
+            if form in moves:
                 return form
         letters = _LETTERS.sub("", text)
-        alike = [one for one in there if letters and _LETTERS.sub("", one) == letters]
-        if len(alike) == 1:
-            return alike[0]
-        missing = f"'{text[:MAX_CHOICE]}' is not on this page"
-        if not there:  # the page of the search box
-            raise ActionError("no_such_choice", f"{missing}; only Search is possible here, for example: {_A_SEARCH}")
-        shown = [one[:MAX_CHOICE] for one in list(there)[:MAX_LISTED]]
-        more = len(there) - len(shown)
-        listed = ", ".join(shown) + (f", and {more} more" if more > 0 else "")
-        raise ActionError("no_such_choice", f"{missing}; there are: {listed}")
+        matches = [name for name in moves if letters and _LETTERS.sub("", name) == letters]
+        if len(matches) == 1:
+            return matches[0]
+        problem = f"'{text[:MAX_CHOICE]}' is not on this page"
+        if not moves:  # the page of the search box
+            raise ActionError("no_such_choice", f"{problem}; only Search is possible here, for example: {_A_SEARCH}")
+        preview = [name[:MAX_CHOICE] for name in list(moves)[:MAX_LISTED]]
+        hidden_count = len(moves) - len(preview)
+        choices = ", ".join(preview) + (f", and {hidden_count} more" if hidden_count > 0 else "")
+        raise ActionError("no_such_choice", f"{problem}; there are: {choices}")
 
-    def _must_be_open(self) -> None:
+    def _check_open(self) -> None:
         if self.page.name == "done":
             raise ActionError("ended", "the purchase is made; there is nothing more to do")
 
@@ -109,19 +109,19 @@ class Visit:
 
     def _results_page(self, number: int) -> ShopPage:
         self._number, self.product, self.chosen = number, None, {}
-        shown = tuple(self._found[(number - 1) * SHOWN : number * SHOWN])
-        texts = [BACK, f"Page {number} (Total results: {len(self._found)})"]
+        visible_products = tuple(self._results[(number - 1) * SHOWN : number * SHOWN])
+        texts = [BACK, f"Page {number} (Total results: {len(self._results)})"]
         moves: dict[str, Move] = {BACK.lower(): self._search_page}
         if number > 1:
             texts.append(PREVIOUS)
             moves[PREVIOUS.lower()] = lambda: self._results_page(number - 1)
-        if number * SHOWN < len(self._found):
+        if number * SHOWN < len(self._results):
             texts.append(NEXT)
             moves[NEXT.lower()] = lambda: self._results_page(number + 1)
-        for product in shown:
+        for product in visible_products:
             texts += [product.asin, product.title, product.price_tag]
             moves[product.asin.lower()] = lambda product=product: self._item_page(product)
-        return ShopPage("results", self._texts(*texts), moves, products=shown)
+        return ShopPage("results", self._texts(*texts), moves, products=visible_products)
 
     def _item_page(self, product: Product) -> ShopPage:
         self.product = product

@@ -60,36 +60,40 @@ class ShopSession(ActionSession):
     def __init__(self, instruction: str, tools: Mapping[str, str], ranker: Ranker):
         self._instruction, self._tools, self._ranker = instruction, tools, ranker
         self._visit: Visit | None = None
-        self._walked = 0  #: actions of the episode that this visit has seen
+        self._action_count = 0  #: actions of the episode that this visit has seen
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
         """Raises Diverged when the shop is not the one that was recorded."""
         if self._visit is None:
             self._visit = Visit(await asyncio.to_thread(open_stock, self._tools), self._instruction)
-        await self._walk_again(context)
+        await self._replay_moves(context)
         execution = await super().execute(action, context)
-        self._walked += 1
+        self._action_count += 1
         return execution
 
-    async def _walk_again(self, context: StepContext) -> None:
-        if self._walked == len(context.done):
+    async def _replay_moves(self, context: StepContext) -> None:
+        if self._action_count == len(context.done):
             return
         variables: dict[str, Mapping[str, Any]] = {}
-        for number, (done, recorded) in enumerate(context.done):
-            if number >= self._walked and done.name in MOVES:
-                again = await super().execute(done, StepContext(context.position, context.branch, variables))
-                if _comparable(again) != _comparable(recorded):
-                    raise Diverged(f"'{done.raw[:80]}' gives another page than the one recorded: is the shop the same?")
-            if recorded.ok:
-                variables.update(zip(done.variables, recorded.values, strict=False))
-        self._walked = len(context.done)
+        for number, (earlier_action, recorded_execution) in enumerate(context.done):
+            if number >= self._action_count and earlier_action.name in MOVES:
+                execution = await super().execute(
+                    earlier_action, StepContext(context.position, context.branch, variables)
+                )
+                if _comparable(execution) != _comparable(recorded_execution):
+                    raise Diverged(
+                        f"'{earlier_action.raw[:80]}' gives another page than the one recorded: is the shop the same?"
+                    )
+            if recorded_execution.ok:
+                variables.update(zip(earlier_action.variables, recorded_execution.values, strict=False))
+        self._action_count = len(context.done)
 
     @action("Search(Query)")
     async def Search(self, text: str, context: StepContext) -> Value:
         """Search related items according to the Query."""
         visit = self._open()
         page = await asyncio.to_thread(visit.search, " ".join(text.split()))
-        items = [{"asin": found.asin.lower(), "title": found.title} for found in page.products[:RESULTS_SHOWN]]
+        items = [{"asin": product.asin.lower(), "title": product.title} for product in page.products[:RESULTS_SHOWN]]
         text = " ** ".join(f"{item['asin']} - {item['title']}" for item in items)
         return {"kind": "items", "text": text or "no items were found", "items": items, **_page_value(page)}
 
@@ -102,8 +106,13 @@ class ShopSession(ActionSession):
         page = value_of(names[0], "page", context.variables)
         if page["page"] != "item":
             raise ActionError("wrong_kind", f"{names[0]} holds a page of '{page['page']}', which offers no features")
-        found = await self._best(query, page["options"], BEST_FEATURES)
-        return {"kind": "features", "text": ", ".join(found) or NO_OPTIONS, "features": found, "asin": page["asin"]}
+        features = await self._best(query, page["options"], BEST_FEATURES)
+        return {
+            "kind": "features",
+            "text": ", ".join(features) or NO_OPTIONS,
+            "features": features,
+            "asin": page["asin"],
+        }
 
     @action("Pick(Item_names, Item_features, Query)")
     async def Pick(self, text: str, context: StepContext) -> Value:
@@ -115,31 +124,35 @@ class ShopSession(ActionSession):
         if not items["items"]:
             raise ActionError("empty", f"{names[0]} holds no item")
         texts = describe_items(items, [value_of(name, "features", context.variables) for name in names[1:]])
-        found = await self._best(query, [text for _, text in texts], 1)
-        picked = next((asin for asin, text in texts if found == [text]), items["items"][0]["asin"])
-        return {"kind": "item", "text": picked, "asin": picked}
+        best_texts = await self._best(query, [text for _, text in texts], 1)
+        best_asin = next((asin for asin, text in texts if best_texts == [text]), items["items"][0]["asin"])
+        return {"kind": "item", "text": best_asin, "asin": best_asin}
 
     @action("Click(Item)")
     async def Click(self, text: str, context: StepContext) -> Value:
         """Click the Item to check more information."""
         visit = self._open()
-        wanted = click_targets(text, context.variables)
-        there = [one for one in wanted if one in visit.page.moves]
-        page = visit.click((there or wanted or [text])[0])
+        targets = click_targets(text, context.variables)
+        clickable_targets = [target for target in targets if target in visit.page.moves]
+        page = visit.click((clickable_targets or targets or [text])[0])
         product = visit.product
         if page.name == "done" and product is not None:
-            bought = {"asin": product.asin.lower(), "options": dict(visit.chosen), "price": product.price}
-            return {"kind": "purchase", "text": "Done", **bought, "ends": True}
-        listed = ", ".join(page.clickables) or "a search box"
-        seen = {"asin": product.asin.lower() if product else "", "options": list(page.options), **_page_value(page)}
-        return {"kind": "page", "text": _cut(listed, MAX_TEXT), **seen, "chosen": dict(visit.chosen)}
+            purchase = {"asin": product.asin.lower(), "options": dict(visit.chosen), "price": product.price}
+            return {"kind": "purchase", "text": "Done", **purchase, "ends": True}
+        clickables = ", ".join(page.clickables) or "a search box"
+        page_fields = {
+            "asin": product.asin.lower() if product else "",
+            "options": list(page.options),
+            **_page_value(page),
+        }
+        return {"kind": "page", "text": _cut(clickables, MAX_TEXT), **page_fields, "chosen": dict(visit.chosen)}
 
-    async def _best(self, query: str, texts: list[str], most: int) -> list[str]:
+    async def _best(self, query: str, texts: list[str], limit: int) -> list[str]:
         """The texts that fit the query best; of equals, the first."""
         if not texts:
             return []
         scores = await self._ranker.scores(query, texts)
-        return [texts[position] for position in top_positions(scores, most)]
+        return [texts[position] for position in top_positions(scores, limit)]
 
     def _open(self) -> Visit:
         assert self._visit is not None

@@ -20,8 +20,8 @@ class Kind:
 
 def _kind(text: str) -> Kind:
     """`name | other names | category | path`, then `attributes | groups | dollars`."""
-    name, others, category, path, attributes, groups, dollars = (part.strip() for part in text.split("|"))
-    lists = [tuple(one.strip() for one in part.split(",")) for part in (others, attributes, groups)]
+    name, other_names, category, path, attributes, groups, dollars = (part.strip() for part in text.split("|"))
+    lists = [tuple(name.strip() for name in part.split(",")) for part in (other_names, attributes, groups)]
     low, high = map(int, dollars.split("-"))
     return Kind(name, lists[0], category, path, lists[1], lists[2], (low, high))
 

@@ -17,7 +17,7 @@ class Attribute:
 def _attribute(line: str) -> Attribute:
     """`name | before, before | after, after`"""
     name, before, after = (part.strip() for part in line.split("|"))
-    return Attribute(name, *(tuple(one.strip() for one in part.split(",")) for part in (before, after)))
+    return Attribute(name, *(tuple(phrase.strip() for phrase in part.split(",")) for part in (before, after)))
 
 
 _ATTRIBUTES = (
@@ -52,7 +52,7 @@ _ATTRIBUTES = (
     "long sleeve | longsleeved, full sleeve | with long arms, with full sleeves",
     "memory foam | foam filled, soft foam | with a foam core, that remembers my shape",
 )
-ATTRIBUTES = {one.name: one for one in map(_attribute, _ATTRIBUTES)}
+ATTRIBUTES = {attribute.name: attribute for attribute in map(_attribute, _ATTRIBUTES)}
 
 #: Option values, each with other words for it. A product offers some of its group's.
 OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {

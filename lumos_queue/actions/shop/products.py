@@ -70,26 +70,26 @@ class Product:
 def clean(text: str, limit: int) -> str:
     """One line with single spaces, at most `limit` characters, and harmless in pages and prompts."""
     line = " ".join(storable(text[: 4 * limit])[0].split())[:limit].strip()
-    return _MARKS.sub(lambda found: " ".join(found[0]), line)
+    return _MARKS.sub(lambda match: " ".join(match[0]), line)
 
 
 def read_products(
     path: Path | None, attributes: Mapping[str, tuple[str, ...]] | None = None
 ) -> Iterator[Product | BadRow]:
     """The products in file order, or why a row is not one. Raises SpecError when the file as a whole cannot be read."""
-    seen: set[str] = set()
+    known_asins: set[str] = set()
     for item in read_records(path, FORMAT, ("asin", "name")):
         if isinstance(item, BadRow):
             yield item
             continue
         try:
             product = read_product(RowNode(item[0], "", item[1]), attributes or {})
-            if product.asin in seen:
+            if product.asin in known_asins:
                 raise BadRow(item[0], "asin", f"'{product.asin}' appears twice")
         except BadRow as bad:
             yield bad
         else:
-            seen.add(product.asin)
+            known_asins.add(product.asin)
             yield product
 
 
@@ -101,7 +101,7 @@ def read_product(row: Node, attributes: Mapping[str, tuple[str, ...]]) -> Produc
     title = clean(row["name"].text(), MAX_TITLE)
     if not title:
         raise row["name"].bad("empty")
-    options, left_out = _options(row)
+    options, excluded_count = _options(row)
     return Product(
         asin=asin,
         title=title,
@@ -113,7 +113,7 @@ def read_product(row: Node, attributes: Mapping[str, tuple[str, ...]]) -> Produc
         prices=_prices(row),
         options=options,
         attributes=attributes.get(asin, ()),
-        left_out=left_out,
+        left_out=excluded_count,
     )
 
 
@@ -140,7 +140,7 @@ def _prices(row: Node) -> tuple[float, ...]:
     text = _optional(row, "pricing", MAX_TITLE)
     if not text:
         return (NO_PRICE,)
-    amounts = [float(found.replace(",", "")) for found in _AMOUNT.findall(text)[:2]]
+    amounts = [float(amount.replace(",", "")) for amount in _AMOUNT.findall(text)[:2]]
     if not amounts or max(amounts) > 1e9:
         raise row["pricing"].bad(f"expected dollars, found '{text[:40]}'")
     return tuple(sorted(amounts))
@@ -154,18 +154,20 @@ def _options(row: Node) -> tuple[dict[str, tuple[str, ...]], int]:
     name = "customization_options"
     if name not in row or not row[name].value:
         return {}, 0
-    found: dict[str, tuple[str, ...]] = {}
-    left, left_out = MAX_OPTIONS, 0
+    options: dict[str, tuple[str, ...]] = {}
+    remaining, excluded_count = MAX_OPTIONS, 0
     groups = row[name]
     for group in list(groups.fields())[:MAX_GROUPS]:
         if group not in groups:
             continue
         contents = groups[group]
-        values = dict.fromkeys(option_text(content["value"].text()) for content in contents.items()[:left])
-        found[clean(group, MAX_OPTION).lower()] = kept = tuple(one for one in values if one and one not in CONTROLS)
-        left_out += len(values.keys() & CONTROLS)
-        left -= len(kept)
-    return found, left_out
+        values = dict.fromkeys(option_text(content["value"].text()) for content in contents.items()[:remaining])
+        options[clean(group, MAX_OPTION).lower()] = retained = tuple(
+            value for value in values if value and value not in CONTROLS
+        )
+        excluded_count += len(values.keys() & CONTROLS)
+        remaining -= len(retained)
+    return options, excluded_count
 
 
 def option_text(value: str) -> str:
@@ -182,16 +184,16 @@ def read_attributes(path: Path) -> dict[str, tuple[str, ...]]:
     }
 
 
-def json_object(path: Path, what: str) -> Mapping[str, object]:
+def json_object(path: Path, description: str) -> Mapping[str, object]:
     """A JSON file that holds one object. Raises SpecError."""
-    with open_data(path, what) as file:
+    with open_data(path, description) as file:
         data = file.read(MAX_DOCUMENT_BYTES + 1)
     if len(data) > MAX_DOCUMENT_BYTES:
-        raise SpecError(f"'{path}' is larger than {MAX_DOCUMENT_BYTES} bytes. Expected {what}.")
+        raise SpecError(f"'{path}' is larger than {MAX_DOCUMENT_BYTES} bytes. Expected {description}.")
     try:
-        found = read_json(data)
+        document = read_json(data)
     except ValueError as error:
-        raise SpecError(f"'{path}' is not {what}: {error}.") from error
-    if not isinstance(found, dict):
-        raise SpecError(f"'{path}' is not {what}: its outermost value is not an object.")
-    return found
+        raise SpecError(f"'{path}' is not {description}: {error}.") from error
+    if not isinstance(document, dict):
+        raise SpecError(f"'{path}' is not {description}: its outermost value is not an object.")
+    return document

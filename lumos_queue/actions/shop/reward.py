@@ -60,13 +60,13 @@ class Reward:
     value: float  #: 0 to 1
 
 
-def reward(goal: Goal, bought: Product, price: float, chosen: Mapping[str, str]) -> Reward:
+def reward(goal: Goal, product: Product, price: float, selection: Mapping[str, str]) -> Reward:
     """What buying a product for `price` dollars with the chosen options (group to value) is worth."""
-    titles = title_score(goal.name, bought.title)
-    query = goal.query == bought.query
-    category = len(_parts(goal.product_category) & _parts(bought.product_category)) >= 2
+    titles = title_score(goal.name, product.title)
+    query = goal.query == product.query
+    category = len(_parts(goal.product_category) & _parts(product.product_category)) >= 2
     kind = r_type(titles, query, category)
-    attributes, options = attributes_found(goal, bought), options_found(goal, chosen)
+    attributes, options = attributes_found(goal, product), options_found(goal, selection)
     fits = price <= goal.price_upper
     value = total(kind, attributes, options, fits, len(goal.attributes), len(goal.options))
     return Reward(kind, titles, query, category, attributes, options, fits, value)
@@ -77,10 +77,10 @@ def total(kind: float, attributes: int, options: int, fits: bool, all_attributes
     return kind * (attributes + options + fits) / (all_attributes + all_options + 1)
 
 
-def title_score(wanted: str, bought: str) -> float:
+def title_score(goal_title: str, product_title: str) -> float:
     """The share of the wanted title's nouns that are in the bought one's."""
-    goal = nouns(wanted)
-    return len(set(goal) & set(nouns(bought))) / len(goal) if goal else SAME_KIND
+    goal_nouns = nouns(goal_title)
+    return len(set(goal_nouns) & set(nouns(product_title))) / len(goal_nouns) if goal_nouns else SAME_KIND
 
 
 def r_type(titles: float, query: bool, category: bool) -> float:
@@ -92,21 +92,23 @@ def r_type(titles: float, query: bool, category: bool) -> float:
     return 1.0 if query or category or titles > SAME_KIND else 0.5
 
 
-def attributes_found(goal: Goal, bought: Product) -> int:
+def attributes_found(goal: Goal, product: Product) -> int:
     """How many of the goal's attributes the product has: in its list, or word for word in its texts."""
     return sum(
-        any(_fits(has, wanted) for has in bought.attributes) or _says(bought, wanted) for wanted in goal.attributes
+        any(_fits(product_attribute, attribute) for product_attribute in product.attributes)
+        or _says(product, attribute)
+        for attribute in goal.attributes
     )
 
 
-def options_found(goal: Goal, chosen: Mapping[str, str]) -> int:
+def options_found(goal: Goal, selection: Mapping[str, str]) -> int:
     """How many of the goal's options fit one of those chosen, each brought to its colour first, whatever its group.
 
     Another version of that file counts the chosen options instead, sizes word for word, and also those that only the
     product's texts name: there more can be found than were wanted.
     """
-    had = [colour(value) for value in chosen.values()]
-    return sum(any(_fits(colour(option), value) for value in had) for option in goal.options)
+    colours = [colour(value) for value in selection.values()]
+    return sum(any(_fits(colour(option), value) for value in colours) for option in goal.options)
 
 
 def colour(option: str) -> str:
@@ -114,9 +116,9 @@ def colour(option: str) -> str:
     return next((name for name in COLOURS if name in option), option)
 
 
-def _fits(one: str, other: str) -> bool:
+def _fits(first: str, second: str) -> bool:
     """As thefuzz compares: case and punctuation ignored, the ratio rounded to a whole number."""
-    return round(fuzz.token_set_ratio(one, other, processor=utils.default_process)) > FITS
+    return round(fuzz.token_set_ratio(first, second, processor=utils.default_process)) > FITS
 
 
 def _says(product: Product, text: str) -> bool:

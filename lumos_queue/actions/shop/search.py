@@ -35,13 +35,13 @@ class SearchIndex:
         self._index = BM25(k1=K1, b=B, method="lucene")
         self._index.index([words(_text(product)) or [""] for product in products], show_progress=False)
 
-    def search(self, query: str, most: int) -> list[Product]:
+    def search(self, query: str, limit: int) -> list[Product]:
         """The products that share a word with the query, best first."""
-        known = [word for word in words(query)[:MAX_WORDS] if word in self._index.vocab_dict]
-        if not known:
+        known_words = [word for word in words(query)[:MAX_WORDS] if word in self._index.vocab_dict]
+        if not known_words:
             return []
-        scores = np.asarray(self._index.get_scores(known))
-        best = np.argsort(-scores, kind="stable")[:most]
+        scores = np.asarray(self._index.get_scores(known_words))
+        best = np.argsort(-scores, kind="stable")[:limit]
         return [self._products[position] for position in best if scores[position] > 0]
 
 

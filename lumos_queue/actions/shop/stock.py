@@ -49,5 +49,5 @@ def _open(catalogue: str, attributes: str, *_digests: str) -> Stock:
         from lumos_queue.actions.shop.catalogue import products  # which needs Product from here
 
         return Stock(products(), "the generated catalogue")
-    known = read_attributes(from_launch(attributes)) if attributes else {}
-    return Stock(read_products(from_launch(catalogue), known), catalogue)
+    attributes_by_asin = read_attributes(from_launch(attributes)) if attributes else {}
+    return Stock(read_products(from_launch(catalogue), attributes_by_asin), catalogue)

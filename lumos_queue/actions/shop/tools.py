@@ -32,27 +32,27 @@ def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
     check_option_names(tools, "webshop", OPTIONS)
     if "attributes" in tools and "catalogue" not in tools:
         raise SpecError("--tool attributes=… goes with a catalogue: give --tool catalogue=… too, or leave it out.")
-    found = prepare_ranker(tools)
+    options = prepare_ranker(tools)
     for name in FILES.keys() & tools.keys():
         path = from_launch(tools[name]).absolute()
-        found |= {name: str(path), f"{name}_sha256": _sha256(name, path)}
+        options |= {name: str(path), f"{name}_sha256": _sha256(name, path)}
     if "catalogue" in tools:
-        stock = open_stock(found)
-        found |= {
+        stock = open_stock(options)
+        options |= {
             "catalogue_products": str(len(stock.products)),
             "catalogue_bad_rows": str(stock.bad),
             "catalogue_options_left_out": str(stock.left_out),
         }
-    return found
+    return options
 
 
 def check_files(tools: Mapping[str, str]) -> None:
     """Raises SpecError when a file that prepared options name is missing, or has changed since."""
     for name in FILES.keys() & tools.keys():
-        found, meant = _sha256(name, from_launch(tools[name])), tools.get(f"{name}_sha256")
-        if meant and found != meant:
+        digest, expected_digest = _sha256(name, from_launch(tools[name])), tools.get(f"{name}_sha256")
+        if expected_digest and digest != expected_digest:
             raise SpecError(
-                f"--tool {name}: '{tools[name]}' has sha256 {found[:12]}…, the job was submitted with {meant[:12]}…: "
+                f"--tool {name}: '{tools[name]}' has sha256 {digest[:12]}…, the job was submitted with {expected_digest[:12]}…: "
                 "restore it, or submit again."
             )
 
@@ -67,7 +67,7 @@ def _sha256(name: str, path: Path) -> str:
 
 
 @lru_cache(maxsize=8)
-def _digest(path: Path, _changed: int, _size: int) -> str:
+def _digest(path: Path, _mtime_ns: int, _size: int) -> str:
     """Read once in a process, as long as size and time stay the same."""
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

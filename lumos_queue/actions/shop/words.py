@@ -31,7 +31,7 @@ _NO_NOUNS = frozenset(_OTHER_WORDS.split())
 def nouns(title: str) -> list[str]:
     """The nouns of a title in lower case, in order, repeated as they are repeated."""
     tokens = [token.lower() for token in _TOKEN.findall(_SIZES.sub(" ", title))]
-    found = []
+    title_nouns = []
     for position, token in enumerate(tokens):
         before = tokens[position - 1] if position else ""
         after = tokens[position + 1] if position + 1 < len(tokens) else ""
@@ -42,5 +42,5 @@ def nouns(title: str) -> list[str]:
             participle = position == 0 and token.endswith("ing")
             counts = token[0].isalpha() and token not in _NO_NOUNS and after not in _PARTICLES and not participle
         if counts:
-            found.append(token)
-    return found
+            title_nouns.append(token)
+    return title_nouns

@@ -38,8 +38,8 @@ def keep_to_database(tree: exp.Expr, database: str) -> exp.Expr:
     def narrow(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Table) and is_catalogue(node):
             whole = exp.to_table(f"{NAME}.{node.name.upper()}")
-            mine = exp.column("TABLE_SCHEMA").eq(exp.Literal.string(database))
-            return _as_table(exp.select("*").from_(whole).where(mine), node)
+            condition = exp.column("TABLE_SCHEMA").eq(exp.Literal.string(database))
+            return _as_table(exp.select("*").from_(whole).where(condition), node)
         return node
 
     return tree.transform(narrow)
@@ -51,21 +51,21 @@ def insert_catalogue(tree: exp.Expr, database: str, tables: Tables) -> exp.Expr:
         if is_catalogue(node):
             names = OFFERED[node.name.casefold()]
             rows = _table_rows(database, tables) if names is _TABLES else _column_rows(database, tables)
-            numbered = [
+            columns = [
                 exp.alias_(exp.column(f"column{number}"), name, quoted=True) for number, name in enumerate(names, 1)
             ]
             # SQL has no VALUES without rows: one row that no condition lets through represents it.
             values = exp.values(rows or [(None,) * len(names)], alias="_")
-            query = exp.select(*numbered).from_(values)
+            query = exp.select(*columns).from_(values)
             node.replace(_as_table(query if rows else query.where(exp.false()), node))
     return tree
 
 
 def _as_table(query: exp.Select, table: exp.Table) -> exp.Subquery:
     """The query that replaces a table, by the name that the table has in the statement."""
-    found = query.subquery(alias=table.alias_or_name, copy=False)
-    found.set("joins", table.args.get("joins"))
-    return found
+    subquery = query.subquery(alias=table.alias_or_name, copy=False)
+    subquery.set("joins", table.args.get("joins"))
+    return subquery
 
 
 def _table_rows(database: str, tables: Tables) -> list[tuple[Any, ...]]:

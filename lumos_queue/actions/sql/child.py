@@ -57,8 +57,8 @@ def _answer(statement: Statement, request: Mapping[str, Any]) -> dict[str, Any]:
         earlier = [_count_changes(copy, read_statement(text, request["name"], True)) for text in request["writes"]]
     if statement.kind == "tables":
         names = sorted(table_names(copy), key=str.casefold)
-        found = ResultRows((f"Tables_in_{request['name']}",), [[name] for name in names])
-        reply = _rows(found, shown=show_tables(copy))
+        table_rows = ResultRows((f"Tables_in_{request['name']}",), [[name] for name in names])
+        reply = _rows(table_rows, shown=show_tables(copy))
     elif statement.kind == "columns":
         reply = _rows(ResultRows(DESCRIBED, describe_table(copy, statement.table, request["name"])))
     elif statement.kind == "write":
@@ -70,8 +70,8 @@ def _answer(statement: Statement, request: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": statement.kind, "earlier": earlier, **reply}
 
 
-def _rows(found: ResultRows, **more: Any) -> dict[str, Any]:
-    return {"columns": list(found.columns), "rows": found.rows, **more}
+def _rows(result_rows: ResultRows, **extra_fields: Any) -> dict[str, Any]:
+    return {"columns": list(result_rows.columns), "rows": result_rows.rows, **extra_fields}
 
 
 def _count_changes(copy: sqlite3.Connection, statement: Statement) -> int:
@@ -90,10 +90,10 @@ def _run_limited(copy: sqlite3.Connection, statement: str, writes: bool = False)
 def _copy(path: Path) -> sqlite3.Connection:
     """The database as the file has it; kept from one request to the next, and never written to."""
     try:
-        found = path.stat()
+        state = path.stat()
     except OSError as error:
         raise ActionError("no_database", f"cannot read '{path.name}': {error.strerror}") from None
-    key = (str(path), found.st_mtime_ns, found.st_size)
+    key = (str(path), state.st_mtime_ns, state.st_size)
     if key not in _copies:
         if len(_copies) >= MAX_COPIES:
             _copies.pop(next(iter(_copies))).close()

@@ -87,20 +87,20 @@ def with_numbers(tree: exp.Expr, tables: Tables) -> exp.Expr:
             continue
         parts = ("this", "low", "high") if isinstance(node, exp.Between) else ("this", "expression")
         sides = [node.args[part] for part in parts if node.args.get(part)]
-        found = [kinds.of(side) for side in sides]
-        if {*found} == {NUMBER, TEXT}:
-            _take_numbers(side for side, kind in zip(sides, found, strict=True) if kind == TEXT)
+        side_kinds = [kinds.of(side) for side in sides]
+        if {*side_kinds} == {NUMBER, TEXT}:
+            _take_numbers(side for side, kind in zip(sides, side_kinds, strict=True) if kind == TEXT)
     return tree
 
 
 def _change_in(node: exp.In, kinds: Kinds) -> None:
     query = node.args.get("query")
     inner = query.unnest() if isinstance(query, exp.Expr) else None
-    items = inner.selects if isinstance(inner, exp.Select) else node.expressions
-    one, others = kinds.of(node.this), {kinds.of(item) for item in items}
-    if one == NUMBER and TEXT in others:
-        _take_numbers(item.unalias() for item in items if kinds.of(item) == TEXT)
-    elif one == TEXT and others == {NUMBER}:
+    members = inner.selects if isinstance(inner, exp.Select) else node.expressions
+    left_kind, member_kinds = kinds.of(node.this), {kinds.of(member) for member in members}
+    if left_kind == NUMBER and TEXT in member_kinds:
+        _take_numbers(member.unalias() for member in members if kinds.of(member) == TEXT)
+    elif left_kind == TEXT and member_kinds == {NUMBER}:
         _take_numbers([node.this])
 
 
@@ -128,9 +128,9 @@ class Kinds:
                 if id(column) not in self._columns and (kind := self._find_kind(column, scope)) is not None:
                     self._columns[id(column)] = kind
         if isinstance(tree, (exp.Update, exp.Delete)) and isinstance(tree.this, exp.Table):
-            known = self._tables.get(tree.this.name.casefold(), {})
+            column_kinds = self._tables.get(tree.this.name.casefold(), {})
             for column in tree.find_all(exp.Column):
-                self._columns.setdefault(id(column), known.get(column.name.casefold(), ""))
+                self._columns.setdefault(id(column), column_kinds.get(column.name.casefold(), ""))
 
     def of(self, node: Any) -> str:
         if isinstance(node, exp.Literal):
@@ -154,9 +154,11 @@ class Kinds:
     def _of_alias(self, column: exp.Column) -> str:
         """The kind of what the statement itself calls so, as in HAVING."""
         self._columns[id(column)] = ""  # while it is looked for: names may lead in a circle
-        made = column.parent_select
-        named = [one for one in made.selects if one.alias_or_name == column.name] if made else []
-        self._columns[id(column)] = self.of(named[0].unalias()) if len(named) == 1 and not column.table else ""
+        query = column.parent_select
+        matches = (
+            [expression for expression in query.selects if expression.alias_or_name == column.name] if query else []
+        )
+        self._columns[id(column)] = self.of(matches[0].unalias()) if len(matches) == 1 and not column.table else ""
         return self._columns[id(column)]
 
     def _common(self, node: exp.Expr) -> str:
@@ -164,23 +166,23 @@ class Kinds:
         if isinstance(node, exp.Nullif):
             return self.of(node.this)
         if isinstance(node, exp.Coalesce):
-            given = [node.this, *node.expressions]
+            branches = [node.this, *node.expressions]
         elif isinstance(node, exp.If):
-            given = [node.args.get("true"), node.args.get("false")]
+            branches = [node.args.get("true"), node.args.get("false")]
         else:
-            given = [*(one.args.get("true") for one in node.args["ifs"]), node.args.get("default")]
-        found = {self.of(one) for one in given if one is not None and not isinstance(one, exp.Null)}
-        return found.pop() if len(found) == 1 else ""
+            branches = [*(case.args.get("true") for case in node.args["ifs"]), node.args.get("default")]
+        kinds = {self.of(branch) for branch in branches if branch is not None and not isinstance(branch, exp.Null)}
+        return kinds.pop() if len(kinds) == 1 else ""
 
     def _find_kind(self, column: exp.Column, scope: Scope) -> str | None:
         """The kind of a column that one of the scope's sources has; None where none has it, '' where several differ."""
-        found = {
+        kinds = {
             kind
             for name, source in scope.sources.items()
             if not column.table or name.casefold() == column.table.casefold()
             if (kind := self._kind_in(source, column.name.casefold())) is not None
         }
-        return (found.pop() if len(found) == 1 else "") if found else None
+        return (kinds.pop() if len(kinds) == 1 else "") if kinds else None
 
     def _kind_in(self, source: Any, name: str) -> str | None:
         """The kind of a source's column of that name; None where it has none, as far as is known."""
@@ -190,15 +192,17 @@ class Kinds:
         if not isinstance(query, exp.Select):
             return ""  # of a UNION: one part may be a number where another is a text
         if query.is_star:
-            found = {self._kind_in(one, name) for one in source.sources.values()} - {None}
-            return (found.pop() if len(found) == 1 else "") if found else None
-        named: Mapping[str, exp.Expr] = {one.alias_or_name.casefold(): one for one in query.selects}
-        return self.of(named[name]) if name in named else None
+            kinds = {self._kind_in(inner_source, name) for inner_source in source.sources.values()} - {None}
+            return (kinds.pop() if len(kinds) == 1 else "") if kinds else None
+        expressions: Mapping[str, exp.Expr] = {
+            expression.alias_or_name.casefold(): expression for expression in query.selects
+        }
+        return self.of(expressions[name]) if name in expressions else None
 
 
-def kind_of_declaration(declared: str) -> str:
+def kind_of_declaration(declaration: str) -> str:
     """What a declared type holds: NUMBER, TEXT, or '' for dates, bits and what is not said."""
-    return next((kind for kind, pattern in _DECLARED if pattern.search(declared.lower())), "")
+    return next((kind for kind, pattern in _DECLARED if pattern.search(declaration.lower())), "")
 
 
 def _cast_kind(node: exp.Cast) -> str:

@@ -105,8 +105,8 @@ def _copy_table(copy: sqlite3.Connection, name: str) -> None:
     """A table of the same columns and primary key, with the same rows in the same order."""
     columns = table_columns(copy, name, "source")
     names = ", ".join(quote_name(column.name) for column in columns)
-    for keyed in (True, False):  # without its key where two keys differ in nothing but case
-        copy.execute(f"CREATE TABLE main.{quote_name(name)} ({_definitions(columns, keyed)})")
+    for with_key in (True, False):  # without its key where two keys differ in nothing but case
+        copy.execute(f"CREATE TABLE main.{quote_name(name)} ({_definitions(columns, with_key)})")
         try:
             copy.execute(f"INSERT INTO main.{quote_name(name)} ({names}) SELECT {names} FROM source.{quote_name(name)}")
             return
@@ -135,37 +135,37 @@ def read_tables(copy: sqlite3.Connection) -> Tables:
 
 def table_columns(connection: sqlite3.Connection, table: str, schema: str = "main") -> list[TableColumn]:
     """The columns in order; none for a table that is not there."""
-    found = connection.execute(f"PRAGMA {schema}.table_xinfo({quote_name(table)})").fetchall()
+    rows = connection.execute(f"PRAGMA {schema}.table_xinfo({quote_name(table)})").fetchall()
     return [
-        TableColumn(name, kind if _TYPE.fullmatch(kind or "") else "", bool(required), default, key)
-        for _, name, kind, required, default, key, hidden in found
-        if hidden != 1
+        TableColumn(name, kind if _TYPE.fullmatch(kind or "") else "", bool(not_null), default, key)
+        for _, name, kind, not_null, default, key, hidden_kind in rows
+        if hidden_kind != 1
     ]
 
 
-def _definitions(columns: Sequence[TableColumn], keyed: bool) -> str:
+def _definitions(columns: Sequence[TableColumn], with_key: bool) -> str:
     parts = []
     for column in columns:
-        required = " NOT NULL" if column.required and keyed else ""
+        not_null = " NOT NULL" if column.required and with_key else ""
         default = f" DEFAULT {column.default}" if column.default and _LITERAL.fullmatch(column.default) else ""
-        parts.append(f"{quote_name(column.name)} {column.type} COLLATE NOCASE{required}{default}")
-    key = [column.name for column in sorted(columns, key=lambda one: one.key) if column.key]
-    if key and keyed:
+        parts.append(f"{quote_name(column.name)} {column.type} COLLATE NOCASE{not_null}{default}")
+    key = [column.name for column in sorted(columns, key=lambda column: column.key) if column.key]
+    if key and with_key:
         parts.append(f"PRIMARY KEY ({', '.join(map(quote_name, key))})")
     return ", ".join(parts)
 
 
 def table_names(connection: sqlite3.Connection) -> list[str]:
     """In the order in which they were made."""
-    found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid").fetchall()
-    return [name for (name,) in found if not name.lower().startswith("sqlite_")]
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid").fetchall()
+    return [name for (name,) in rows if not name.lower().startswith("sqlite_")]
 
 
 def again(copy: sqlite3.Connection) -> sqlite3.Connection:
     """A copy of the copy, to be written to."""
-    other = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
-    copy.backup(other)
-    return other
+    writable_copy = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
+    copy.backup(writable_copy)
+    return writable_copy
 
 
 def run(copy: sqlite3.Connection, statement: str, writes: bool = False) -> ResultRows:
@@ -177,8 +177,8 @@ def run(copy: sqlite3.Connection, statement: str, writes: bool = False) -> Resul
     deadline = time.process_time() + SECONDS
     add_functions(copy)
     copy.text_factory = lambda data: data.decode("utf-8", "replace")
-    for limit, most in _LIMITS.items():
-        copy.setlimit(limit, most)
+    for limit, maximum in _LIMITS.items():
+        copy.setlimit(limit, maximum)
     copy.execute("PRAGMA trusted_schema=OFF")
     copy.execute("PRAGMA temp_store=MEMORY")
     copy.execute(f"PRAGMA query_only={'OFF' if writes else 'ON'}")

@@ -53,9 +53,9 @@ _PARTS = {
     "f": (r"\d{1,6}", "micro"),
     "p": (r"[AaPp][Mm]", "half"),
     "M": ("|".join(_MONTHS), "month"),
-    "b": ("|".join(one[:3] for one in _MONTHS), "month"),
+    "b": ("|".join(month[:3] for month in _MONTHS), "month"),
     "W": ("|".join(_DAYS), "weekday"),
-    "a": ("|".join(one[:3] for one in _DAYS), "weekday"),
+    "a": ("|".join(day[:3] for day in _DAYS), "weekday"),
     "w": (r"[0-6]", "weekday"),
 }
 _ELEMENT = re.compile(r"%(.)|(.)", re.DOTALL)
@@ -72,7 +72,7 @@ def str_to_date(text: Any, form: Any) -> str | None:
     for letter, parts in _COMPOSED.items():
         form = form.replace(f"%{letter}", parts)
     fields = _read_fields(str(text), form)
-    letters = {found[1] for found in _ELEMENT.finditer(form) if found[1] and found[1] != "%"}
+    letters = {match[1] for match in _ELEMENT.finditer(form) if match[1] and match[1] != "%"}
     if fields is None or not letters:
         return None
     return _write(fields, bool(letters - _TIMES), bool(letters & _TIMES), "f" in letters)
@@ -80,12 +80,12 @@ def str_to_date(text: Any, form: Any) -> str | None:
 
 def date_format(value: Any, form: Any) -> str | None:
     """A date in the parts of `form`; None for what is not a date. Raises ValueError for a part that is not covered."""
-    found = None if value is None or form is None else _STORED.fullmatch(str(value))
-    if found is None:
+    match = None if value is None or form is None else _STORED.fullmatch(str(value))
+    if match is None:
         return None
-    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
+    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:6])
     try:
-        moment = datetime(year, month, day, hour, minute, second, int((found[7] or "").ljust(6, "0")))
+        moment = datetime(year, month, day, hour, minute, second, int((match[7] or "").ljust(6, "0")))
     except ValueError:
         return None
     return _format_moment(moment, str(form))
@@ -106,20 +106,20 @@ def from_unixtime(seconds: Any, form: Any = "") -> str | None:
     moment = datetime(1970, 1, 1) + timedelta(seconds=int(number), microseconds=int(number % 1 * 1_000_000))
     if form:
         return _format_moment(moment, str(form))
-    shown = moment.replace(microsecond=0).isoformat(" ")
-    places = f"{number % 1:f}".partition(".")[2]
-    return f"{shown}.{places[:6]}" if places.strip("0") else shown
+    text = moment.replace(microsecond=0).isoformat(" ")
+    digits = f"{number % 1:f}".partition(".")[2]
+    return f"{text}.{digits[:6]}" if digits.strip("0") else text
 
 
 def _read_fields(text: str, form: str) -> dict[str, int] | None:
     """The fields found in the text; None where it does not match. Spaces before each element are skipped."""
     fields: dict[str, int] = {}
     position = 0
-    for found in _ELEMENT.finditer(form):
+    for match in _ELEMENT.finditer(form):
         position += len(text[position:]) - len(text[position:].lstrip())
         if position == len(text):
             break
-        letter, plain = found[1], found[2] or ("%" if found[1] == "%" else "")
+        letter, plain = match[1], match[2] or ("%" if match[1] == "%" else "")
         if plain:
             if not plain.isspace():
                 if text[position] != plain:
@@ -141,7 +141,7 @@ def _read_fields(text: str, form: str) -> dict[str, int] | None:
 def _number(letter: str, part: str) -> int:
     """The value of a part of a text."""
     if letter in "Mb":
-        return 1 + [one[:3].lower() for one in _MONTHS].index(part[:3].lower())
+        return 1 + [month[:3].lower() for month in _MONTHS].index(part[:3].lower())
     if letter in "Waw":
         return 0
     if letter == "p":
@@ -153,7 +153,7 @@ def _number(letter: str, part: str) -> int:
     return int(part)
 
 
-def _write(fields: dict[str, int], dated: bool, timed: bool, fraction: bool) -> str | None:
+def _write(fields: dict[str, int], with_date: bool, with_time: bool, with_fraction: bool) -> str | None:
     hour, minute, second = (fields.get(name, 0) for name in ("hour", "minute", "second"))
     if "twelve" in fields:
         if not 1 <= hour <= 12:
@@ -162,31 +162,31 @@ def _write(fields: dict[str, int], dated: bool, timed: bool, fraction: bool) -> 
     if hour > 23 or minute > 59 or second > 59:
         return None
     parts = []
-    if dated:
+    if with_date:
         year, month, day = (fields.get(name, 0) for name in ("year", "month", "day"))
         if "of year" in fields and year:
             try:
-                found = date(year, 1, 1) + timedelta(fields["of year"] - 1)
+                moment = date(year, 1, 1) + timedelta(fields["of year"] - 1)
             except OverflowError:
                 return None
-            year, month, day = found.year, found.month, fields["of year"] and found.day
+            year, month, day = moment.year, moment.month, fields["of year"] and moment.day
         if not (1 <= month <= 12 and 1 <= day <= 31):  # which month has so many days is not asked
             return None
         parts.append(f"{year:04}-{month:02}-{day:02}")
-    if timed:
-        parts.append(f"{hour:02}:{minute:02}:{second:02}" + (f".{fields.get('micro', 0):06}" if fraction else ""))
+    if with_time:
+        parts.append(f"{hour:02}:{minute:02}:{second:02}" + (f".{fields.get('micro', 0):06}" if with_fraction else ""))
     return " ".join(parts)
 
 
 def _format_moment(moment: datetime, form: str) -> str:
     for letter, parts in _COMPOSED.items():
         form = form.replace(f"%{letter}", parts)
-    return _ELEMENT.sub(lambda found: found[2] or _format_part(moment, found[1]), form)
+    return _ELEMENT.sub(lambda match: match[2] or _format_part(moment, match[1]), form)
 
 
 def _format_part(moment: datetime, letter: str) -> str:
     twelve = moment.hour % 12 or 12
-    shown: dict[str, Callable[[], str]] = {
+    parts: dict[str, Callable[[], str]] = {
         "Y": lambda: f"{moment.year:04}",
         "y": lambda: f"{moment.year % 100:02}",
         "m": lambda: f"{moment.month:02}",
@@ -216,7 +216,7 @@ def _format_part(moment: datetime, letter: str) -> str:
     }
     if letter in "UVX":
         raise ValueError(f"%{letter} cannot be written here")
-    return shown[letter]() if letter in shown else letter
+    return parts[letter]() if letter in parts else letter
 
 
 def _ordinal(day: int) -> str:

@@ -104,11 +104,11 @@ def read_statement(text: str, database: str, writes: bool = False) -> Statement:
             kind = str(tree.args.get("alternative") or tree.key).upper()
             raise ActionError("refused", f"{kind} would change the database, which is read only")
         defaults = tree.find_all(exp.DefaultColumnConstraint)
-        if any(tree.find_all(*_CLOCKS)) or any(one.find(exp.Func) for one in defaults):
+        if any(tree.find_all(*_CLOCKS)) or any(default.find(exp.Func) for default in defaults):
             raise ActionError("refused", "what is written may not depend on the time, nor a default on a function")
         return _write("write", tree, database)
-    offered = sorted(READABLE) + (sorted(WRITABLE) if writes else [])
-    raise ActionError("refused", f"only {', '.join(offered)} are offered")
+    choices = sorted(READABLE) + (sorted(WRITABLE) if writes else [])
+    raise ActionError("refused", f"only {', '.join(choices)} are offered")
 
 
 READABLE = ("SELECT", "SHOW TABLES", "SHOW COLUMNS", "DESCRIBE", "EXPLAIN", "VALUES", "WITH")
@@ -145,8 +145,8 @@ def _in_other_words(tree: exp.Expr) -> exp.Expr:
 
 def _show(tree: exp.Show, database: str) -> Statement:
     kind, target = str(tree.this).upper(), tree.args.get("target")
-    place = tree.args.get("db")
-    _check_database(place.name if place else "", database)
+    schema = tree.args.get("db")
+    _check_database(schema.name if schema else "", database)
     if tree.args.get("like") or tree.args.get("where"):
         raise ActionError("unsupported_sql", "SHOW with LIKE or WHERE is not offered")
     if kind == "TABLES":
@@ -193,8 +193,8 @@ def _check_table(table: exp.Table, database: str) -> None:
         raise ActionError("refused", "a function cannot stand in place of a table")
     if catalogue.is_catalogue(table):
         if table.name.casefold() not in catalogue.OFFERED:
-            offered = " and ".join(name.upper() for name in catalogue.OFFERED)
-            raise ActionError("refused", f"of INFORMATION_SCHEMA only {offered} can be read")
+            table_names = " and ".join(name.upper() for name in catalogue.OFFERED)
+            raise ActionError("refused", f"of INFORMATION_SCHEMA only {table_names} can be read")
         return
     _check_database(table.text("catalog") or table.db, database)
     table.set("db", None)
@@ -203,9 +203,9 @@ def _check_table(table: exp.Table, database: str) -> None:
         raise ActionError("sql_error", f"Table '{database}.{table.name[:60]}' doesn't exist")
 
 
-def _check_database(named: str, database: str) -> None:
-    if named and named.casefold() != database.casefold():
-        raise ActionError("refused", f"only the database '{database}' can be read, not '{named[:60]}'")
+def _check_database(name: str, database: str) -> None:
+    if name and name.casefold() != database.casefold():
+        raise ActionError("refused", f"only the database '{database}' can be read, not '{name[:60]}'")
 
 
 def _short(error: Exception) -> str:

@@ -33,13 +33,13 @@ class _Dialect(SQLite):
     class Generator(SQLite.Generator):
         TRANSFORMS: ClassVar = {
             **SQLite.Generator.TRANSFORMS,
-            exp.Left: lambda self, one: self.func("LEFT_OF", one.this, one.expression),
-            exp.Right: lambda self, one: self.func("RIGHT_OF", one.this, one.expression),
-            exp.StrToDate: lambda self, one: self.func("STR_TO_DATE", one.this, self.mysql_format(one)),
-            exp.StrToTime: lambda self, one: self.func("STR_TO_DATE", one.this, self.mysql_format(one)),
-            exp.TimeToStr: lambda self, one: self.func("DATE_FORMAT", one.this, self.mysql_format(one)),
-            exp.UnixToTime: lambda self, one: self.func(
-                "FROM_UNIXTIME", one.this, self.mysql_format(one) if one.args.get("format") else None
+            exp.Left: lambda self, node: self.func("LEFT_OF", node.this, node.expression),
+            exp.Right: lambda self, node: self.func("RIGHT_OF", node.this, node.expression),
+            exp.StrToDate: lambda self, node: self.func("STR_TO_DATE", node.this, self.mysql_format(node)),
+            exp.StrToTime: lambda self, node: self.func("STR_TO_DATE", node.this, self.mysql_format(node)),
+            exp.TimeToStr: lambda self, node: self.func("DATE_FORMAT", node.this, self.mysql_format(node)),
+            exp.UnixToTime: lambda self, node: self.func(
+                "FROM_UNIXTIME", node.this, self.mysql_format(node) if node.args.get("format") else None
             ),
         }
 
@@ -53,14 +53,14 @@ class _Dialect(SQLite):
 
 def write_for_sqlite(tree: exp.Expr, database: str, tables: Tables) -> str:
     """The statement for a copy of `database` with these tables. Raises UnsupportedError for what SQLite has not."""
-    if missing := _unsupported_clause(tree):
-        raise UnsupportedError(missing)
-    mine = with_numbers(insert_catalogue(_without_parentheses(tree), database, tables), tables)
-    mine = _without_case(mine)
-    if isinstance(mine, exp.Update):  # `SET hat.price = 1` names a column only
-        for one in mine.expressions:
-            one.this.set("table", None)
-    return mine.sql(_Dialect, comments=False, identify=True, unsupported_level=ErrorLevel.RAISE)
+    if clause := _unsupported_clause(tree):
+        raise UnsupportedError(clause)
+    statement = with_numbers(insert_catalogue(_without_parentheses(tree), database, tables), tables)
+    statement = _without_case(statement)
+    if isinstance(statement, exp.Update):  # `SET hat.price = 1` names a column only
+        for assignment in statement.expressions:
+            assignment.this.set("table", None)
+    return statement.sql(_Dialect, comments=False, identify=True, unsupported_level=ErrorLevel.RAISE)
 
 
 def _unsupported_clause(tree: exp.Expr) -> str:
@@ -77,8 +77,8 @@ def _unsupported_clause(tree: exp.Expr) -> str:
         actions = tree.args.get("actions") or []
         if len(actions) != 1:
             return "ALTER TABLE with several changes at once"
-        dropped = isinstance(actions[0], exp.Drop) and actions[0].args.get("kind") != "COLUMN"
-        if dropped or not isinstance(actions[0], _ALTERS):
+        is_other_drop = isinstance(actions[0], exp.Drop) and actions[0].args.get("kind") != "COLUMN"
+        if is_other_drop or not isinstance(actions[0], _ALTERS):
             return "ALTER TABLE but to add, rename or drop a column or to rename the table"
     return ""
 
@@ -107,9 +107,9 @@ def _without_case(tree: exp.Expr) -> exp.Expr:
     """The tree, changed: what it compares, sorts and groups by is compared without regard to case."""
     for node in list(tree.walk()):
         if isinstance(node, _COMPARED):
-            sides = [one for one in node.iter_expressions() if isinstance(one, exp.Expr)]
-            assigned = isinstance(node.parent, exp.Update) and node.arg_key == "expressions"
-            if not assigned and all(_may_be_text(one) for one in sides):
+            sides = [side for side in node.iter_expressions() if isinstance(side, exp.Expr)]
+            is_assignment = isinstance(node.parent, exp.Update) and node.arg_key == "expressions"
+            if not is_assignment and all(_may_be_text(side) for side in sides):
                 _ignore_case(node.this)
         elif isinstance(node, exp.Order):
             for term in node.expressions:
@@ -138,6 +138,8 @@ def _may_be_text(node: exp.Expr) -> bool:
 
 def _ignore_case(node: exp.Expr) -> None:
     if _may_be_text(node):
-        one = node.copy()
-        plain = isinstance(one, (exp.Column, exp.Literal, exp.Func, exp.Paren, exp.Subquery))
-        node.replace(exp.Collate(this=one if plain else exp.paren(one, copy=False), expression=exp.var("NOCASE")))
+        operand = node.copy()
+        plain = isinstance(operand, (exp.Column, exp.Literal, exp.Func, exp.Paren, exp.Subquery))
+        node.replace(
+            exp.Collate(this=operand if plain else exp.paren(operand, copy=False), expression=exp.var("NOCASE"))
+        )

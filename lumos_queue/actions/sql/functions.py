@@ -63,9 +63,9 @@ def _concat_ws(mark: Any, *texts: Any) -> str | None:
     return None if mark is None else str(mark).join(str(text) for text in texts if text is not None)
 
 
-def _field(wanted: Any, *choices: Any) -> int:
+def _field(target: Any, *choices: Any) -> int:
     """The position of a value in a list, from 1; 0 where it is not."""
-    return next((position for position, one in enumerate(choices, 1) if one is not None and one == wanted), 0)
+    return next((position for position, choice in enumerate(choices, 1) if choice is not None and choice == target), 0)
 
 
 #: MySQL's, by name: number of arguments (-1: any) and what they do.

@@ -58,15 +58,15 @@ class SqlSession(ActionSession):
             return {"kind": "alias", "text": context.variables[text]["text"], "of": text}
         if not is_statement(text):
             return {"kind": "fragment", "text": text}
-        done = [value for _, execution in context.done for value in _values(execution)]
-        earlier = [value for value in done if value["kind"] == "written"]
+        earlier_values = [value for _, execution in context.done for value in _values(execution)]
+        earlier_writes = [value for value in earlier_values if value["kind"] == "written"]
         tools = self._databases.tools
-        writes = [value["sql"] for value in earlier] if tools.writes else None
+        writes = [value["sql"] for value in earlier_writes] if tools.writes else None
         reply = await self._databases.ask(self._database, text, writes)
-        if reply["earlier"] != [value["changed"] for value in earlier]:
+        if reply["earlier"] != [value["changed"] for value in earlier_writes]:
             raise Diverged(f"the writes on '{self._database}' no longer change what they changed before")
         if reply["kind"] == "query":
-            submission = 1 + max((value.get("submission", 0) for value in done), default=0)
+            submission = 1 + max((value.get("submission", 0) for value in earlier_values), default=0)
             return {**_query(reply), "submission": submission, "ends": submission >= tools.turns}
         return _value(reply, text)
 
@@ -84,25 +84,25 @@ def _value(reply: Mapping[str, Any], text: str) -> dict[str, Any]:
     """The value of a statement that submits nothing."""
     match reply["kind"]:
         case "write":
-            changed = reply["changed"]
-            return {"kind": "written", "text": f"{changed} rows changed", "sql": text, "changed": changed}
+            count = reply["changed"]
+            return {"kind": "written", "text": f"{count} rows changed", "sql": text, "changed": count}
         case "tables":
-            shown = f"Results: {reply['shown']}."
+            display = f"Results: {reply['shown']}."
         case _:
-            shown = show_rows(reply["rows"])
-    return {"kind": reply["kind"], "text": shown, "columns": reply["columns"], "rows": reply["rows"]}
+            display = show_rows(reply["rows"])
+    return {"kind": reply["kind"], "text": display, "columns": reply["columns"], "rows": reply["rows"]}
 
 
 def show_rows(rows: list[list[Any]]) -> str:
     """The rows as InterCode prints them, cut where they become long: `[('Joe', 3), ('Ann', 4)] and 18 more rows`."""
-    shown, length = [], 0
+    lines, length = [], 0
     for row in rows:
-        one = repr(tuple(row))
-        length += len(one) + 2
+        line = repr(tuple(row))
+        length += len(line) + 2
         if length > MAX_SHOWN:
-            if not shown:
-                shown.append(f"{one[:MAX_SHOWN]}…")
+            if not lines:
+                lines.append(f"{line[:MAX_SHOWN]}…")
             break
-        shown.append(one)
-    more = f" and {len(rows) - len(shown)} more rows" if len(shown) < len(rows) else ""
-    return f"[{', '.join(shown)}]{more}"
+        lines.append(line)
+    suffix = f" and {len(rows) - len(lines)} more rows" if len(lines) < len(rows) else ""
+    return f"[{', '.join(lines)}]{suffix}"

@@ -37,9 +37,9 @@ def open_connection(server: Mapping[str, Any], database: str) -> Any:
     Raises InfrastructureError, and pymysql's errors for what the server answers to the login.
     """
     origin, bound = server["origin"], server["bound"]
-    connected = asyncio.run(_connect(origin, server["addresses"]))
+    tcp_socket = asyncio.run(_connect(origin, server["addresses"]))
     try:
-        local = is_loopback(connected.getpeername()[0])
+        local = is_loopback(tcp_socket.getpeername()[0])
         if not local and not bound:
             raise InfrastructureError(f"The MySQL server {origin} is another machine: it gets no account.")
         if not bound:
@@ -62,32 +62,32 @@ def open_connection(server: Mapping[str, Any], database: str) -> Any:
             defer_connect=True,
             **tls,
         )
-        _log_in(connection, connected, server)
+        _log_in(connection, tcp_socket, server)
         return connection
     except BaseException:
-        connected.close()
+        tcp_socket.close()
         raise
 
 
 async def _connect(origin: str, addresses: Sequence[Sequence[Any]]) -> socket.socket:
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
-            connected = await connect([(*entry[:4], tuple(entry[4])) for entry in addresses])
+            tcp_socket = await connect([(*address[:4], tuple(address[4])) for address in addresses])
     except TimeoutError:
         problem = f"no connection within {CONNECT_SECONDS} s"
     except OSError as error:
         problem = describe_os_error(error)
     else:
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return connected
+        tcp_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return tcp_socket
     raise InfrastructureError(f"The MySQL server {origin} cannot be used: {problem}.")
 
 
-def _log_in(connection: Any, connected: socket.socket, server: Mapping[str, Any]) -> None:
+def _log_in(connection: Any, tcp_socket: socket.socket, server: Mapping[str, Any]) -> None:
     """Raises InfrastructureError for what is wrong with TLS, or is not the protocol; pymysql's errors otherwise."""
     origin, host = server["origin"], server["host"]
     try:
-        connection.connect(connected)
+        connection.connect(tcp_socket)
     except pymysql.MySQLError as error:
         cause = getattr(error, "original_exception", None)
         if isinstance(cause, ssl.SSLCertVerificationError):

@@ -73,9 +73,9 @@ def _reply(cursor: Any, statement: Statement, name: str) -> dict[str, Any]:
         text = f"SHOW COLUMNS FROM {_quote(statement.table)}"
     else:
         text = f"EXPLAIN {statement.mysql}" if statement.kind == "plan" else statement.mysql
-    found = _fetch(cursor, text)
-    columns = DESCRIBED if statement.kind == "columns" else found.columns
-    return {"columns": list(columns), "rows": found.rows, "sql": statement.mysql}
+    result_rows = _fetch(cursor, text)
+    columns = DESCRIBED if statement.kind == "columns" else result_rows.columns
+    return {"columns": list(columns), "rows": result_rows.rows, "sql": statement.mysql}
 
 
 def _tables(cursor: Any, name: str) -> list[tuple[str, list[TableColumn]]]:

@@ -12,6 +12,6 @@ def number_of(value: Any) -> Any:
     """The number that a text begins with, 0 where it begins with none; anything else as it is."""
     if not isinstance(value, str):
         return value
-    found = _BEGINNING.match(value)
-    number = float(found[1]) if found else 0.0
+    match = _BEGINNING.match(value)
+    number = float(match[1]) if match else 0.0
     return int(number) if abs(number) < 2**53 and number.is_integer() else number

@@ -18,12 +18,12 @@ _KINDS = (
 )
 
 
-def kind_of(declared: str) -> str:
+def kind_of(declaration: str) -> str:
     """TEXT, NUMBER, TIME, BOOLEAN or OTHERS, as Spider's tables.json names a column's type."""
-    declared = declared.lower()
-    if not declared:
+    declaration = declaration.lower()
+    if not declaration:
         return "TEXT"
-    return next((kind for kind, parts in _KINDS if any(part in declared for part in parts)), "OTHERS")
+    return next((kind for kind, parts in _KINDS if any(part in declaration for part in parts)), "OTHERS")
 
 
 def show_tables(connection: sqlite3.Connection) -> str:

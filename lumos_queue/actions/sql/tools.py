@@ -54,22 +54,22 @@ def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
     """The options checked, with absolute paths and the digest of the files. Raises SpecError."""
     check_option_names(tools, "intercode_sql", OPTIONS)
     read = _read(tools)
-    found = dict(tools)
+    options = dict(tools)
     if read.databases is not None:
         folder = read.databases.absolute()
-        found |= {"databases": str(folder), "databases_sha256": folder_digest(folder)}
-    return found
+        options |= {"databases": str(folder), "databases_sha256": folder_digest(folder)}
+    return options
 
 
 def open_tools(tools: Mapping[str, str]) -> Tools:
     """What `prepare_tools` returned, read. Raises SpecError when the files are not the ones that were meant."""
     read = _read(tools)
-    if read.databases is not None and (meant := tools.get("databases_sha256")) is not None:
-        found = folder_digest(read.databases)
-        if found != meant:
+    if read.databases is not None and (expected_digest := tools.get("databases_sha256")) is not None:
+        digest = folder_digest(read.databases)
+        if digest != expected_digest:
             raise SpecError(
-                f"The databases in '{read.databases}' have sha256 {found[:12]}…, the job was submitted with "
-                f"{meant[:12]}…: restore them, or submit again."
+                f"The databases in '{read.databases}' have sha256 {digest[:12]}…, the job was submitted with "
+                f"{expected_digest[:12]}…: restore them, or submit again."
             )
     return read
 
@@ -111,8 +111,8 @@ def _server(url: str) -> Origin:
 
 def database_files(folder: Path) -> dict[str, Path]:
     """Name to file, in order of names, of every database in the folder."""
-    found = {path.name: path / f"{path.name}.sqlite" for path in sorted(folder.iterdir()) if path.is_dir()}
-    return {name: path for name, path in found.items() if path.is_file()}
+    files = {path.name: path / f"{path.name}.sqlite" for path in sorted(folder.iterdir()) if path.is_dir()}
+    return {name: path for name, path in files.items() if path.is_file()}
 
 
 def folder_digest(folder: Path) -> str:
@@ -127,8 +127,8 @@ def folder_digest(folder: Path) -> str:
 
 
 def _signature(path: Path) -> tuple[int, int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns, found.st_ino
+    state = path.stat()
+    return state.st_size, state.st_mtime_ns, state.st_ino
 
 
 @lru_cache(maxsize=8)

@@ -34,7 +34,7 @@ class AnswerSource(Protocol):
         """The answer to the request of the same API that is most like this one; None where there is none."""
         ...
 
-    def examples(self, function: Function, most: int) -> list[Record]:
+    def examples(self, function: Function, limit: int) -> list[Record]:
         """Up to so many calls of the API."""
         ...
 
@@ -48,19 +48,19 @@ async def find_answer(
     context: StepContext,
 ) -> Answer:
     """The answer to the nth equal request. `sources`: where to look, the first first."""
-    for one in sources:
-        if (found := one.find(function, arguments, nth)) is not None:
-            return found
+    for source in sources:
+        if (answer := source.find(function, arguments, nth)) is not None:
+            return answer
     if mode == SYNTHETIC:
         return synthesize(function, arguments)
     if mode == SIMULATED:
         return await simulate(function, arguments, _examples(function, sources), context)
-    for one in sources if mode == NEAREST else ():
-        if (found := one.nearest(function, arguments, nth)) is not None:
-            return found
+    for source in sources if mode == NEAREST else ():
+        if (answer := source.nearest(function, arguments, nth)) is not None:
+            return answer
     error = "no answer to this request is available"
     return Answer(error, status=NOT_RECORDED, message=f"nothing is recorded of {function.name} with these arguments")
 
 
 def _examples(function: Function, sources: Sequence[AnswerSource]) -> list[Record]:
-    return [one for several in sources for one in several.examples(function, MAX_EXAMPLES)][:MAX_EXAMPLES]
+    return [record for source in sources for record in source.examples(function, MAX_EXAMPLES)][:MAX_EXAMPLES]

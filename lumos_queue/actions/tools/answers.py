@@ -55,8 +55,8 @@ def observe(body: str, code: int | None, limit: int) -> tuple[str, dict[str, Any
     body = storable(body)[0]
     if len(body) <= limit:
         return body, {"kind": "observation", "text": body, "code": code}
-    shown = body[:limit] + CUT
-    return shown, {"kind": "observation", "text": shown, "code": code, "full": body, "truncated": True}
+    preview = body[:limit] + CUT
+    return preview, {"kind": "observation", "text": preview, "code": code, "full": body, "truncated": True}
 
 
 def body_of(execution: Execution) -> tuple[str, int | None]:

@@ -24,28 +24,34 @@ def read_arguments(function: Function, text: str, variables: Mapping[str, Mappin
     has none: what its document calls so is an example.
     Raises ActionError of kind 'invalid_arguments', which says what is wrong and what was expected.
     """
-    given = storable_json(read_object(text))
+    arguments = storable_json(read_object(text))
     if variables is not None:
-        given = _fill_in(function, given, variables)
-    return canonical(function, given)
+        arguments = _fill_in(function, arguments, variables)
+    return canonical(function, arguments)
 
 
-def canonical(function: Function, given: Mapping[str, Any]) -> dict[str, Any]:
+def canonical(function: Function, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """These arguments in the one form in which equal requests are equal. Raises ActionError as `read_arguments`."""
-    by_name = {one.written: one for one in function.parameters} | {one.name: one for one in function.parameters}
-    found: dict[str, Any] = {}
-    for name, value in given.items():
+    by_name = {parameter.written: parameter for parameter in function.parameters} | {
+        parameter.name: parameter for parameter in function.parameters
+    }
+    checked_arguments: dict[str, Any] = {}
+    for name, value in arguments.items():
         if name not in by_name:
-            expected = _join_names([one.name for one in function.parameters]) or "none"
-            raise _invalid(f"{function.name} has no argument '{name[:80]}'; its arguments: {expected}")
+            names = _join_names([parameter.name for parameter in function.parameters]) or "none"
+            raise _invalid(f"{function.name} has no argument '{name[:80]}'; its arguments: {names}")
         if value is not None:
-            found[by_name[name].name] = _check(by_name[name], value)
-    for one in function.parameters:
-        if one.required and one.default is not None and one.name not in found:
-            found[one.name] = _default(one)
-    if missing := [one.name for one in function.parameters if one.required and one.name not in found]:
-        raise _invalid(f"{function.name} needs the argument {_join_names(missing)}")
-    return dict(sorted(found.items()))
+            checked_arguments[by_name[name].name] = _check(by_name[name], value)
+    for parameter in function.parameters:
+        if parameter.required and parameter.default is not None and parameter.name not in checked_arguments:
+            checked_arguments[parameter.name] = _default(parameter)
+    if missing_names := [
+        parameter.name
+        for parameter in function.parameters
+        if parameter.required and parameter.name not in checked_arguments
+    ]:
+        raise _invalid(f"{function.name} needs the argument {_join_names(missing_names)}")
+    return dict(sorted(checked_arguments.items()))
 
 
 def read_object(text: str) -> dict[str, Any]:
@@ -57,45 +63,45 @@ def read_object(text: str) -> dict[str, Any]:
     if len(text) > MAX_ARGUMENTS:
         raise _invalid(f"arguments may have {MAX_ARGUMENTS:,} characters, these have {len(text):,}")
     try:
-        found = read_json(text or "{}", strict=False)
+        document = read_json(text or "{}", strict=False)
     except ValueError as error:
         raise _invalid(f"the arguments are not JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise _invalid('the arguments are not a JSON object; expected for example {"name": "value"}')
-    return found
+    return document
 
 
 def _fill_in(
-    function: Function, given: Mapping[str, Any], variables: Mapping[str, Mapping[str, Any]]
+    function: Function, arguments: Mapping[str, Any], variables: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
     """The arguments with what references stand for; a list or an object for a text is its JSON text."""
     references = References(variables)
-    texts = [one for one in function.parameters if one.type == "string" and not one.structured]
-    names = {name for one in texts for name in (one.name, one.written)}
-    filled = {name: references.fill_in(value) for name, value in given.items()}
+    texts = [parameter for parameter in function.parameters if parameter.type == "string" and not parameter.structured]
+    names = {name for parameter in texts for name in (parameter.name, parameter.written)}
+    filled_arguments = {name: references.fill_in(value) for name, value in arguments.items()}
     return {
         name: as_text(value)
-        if isinstance(value, (dict, list)) and name in names and is_reference(given[name])
+        if isinstance(value, (dict, list)) and name in names and is_reference(arguments[name])
         else value
-        for name, value in filled.items()
+        for name, value in filled_arguments.items()
     }
 
 
 def _check(parameter: Parameter, value: Any) -> Any:
     if parameter.type == "number":
-        found = read_number(value)
+        checked_value = read_number(value)
     elif parameter.type == "boolean":
-        found = {"true": True, "false": False}.get(str(value).strip().lower()) if _is_scalar(value) else None
+        checked_value = {"true": True, "false": False}.get(str(value).strip().lower()) if _is_scalar(value) else None
     elif parameter.structured and not isinstance(value, str):
-        found = value
+        checked_value = value
     else:
-        found = _text(value)
-    if found is None:
-        shown = json.dumps(value, ensure_ascii=False)[:80]
-        raise _invalid(f"the argument '{parameter.name}' must be a {parameter.type}, not {shown}")
-    if parameter.choices and found not in parameter.choices:
+        checked_value = _text(value)
+    if checked_value is None:
+        preview = json.dumps(value, ensure_ascii=False)[:80]
+        raise _invalid(f"the argument '{parameter.name}' must be a {parameter.type}, not {preview}")
+    if parameter.choices and checked_value not in parameter.choices:
         raise _invalid(f"the argument '{parameter.name}' must be one of {_join_names(parameter.choices)}")
-    return found
+    return checked_value
 
 
 def _default(parameter: Parameter) -> Any:

@@ -24,18 +24,18 @@ def read_finish(text: str) -> str | None:
     be found in it. Raises ActionError of kind 'invalid_arguments'.
     """
     try:
-        found: Mapping[str, Any] = read_object(text)
+        fields: Mapping[str, Any] = read_object(text)
     except ActionError:
-        found = _find_fields(text[: MAX_ARGUMENTS + 1]) if len(text) <= MAX_ARGUMENTS else {}
-        if not found:
+        fields = _find_fields(text[: MAX_ARGUMENTS + 1]) if len(text) <= MAX_ARGUMENTS else {}
+        if not fields:
             raise
-    answer = found.get("final_answer", found.get("Answer"))
-    kind = found.get("return_type", GIVE_ANSWER if answer is not None else None)
+    answer = fields.get("final_answer", fields.get("Answer"))
+    kind = fields.get("return_type", GIVE_ANSWER if answer is not None else None)
     if kind == GIVE_UP:
         return None
     if kind != GIVE_ANSWER:
-        expected = f"'{GIVE_ANSWER}' or '{GIVE_UP}'"
-        raise ActionError("invalid_arguments", f"Finish needs the argument 'return_type', which must be {expected}")
+        choices = f"'{GIVE_ANSWER}' or '{GIVE_UP}'"
+        raise ActionError("invalid_arguments", f"Finish needs the argument 'return_type', which must be {choices}")
     if answer is None:
         raise ActionError("invalid_arguments", f"Finish with '{GIVE_ANSWER}' needs the argument 'final_answer'")
     return storable(answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False))[0]
@@ -43,17 +43,17 @@ def read_finish(text: str) -> str | None:
 
 def _find_fields(text: str) -> dict[str, Any]:
     """The two fields of an object that is not JSON, for example because the answer has quotation marks in it."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if kind := _TYPE.search(text):
-        found["return_type"] = kind[1]
-    if begun := _ANSWER.search(text):
-        rest = text[begun.end() :]
-        ended = _END.search(rest)
-        found["final_answer"] = _unescape(rest[: ended.start()] if ended else rest.rstrip("} \n"))
-    return found
+        fields["return_type"] = kind[1]
+    if start := _ANSWER.search(text):
+        rest = text[start.end() :]
+        end = _END.search(rest)
+        fields["final_answer"] = _unescape(rest[: end.start()] if end else rest.rstrip("} \n"))
+    return fields
 
 
 def _unescape(text: str) -> str:
     """With JSON's commonest escapes read; a backslash before anything else stays."""
-    known = {"n": "\n", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
-    return re.sub(r"\\([nt\"'\\/])", lambda match: known[match[1]], text)
+    escapes = {"n": "\n", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
+    return re.sub(r"\\([nt\"'\\/])", lambda match: escapes[match[1]], text)

@@ -46,19 +46,19 @@ def unique_names(functions: Sequence[tuple[str, str, str]]) -> list[str]:
     Where names are equal after the cut, each of them ends in a digest of what it names, so that no name depends on the
     order of the list. ToolBench gives both the same name, and always calls the first.
     """
-    cut = [function_name(tool, api)[-MAX_NAME:] for _, tool, api in functions]
-    times = Counter(cut)
-    taken = {name for name, count in times.items() if count == 1} | {FINISH_NAME}
+    short_names = [function_name(tool, api)[-MAX_NAME:] for _, tool, api in functions]
+    times = Counter(short_names)
+    reserved_names = {name for name, count in times.items() if count == 1} | {FINISH_NAME}
     return [
-        name if times[name] == 1 else _with_digest(name, function, taken)
-        for name, function in zip(cut, functions, strict=True)
+        name if times[name] == 1 else _with_digest(name, function, reserved_names)
+        for name, function in zip(short_names, functions, strict=True)
     ]
 
 
-def _with_digest(name: str, function: Sequence[str], taken: set[str]) -> str:
-    found, number = name, 0
-    while found in taken or not number:
-        found = f"{name[_MARK + 1 - MAX_NAME :]}_{digest(*function, str(number))[:_MARK]}"
+def _with_digest(name: str, function: Sequence[str], reserved_names: set[str]) -> str:
+    candidate, number = name, 0
+    while candidate in reserved_names or not number:
+        candidate = f"{name[_MARK + 1 - MAX_NAME :]}_{digest(*function, str(number))[:_MARK]}"
         number += 1
-    taken.add(found)
-    return found
+    reserved_names.add(candidate)
+    return candidate

@@ -39,12 +39,12 @@ class Parameter:
 
     def schema(self) -> dict[str, Any]:
         """Its entry among the properties of an OpenAI function."""
-        found: dict[str, Any] = {"type": self.type, "description": self.description[:MAX_DESCRIPTION]}
+        schema: dict[str, Any] = {"type": self.type, "description": self.description[:MAX_DESCRIPTION]}
         if self.default is not None:
-            found["example_value"] = self.default
+            schema["example_value"] = self.default
         if self.choices:
-            found["enum"] = list(self.choices)
-        return found
+            schema["enum"] = list(self.choices)
+        return schema
 
     def describe(self) -> str:
         """On one line: `colisid: string, e.g. "CA1"`."""
@@ -72,9 +72,9 @@ class Function:
             "description": self.description,
             "parameters": {
                 "type": "object",
-                "properties": {one.name: one.schema() for one in self.parameters},
-                "required": [one.name for one in self.parameters if one.required],
-                "optional": [one.name for one in self.parameters if not one.required],
+                "properties": {parameter.name: parameter.schema() for parameter in self.parameters},
+                "required": [parameter.name for parameter in self.parameters if parameter.required],
+                "optional": [parameter.name for parameter in self.parameters if not parameter.required],
             },
         }
 
@@ -85,8 +85,10 @@ class Function:
 
     def describe(self) -> str:
         """The function on one line, for models that are told in words."""
-        shown = [one.describe() if one.required else f"[{one.describe()}]" for one in self.parameters]
-        return " ".join(f"{self.name}({'; '.join(shown)}): {self.description}".split())
+        arguments = [
+            parameter.describe() if parameter.required else f"[{parameter.describe()}]" for parameter in self.parameters
+        ]
+        return " ".join(f"{self.name}({'; '.join(arguments)}): {self.description}".split())
 
 
 FINISH = Function(
@@ -120,18 +122,22 @@ def functions_of(entries: Iterable[Any]) -> tuple[Function, ...]:
     "optional_parameters", "template_response"}, and more that is not needed here; only `api_name` must be there. One
     with a "function_name" keeps that name, if it can be one: models were shown it.
     """
-    apis = {_identity(entry): entry for entry in reversed([one for one in entries if _is_entry(one)])}
-    found = list(reversed(apis))
-    names = _kept_names(unique_names(found), [apis[api].get("function_name") for api in found])
-    return tuple(_function(name, api, apis[api]) for name, api in zip(names, found, strict=True))
+    apis = {_identity(entry): entry for entry in reversed([entry for entry in entries if _is_entry(entry)])}
+    identities = list(reversed(apis))
+    names = _choose_names(unique_names(identities), [apis[api].get("function_name") for api in identities])
+    return tuple(_function(name, api, apis[api]) for name, api in zip(names, identities, strict=True))
 
 
-def _kept_names(made: Sequence[str], given: Sequence[Any]) -> list[str]:
+def _choose_names(generated_names: Sequence[str], declared_names: Sequence[Any]) -> list[str]:
     """The names that entries bring along, where they are names and no other function has them; else those made."""
-    times = Counter([*made, FINISH_NAME, *(one for one in given if isinstance(one, str))])
+    times = Counter([*generated_names, FINISH_NAME, *(name for name in declared_names if isinstance(name, str))])
     return [
-        one if isinstance(one, str) and _NAME.fullmatch(one) and times[one] == 1 + (one == own) else own
-        for own, one in zip(made, given, strict=True)
+        declared_name
+        if isinstance(declared_name, str)
+        and _NAME.fullmatch(declared_name)
+        and times[declared_name] == 1 + (declared_name == generated_name)
+        else generated_name
+        for generated_name, declared_name in zip(generated_names, declared_names, strict=True)
     ]
 
 
@@ -144,35 +150,35 @@ def _identity(entry: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _function(name: str, api: tuple[str, str, str], entry: Mapping[str, Any]) -> Function:
-    said = _text(entry, "api_description").strip()[:MAX_DESCRIPTION]
-    description = f"A function of the tool '{api[1][:MAX_TOOL_NAME]}'. {said}".strip()
+    summary = _text(entry, "api_description").strip()[:MAX_DESCRIPTION]
+    description = f"A function of the tool '{api[1][:MAX_TOOL_NAME]}'. {summary}".strip()
     return Function(name, *api, description, _parameters(entry), entry.get("template_response"))
 
 
 def _parameters(entry: Mapping[str, Any]) -> tuple[Parameter, ...]:
-    found: dict[str, Parameter] = {}
-    for key, required in (("required_parameters", True), ("optional_parameters", False)):
-        listed = entry.get(key)
-        for one in listed if isinstance(listed, list) else ():
-            if isinstance(one, Mapping) and len(found) < MAX_PARAMETERS:
-                parameter = _parameter(one, required, found)
-                found[parameter.name] = parameter
-    return tuple(found.values())
+    parameters: dict[str, Parameter] = {}
+    for key, is_required in (("required_parameters", True), ("optional_parameters", False)):
+        nodes = entry.get(key)
+        for node in nodes if isinstance(nodes, list) else ():
+            if isinstance(node, Mapping) and len(parameters) < MAX_PARAMETERS:
+                parameter = _parameter(node, is_required, parameters)
+                parameters[parameter.name] = parameter
+    return tuple(parameters.values())
 
 
-def _parameter(node: Mapping[str, Any], required: bool, known: Mapping[str, Parameter]) -> Parameter:
-    written = _text(node, "name")
-    name = plain = safe_name(written) or "argument"
+def _parameter(node: Mapping[str, Any], is_required: bool, existing: Mapping[str, Parameter]) -> Parameter:
+    document_name = _text(node, "name")
+    name = plain = safe_name(document_name) or "argument"
     number = 1
-    while name in known:
+    while name in existing:
         number += 1
         name = f"{plain}_{number}"
-    declared = _text(node, "type").strip().upper()
-    kind = _TYPES.get(declared, "string")
-    structured = declared not in _TYPES and declared not in _TEXTS and not declared.startswith("DATE")
+    declared_type = _text(node, "type").strip().upper()
+    kind = _TYPES.get(declared_type, "string")
+    is_structured = declared_type not in _TYPES and declared_type not in _TEXTS and not declared_type.startswith("DATE")
     description = " ".join(_text(node, "description").split())[:MAX_DESCRIPTION]
     default = _default(node.get("default"), kind)
-    return Parameter(name, written, kind, structured, description, default, required)
+    return Parameter(name, document_name, kind, is_structured, description, default, is_required)
 
 
 def _default(value: Any, kind: str) -> Scalar:

@@ -52,12 +52,14 @@ class ToolActions:
 
     async def _answer(self, arguments: Mapping[str, Any], nth: int, context: StepContext) -> Execution:
         """Answer a call of API from records, or as the option `answers` says."""
-        function, own = _ASKED.get() or (_bare_function(arguments), ())
+        function, own_sources = _ASKED.get() or (_bare_function(arguments), ())
         try:
-            found = await find_answer(self.mode, function, arguments["arguments"], nth, (*own, self.records), context)
+            answer = await find_answer(
+                self.mode, function, arguments["arguments"], nth, (*own_sources, self.records), context
+            )
         except RecursionError:
-            found = Answer("the document of this function is nested too deeply", status="tool_error")
-        return found.execution()
+            answer = Answer("the document of this function is nested too deeply", status="tool_error")
+        return answer.execution()
 
 
 #: The function that is called, and what its task brings along to answer it: the session's to its interface, as a call
@@ -78,27 +80,27 @@ class ToolSession(FunctionSession):
     async def call(self, action: Action, context: StepContext) -> Execution:
         function = self.find(action.name)
         arguments = read_arguments(function, action.arguments, referable_values(action, context))
-        asked: dict[str, Any] = {"category": function.category, "tool": function.tool, "api": function.api}
+        request: dict[str, Any] = {"category": function.category, "tool": function.tool, "api": function.api}
         if self._actions.server:
-            asked["server"] = self._actions.server
-        own: tuple[AnswerSource, ...] = (self._open_records(),)
+            request["server"] = self._actions.server
+        sources: tuple[AnswerSource, ...] = (self._open_records(),)
         if (world := self._open_world()) is not None:
-            locked = world.is_locked(function, self._find_earlier(context))
-            if locked:
-                asked["locked"] = True  # the answer is another one: so is the call that is recorded
-            own = (*own, WorldAnswers(world, locked))
+            is_locked = world.is_locked(function, self._find_earlier(context))
+            if is_locked:
+                request["locked"] = True  # the answer is another one: so is the call that is recorded
+            sources = (*sources, WorldAnswers(world, is_locked))
         nth = self._count_earlier(action.name, arguments, context)
-        token = _ASKED.set((function, own))
+        token = _ASKED.set((function, sources))
         try:
-            called = await context.call(API, nth=nth, **asked, arguments=arguments)
+            execution = await context.call(API, nth=nth, **request, arguments=arguments)
         finally:
             _ASKED.reset(token)
-        body, code = body_of(called)
-        shown, value = observe(body, code, self._limit)
-        message = called.message
-        if self._bad and not called.ok:
+        body, code = body_of(execution)
+        preview, value = observe(body, code, self._limit)
+        message = execution.message
+        if self._bad and not execution.ok:
             message = f"{message}; {self._bad:,} of the answers that the task brings along cannot be read"
-        return Execution(status_of_call(called.status), shown, (value,), message, provenance=called.provenance)
+        return Execution(status_of_call(execution.status), preview, (value,), message, provenance=execution.provenance)
 
     def find(self, name: str) -> Function:
         """The function as its server checks requests, which may differ from its document in a generated world."""
@@ -116,7 +118,7 @@ class ToolSession(FunctionSession):
 
     def _find_earlier(self, context: StepContext) -> list[Function]:
         """What was called with success on the path to this step."""
-        return [self.find(action.name) for action, done in context.done if done.ok and not done.ends]
+        return [self.find(action.name) for action, execution in context.done if execution.ok and not execution.ends]
 
     def _open_records(self) -> Records:
         """The answers that the task brings along."""
@@ -128,9 +130,9 @@ class ToolSession(FunctionSession):
         """How many equal requests of the episode came before: in the order of steps, whatever their branch."""
         return sum(
             (position, branch) < (context.position, context.branch)
-            and one.name == name
-            and self._arguments(one, context) == arguments
-            for position, branch, one in context.requested
+            and action.name == name
+            and self._arguments(action, context) == arguments
+            for position, branch, action in context.requested
         )
 
     def _arguments(self, action: Action, context: StepContext) -> Mapping[str, Any] | None:

@@ -36,24 +36,24 @@ def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
         _check_server(tools)
     elif "server" in tools:
         raise SpecError("--tool server=… goes with --tool answers=live: give both, or leave it out.")
-    prepared = dict(tools)
+    options = dict(tools)
     if "observation" in tools:
-        prepared["observation"] = str(read_limit(tools))
+        options["observation"] = str(read_limit(tools))
     if "records" in tools:
         path = from_launch(Path(tools["records"]).expanduser()).absolute()
         read_records(path)
-        prepared |= {"records": str(path), "records_sha256": _sha256(path)}
-    return prepared
+        options |= {"records": str(path), "records_sha256": _sha256(path)}
+    return options
 
 
 def read_limit(tools: Mapping[str, str]) -> int:
     """How many characters of an answer a model is shown. Raises SpecError."""
-    said = tools.get("observation", str(SHOWN))
-    if not (said.isascii() and said.isdecimal() and len(said) < 10 and 0 < int(said) <= MAX_OBSERVATION):
+    text = tools.get("observation", str(SHOWN))
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 0 < int(text) <= MAX_OBSERVATION):
         raise SpecError(
-            f"--tool observation={said[:20]} cannot be read: expected a whole number to {MAX_OBSERVATION:,}."
+            f"--tool observation={text[:20]} cannot be read: expected a whole number to {MAX_OBSERVATION:,}."
         )
-    return int(said)
+    return int(text)
 
 
 def open_records(tools: Mapping[str, str]) -> Records:
@@ -61,13 +61,13 @@ def open_records(tools: Mapping[str, str]) -> Records:
     if "records" not in tools:
         return Records()
     path = from_launch(tools["records"])
-    found, meant = _sha256(path), tools.get("records_sha256", "")
-    if meant and found != meant:
+    digest, expected_digest = _sha256(path), tools.get("records_sha256", "")
+    if expected_digest and digest != expected_digest:
         raise SpecError(
-            f"--tool records: '{path}' has sha256 {found[:12]}…, the job was submitted with {meant[:12]}…: "
+            f"--tool records: '{path}' has sha256 {digest[:12]}…, the job was submitted with {expected_digest[:12]}…: "
             "restore it, or submit again."
         )
-    return _read(path, found)
+    return _read(path, digest)
 
 
 def _check_server(tools: Mapping[str, str]) -> None:
@@ -96,6 +96,6 @@ def _sha256(path: Path) -> str:
 
 
 @lru_cache(maxsize=8)
-def _digest(path: Path, _changed: int, _size: int) -> str:
+def _digest(path: Path, _mtime_ns: int, _size: int) -> str:
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -46,31 +46,31 @@ class Records:
 
     def __init__(self, records: Iterable[Record] = ()):
         self._by_api: dict[tuple[str, str, str], list[Record]] = {}
-        self._keyed: dict[Function, dict[str, list[Record]]] = {}
+        self._by_function: dict[Function, dict[str, list[Record]]] = {}
         for record in records:
             self._by_api.setdefault(record.names, []).append(record)
 
     def find(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
         """The answer to the nth equal request, counted from 0; None where nothing equal is recorded."""
-        keyed = self._of(function)
-        found = keyed.get(_key(arguments)) if keyed else None
-        return found[min(nth, len(found) - 1)].answer if found else None
+        by_arguments = self._of(function)
+        records = by_arguments.get(_key(arguments)) if by_arguments else None
+        return records[min(nth, len(records) - 1)].answer if records else None
 
     def nearest(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
         """The answer to the request of the same API that has most arguments in common, then fewest others, then the
         earliest; its message says that it was another one. None where nothing is recorded of the API."""
-        keyed = self._of(function)
-        if not keyed:
+        by_arguments = self._of(function)
+        if not by_arguments:
             return None
-        wanted = {(name, _key(value)) for name, value in arguments.items()}
+        request_pairs = {(name, _key(value)) for name, value in arguments.items()}
 
         def distance(key: str) -> tuple[int, int]:
-            there = {(name, _key(value)) for name, value in json.loads(key).items()}
-            return -len(wanted & there), len(wanted ^ there)
+            record_pairs = {(name, _key(value)) for name, value in json.loads(key).items()}
+            return -len(request_pairs & record_pairs), len(request_pairs ^ record_pairs)
 
-        best = min(keyed, key=distance)  # of equals the first that was recorded
-        found = keyed[best]
-        answer = found[min(nth, len(found) - 1)].answer
+        best = min(by_arguments, key=distance)  # of equals the first that was recorded
+        records = by_arguments[best]
+        answer = records[min(nth, len(records) - 1)].answer
         if best == _key(arguments):
             return answer
         return replace(answer, message=f"the nearest recorded request was answered instead: {best[:400]}")
@@ -79,22 +79,22 @@ class Records:
         """Category, tool and API of all that is recorded, as it is written there."""
         return list(self._by_api)
 
-    def examples(self, function: Function, most: int) -> list[Record]:
+    def examples(self, function: Function, limit: int) -> list[Record]:
         """Up to so many of the calls of an API, different ones, the earliest first."""
-        return [found[0] for found in list(self._of(function).values())[:most]]
+        return [records[0] for records in list(self._of(function).values())[:limit]]
 
     def _of(self, function: Function) -> dict[str, list[Record]]:
         """The calls of a function's API by their arguments, in the form in which equal ones are equal."""
         if not self._by_api:
             return {}
-        if (keyed := self._keyed.get(function)) is None:
-            written = (function.category, function.tool, function.api)
-            plain = (category_name(function.category), standardize(function.tool), safe_name(function.api))
-            keyed = self._keyed[function] = {}
-            for names in dict.fromkeys((written, plain)):
+        if (by_arguments := self._by_function.get(function)) is None:
+            exact_names = (function.category, function.tool, function.api)
+            standard_names = (category_name(function.category), standardize(function.tool), safe_name(function.api))
+            by_arguments = self._by_function[function] = {}
+            for names in dict.fromkeys((exact_names, standard_names)):
                 for record in self._by_api.get(names, ()):
-                    keyed.setdefault(_key(_canonical(function, record.arguments)), []).append(record)
-        return keyed
+                    by_arguments.setdefault(_key(_canonical(function, record.arguments)), []).append(record)
+        return by_arguments
 
 
 def read_records(path: Path) -> Records:
@@ -121,14 +121,14 @@ def read_records(path: Path) -> Records:
 
 def records_of(entries: Any) -> tuple[Records, int]:
     """The records that a task brings along, and how many of its entries are none."""
-    listed = entries if isinstance(entries, (list, tuple)) else []
-    found, bad = [], 0
-    for row, entry in enumerate(listed, start=1):
+    raw_entries = entries if isinstance(entries, (list, tuple)) else []
+    records, bad = [], 0
+    for row, entry in enumerate(raw_entries, start=1):
         try:
-            found.append(record_of(row, entry))
+            records.append(record_of(row, entry))
         except BadRow:
             bad += 1
-    return Records(found), bad
+    return Records(records), bad
 
 
 def record_of(row: int, entry: Any) -> Record:
@@ -162,10 +162,10 @@ def _code(node: RowNode) -> int | None:
 
 
 def _provenance(node: RowNode) -> str:
-    found = _optional(node, "provenance") or PROVENANCES[0]
-    if found not in PROVENANCES:
+    provenance = _optional(node, "provenance") or PROVENANCES[0]
+    if provenance not in PROVENANCES:
         raise node["provenance"].bad(f"expected one of {', '.join(PROVENANCES)}")
-    return found
+    return provenance
 
 
 def _arguments(node: RowNode) -> Mapping[str, Any]:

@@ -27,7 +27,7 @@ class References:
     def __init__(self, variables: Mapping[str, Mapping[str, Any]]):
         self._variables = variables
         self._responses: dict[str, Any] = {}  # read once, however often they are used
-        self._left = MAX_FILLED
+        self._remaining = MAX_FILLED
 
     def fill_in(self, value: Any) -> Any:
         """The JSON value with each reference in its texts replaced.
@@ -38,20 +38,20 @@ class References:
             whole = _REFERENCE.fullmatch(value.strip())
             return self._value(whole) if whole else _REFERENCE.sub(self._text, value)
         if isinstance(value, dict):
-            return {name: self.fill_in(one) for name, one in value.items()}
-        return [self.fill_in(one) for one in value] if isinstance(value, list) else value
+            return {name: self.fill_in(part) for name, part in value.items()}
+        return [self.fill_in(part) for part in value] if isinstance(value, list) else value
 
-    def _text(self, found: re.Match[str]) -> str:
-        return as_text(self._value(found))
+    def _text(self, match: re.Match[str]) -> str:
+        return as_text(self._value(match))
 
-    def _value(self, found: re.Match[str]) -> Any:
-        name = f"#E{int(found[1])}"
-        value, said = self._response(name), name
-        for part in _PART.finditer(found[2]):
-            value, said = _step(value, part, said), said + part[0]
-        self._left -= len(as_text(value))
-        if self._left < 0:
-            raise _invalid(f"{found[0][:80]} is too long: all references of a call may have {MAX_FILLED:,} characters")
+    def _value(self, match: re.Match[str]) -> Any:
+        name = f"#E{int(match[1])}"
+        value, path = self._response(name), name
+        for part in _PART.finditer(match[2]):
+            value, path = _step(value, part, path), path + part[0]
+        self._remaining -= len(as_text(value))
+        if self._remaining < 0:
+            raise _invalid(f"{match[0][:80]} is too long: all references of a call may have {MAX_FILLED:,} characters")
         return value
 
     def _response(self, name: str) -> Any:
@@ -81,14 +81,14 @@ def _read_response(name: str, value: Mapping[str, Any]) -> Any:
     return storable_json(body["response"] if isinstance(body, dict) and "response" in body else body)
 
 
-def _step(value: Any, part: re.Match[str], said: str) -> Any:
+def _step(value: Any, part: re.Match[str], path: str) -> Any:
     """A part of a value."""
-    name, place = part[1], part[2]
+    name, index = part[1], part[2]
     if name is not None and isinstance(value, dict) and name in value:
         return value[name]
-    if place is not None and isinstance(value, list) and int(place) < len(value):
-        return value[int(place)]
-    raise _invalid(f"{said[:200]} has no part {part[0][:80]}: it is {_describe(value)}")
+    if index is not None and isinstance(value, list) and int(index) < len(value):
+        return value[int(index)]
+    raise _invalid(f"{path[:200]} has no part {part[0][:80]}: it is {_describe(value)}")
 
 
 def _describe(value: Any) -> str:

@@ -28,12 +28,12 @@ class FunctionSession:
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
         """Raises as models' servers and the network do, and never because of what is called, or what is answered."""
-        started = time.perf_counter()
+        start = time.perf_counter()
         try:
-            done = _finish(action) if action.name == FINISH.name else await self.call(action, context)
+            execution = _finish(action) if action.name == FINISH.name else await self.call(action, context)
         except ActionError as error:
-            done = self._refusal(error)
-        return replace(done, seconds=time.perf_counter() - started)
+            execution = self._refusal(error)
+        return replace(execution, seconds=time.perf_counter() - start)
 
     async def call(self, action: Action, context: StepContext) -> Execution:
         """Call the function that an action names. Raises ActionError for what a model did wrong."""
@@ -53,8 +53,8 @@ class FunctionSession:
     def _refusal(self, error: ActionError) -> Execution:
         """What a model is shown when nothing was called, or nothing came of it."""
         message = storable(str(error))[0]
-        shown, value = observe(envelope(message, ""), code_of(error.kind), self._limit)
-        return Execution(error.kind, shown, (value,), message)
+        preview, value = observe(envelope(message, ""), code_of(error.kind), self._limit)
+        return Execution(error.kind, preview, (value,), message)
 
 
 def referable_values(action: Action, context: StepContext) -> Mapping[str, Mapping[str, Any]] | None:
@@ -65,6 +65,6 @@ def referable_values(action: Action, context: StepContext) -> Mapping[str, Mappi
 def _finish(action: Action) -> Execution:
     answer = read_finish(action.arguments)
     if answer is None:
-        shown, value = observe(envelope("", "given up"), code_of("give_up"), SHOWN)
-        return Execution("give_up", shown, (value,))
+        preview, value = observe(envelope("", "given up"), code_of("give_up"), SHOWN)
+        return Execution("give_up", preview, (value,))
     return Execution("ok", answer, ({"kind": "answer", "text": answer, "ends": True, "code": ANSWERED},))

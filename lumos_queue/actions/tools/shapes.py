@@ -38,27 +38,27 @@ def _complete(text: str) -> Any:
         pass
     cut = _last_whole(text)
     try:
-        return read_json(text[:cut] + _closing(text[:cut]))
+        return read_json(text[:cut] + _closing_brackets(text[:cut]))
     except ValueError:
         return None
 
 
 def _last_whole(text: str) -> int:
     """The place after which a text can be closed: behind a bracket, or before a comma."""
-    return max((place + (mark != ",") for place, mark in _marks(text)), default=0)
+    return max((position + (mark != ",") for position, mark in _marks(text)), default=0)
 
 
-def _closing(text: str) -> str:
+def _closing_brackets(text: str) -> str:
     """The brackets that close what is open at the end of a text."""
-    open_ones: list[str] = []
+    open_brackets: list[str] = []
     for _, mark in _marks(text):
         if mark in "[{":
-            open_ones.append("]" if mark == "[" else "}")
-        elif mark in "]}" and open_ones:
-            open_ones.pop()
-    return "".join(reversed(open_ones))
+            open_brackets.append("]" if mark == "[" else "}")
+        elif mark in "]}" and open_brackets:
+            open_brackets.pop()
+    return "".join(reversed(open_brackets))
 
 
 def _marks(text: str) -> Iterator[tuple[int, str]]:
     """Brackets and commas outside of strings, with their places."""
-    return ((found.start(), found[0]) for found in _MARK.finditer(text) if found[0][0] != '"')
+    return ((match.start(), match[0]) for match in _MARK.finditer(text) if match[0][0] != '"')

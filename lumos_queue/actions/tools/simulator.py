@@ -30,7 +30,9 @@ def simulator_prompt(function: Function, arguments: Mapping[str, Any], examples:
     """What the simulator is asked; as many of the examples as have room in MAX_EXAMPLE_CHARACTERS."""
     parts = [_INSTRUCTION, f"Tool: {function.tool} ({function.category})", f"API: {function.api}"]
     parts.append(f"Description: {function.description}")
-    parts += [f"Argument {one.describe()}; {one.description}".rstrip("; ") for one in function.parameters]
+    parts += [
+        f"Argument {parameter.describe()}; {parameter.description}".rstrip("; ") for parameter in function.parameters
+    ]
     if function.template:
         parts.append(f"Shape of its answers: {json.dumps(function.template, ensure_ascii=False)[:MAX_SHAPE]}")
     parts += _write_examples(examples[:MAX_EXAMPLES])
@@ -44,13 +46,13 @@ async def simulate(
     """The model's answer; an error of the tool where its reply is not JSON. Raises as models' servers do."""
     reply = (await context.ask(ROLE, simulator_prompt(function, arguments, examples))).text
     try:
-        found = read_json(_remove_fence(reply), strict=False)
+        document = read_json(_remove_fence(reply), strict=False)
     except ValueError as error:
         return Answer(f"the simulator's reply is not JSON: {error}", "", None, "simulated", status="tool_error")
-    if isinstance(found, dict) and "response" in found:
-        error = found.get("error") or ""
-        return Answer(error if isinstance(error, str) else json.dumps(error), found["response"], None, "simulated")
-    return Answer("", found, None, "simulated")
+    if isinstance(document, dict) and "response" in document:
+        error = document.get("error") or ""
+        return Answer(error if isinstance(error, str) else json.dumps(error), document["response"], None, "simulated")
+    return Answer("", document, None, "simulated")
 
 
 def _remove_fence(reply: str) -> str:
@@ -62,12 +64,12 @@ def _remove_fence(reply: str) -> str:
 
 
 def _write_examples(examples: Sequence[Record]) -> list[str]:
-    found, left = [], MAX_EXAMPLE_CHARACTERS
-    for one in examples:
-        said = {"error": one.answer.error, "response": one.answer.response}
-        asked = json.dumps(dict(one.arguments), ensure_ascii=False)
-        text = f"Example request: {asked}\nExample answer: {json.dumps(said, ensure_ascii=False)}"
-        if len(text) <= left:
-            found.append(text)
-            left -= len(text)
-    return found
+    texts, remaining = [], MAX_EXAMPLE_CHARACTERS
+    for record in examples:
+        answer = {"error": record.answer.error, "response": record.answer.response}
+        request = json.dumps(dict(record.arguments), ensure_ascii=False)
+        text = f"Example request: {request}\nExample answer: {json.dumps(answer, ensure_ascii=False)}"
+        if len(text) <= remaining:
+            texts.append(text)
+            remaining -= len(text)
+    return texts

@@ -37,8 +37,8 @@ def code_of(status: str) -> int | None:
 
 def status_of_answer(error: str, code: int | None = None) -> str:
     """The status of an answer: its number's where it has one, else 'tool_error' where its field `error` holds text."""
-    known = None if code is None else status_of(code)
-    return known or ("tool_error" if error.strip() else "ok")
+    code_status = None if code is None else status_of(code)
+    return code_status or ("tool_error" if error.strip() else "ok")
 
 
 def status_of_call(status: str) -> str:

@@ -59,13 +59,13 @@ class _Generator:
     """
 
     def __init__(self, seed: str, arguments: Mapping[str, Any]):
-        self._seed, self._drawn, self._made = seed, 0, 0
-        self._known = {safe_name(name): value for name, value in arguments.items()}
+        self._seed, self._draw_count, self._value_count = seed, 0, 0
+        self._arguments = {safe_name(name): value for name, value in arguments.items()}
 
     def value(self, shape: Any, name: str) -> Any:
         """A value of that shape. `name` is the field that it is for."""
-        self._made += 1
-        if self._made > MAX_VALUES:
+        self._value_count += 1
+        if self._value_count > MAX_VALUES:
             return None
         if isinstance(shape, dict):
             return {key: self.value(inner, key) for key, inner in self._first(shape) if key != LIST_LENGTH}
@@ -74,14 +74,14 @@ class _Generator:
         return self._leaf(str(shape), name)
 
     def _first(self, shape: Mapping[str, Any]) -> Sequence[tuple[str, Any]]:
-        return list(shape.items())[: max(0, MAX_VALUES - self._made)]
+        return list(shape.items())[: max(0, MAX_VALUES - self._value_count)]
 
     def _list(self, shape: Sequence[Any], name: str) -> list[Any]:
-        if len(shape) == 1 and isinstance(shape[0], str) and (known := _LIST.fullmatch(shape[0])):
-            return self._several(known[1], known[2], name)
+        if len(shape) == 1 and isinstance(shape[0], str) and (match := _LIST.fullmatch(shape[0])):
+            return self._several(match[1], match[2], name)
         if len(shape) == 1:
-            documented = shape[0].get(LIST_LENGTH) if isinstance(shape[0], dict) else 1
-            count = documented if isinstance(documented, int) else 1
+            length = shape[0].get(LIST_LENGTH) if isinstance(shape[0], dict) else 1
+            count = length if isinstance(length, int) else 1
             return [self.value(shape[0], name) for _ in range(min(max(count, 1), MAX_ITEMS))]
         return [self.value(inner, name) for inner in shape[:MAX_ITEMS]]
 
@@ -97,16 +97,16 @@ class _Generator:
             return {}
         if kind == "bool":
             return bool(self._draw(2))
-        if known := _LIST.fullmatch(kind):
-            return self._several(known[1], known[2], name)
-        asked = self._known.get(safe_name(name)) if name else None
+        if match := _LIST.fullmatch(kind):
+            return self._several(match[1], match[2], name)
+        argument = self._arguments.get(safe_name(name)) if name else None
         if kind == "int":
-            return asked if isinstance(asked, int) and not isinstance(asked, bool) else self._draw(1_000)
+            return argument if isinstance(argument, int) and not isinstance(argument, bool) else self._draw(1_000)
         if kind == "float":
-            return asked if isinstance(asked, float) else self._draw(100_000) / 100
-        return asked if isinstance(asked, str) else f"{_WORDS[self._draw(len(_WORDS))]}-{self._draw(1_000)}"
+            return argument if isinstance(argument, float) else self._draw(100_000) / 100
+        return argument if isinstance(argument, str) else f"{_WORDS[self._draw(len(_WORDS))]}-{self._draw(1_000)}"
 
     def _draw(self, below: int) -> int:
         """The next number of the stream, from 0."""
-        self._drawn += 1
-        return int(hashlib.sha256(f"{self._seed} {self._drawn}".encode()).hexdigest()[:12], 16) % below
+        self._draw_count += 1
+        return int(hashlib.sha256(f"{self._seed} {self._draw_count}".encode()).hexdigest()[:12], 16) % below

@@ -24,12 +24,12 @@ def functions_of_task(task: Task) -> Functions:
     entries = task.inputs.get(FUNCTIONS)
     if not isinstance(entries, list):
         return {}
-    known = _recent.get(id(entries))
-    if known is not None:
-        return known[1]
-    found = MappingProxyType({one.name: one for one in functions_of(entries)})
-    if len(found) <= MAX_KEPT:
-        _recent[id(entries)] = entries, found
+    recent = _recent.get(id(entries))
+    if recent is not None:
+        return recent[1]
+    functions = MappingProxyType({function.name: function for function in functions_of(entries)})
+    if len(functions) <= MAX_KEPT:
+        _recent[id(entries)] = entries, functions
         while len(_recent) > RECENT:
             _recent.popitem(last=False)
-    return found
+    return functions

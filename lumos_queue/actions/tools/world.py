@@ -89,66 +89,69 @@ class World:
         first, *rest = function.parameters
         return replace(function, parameters=(replace(first, name=api.parameter, written=api.parameter), *rest))
 
-    def is_locked(self, function: Function, called: Iterable[Function]) -> bool:
+    def is_locked(self, function: Function, calls: Iterable[Function]) -> bool:
         """Whether the function's part is locked, after these calls of the path with success."""
         api = self._apis.get((function.tool, function.api))
         if api is None:
             return False
-        made = (self._apis.get((one.tool, one.api)) for one in called)
-        return any(one is not None and one.locks and one.link.part == api.link.part for one in made)
+        called_apis = (self._apis.get((call.tool, call.api)) for call in calls)
+        return any(
+            called_api is not None and called_api.locks and called_api.link.part == api.link.part
+            for called_api in called_apis
+        )
 
-    def answer(self, function: Function, arguments: Mapping[str, Any], nth: int, locked: bool) -> Answer | None:
+    def answer(self, function: Function, arguments: Mapping[str, Any], nth: int, is_locked: bool) -> Answer | None:
         """The answer to the nth equal request, counted from 0; None of an API that is not of this world."""
         api = self._apis.get((function.tool, function.api))
         if api is None:
             return None
         link = api.link
-        if locked:
+        if is_locked:
             return _error(f"the {link.of} is locked: it was opened for editing by your session", 11)
         if api.fault == GONE:
             return _error("this endpoint does not exist any more", 6)
         if api.fault == RATE_LIMITED and nth == 0:
             return _error("too many requests, try again", 9)
-        asked = str(next(iter(arguments.values()), ""))
-        if asked.strip() != link.argument:
-            return _error(f"no {link.of} with the id '{asked[:40]}' is known here", 11)
+        argument = str(next(iter(arguments.values()), ""))
+        if argument.strip() != link.argument:
+            return _error(f"no {link.of} with the id '{argument[:40]}' is known here", 11)
         return Answer("", self._body(function, api), 0, "synthetic")
 
     def _body(self, function: Function, api: WorldApi) -> dict[str, Any]:
         link = api.link
         if api.locks:
-            found: dict[str, Any] = {link.of: link.argument, "status": "opened for editing"}
+            body: dict[str, Any] = {link.of: link.argument, "status": "opened for editing"}
         elif api.kind == FORMER:
-            found = {link.of: link.argument, f"former_{link.gives}": link.former}
+            body = {link.of: link.argument, f"former_{link.gives}": link.former}
         elif api.kind == TYPES:
-            found = {link.of: link.argument, f"{link.gives}_types": ["standard", "special"]}
+            body = {link.of: link.argument, f"{link.gives}_types": ["standard", "special"]}
         elif api.kind == NOTES:
-            found = {link.of: link.argument, f"{link.gives}_notes": "nothing was noted"}
+            body = {link.of: link.argument, f"{link.gives}_notes": "nothing was noted"}
         elif api.fault == EMPTY:
-            found = {"results": [], "total": 0}
+            body = {"results": [], "total": 0}
         elif api.fault == OTHER_ENTITY:
-            found = {link.of: link.other[0], link.gives: link.other[1]}
+            body = {link.of: link.other[0], link.gives: link.other[1]}
         else:
-            found = {link.of: link.argument, link.gives: link.value}
+            body = {link.of: link.argument, link.gives: link.value}
         if self._filler:
-            found["remarks"] = _filler(f"{self._seed} {function.tool} {function.api}", self._filler)
-        return found
+            body["remarks"] = _filler(f"{self._seed} {function.tool} {function.api}", self._filler)
+        return body
 
 
 class WorldAnswers:
     """A world at one point of a path, as a place where answers are looked up (answering.py)."""
 
-    def __init__(self, world: World, locked: bool):
-        self._world, self._locked = world, locked
+    def __init__(self, world: World, is_locked: bool):
+        self._world, self._is_locked = world, is_locked
 
     def find(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
-        return self._world.answer(function, arguments, nth, self._locked)
+        return self._world.answer(function, arguments, nth, self._is_locked)
 
     def nearest(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
         """None: every request to an API of the world has its own answer."""
         return None
 
-    def examples(self, function: Function, most: int) -> list[Record]:
+    def examples(self, function: Function, limit: int) -> list[Record]:
         """None: an API of the world is never played by a model."""
         return []
 
@@ -162,19 +165,19 @@ def read_world(value: Any) -> World:
         raise ValueError(f"filler is {filler!r:.40}: expected a whole number from 0 to {MAX_FILLER:,}")
     apis: dict[Api, WorldApi] = {}
     for number, part in enumerate(_list(value.get("parts"), "parts")):
-        for place, one in enumerate(_list(part, f"part {number + 1}")):
-            _read_link(one, number, f"part {number + 1}, link {place + 1}", apis)
+        for position, link in enumerate(_list(part, f"part {number + 1}")):
+            _read_link(link, number, f"part {number + 1}, link {position + 1}", apis)
     return World(str(value.get("seed", "")), filler, apis)
 
 
-def _read_link(one: Any, part: int, where: str, apis: dict[Api, WorldApi]) -> None:
-    texts = [_text(one, name, where) for name in ("of", "gives", "argument", "value", "former")]
-    other = _list(one.get("other"), f"{where}: other")
-    if len(other) != 2:
-        raise ValueError(f"{where}: other has {len(other)} entries: expected an id and a value")
-    of, gives, argument, known, former = texts
-    link = Link(part, of, gives, argument, known, former, (str(other[0]), str(other[1])))
-    for entry in _list(one.get("apis"), f"{where}: apis"):
+def _read_link(node: Any, part: int, where: str, apis: dict[Api, WorldApi]) -> None:
+    texts = [_text(node, name, where) for name in ("of", "gives", "argument", "value", "former")]
+    other_entity = _list(node.get("other"), f"{where}: other")
+    if len(other_entity) != 2:
+        raise ValueError(f"{where}: other has {len(other_entity)} entries: expected an id and a value")
+    of, gives, argument, value, former = texts
+    link = Link(part, of, gives, argument, value, former, (str(other_entity[0]), str(other_entity[1])))
+    for entry in _list(node.get("apis"), f"{where}: apis"):
         key = _text(entry, "tool", where), _text(entry, "api", where)
         if key in apis:
             raise ValueError(f"{where}: the API '{key[1][:80]}' of '{key[0][:80]}' is there twice")

@@ -56,29 +56,29 @@ _NO_IMAGE = {
 class VisionSession(ActionSession):
     """One task with at most one image."""
 
-    def __init__(self, inputs: Mapping[str, Any], shown: str):
+    def __init__(self, inputs: Mapping[str, Any], view: str):
         self._image: str | None = inputs.get("image")
         self._caption: str = inputs.get("caption") or ""
-        self._shown = shown
+        self._view = view
 
     @action("QA(context, query)")
     async def QA(self, text: str, context: StepContext) -> Value:
         """Given context, answer the given query."""
-        listed, question = _parts(text, context)
-        known = [_item_text(item, context) for item in listed]
+        references, question = _parts(text, context)
+        texts = [_item_text(reference, context) for reference in references]
         prompt = (
-            _THINK.format(question=question, context="\n".join(known)) if known else _KNOW.format(question=question)
+            _THINK.format(question=question, context="\n".join(texts)) if texts else _KNOW.format(question=question)
         )
         return _answer(await context.ask("qa", prompt))
 
     @action("VQA(Image_Context, Query)")
     async def VQA(self, text: str, context: StepContext) -> Value:
         """Given the image context, answer the query."""
-        listed, question = _parts(text, context)
-        digests = dict.fromkeys(self._image_of(item, context) for item in listed or (IMAGE,))
-        form = {"image": _LOOK, "caption": _DESCRIBED, "none": _BLIND}[self._shown]
+        references, question = _parts(text, context)
+        digests = dict.fromkeys(self._image_of(reference, context) for reference in references or (IMAGE,))
+        form = {"image": _LOOK, "caption": _DESCRIBED, "none": _BLIND}[self._view]
         prompt = form.format(question=question, caption=self._caption)
-        images = tuple(digests) if self._shown == "image" else ()
+        images = tuple(digests) if self._view == "image" else ()
         return _answer(await context.ask("vqa", prompt, images))
 
     async def alias(self, text: str, context: StepContext) -> Value:
@@ -97,9 +97,9 @@ class VisionSession(ActionSession):
         return value["image"]
 
     def _own_image(self) -> str:
-        missing = {"image": not self._image, "caption": not self._caption}.get(self._shown, False)
-        if missing:
-            raise ActionError("no_image", _NO_IMAGE[self._shown])
+        is_missing = {"image": not self._image, "caption": not self._caption}.get(self._view, False)
+        if is_missing:
+            raise ActionError("no_image", _NO_IMAGE[self._view])
         return self._image or ""
 
 
@@ -111,17 +111,17 @@ class VisionActions:
     defaults: Mapping[str, str] = {"vision": "image"}
 
     def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
-        self._shown = (tools or {}).get("vision", "image")
+        self._view = (tools or {}).get("vision", "image")
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
         check_option_names(tools, "multimodal", {"vision": "what VQA shows: " + ", ".join(SHOWN)})
-        if (shown := tools.get("vision", "image")) not in SHOWN:
-            raise unknown("way of showing an image", shown, SHOWN)
-        return {"vision": shown}
+        if (view := tools.get("vision", "image")) not in SHOWN:
+            raise unknown("way of showing an image", view, SHOWN)
+        return {"vision": view}
 
     def begin(self, task: Task) -> VisionSession:
-        return VisionSession(task.inputs, self._shown)
+        return VisionSession(task.inputs, self._view)
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -129,12 +129,14 @@ class VisionActions:
 
 def _parts(text: str, context: StepContext) -> tuple[list[str], str]:
     """The items of the bracket and the question, in which variables that are set are replaced by their text."""
-    found = _QUESTION.fullmatch(text)
-    if not found:
+    match = _QUESTION.fullmatch(text)
+    if not match:
         raise ActionError("unreadable", f"expected [IMG] or [R1, …], then ', Question: …'; found '{text[:80]}'")
-    items = [item.strip() for item in found["context"].strip("[]").split(",")]
-    known = context.variables
-    question = _VARIABLE.sub(lambda name: known[name[0]]["text"] if name[0] in known else name[0], found["question"])
+    items = [item.strip() for item in match["context"].strip("[]").split(",")]
+    variables = context.variables
+    question = _VARIABLE.sub(
+        lambda name: variables[name[0]]["text"] if name[0] in variables else name[0], match["question"]
+    )
     return [item for item in items if item], question.strip()
 
 

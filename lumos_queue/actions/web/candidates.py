@@ -48,9 +48,9 @@ def describe(page: HtmlPage, node: str, tag: str, attributes: Mapping[str, str])
     return f"ancestors: {_ancestors(element)[-MAX_CHARACTERS:]}\ntarget: {target[:MAX_CHARACTERS]}"
 
 
-def parts(described: str) -> tuple[str, str]:
+def parts(description: str) -> tuple[str, str]:
     """(ancestors, target) of a description, without their labels."""
-    ancestors, _, target = described.partition("\ntarget: ")
+    ancestors, _, target = description.partition("\ntarget: ")
     return ancestors.removeprefix("ancestors: "), target
 
 
@@ -80,21 +80,21 @@ def _text(text: str) -> str:
 
 def _below(element: Element) -> str:
     """The content of a candidate."""
-    kept = {id(item) for item in islice(_preorder(element, _LEVELS), _ITEMS)}
+    retained_ids = {id(item) for item in islice(_preorder(element, _LEVELS), _ITEMS)}
 
-    def inside(at: Element) -> list[str]:
+    def inside(parent: Element) -> list[str]:
         """The texts of an element that stays, and those of its children that stay and say something."""
-        found: list[str] = []
-        for item in at.items:
+        texts: list[str] = []
+        for item in parent.items:
             if isinstance(item, str):
-                found.append(_text(item))
-            elif id(item) in kept:
+                texts.append(_text(item))
+            elif id(item) in retained_ids:
                 content = inside(item)
-                speaks = item.attributes or item.texts or len(content) > 1
-                found += [_write(item, " ".join(content))] if speaks else content
-            if len(found) > MAX_TARGET_WORDS:
+                has_content = item.attributes or item.texts or len(content) > 1
+                texts += [_write(item, " ".join(content))] if has_content else content
+            if len(texts) > MAX_TARGET_WORDS:
                 break
-        return found
+        return texts
 
     return " ".join(inside(element))
 
@@ -111,19 +111,19 @@ def _ancestors(element: Element) -> str:
     """The way down to a candidate, with the texts on it and the candidate's neighbours; its last words."""
     if element.parent is None:
         return ""
-    written = _end(_beside(element, _neighbours(element), _way(element.parent)))
-    return " ".join(written.replace("(", "/").replace(")", "").split()[-MAX_ANCESTOR_WORDS:])
+    text = _end(_beside(element, _neighbours(element), _way(element.parent)))
+    return " ".join(text.replace("(", "/").replace(")", "").split()[-MAX_ANCESTOR_WORDS:])
 
 
 def _way(element: Element) -> tuple[str, str]:
     """The texts before and after an element on the path down to it. Kept, so that no path is walked twice."""
-    above, at = [], element
-    while at.way is None and at.parent is not None:
-        above.append(at)
-        at = at.parent
-    way = at.way or ("", "")
-    for at in reversed(above):
-        way = at.way = _beside(at, {}, way)
+    ancestors, current = [], element
+    while current.way is None and current.parent is not None:
+        ancestors.append(current)
+        current = current.parent
+    way = current.way or ("", "")
+    for current in reversed(ancestors):
+        way = current.way = _beside(current, {}, way)
     return way
 
 
@@ -142,13 +142,13 @@ def _beside(element: Element, around: dict[int, str], way: tuple[str, str]) -> t
 
 def _end(pieces: Sequence[str]) -> str:
     """As much of the end of a text as can be shown: a word more, as the first may be cut; `)` is shown as nothing."""
-    found, length = [""], 0
+    texts, length = [""], 0
     for piece in reversed(pieces):
-        found.append(_short(piece))
-        length += len(found[-1])
+        texts.append(_short(piece))
+        length += len(texts[-1])
         if length > 3 * MAX_CHARACTERS:
             break
-    words = _short(" ".join(reversed(found))).split()
+    words = _short(" ".join(reversed(texts))).split()
     return " ".join(words[-MAX_ANCESTOR_WORDS - 1 :])[-2 * MAX_CHARACTERS :]
 
 
@@ -161,14 +161,14 @@ def _short(text: str) -> str:
 def _neighbours(element: Element) -> dict[int, str]:
     """The nearest siblings that say something, by their position."""
     assert element.parent is not None
-    items, found = element.parent.items, {}
+    items, neighbours = element.parent.items, {}
     for positions in (range(element.index - 1, -1, -1), range(element.index + 1, len(items))):
         siblings = (items[position] for position in positions)
-        for one in islice((one for one in siblings if isinstance(one, Element)), _SIBLINGS):
-            if one.attributes or one.texts:
-                texts = (_text(str(one.items[position])) for position in one.texts[:MAX_ANCESTOR_WORDS])
-                found[one.index] = _write(one, " ".join(texts))
-    return found
+        for sibling in islice((sibling for sibling in siblings if isinstance(sibling, Element)), _SIBLINGS):
+            if sibling.attributes or sibling.texts:
+                texts = (_text(str(sibling.items[position])) for position in sibling.texts[:MAX_ANCESTOR_WORDS])
+                neighbours[sibling.index] = _write(sibling, " ".join(texts))
+    return neighbours
 
 
 def _texts_around(element: Element) -> list[int]:

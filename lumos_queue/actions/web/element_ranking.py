@@ -13,18 +13,21 @@ _HISTORY = 3  #: earlier actions that MindAct's model is told
 
 
 async def rank_candidates(
-    ranker: Ranker, fitted: bool, query: str, previous: Sequence[str], candidates: Sequence[Mapping[str, Any]]
+    ranker: Ranker, is_fitted: bool, query: str, previous: Sequence[str], candidates: Sequence[Mapping[str, Any]]
 ) -> list[tuple[int, float]]:
     """(position, score) of the best candidates, the best first; of equals the one that comes first on the page.
 
     `fitted`: the ranker is a model that was fitted on MindAct's texts, and gets them as they are. Any other gets the
     bare query, and what an element says counts as its title, what is around it as its text.
     """
-    if fitted:
+    if is_fitted:
         query = f"task is: {query}\nPrevious actions: {'; '.join(previous[-_HISTORY:])}"
-        texts = [one["text"] for one in candidates]
+        texts = [candidate["text"] for candidate in candidates]
     else:
-        texts = [join_title(target, ancestors) for ancestors, target in (parts(one["text"]) for one in candidates)]
+        texts = [
+            join_title(target, ancestors)
+            for ancestors, target in (parts(candidate["text"]) for candidate in candidates)
+        ]
     scores = await ranker.scores(query, texts)
     return [(position, scores[position]) for position in top_positions(scores, SHOWN_RANKS)]
 

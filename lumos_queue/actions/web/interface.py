@@ -59,10 +59,10 @@ class WebActions:
 class WebSession(ActionSession):
     """The recorded pages of one task. It keeps nothing: which page it is follows from the actions so far."""
 
-    def __init__(self, task: Task, ranker: Ranker, fitted: bool):
+    def __init__(self, task: Task, ranker: Ranker, is_fitted: bool):
         self._pages = task.inputs.get("steps", ())
         self._previous = task.inputs.get("previous", ())
-        self._ranker, self._fitted = ranker, fitted
+        self._ranker, self._is_fitted = ranker, is_fitted
 
     @action("CLICK(Env, Query)")
     async def CLICK(self, text: str, context: StepContext) -> Value:
@@ -86,40 +86,40 @@ class WebSession(ActionSession):
         """Refused: naming a page again is not an action on it."""
         raise ActionError("unreadable", f"expected CLICK, TYPE or SELECT, found '{text[:80]}'")
 
-    async def _pick(self, op: str, name: str, said: str, query: str, value: str, context: StepContext) -> Value:
+    async def _pick(self, op: str, name: str, description: str, query: str, value: str, context: StepContext) -> Value:
         """The element of the current page that fits the query best, as a value."""
-        if not said:
+        if not description:
             raise ActionError("arguments", f"{op} needs a description of the element after 'QUERY:'")
         page = self._current(name, context)
         if not page["candidates"]:
             raise ActionError("no_element", "the page has no element to act on")
         previous = self._previous[: page["step"]]
-        order = await rank_candidates(self._ranker, self._fitted, query, previous, page["candidates"])
-        chosen = page["candidates"][order[0][0]]
-        words = " ".join(re.sub(r"[()]| id=0", " ", parts(chosen["text"])[1]).split()[1:])
+        order = await rank_candidates(self._ranker, self._is_fitted, query, previous, page["candidates"])
+        candidate = page["candidates"][order[0][0]]
+        words = " ".join(re.sub(r"[()]| id=0", " ", parts(candidate["text"])[1]).split()[1:])
         return {
             "kind": "element",
-            "text": f"[{chosen['tag']}]  {words} -> {op}" + (f": {value}" if value else ""),
-            "node": chosen["node"],
-            "tag": chosen["tag"],
+            "text": f"[{candidate['tag']}]  {words} -> {op}" + (f": {value}" if value else ""),
+            "node": candidate["node"],
+            "tag": candidate["tag"],
             "op": op,
             "value": value,
             "step": page["step"],
             "candidates": len(page["candidates"]),
-            "ranked": [[page["candidates"][at]["node"], round(score, 6)] for at, score in order],
+            "ranked": [[page["candidates"][position]["node"], round(score, 6)] for position, score in order],
         }
 
     def _current(self, name: str, context: StepContext) -> Mapping[str, Any]:
         """The page that is shown now, if that is the one the action names. An unreadable action k has set Rk."""
-        named = {"Env": 0}
-        for number, (done, _) in enumerate(context.done, start=1):
-            named |= dict.fromkeys(done.variables or (f"R{number}",), number)
+        steps = {"Env": 0}
+        for number, (earlier_action, _) in enumerate(context.done, start=1):
+            steps |= dict.fromkeys(earlier_action.variables or (f"R{number}",), number)
         now = len(context.done)
-        if name not in named:
-            known = ", ".join(list(named)[-3:])
-            raise ActionError("unknown_variable", f"no page is called {name}; the last ones are called {known}")
-        if named[name] != now:
-            current = next(one for one in reversed(named) if named[one] == now)
+        if name not in steps:
+            names = ", ".join(list(steps)[-3:])
+            raise ActionError("unknown_variable", f"no page is called {name}; the last ones are called {names}")
+        if steps[name] != now:
+            current = next(page_name for page_name in reversed(steps) if steps[page_name] == now)
             raise ActionError("left_page", f"{name} is a page that was left; the page that is shown now is {current}")
         if now >= len(self._pages):
             raise ActionError("no_page", f"the recording ends here: it has {len(self._pages)} pages")
@@ -127,10 +127,10 @@ class WebSession(ActionSession):
 
 
 def _page_and_rest(text: str) -> tuple[str, str]:
-    found = _ARGUMENTS.fullmatch(text)
-    if found is None:
+    match = _ARGUMENTS.fullmatch(text)
+    if match is None:
         raise ActionError("arguments", f"expected 'Env, QUERY: …' or 'R1, QUERY: …', found '{text[:80]}'")
-    return found["page"], found["rest"].strip()
+    return match["page"], match["rest"].strip()
 
 
 def _with_text(op: str, text: str) -> tuple[str, str, str]:

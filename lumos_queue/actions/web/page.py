@@ -62,22 +62,22 @@ class HtmlPage:
         """Raises ValueError for a text longer than MAX_HTML. Any other text is a page, if only an empty one."""
         if len(source) > MAX_HTML:
             raise ValueError(f"longer than {MAX_HTML} characters")
-        self._known: dict[str, tuple[int, Element]] = {}
+        self._by_node: dict[str, tuple[int, Element]] = {}
         root = _parse(storable(source)[0])
         if root is not None:
             for position, element in enumerate(_elements(root)):
                 if element.node:
-                    self._known.setdefault(element.node, (position, element))
+                    self._by_node.setdefault(element.node, (position, element))
 
     def element(self, node: str) -> Element | None:
         """The element with that number; the first one when a page uses a number twice."""
-        known = self._known.get(node)
-        return known and known[1]
+        match = self._by_node.get(node)
+        return match and match[1]
 
     def position(self, node: str) -> int | None:
         """Where in document order that element begins."""
-        known = self._known.get(node)
-        return known and known[0]
+        match = self._by_node.get(node)
+        return match and match[0]
 
 
 def _parse(source: str) -> etree._Element | None:
@@ -117,25 +117,25 @@ def _harmless(error: etree._LogEntry) -> bool:
 
 def _elements(root: etree._Element) -> Iterator[Element]:
     """The first MAX_ELEMENTS in document order, joined up. Without recursion: pages may be nested thousands deep."""
-    at: Element | None = None
-    for event, one in islice(etree.iterwalk(root, events=("start", "end")), 2 * MAX_ELEMENTS):
-        if not isinstance(one.tag, str):  # an unexpanded entity
+    current: Element | None = None
+    for event, node in islice(etree.iterwalk(root, events=("start", "end")), 2 * MAX_ELEMENTS):
+        if not isinstance(node.tag, str):  # an unexpanded entity
             continue
-        tag = etree.QName(one).localname if one.tag.startswith("{") else one.tag
+        tag = etree.QName(node).localname if node.tag.startswith("{") else node.tag
         if event == "end":
-            if tag != "text" and at is not None:
-                at = at.parent
-            _add_text(at, one.tail)
+            if tag != "text" and current is not None:
+                current = current.parent
+            _add_text(current, node.tail)
         elif tag == "text":
-            _add_text(at, one.text)
+            _add_text(current, node.text)
         else:
-            shown = {name: one.attrib[name] for name in SHOWN if name in one.attrib}
-            at = Element(tag, one.get(NODE, ""), shown, at)
-            if at.parent:
-                at.index = len(at.parent.items)
-                at.parent.items.append(at)
-            yield at
-            _add_text(at, one.text)
+            attributes = {name: node.attrib[name] for name in SHOWN if name in node.attrib}
+            current = Element(tag, node.get(NODE, ""), attributes, current)
+            if current.parent:
+                current.index = len(current.parent.items)
+                current.parent.items.append(current)
+            yield current
+            _add_text(current, node.text)
 
 
 def _add_text(element: Element | None, text: str | None) -> None:

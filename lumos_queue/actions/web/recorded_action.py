@@ -24,10 +24,10 @@ class Recorded:
 
 def read_recorded(text: str) -> Recorded | None:
     """An action as written; None for another form, and where a value is missing or is given where none belongs."""
-    found = _ACTION.fullmatch(text)
-    if found is None or ((found["value"] is None) == (found["op"] in ("TYPE", "SELECT"))):
+    match = _ACTION.fullmatch(text)
+    if match is None or ((match["value"] is None) == (match["op"] in ("TYPE", "SELECT"))):
         return None
-    return Recorded(found["role"], found["text"].strip(), found["op"], found["value"] or "")
+    return Recorded(match["role"], match["text"].strip(), match["op"], match["value"] or "")
 
 
 def sentence(text: str) -> str:
