@@ -34,18 +34,18 @@ class AdmissionControl:
         self.pace = pace_of(url, limit)
         self.stated: int | None = None  #: requests at once that keep the servers busy, as they state their slots
         self.flights: list[Flights] = []  #: of each server
-        self._draining = False
+        self._is_draining = False
         self._queue: OrderedDict[asyncio.Future[None], None] = OrderedDict()
         self._sleepers: set[asyncio.Future[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._paused_until = 0.0
-        self._succeeded_at = 0.0
+        self._success_time = 0.0
         self._failures = 0  # since then
-        self._failing_since = 0.0
-        self._failing = 0.0  # the request that failed last since the last success
-        self._several = False  # it is not the only one
-        self._down: str | None = None
-        self._down_status = 0
+        self._failure_start = 0.0
+        self._latest_failure = 0.0  # the request that failed last since the last success
+        self._has_several_failures = False  # it is not the only one
+        self._outage: str | None = None
+        self._outage_status = 0
         self.suspended = 0  #: requests that a server has refused and that wait for evidence, without a slot
 
     @property
@@ -75,7 +75,7 @@ class AdmissionControl:
 
     def drain(self) -> None:
         """Raise NotSent in all that wait for a slot, now and from now on: the slice ends."""
-        self._draining = True
+        self._is_draining = True
         _raise_in(self._queue, lambda: NotSent(_NOT_SENT.format(self.url)))
 
     @property
@@ -102,7 +102,7 @@ class AdmissionControl:
         if not self._queue and self._has_slot():
             self.in_flight += 1
             return
-        if self._draining:
+        if self._is_draining:
             raise NotSent(_NOT_SENT.format(self.url))
         self._loop = asyncio.get_running_loop()
         slot = self._loop.create_future()
@@ -145,49 +145,49 @@ class AdmissionControl:
 
     def check_breaker(self) -> None:
         """Raises EndpointDown when the breaker is open."""
-        if self._down is not None:
-            raise EndpointDown(self._down, status=self._down_status)
+        if self._outage is not None:
+            raise EndpointDown(self._outage, status=self._outage_status)
 
     def open_breaker(self, message: str, status: int) -> None:
         """From now on all that wait, and all that ask for a slot, get EndpointDown."""
-        if self._down is None:
-            self._down, self._down_status = message, status
+        if self._outage is None:
+            self._outage, self._outage_status = message, status
             _raise_in(self._queue, lambda: EndpointDown(message, status=status))
             _raise_in(self._sleepers, lambda: EndpointDown(message, status=status))
 
     def note_answer(self, now: float) -> None:
         """A replica has served a request."""
-        self._failures, self._failing, self._several, self._succeeded_at = 0, 0.0, False, now
+        self._failures, self._latest_failure, self._has_several_failures, self._success_time = 0, 0.0, False, now
 
-    def note_success(self, sent: float, now: float) -> None:
+    def note_success(self, send_time: float, now: float) -> None:
         """A replica has served a request of an episode, which was sent at `sent`."""
         self.note_answer(now)
-        if self.pace.note_reply(sent, now):
+        if self.pace.note_reply(send_time, now):
             self._admit()
 
-    def note_overload(self, sent: float, now: float) -> None:
+    def note_overload(self, send_time: float, now: float) -> None:
         """A replica had no capacity for a request."""
-        self.pace.window.note_overload(sent, now, self.in_flight)
+        self.pace.window.note_overload(send_time, now, self.in_flight)
 
     def note_late(self) -> None:
         """A request is late: more of them at once would not help."""
         self.pace.window.note_late()
 
-    def note_failure(self, failure: TryFailed, sent: float, began: float, last_try: bool) -> None:
+    def note_failure(self, failure: TryFailed, send_time: float, first_send_time: float, is_last_try: bool) -> None:
         """A try has failed other than by 429. Its request was first tried at `began`, which tells it from others.
 
         A server that cannot be reached is down. Of other failures evidence.py tells whose fault they are. And all that
         was in flight when a server restarts breaks at once: that is one failure.
         """
-        if self._failures and failure.cause == "broken" and sent < self._failing_since:
+        if self._failures and failure.cause == "broken" and send_time < self._failure_start:
             return
         if not self._failures:
-            self._failing_since = time.perf_counter()
+            self._failure_start = time.perf_counter()
         self._failures += 1
-        self._several = self._several or self._failing not in (0.0, began)
-        self._failing = began
-        many = self._failures >= MAX_FAILURES or (last_try and began > self._succeeded_at)
-        if many and failure.cause == "unreachable":
+        self._has_several_failures = self._has_several_failures or self._latest_failure not in (0.0, first_send_time)
+        self._latest_failure = first_send_time
+        has_failed_often = self._failures >= MAX_FAILURES or (is_last_try and first_send_time > self._success_time)
+        if has_failed_often and failure.cause == "unreachable":
             tries = f"{self._failures} tries in a row" if self._failures > 1 else "the only try"
             self.open_breaker(f"{self.url} is down, {tries} failed; the last: {failure}", failure.status)
             for flights in self.flights:
@@ -196,7 +196,7 @@ class AdmissionControl:
     @property
     def is_failing(self) -> bool:
         """Whether so many tries, of several requests, have failed in a row that the server may be down."""
-        return self._several and self._failures >= MAX_FAILURES
+        return self._has_several_failures and self._failures >= MAX_FAILURES
 
     def _has_slot(self) -> bool:
         limit = self._limit if self.share is None else min(self._limit, self.share)
@@ -215,17 +215,17 @@ class AdmissionControl:
                 slot.set_result(None)
 
     def _check_pause(self) -> None:
-        if self._paused_until and (left := self._paused_until - time.perf_counter()) > MAX_PAUSE_SECONDS:
-            raise InfrastructureError(_LONG_PAUSE.format(self.url, left), left)
+        if self._paused_until and (remaining := self._paused_until - time.perf_counter()) > MAX_PAUSE_SECONDS:
+            raise InfrastructureError(_LONG_PAUSE.format(self.url, remaining), remaining)
 
 
 _NOT_SENT = "{}: the slice has ended before the request was sent"
 _LONG_PAUSE = "{} has asked to be left alone for {:.0f} s"
 
 
-def _raise_in(waiting: Iterable[asyncio.Future[None]], error: Callable[[], InfrastructureError]) -> None:
+def _raise_in(futures: Iterable[asyncio.Future[None]], error: Callable[[], InfrastructureError]) -> None:
     """A separate error for each, since an exception collects the traceback of the task that raises it."""
-    for future in waiting:
+    for future in futures:
         if not future.done():
             future.set_exception(error())
 

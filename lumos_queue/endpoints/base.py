@@ -35,12 +35,12 @@ class Sampling:
 
     def as_json(self) -> dict[str, Any]:
         """As it is stored. What has its default and came later is not named: older jobs have no such fields."""
-        found = asdict(self)
-        del found["rules"]
+        fields = asdict(self)
+        del fields["rules"]
         for name, default in (("bos", True), ("beams", 0), ("epsilon", 0.0), ("request", {})):
-            if found[name] == default:
-                del found[name]
-        return found
+            if fields[name] == default:
+                del fields[name]
+        return fields
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Sampling:

@@ -101,56 +101,68 @@ class Client:
         """
         item: Hashable = episode or object()
         data = orjson.dumps(body)
-        asked, first = time.perf_counter(), 0.0
-        tries, refusals, failure = 0, 0, None
-        left, is_judged = 1 + self._retries, False
+        request_time, first_send_time = time.perf_counter(), 0.0
+        tries, refusal_count, failure = 0, 0, None
+        remaining_tries, is_judged = 1 + self._retries, False
         while True:
             await self.admission.enter()
             try:
-                tried: list[Replica] = []
-                refused: dict[Replica, RequestRefused] = {}
-                failed: dict[Replica, TryFailed] = {}
-                while left > 0 and (replica := self.replicas.choose(episode, tried)):
-                    sent = time.perf_counter()
-                    first = first or sent
+                tried_replicas: list[Replica] = []
+                refusals_by_replica: dict[Replica, RequestRefused] = {}
+                failures_by_replica: dict[Replica, TryFailed] = {}
+                while remaining_tries > 0 and (replica := self.replicas.choose(episode, tried_replicas)):
+                    send_time = time.perf_counter()
+                    first_send_time = first_send_time or send_time
                     try:
-                        value = await self._try(replica, item, path, data, read, max_bytes, sent)
-                        for other in refused:  # what another answers it has no reason to refuse
-                            other.note_failure(time.perf_counter())
-                            other.evidence.forget(item)
-                        waited = first - asked if first - asked >= NO_WAIT else 0.0
-                        return TimedReply(value, time.perf_counter() - sent, waited, sent - first, tries + refusals)
+                        value = await self._try(replica, item, path, data, read, max_bytes, send_time)
+                        for refusing_replica in refusals_by_replica:  # what another answers it has no reason to refuse
+                            refusing_replica.note_failure(time.perf_counter())
+                            refusing_replica.evidence.forget(item)
+                        wait_seconds = (
+                            first_send_time - request_time if first_send_time - request_time >= NO_WAIT else 0.0
+                        )
+                        return TimedReply(
+                            value,
+                            time.perf_counter() - send_time,
+                            wait_seconds,
+                            send_time - first_send_time,
+                            tries + refusal_count,
+                        )
                     except RequestRefused as error:
-                        refused[replica] = error
-                        refusals += 1
+                        refusals_by_replica[replica] = error
+                        refusal_count += 1
                     except TryFailed as error:
                         failure = error
                         tries += 1
-                        left = min(left - 1, 1) if error.is_late else left - 1  # one more at most if it has taken long
+                        remaining_tries = (
+                            min(remaining_tries - 1, 1) if error.is_late else remaining_tries - 1
+                        )  # one more at most if it has taken long
                         if error.is_answered or error.is_late:
-                            failed[replica] = error
+                            failures_by_replica[replica] = error
                             replica.evidence.note_failure(item, time.perf_counter())
                         if not (error.rejected or error.is_late):
-                            self.admission.note_failure(error, sent, first, last_try=left <= 0)
-                    tried.append(replica)
+                            self.admission.note_failure(
+                                error, send_time, first_send_time, is_last_try=remaining_tries <= 0
+                            )
+                    tried_replicas.append(replica)
                     self.admission.check_breaker()
             finally:
                 self.admission.leave()
-            if refused:
-                self._raise_if_blamed(item, refused)
-                await self._judge.wait_for_evidence(item, path, refused)
-                self._raise_if_blamed(item, refused)
+            if refusals_by_replica:
+                self._raise_if_blamed(item, refusals_by_replica)
+                await self._judge.wait_for_evidence(item, path, refusals_by_replica)
+                self._raise_if_blamed(item, refusals_by_replica)
                 continue
             assert failure is not None, "there is a replica for a first try"
-            if failed and is_judged and failure.retry_after is None:
+            if failures_by_replica and is_judged and failure.retry_after is None:
                 raise RowFailed(str(failure))
-            if failed and not is_judged and (left <= 1 or self.admission.is_failing):
-                await self._judge.wait_for_evidence(item, path, failed)
-                if left <= 1:  # the last try: the server may have been down until now
-                    left, is_judged = 1, True
+            if failures_by_replica and not is_judged and (remaining_tries <= 1 or self.admission.is_failing):
+                await self._judge.wait_for_evidence(item, path, failures_by_replica)
+                if remaining_tries <= 1:  # the last try: the server may have been down until now
+                    remaining_tries, is_judged = 1, True
                     continue
             wait = self._wait_after(failure, tries)
-            if left <= 0 or wait > MAX_BACKOFF_SECONDS:
+            if remaining_tries <= 0 or wait > MAX_BACKOFF_SECONDS:
                 raise failure
             await self.admission.sleep(wait)
 
@@ -162,17 +174,17 @@ class Client:
         data: bytes,
         read: Callable[..., T],
         max_bytes: int,
-        sent: float,
+        send_time: float,
     ) -> T:
         """One try at one replica, and what it teaches about the replica and the endpoint."""
         replica.begin()
-        served = replica.evidence.is_serving_others(item)
+        serves_others = replica.evidence.is_serving_others(item)
         try:
             value = await replica.send(path, data, read, max_bytes)
         except TryFailed as error:
             now = time.perf_counter()
             if error.overloaded:
-                self.admission.note_overload(sent, now)
+                self.admission.note_overload(send_time, now)
             if error.rejected:
                 replica.note_success()
             else:
@@ -184,25 +196,25 @@ class Client:
             raise
         except RequestRefused:
             now = time.perf_counter()
-            replica.evidence.note_refusal(item, served, now)
+            replica.evidence.note_refusal(item, serves_others, now)
             replica.note_refusal(now)
             raise
         except EpisodeError:  # its answer, and no evidence for or against others
             replica.note_success()
             replica.evidence.forget(item)
-            self.admission.note_success(sent, time.perf_counter())
+            self.admission.note_success(send_time, time.perf_counter())
             raise
         finally:
             replica.end()
-        replica.flights.note_answer(sent, time.perf_counter())
+        replica.flights.note_answer(send_time, time.perf_counter())
         replica.note_success()
-        replica.evidence.note_answer(item, sent)
-        self.admission.note_success(sent, time.perf_counter())
+        replica.evidence.note_answer(item, send_time)
+        self.admission.note_success(send_time, time.perf_counter())
         return value
 
-    def _raise_if_blamed(self, item: Hashable, refused: Mapping[Replica, RequestRefused]) -> None:
+    def _raise_if_blamed(self, item: Hashable, refusals: Mapping[Replica, RequestRefused]) -> None:
         """Raises EpisodeError when enough speaks against the item."""
-        for replica, refusal in refused.items():
+        for replica, refusal in refusals.items():
             if replica.evidence.blames(item, refusal.status):
                 replica.evidence.forget(item)
                 raise EpisodeError(Ending.INFRA_ERROR, str(refusal))
@@ -238,19 +250,25 @@ class Client:
         InfrastructureError when all are, EndpointNotReady if one of them is not ready yet, else EndpointRefused if one
         has answered, and SpecError when one gives an answer that `describe` refuses.
         """
-        told = await asyncio.gather(*(describe(replica.http) for replica in self.replicas.all), return_exceptions=True)
-        known: list[dict[str, Any]] = []
-        for replica, one in zip(self.replicas.all, told, strict=True):
-            if isinstance(one, InfrastructureError):
+        descriptions = await asyncio.gather(
+            *(describe(replica.http) for replica in self.replicas.all), return_exceptions=True
+        )
+        identities: list[dict[str, Any]] = []
+        for replica, description in zip(self.replicas.all, descriptions, strict=True):
+            if isinstance(description, InfrastructureError):
                 replica.leave_out(time.perf_counter())
-            elif isinstance(one, BaseException):
-                raise one
+            elif isinstance(description, BaseException):
+                raise description
             else:
-                known.append(one)
-        if not known:
-            raise _most_telling([error for error in told if isinstance(error, InfrastructureError)])
-        values = {key: [one.get(key) for one in known] for one in known for key in one}
-        return {key: each[0] if each == each[:1] * len(each) else each for key, each in values.items()}
+                identities.append(description)
+        if not identities:
+            raise _most_telling([error for error in descriptions if isinstance(error, InfrastructureError)])
+        values_by_name = {
+            key: [identity.get(key) for identity in identities] for identity in identities for key in identity
+        }
+        return {
+            key: values[0] if values == values[:1] * len(values) else values for key, values in values_by_name.items()
+        }
 
     async def close(self) -> None:
         for replica in self.replicas.all:

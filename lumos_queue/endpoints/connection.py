@@ -60,8 +60,8 @@ class Connection(asyncio.Protocol):
     def exchange(self, message: bytes, max_bytes: int) -> asyncio.Future[HttpReply]:
         """Send a request: the reply to come. Fails with TooLong as soon as more than `max_bytes` have arrived."""
         self._begin()
-        self._left, self._max_bytes = max_bytes, max_bytes
-        self._headed = False
+        self._remaining, self._max_bytes = max_bytes, max_bytes
+        self._has_head = False
         self._reply = self._loop.create_future()
         self._transport.write(message)
         return self._reply
@@ -76,20 +76,20 @@ class Connection(asyncio.Protocol):
         if self._reply is None or self._reply.done():
             self.end(Broken("the server sent something without being asked"))
             return
-        self._left -= len(data)
+        self._remaining -= len(data)
         try:
-            self._parser.feed_data(data if self._left >= 0 else data[: self._left])
+            self._parser.feed_data(data if self._remaining >= 0 else data[: self._remaining])
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self.end(error.__context__ if isinstance(error.__context__, Broken) else Broken(f"not HTTP ({error})"))
             return
-        if self._left < 0:
+        if self._remaining < 0:
             self._end_long(self._max_bytes)
-        elif not self._headed and self._max_bytes - self._left > MAX_HEAD_BYTES:
+        elif not self._has_head and self._max_bytes - self._remaining > MAX_HEAD_BYTES:
             self._end_long(MAX_HEAD_BYTES)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.open = False
-        if exc is None and self._to_the_end:
+        if exc is None and self._ends_with_connection:
             self._finish()
         else:
             self._fail(Broken("the connection was closed" + (f" ({exc})" if exc else "")))
@@ -111,8 +111,8 @@ class Connection(asyncio.Protocol):
         status = self._parser.get_status_code()
         if status < 200:
             return  # 100 Continue and the like: the reply's own head is still to come
-        self._headed = True
-        self._to_the_end = not ("content-length" in self._headers or "transfer-encoding" in self._headers)
+        self._has_head = True
+        self._ends_with_connection = not ("content-length" in self._headers or "transfer-encoding" in self._headers)
         if status < 300 and self._is_compressed:
             raise Broken("a compressed reply, which was not asked for")
 
@@ -120,7 +120,7 @@ class Connection(asyncio.Protocol):
         self._body += body
 
     def on_message_complete(self) -> None:
-        if not self._headed:
+        if not self._has_head:
             self._begin()
             return
         if not self._parser.should_keep_alive():
@@ -134,13 +134,13 @@ class Connection(asyncio.Protocol):
 
     def _begin(self) -> None:
         self._reason, self._headers, self._body = b"", {}, bytearray()
-        self._to_the_end = False  #: neither a length nor chunks: the reply ends with the connection
+        self._ends_with_connection = False  #: neither a length nor chunks: the reply ends with the connection
 
     def _end_long(self, bytes_allowed: int) -> None:
         self.end(TooLong(f"longer than {bytes_allowed} bytes", self._parser.get_status_code()))
 
     def _finish(self) -> None:
-        self._to_the_end = False
+        self._ends_with_connection = False
         if self._reply is not None and not self._reply.done():
             reason, body = self._reason.decode("latin-1"), b"" if self._is_compressed else bytes(self._body)
             self._reply.set_result(HttpReply(self._parser.get_status_code(), reason, self._headers, body))

@@ -95,8 +95,8 @@ class Connections:
         tls = {"ssl": tls_context(), "server_hostname": host} if self._origin.scheme == "https" else {}
         try:
             async with asyncio.timeout(seconds):
-                dialled = await dial(host, self._origin.port, self._hosts, self._beyond)
-                _, connection = await loop.create_connection(lambda: Connection(loop), sock=dialled, **tls)
+                tcp_socket = await dial(host, self._origin.port, self._hosts, self._beyond)
+                _, connection = await loop.create_connection(lambda: Connection(loop), sock=tcp_socket, **tls)
         except TimeoutError:
             raise Unreachable(f"no connection within {seconds:g} s") from None
         except (OSError, UnicodeError) as error:  # ssl.SSLError is an OSError; the other: not a name at all
@@ -106,12 +106,14 @@ class Connections:
     def _end_late_ones(self) -> None:
         """One timer for all requests instead of one for each."""
         now = time.monotonic()
-        for connection in [one for one in self._busy if one.deadline <= now]:
+        for connection in [connection for connection in self._busy if connection.deadline <= now]:
             connection.end(TimeoutError())
-        watched = any(connection.deadline < math.inf for connection in self._busy)
-        self._watch = asyncio.get_running_loop().call_later(self._pause(), self._end_late_ones) if watched else None
+        has_deadline = any(connection.deadline < math.inf for connection in self._busy)
+        self._watch = (
+            asyncio.get_running_loop().call_later(self._pause(), self._end_late_ones) if has_deadline else None
+        )
 
     def _pause(self) -> float:
         """Seconds to the next deadline, at most a quarter, so that a new, earlier one is not overlooked."""
         now = time.monotonic()
-        return min(0.25, max(0.005, min((one.deadline for one in self._busy), default=now) - now))
+        return min(0.25, max(0.005, min((connection.deadline for connection in self._busy), default=now) - now))

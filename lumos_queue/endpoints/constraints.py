@@ -20,18 +20,18 @@ def refuse_search(url: str, sampling: Sampling, n: int) -> None:
         )
 
 
-def judge(done: Completion, constraint: Constraint | None, sent: bool) -> Completion:
+def judge(completion: Completion, constraint: Constraint | None, was_sent: bool) -> Completion:
     """The completion, with a note where its text is not allowed. `sent`: whether the server was given the constraint.
 
     No exception: whoever asked decides what becomes of such a reply.
     """
-    if constraint is None or constraint.accepts(done.text):
-        return done
-    shown = " ".join(done.text[:80].split())
-    if done.finish_reason == FinishReason.LENGTH:
-        said = f"the limit of tokens cut the reply, which is not allowed as it is: '{shown}'"
-    elif sent:
-        said = f"the server ignored the constraint: '{shown}' is not allowed"
+    if constraint is None or constraint.accepts(completion.text):
+        return completion
+    preview = " ".join(completion.text[:80].split())
+    if completion.finish_reason == FinishReason.LENGTH:
+        note = f"the limit of tokens cut the reply, which is not allowed as it is: '{preview}'"
+    elif was_sent:
+        note = f"the server ignored the constraint: '{preview}' is not allowed"
     else:
-        said = f"judged afterwards: '{shown}' is not allowed"
-    return replace(done, note=f"{done.note}; {said}" if done.note else said)
+        note = f"judged afterwards: '{preview}' is not allowed"
+    return replace(completion, note=f"{completion.note}; {note}" if completion.note else note)

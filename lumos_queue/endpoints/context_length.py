@@ -56,10 +56,10 @@ def is_context_full(status: int, body: bytes) -> bool:
     if not isinstance(reply, dict):
         return False
     error = reply.get("error")
-    places: list[dict[str, Any]] = [reply, error] if isinstance(error, dict) else [reply]
-    if any(place.get(name) in CODES for place in places for name in ("code", "type")):
+    nodes: list[dict[str, Any]] = [reply, error] if isinstance(error, dict) else [reply]
+    if any(node.get(name) in CODES for node in nodes for name in ("code", "type")):
         return True
-    texts = (place.get(name) for place in places for name in ("error", "message", "detail"))
+    texts = (node.get(name) for node in nodes for name in ("error", "message", "detail"))
     return any(_says_too_long(text[:MAX_CHARACTERS].lower()) for text in texts if isinstance(text, str))
 
 

@@ -38,18 +38,18 @@ async def check_addresses(host: str, port: int, hosts: Hosts, beyond: str = "") 
     `beyond`: why addresses of other machines may not; '' when they may. Raises ForbiddenHost when none may, and OSError
     when the name is unknown.
     """
-    allowed, problem = [], ""
+    allowed_addresses, problem = [], ""
     for entry in await _look_up(host, port):
         address = str(entry[4][0])
-        why = hosts.problem(host, port, address)
-        if not why and beyond and not is_loopback(address):
-            why = f"{address} is another machine, and {beyond}"
-        problem = problem or why
-        if not why:
-            allowed.append(entry)
-    if not allowed:
+        reason = hosts.problem(host, port, address)
+        if not reason and beyond and not is_loopback(address):
+            reason = f"{address} is another machine, and {beyond}"
+        problem = problem or reason
+        if not reason:
+            allowed_addresses.append(entry)
+    if not allowed_addresses:
         raise ForbiddenHost(problem or f"no address is known for '{host}'")
-    return allowed
+    return allowed_addresses
 
 
 async def connect(addresses: Sequence[AddressInfo]) -> socket.socket:

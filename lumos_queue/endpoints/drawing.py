@@ -9,7 +9,7 @@ def draw_token(logits: Any, temperature: float, top_p: float, uniform: float) ->
     """The place in `logits` at `uniform`, from 0 to 1, in the cumulated probabilities of the nucleus of mass `top_p`
     (Holtzman et al. 2020). `logits`: a vector; `temperature`: above 0."""
     probabilities, order = (logits.double() / temperature).softmax(-1).sort(descending=True, stable=True)
-    cumulated = probabilities.cumsum(-1)
-    size = int((cumulated - probabilities < top_p).sum().clamp(min=1))
-    at = int((cumulated[:size] <= uniform * cumulated[size - 1]).sum())
-    return int(order[min(at, size - 1)])
+    cumulative = probabilities.cumsum(-1)
+    size = int((cumulative - probabilities < top_p).sum().clamp(min=1))
+    index = int((cumulative[:size] <= uniform * cumulative[size - 1]).sum())
+    return int(order[min(index, size - 1)])

@@ -59,11 +59,11 @@ _START = re.compile(
 
 def skip_start(text: str, position: int = 0) -> int:
     """Return where the reply begins: behind white space and start tokens at `position`."""
-    found = _START.match(text, position)
-    return found.end() if found else position
+    match = _START.match(text, position)
+    return match.end() if match else position
 
 
 def find_end(text: str, position: int) -> int:
     """Return where the first end token at or behind `position` begins; the length of the text if there is none."""
-    found = END.search(text, position)
-    return found.start() if found else len(text)
+    match = END.search(text, position)
+    return match.start() if match else len(text)

@@ -50,23 +50,23 @@ class Evidence:
     """What one server's answers say. An item is a value that all its requests have. Times are perf_counter's."""
 
     def __init__(self) -> None:
-        self._answered: tuple[Hashable, ...] = ()  # the latest two different items that got a 2xx
+        self._recent_items: tuple[Hashable, ...] = ()  # the latest two different items that got a 2xx
         self._refusals: dict[Hashable, _Refusals] = {}
 
-    def note_answer(self, item: Hashable, sent: float) -> None:
+    def note_answer(self, item: Hashable, send_time: float) -> None:
         """A request of `item`, sent at `sent`, got a 2xx."""
         self._refusals.pop(item, None)
-        if item not in self._answered[:1]:
-            self._answered = (item, *self._answered[:1])
+        if item not in self._recent_items[:1]:
+            self._recent_items = (item, *self._recent_items[:1])
         for refusals in self._refusals.values():
-            if refusals.open and sent >= refusals.at:
+            if refusals.open and send_time >= refusals.at:
                 refusals.open = refusals.again = False
                 refusals.count += refusals.before
 
     def is_serving_others(self, item: Hashable) -> bool:
         """Whether others got a 2xx since the item's last refusal, or at all. To be asked before a try is sent."""
         refusals = self._refusals.get(item)
-        return not refusals.open if refusals else len(self._answered) > 1 or self._answered not in ((), (item,))
+        return not refusals.open if refusals else len(self._recent_items) > 1 or self._recent_items not in ((), (item,))
 
     def note_refusal(self, item: Hashable, before: bool, now: float) -> None:
         """A try of `item` was refused; `before` is what `is_serving_others` said before it was sent."""
@@ -86,7 +86,9 @@ class Evidence:
 
     def is_lone(self, item: Hashable) -> bool:
         """Whether all that speaks against the server is one refusal of this item."""
-        return not any(one.open and (one.again or other != item) for other, one in self._refusals.items())
+        return not any(
+            refusals.open and (refusals.again or other_item != item) for other_item, refusals in self._refusals.items()
+        )
 
     def blames(self, item: Hashable, status: int) -> bool:
         """Whether enough tries count against the item, whose latest refusal had this status."""

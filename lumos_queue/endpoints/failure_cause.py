@@ -37,8 +37,8 @@ class Judge:
         """As `Client` takes them."""
         self._url, self._admission, self._replicas = url, admission, replicas
         self._make_control, self._read_control = make_control, read_control
-        self._controlled_at = float("-inf")  # when the latest control failed
-        self._controlling = False
+        self._control_failure_time = float("-inf")  # when the latest control failed
+        self._is_controlling = False
 
     async def wait_for_evidence(
         self, item: Hashable, path: str, failures: Mapping[Replica, RequestRefused | TryFailed]
@@ -53,7 +53,7 @@ class Judge:
             while all(replica.evidence.is_open(item) for replica in failures):
                 await self._admission.sleep(LOOK_SECONDS)
                 now = time.perf_counter()
-                if self._controlling or any(replica.flights.is_answering for replica in failures):
+                if self._is_controlling or any(replica.flights.is_answering for replica in failures):
                     quiet_since = now
                 elif now - quiet_since >= QUIET_SECONDS and not await self._passes_control(item, path, failures):
                     self._give_up(item, failures)
@@ -64,21 +64,21 @@ class Judge:
         self, item: Hashable, path: str, failures: Mapping[Replica, RequestRefused | TryFailed]
     ) -> bool:
         """Whether the servers of these failures answer a control. A control that has just failed counts for all."""
-        if time.perf_counter() - self._controlled_at < QUIET_SECONDS:
+        if time.perf_counter() - self._control_failure_time < QUIET_SECONDS:
             return False
-        self._controlling = True
+        self._is_controlling = True
         try:
             for replica in failures:
                 if replica.evidence.is_open(item) and not await self._is_answered(replica, path):
-                    self._controlled_at = time.perf_counter()
+                    self._control_failure_time = time.perf_counter()
                     return False
         finally:
-            self._controlling = False
+            self._is_controlling = False
         return True
 
     async def _is_answered(self, replica: Replica, path: str) -> bool:
         await self._admission.enter()
-        sent = time.perf_counter()
+        send_time = time.perf_counter()
         try:
             await replica.send(path, orjson.dumps(self._make_control()), self._read_control, reply_bytes(1))
         except (TryFailed, RequestRefused, EpisodeError):
@@ -86,7 +86,7 @@ class Judge:
         finally:
             self._admission.leave()
         self._admission.note_answer(time.perf_counter())
-        replica.evidence.note_answer(CONTROL, sent)
+        replica.evidence.note_answer(CONTROL, send_time)
         return True
 
     def _give_up(self, item: Hashable, failures: Mapping[Replica, RequestRefused | TryFailed]) -> None:

@@ -36,8 +36,8 @@ class FinishReasons:
             return reason in LIMITS
         if reason == WITHHELD:
             raise EpisodeError(Ending.NO_ANSWER, f"the server has withheld the reply (finish_reason '{reason}')")
-        known = reason in self._unknown
-        if reason in FAILURES or not known:
+        is_known = reason in self._unknown
+        if reason in FAILURES or not is_known:
             if reason not in FAILURES and len(self._unknown) < MAX_REASONS:
                 self._unknown.add(reason)
             raise Malformed(f"the reply has ended with finish_reason '{reason}'")

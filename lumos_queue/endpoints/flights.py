@@ -29,8 +29,8 @@ class Flight:
 
     __slots__ = ("is_gone", "late", "reason", "sent", "task")
 
-    def __init__(self, sent: float):
-        self.sent = sent  #: time.perf_counter
+    def __init__(self, send_time: float):
+        self.sent = send_time  #: time.perf_counter
         self.task = asyncio.current_task()
         self.late = False
         self.reason = ""  #: why it was cancelled
@@ -66,11 +66,11 @@ class Flights:
         self._window, self._check_health, self._on_late = window, check_health, on_late
         self._flights: dict[Flight, None] = {}  # in the order of sending
         self._answers: deque[tuple[float, float]] = deque(maxlen=ANSWERS)  # when sent, and how long it took
-        self._answered_at = float("-inf")
+        self._answer_time = float("-inf")
         self._timer: asyncio.TimerHandle | None = None
-        self._checking: asyncio.Task[None] | None = None
-        self._checked_at = float("-inf")
-        self._unanswered = 0
+        self._health_task: asyncio.Task[None] | None = None
+        self._health_time = float("-inf")
+        self._unanswered_count = 0
         self._unanswered_since = 0.0
 
     @property
@@ -88,9 +88,9 @@ class Flights:
         flights = list(self._flights)
         return max(0.0, now - flights[0].sent) if flights else 0.0
 
-    def begin(self, sent: float) -> Flight:
+    def begin(self, send_time: float) -> Flight:
         """A request is being sent."""
-        flight = Flight(sent)
+        flight = Flight(send_time)
         self._flights[flight] = None
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._late_seconds, self._look)
@@ -105,23 +105,23 @@ class Flights:
         for flight in self._flights:
             flight.cancel(reason, is_gone=True)
 
-    def note_answer(self, sent: float, now: float) -> None:
+    def note_answer(self, send_time: float, now: float) -> None:
         """The server has answered a request."""
-        self._answered_at = now
-        self._answers.append((sent, now - sent))
+        self._answer_time = now
+        self._answers.append((send_time, now - send_time))
 
     def close(self) -> None:
         if self._timer:
             self._timer.cancel()
             self._timer = None
-        if self._checking:
-            self._checking.cancel()
+        if self._health_task:
+            self._health_task.cancel()
 
     def _look(self) -> None:
         """Find what is late, and cancel what has no chance any more."""
         self._timer = None
         if not self._flights:
-            self._unanswered = 0
+            self._unanswered_count = 0
             return
         now = time.perf_counter()
         for flight in self._flights:
@@ -133,33 +133,33 @@ class Flights:
             self._request_health(now)
             wait = min(LOOK_SECONDS, self._late_seconds)
         else:
-            self._unanswered = 0
+            self._unanswered_count = 0
             wait = self._late_seconds - self.age(now)
         self._timer = asyncio.get_running_loop().call_later(wait, self._look)
 
     def _cancel_hopeless(self, late: list[Flight], now: float) -> None:
         for flight in late:
             age = now - flight.sent
-            later = [seconds for sent, seconds in self._answers if sent > flight.sent]
+            later = [seconds for send_time, seconds in self._answers if send_time > flight.sent]
             if len(later) >= self._window() and age > OVERTAKEN * max(later):
                 flight.cancel(f"no answer in {age:.0f} s, while {len(later)} later requests were answered")
-            elif age > self._silence_seconds and now - self._answered_at > self._silence_seconds:
+            elif age > self._silence_seconds and now - self._answer_time > self._silence_seconds:
                 flight.cancel(f"the server has answered nothing for {self._silence_seconds:g} s")
 
     def _request_health(self, now: float) -> None:
-        if now - self._checked_at >= HEALTH_SECONDS and (self._checking is None or self._checking.done()):
-            self._checked_at = now
-            self._checking = asyncio.get_running_loop().create_task(self._note_health())
+        if now - self._health_time >= HEALTH_SECONDS and (self._health_task is None or self._health_task.done()):
+            self._health_time = now
+            self._health_task = asyncio.get_running_loop().create_task(self._note_health())
 
     async def _note_health(self) -> None:
-        asked = time.perf_counter()
+        start = time.perf_counter()
         if await self._check_health():
-            self._unanswered = 0
+            self._unanswered_count = 0
             return
-        self._unanswered_since = self._unanswered_since if self._unanswered else asked
-        self._unanswered += 1
-        if self._unanswered >= MAX_UNANSWERED:
-            self._unanswered = 0
+        self._unanswered_since = self._unanswered_since if self._unanswered_count else start
+        self._unanswered_count += 1
+        if self._unanswered_count >= MAX_UNANSWERED:
+            self._unanswered_count = 0
             reason = f"no answer, and none to {MAX_UNANSWERED} requests for its health"
             for flight in self._flights:
                 if flight.sent <= self._unanswered_since:

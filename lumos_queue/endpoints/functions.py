@@ -46,8 +46,8 @@ class FunctionEndpoint(SimpleEndpoint):
     async def reply(self, prompt: str, sampling: Sampling) -> str:
         if inspect.iscoroutinefunction(self._function):
             return await self._function(prompt)
-        found = await asyncio.to_thread(self._function, prompt)
-        return await found if inspect.isawaitable(found) else found
+        reply = await asyncio.to_thread(self._function, prompt)
+        return await reply if inspect.isawaitable(reply) else reply
 
     async def identity(self) -> dict[str, Any]:
         assert self._plugin is not None

@@ -48,19 +48,19 @@ class Hosts:
 
     def problem(self, host: str, port: int, address: str) -> str:
         """Why `address`, which `host` stands for, must not be connected to, and the way out; '' when it may."""
-        found = plain_address(ipaddress.ip_address(address))
-        fitting = [rule for rule in self._rules if rule.fits(host, port, found)]
-        if any(rule.one_address for rule in fitting):
+        target = plain_address(ipaddress.ip_address(address))
+        matching_rules = [rule for rule in self._rules if rule.fits(host, port, target)]
+        if any(rule.one_address for rule in matching_rules):
             return ""
-        for each in (found, *embedded_addresses(found)):
-            if kind := _refused_kind(each):
-                return f"{each} is {kind}; if it is meant, list it in LUMOS_ENDPOINT_HOSTS"
-        if self._rules and not fitting:
-            return f"{host}:{port} ({found}) is not among LUMOS_ENDPOINT_HOSTS; list it there if it is meant"
+        for candidate in (target, *embedded_addresses(target)):
+            if kind := _find_forbidden_kind(candidate):
+                return f"{candidate} is {kind}; if it is meant, list it in LUMOS_ENDPOINT_HOSTS"
+        if self._rules and not matching_rules:
+            return f"{host}:{port} ({target}) is not among LUMOS_ENDPOINT_HOSTS; list it there if it is meant"
         return ""
 
 
-def _refused_kind(address: Address) -> str:
+def _find_forbidden_kind(address: Address) -> str:
     if any(address in network for network in METADATA) or address.is_multicast or address.is_link_local:
         return special_kind(address)
     if address.is_unspecified or str(address) == "255.255.255.255":
@@ -76,11 +76,11 @@ def _rule(entry: str) -> _Rule:
     try:
         if "/" in entry or (entry.count(":") > 1 and not entry.startswith("[")):
             return _Rule("", False, ipaddress.ip_network(entry), None)
-        found = _HOST_AND_PORT.fullmatch(entry)
-        if not found:
+        match = _HOST_AND_PORT.fullmatch(entry)
+        if not match:
             raise wrong
-        port = int(found["port"]) if found["port"] else None
-        host = found["host"]
+        port = int(match["port"]) if match["port"] else None
+        host = match["host"]
         if host.startswith("[") or re.fullmatch(r"[0-9.]+", host):
             return _Rule("", False, ipaddress.ip_network(host.strip("[]")), port)
         below = host.startswith("*.")

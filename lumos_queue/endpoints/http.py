@@ -196,13 +196,13 @@ def refusal(
     url: str, status: int, headers: Mapping[str, str], body: bytes, reason: str
 ) -> RequestRefused | TryFailed | ContextFull:
     """The error for a status other than 2xx, with the beginning of what the server says about it."""
-    said = one_line(body[:1000].decode("utf-8", "replace")) or one_line(reason)
-    message = f"{url} answered {status}: {said}"
+    answer = one_line(body[:1000].decode("utf-8", "replace")) or one_line(reason)
+    message = f"{url} answered {status}: {answer}"
     if is_context_full(status, body):
         return ContextFull(message)
     if may_pass(status):
         return TryFailed(message, read_retry_after(headers.get("retry-after", "")), status)
-    return RequestRefused(message, status, explain(url, status, headers.get("location", ""), said))
+    return RequestRefused(message, status, explain(url, status, headers.get("location", ""), answer))
 
 
 def one_line(text: str) -> str:

@@ -21,16 +21,16 @@ class Decoder(Protocol):
     def extend(self, parents: Sequence[int], tokens: Sequence[int]) -> Any: ...
 
 
-def open_decoder(loaded: LoadedModel, prompt: Sequence[int], prefixes: PrefixCache) -> Decoder:
+def open_decoder(loaded_model: LoadedModel, prompt: Sequence[int], prefixes: PrefixCache) -> Decoder:
     """The decoder of that kind of model."""
-    return EncodedPrompt(loaded, prompt) if loaded.encodes else CausalPrompt(loaded, prompt, prefixes)
+    return EncodedPrompt(loaded_model, prompt) if loaded_model.encodes else CausalPrompt(loaded_model, prompt, prefixes)
 
 
 class CausalPrompt:
     """Of a model that reads the prompt as the beginning of what it writes."""
 
-    def __init__(self, loaded: LoadedModel, prompt: Sequence[int], prefixes: PrefixCache):
-        self._model = loaded.model
+    def __init__(self, loaded_model: LoadedModel, prompt: Sequence[int], prefixes: PrefixCache):
+        self._model = loaded_model.model
         self._prompt = list(prompt)
         self._prefixes = prefixes
 
@@ -39,10 +39,10 @@ class CausalPrompt:
         from transformers import DynamicCache
 
         self._cache: Any = DynamicCache()
-        known, layers = self._prefixes.find(self._prompt)
-        for at, (keys, values) in enumerate(layers):
-            self._cache.update(keys[None, :, :known], values[None, :, :known], at)
-        logits = self._forward([self._prompt[known:]])
+        cached_count, layers = self._prefixes.find(self._prompt)
+        for index, (keys, values) in enumerate(layers):
+            self._cache.update(keys[None, :, :cached_count], values[None, :, :cached_count], index)
+        logits = self._forward([self._prompt[cached_count:]])
         with torch.inference_mode():
             self._prefixes.add(self._prompt, [(layer.keys[0], layer.values[0]) for layer in self._cache.layers])
         return logits
@@ -55,17 +55,17 @@ class CausalPrompt:
         import torch
 
         with torch.inference_mode():
-            done = self._model(torch.tensor(rows), cache=self._cache, use_cache=True, logits_to_keep=1)
-        return done.logits[:, -1]
+            output = self._model(torch.tensor(rows), cache=self._cache, use_cache=True, logits_to_keep=1)
+        return output.logits[:, -1]
 
 
 class EncodedPrompt:
     """Of an encoder-decoder: what the encoder made of the prompt is one for all replies, and is never copied."""
 
-    def __init__(self, loaded: LoadedModel, prompt: Sequence[int]):
-        self._model = loaded.model
+    def __init__(self, loaded_model: LoadedModel, prompt: Sequence[int]):
+        self._model = loaded_model.model
         self._prompt = list(prompt)
-        self._start = loaded.start
+        self._start = loaded_model.start
 
     def begin(self) -> Any:
         import torch
@@ -73,13 +73,13 @@ class EncodedPrompt:
 
         self._cache: Any = EncoderDecoderCache(DynamicCache(), DynamicCache())
         with torch.inference_mode():
-            self._encoded = self._model.get_encoder()(torch.tensor([self._prompt])).last_hidden_state
+            self._encoder_states = self._model.get_encoder()(torch.tensor([self._prompt])).last_hidden_state
         return self._forward([self._start])
 
     def extend(self, parents: Sequence[int], tokens: Sequence[int]) -> Any:
         _select_rows(self._cache.self_attention_cache, parents)
         for layer in self._cache.cross_attention_cache.layers:
-            layer.keys, layer.values = (_repeat(one[:1], len(tokens)) for one in (layer.keys, layer.values))
+            layer.keys, layer.values = (_repeat(part[:1], len(tokens)) for part in (layer.keys, layer.values))
         return self._forward(tokens)
 
     def _forward(self, tokens: Sequence[int]) -> Any:
@@ -87,19 +87,19 @@ class EncodedPrompt:
         from transformers.modeling_outputs import BaseModelOutput
 
         with torch.inference_mode():
-            encoded: Any = BaseModelOutput(_repeat(self._encoded, len(tokens)))
-            done = self._model(
-                encoder_outputs=encoded,
+            encoder_output: Any = BaseModelOutput(_repeat(self._encoder_states, len(tokens)))
+            output = self._model(
+                encoder_outputs=encoder_output,
                 decoder_input_ids=torch.tensor([[token] for token in tokens]),
                 cache=self._cache,
                 use_cache=True,
             )
-        return done.logits[:, -1]
+        return output.logits[:, -1]
 
 
-def _repeat(one: Any, rows: int) -> Any:
+def _repeat(tensor: Any, rows: int) -> Any:
     """The only row of a tensor, seen `rows` times."""
-    return one.expand(rows, *one.shape[1:])
+    return tensor.expand(rows, *tensor.shape[1:])
 
 
 def _select_rows(cache: Any, rows: Sequence[int]) -> None:

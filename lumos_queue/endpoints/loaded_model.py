@@ -38,13 +38,15 @@ class LoadedModel:
     def start(self) -> int:
         """The token that a decoder's reply is written after. Raises SpecError where there is none."""
         names = ("decoder_start_token_id", "bos_token_id", "pad_token_id")
-        known = (
-            getattr(one, name, None) for name in names for one in (self.model.generation_config, self.model.config)
+        candidates = (
+            getattr(config, name, None)
+            for name in names
+            for config in (self.model.generation_config, self.model.config)
         )
-        found = next((token for token in known if token is not None), None)
-        if found is None:
+        start_token = next((token for token in candidates if token is not None), None)
+        if start_token is None:
             raise SpecError("the model's config.json has no decoder_start_token_id, which its decoder begins with")
-        return found
+        return start_token
 
     def tokenize(self, prompt: str, bos: bool) -> list[int]:
         """The prompt's tokens. `bos`: as of Sampling; an encoder's prompt always has its marks."""
@@ -66,7 +68,7 @@ def load_model(folder: Path) -> LoadedModel:
         tokenizer.model_max_length = 10**9  # the context is checked elsewhere; no warning on the terminal
         with MODEL_LOADING:
             load: Any = (AutoModelForSeq2SeqLM if encodes else AutoModelForCausalLM).from_pretrained
-            model, loaded = load(
+            model, loading_info = load(
                 folder,
                 dtype=torch.float32,
                 use_safetensors=True,
@@ -79,8 +81,8 @@ def load_model(folder: Path) -> LoadedModel:
     except Exception as error:  # a folder made by others can make two libraries raise anything
         reason = str(error).partition("\n")[0]
         raise SpecError(f"'{folder}' cannot be loaded as a language model: {reason}") from None
-    if loaded["missing_keys"]:  # they would be random
-        raise SpecError(f"The weights in '{folder}' are incomplete: {min(loaded['missing_keys'])} is missing.")
+    if loading_info["missing_keys"]:  # they would be random
+        raise SpecError(f"The weights in '{folder}' are incomplete: {min(loading_info['missing_keys'])} is missing.")
     ends = model.generation_config.eos_token_id
     ends = ends if isinstance(ends, list) else [ends]
     config = model.config.get_text_config()

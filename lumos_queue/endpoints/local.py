@@ -77,23 +77,23 @@ class Local:
         refuse_images(self.url, images)
         if self._batcher is None:
             raise InfrastructureError(f"the endpoint {self.url} is closed")
-        started = time.perf_counter()
+        start = time.perf_counter()
         if constraint is not None or n > 1 or sampling.beams or self._encodes:
             request = SearchRequest(prompt, sampling, seed, constraint, n)
             request.check()
-            found: Future[SearchResult] = Future()
-            self._batcher.arrivals.put((request, found))
-            return choose_reply(request, await asyncio.wrap_future(found), started)
+            search_future: Future[SearchResult] = Future()
+            self._batcher.arrivals.put((request, search_future))
+            return choose_reply(request, await asyncio.wrap_future(search_future), start)
         row = Row(prompt, sampling, random.Random(seed))
         self._batcher.arrivals.put(row)
-        text, truncated = await asyncio.wrap_future(row.reply)
+        text, is_truncated = await asyncio.wrap_future(row.reply)
         return completion(
             text,
             sampling.stop,
-            truncated=truncated,
+            truncated=is_truncated,
             prompt_tokens=row.prompt_tokens,
             completion_tokens=len(row.tokens) - row.prompt_tokens,
-            seconds=time.perf_counter() - started,
+            seconds=time.perf_counter() - start,
             rules=sampling.rules,
         )
 
@@ -129,19 +129,19 @@ class Batcher:
         self.arrivals: queue.SimpleQueue[Row | tuple[SearchRequest, Future[SearchResult]] | None] = queue.SimpleQueue()
         self._folder = folder
         self._model: Any = None  #: not loaded yet
-        self._loaded: LoadedModel
+        self._loaded_model: LoadedModel
         self._prefixes = PrefixCache(MAX_PREFIX_BYTES)
         self._searches: deque[tuple[SearchRequest, Future[SearchResult]]] = deque()  #: the first of them is under way
         self._passes: Generator[None, None, SearchResult] | None = None  #: what is left of it
         self._constraints = ConstraintCache()
         self._forget()
-        self._ended = False
+        self._is_closed = False
         self._thread = threading.Thread(target=self._run, name=f"decode {folder.name}", daemon=True)
         self._thread.start()
 
     def end(self) -> None:
         """Stop, and wait for the forward pass under way."""
-        self._ended = True
+        self._is_closed = True
         self.arrivals.put(None)
         self._thread.join()
 
@@ -150,19 +150,19 @@ class Batcher:
         self._cache: RowCache | None = None  #: of the rows, in their order; None: there are none
 
     def _run(self) -> None:
-        while (arrived := self._take_arrivals()) is not None and not self._ended:
+        while (new_rows := self._take_arrivals()) is not None and not self._is_closed:
             try:
                 import torch
 
-                if self._model is None and arrived:
+                if self._model is None and new_rows:
                     self._load()
                 with torch.inference_mode():
-                    if arrived:
-                        self._admit(arrived)
+                    if new_rows:
+                        self._admit(new_rows)
                     if self._rows:
                         self._step()
             except Exception as error:
-                for row in {*self._rows, *arrived}:
+                for row in {*self._rows, *new_rows}:
                     if not row.reply.done():
                         row.reply.set_exception(_as_own(error))
                 self._forget()
@@ -173,24 +173,24 @@ class Batcher:
 
     def _take_arrivals(self) -> list[Row] | None:
         """Rows that wait and fit, oldest first; waits for one if nothing runs. None: stop. Searches wait their turn."""
-        arrived: list[Row] = []
-        while len(self._rows) + len(arrived) < MAX_ROWS:
+        new_rows: list[Row] = []
+        while len(self._rows) + len(new_rows) < MAX_ROWS:
             try:
-                one = self.arrivals.get(block=not (self._rows or arrived or self._searches))
+                arrival = self.arrivals.get(block=not (self._rows or new_rows or self._searches))
             except queue.Empty:
                 break
-            if one is None:
+            if arrival is None:
                 return None
-            if isinstance(one, Row):
-                if one.reply.set_running_or_notify_cancel():
-                    arrived.append(one)
-            elif one[1].set_running_or_notify_cancel():
-                self._searches.append(one)
-        return arrived
+            if isinstance(arrival, Row):
+                if arrival.reply.set_running_or_notify_cancel():
+                    new_rows.append(arrival)
+            elif arrival[1].set_running_or_notify_cancel():
+                self._searches.append(arrival)
+        return new_rows
 
     def _load(self) -> None:
-        self._loaded = load_model(self._folder)
-        self._model, self._tokenizer = self._loaded.model, self._loaded.tokenizer
+        self._loaded_model = load_model(self._folder)
+        self._model, self._tokenizer = self._loaded_model.model, self._loaded_model.tokenizer
         self._stops = StopStrings(self._tokenizer)
 
     def _search(self) -> None:
@@ -202,30 +202,32 @@ class Batcher:
             if self._model is None:
                 self._load()
             if self._passes is None:
-                search = ReplySearch(request, self._loaded, self._stops, self._prefixes, self._constraints)
+                search = ReplySearch(request, self._loaded_model, self._stops, self._prefixes, self._constraints)
                 self._passes = search.run()
             with torch.inference_mode():
                 next(self._passes)
             return
-        except StopIteration as done:
-            reply.set_result(done.value)
+        except StopIteration as stop:
+            reply.set_result(stop.value)
         except Exception as error:
             reply.set_exception(_as_own(error))
         self._searches.popleft()
         self._passes = None
 
-    def _admit(self, arrived: list[Row]) -> None:
+    def _admit(self, new_rows: list[Row]) -> None:
         """Read the prompts of new rows, similar lengths together, and join them to the batch."""
-        ready, loaded = [], self._loaded
-        for row in arrived:
-            row.tokens = loaded.tokenize(row.prompt, row.sampling.bos)
+        ready, loaded_model = [], self._loaded_model
+        for row in new_rows:
+            row.tokens = loaded_model.tokenize(row.prompt, row.sampling.bos)
             row.prompt_tokens = len(row.tokens)
-            row.limit = min(loaded.context, row.prompt_tokens + row.sampling.max_tokens)
+            row.limit = min(loaded_model.context, row.prompt_tokens + row.sampling.max_tokens)
             if 0 < row.prompt_tokens < row.limit:
                 row.known, row.layers = self._prefixes.find(row.tokens)
                 ready.append(row)
             else:
-                problem = f"a prompt of {row.prompt_tokens} tokens and a context of {loaded.context} leave no reply"
+                problem = (
+                    f"a prompt of {row.prompt_tokens} tokens and a context of {loaded_model.context} leave no reply"
+                )
                 row.reply.set_exception(EpisodeError(Ending.LIMIT, problem))
         ready.sort(key=lambda row: len(row.tokens) - row.known)
         while ready:
@@ -271,39 +273,41 @@ class Batcher:
 
     def _extend(self, rows: list[Row], logits: Any, first: int) -> None:
         """Give `rows`, which start at row `first` of the batch, their next token; let go of those that end."""
-        going, ends = list(range(first)), self._loaded.ends
-        for at, (row, token) in enumerate(zip(rows, self._choose(rows, logits), strict=True), first):
+        remaining, ends = list(range(first)), self._loaded_model.ends
+        for index, (row, token) in enumerate(zip(rows, self._choose(rows, logits), strict=True), first):
             row.tokens.append(token)
-            stopped = token in ends or self._stops.end_reply(row.tokens[row.prompt_tokens :], row.sampling)
-            if stopped or len(row.tokens) >= row.limit:
+            has_ended = token in ends or self._stops.end_reply(row.tokens[row.prompt_tokens :], row.sampling)
+            if has_ended or len(row.tokens) >= row.limit:
                 text = self._tokenizer.decode(row.tokens[row.prompt_tokens :], skip_special_tokens=True)
-                self._remember(row, at)
-                row.reply.set_result((text, not stopped))
+                self._remember(row, index)
+                row.reply.set_result((text, not has_ended))
             else:
-                going.append(at)
-        if not going:
+                remaining.append(index)
+        if not remaining:
             self._forget()
-        elif len(going) < len(self._rows):
+        elif len(remaining) < len(self._rows):
             assert self._cache
-            self._rows = [self._rows[at] for at in self._cache.keep(going)]
+            self._rows = [self._rows[index] for index in self._cache.keep(remaining)]
 
-    def _remember(self, row: Row, at: int) -> None:
+    def _remember(self, row: Row, index: int) -> None:
         """Keep what the model read of a row that has ended: all but its last token."""
         assert self._cache
-        self._prefixes.add(row.tokens[:-1], self._cache.read(at))
+        self._prefixes.add(row.tokens[:-1], self._cache.read(index))
 
     def _choose(self, rows: list[Row], logits: Any) -> list[int]:
         import torch
 
         best = logits.topk(2)
-        tied = (best.values[:, 0] - best.values[:, 1] < NEAR_TIE).tolist()
+        ties = (best.values[:, 0] - best.values[:, 1] < NEAR_TIE).tolist()
         tokens = best.indices[:, 0].tolist()
-        for at, row in enumerate(rows):
+        for index, row in enumerate(rows):
             if row.sampling.temperature > 0:
-                tokens[at] = draw_token(logits[at], row.sampling.temperature, row.sampling.top_p, row.random.random())
-            elif tied[at]:
+                tokens[index] = draw_token(
+                    logits[index], row.sampling.temperature, row.sampling.top_p, row.random.random()
+                )
+            elif ties[index]:
                 alone = self._model(torch.tensor([row.tokens]), use_cache=False, logits_to_keep=1).logits
-                tokens[at] = int(alone[0, -1].argmax())
+                tokens[index] = int(alone[0, -1].argmax())
         return tokens
 
 
@@ -315,7 +319,7 @@ def _as_own(error: Exception) -> LumosError:
 
 
 _batchers: dict[tuple[tuple[str, float, int], ...], Batcher] = {}
-_sharing = threading.Lock()
+_share_lock = threading.Lock()
 # A forked child has the dictionary but not the threads.
 os.register_at_fork(after_in_child=_batchers.clear)
 
@@ -330,10 +334,10 @@ def _end_all() -> None:
 def _share(folder: Path) -> Batcher:
     """The batcher of a folder's present weights, shared by endpoints; one of other weights ends when unused."""
     key = tuple((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in weights(folder.resolve()))
-    with _sharing:
-        for other, batcher in list(_batchers.items()):
-            if other != key and not batcher.users:
-                _batchers.pop(other).arrivals.put(None)
+    with _share_lock:
+        for other_key, batcher in list(_batchers.items()):
+            if other_key != key and not batcher.users:
+                _batchers.pop(other_key).arrivals.put(None)
         if key not in _batchers:
             _batchers[key] = Batcher(folder)
         _batchers[key].users += 1

@@ -51,11 +51,11 @@ def read_content(message: Mapping[str, Any], notes: list[str]) -> tuple[str, str
     return "".join(texts), join_reasoning(thoughts)
 
 
-def read_reasoning(sent: Mapping[str, Any], notes: list[str]) -> str:
+def read_reasoning(source: Mapping[str, Any], notes: list[str]) -> str:
     """The reasoning that a message or a choice has in a field of its own."""
     fields: dict[str, None] = {}
     for name in REASONING_FIELDS:
-        value = sent.get(name)
+        value = source.get(name)
         if not value:
             continue
         text = _read_part(value)
@@ -72,8 +72,8 @@ def _read_part(part: object) -> str | None:
         part = next((part[name] for name in _FIELDS if isinstance(part.get(name), str | list)), None)
     if isinstance(part, list):  # a thinking part has a list of parts with a text each
         texts = [inner.get("text") if isinstance(inner, dict) else inner for inner in part]
-        known = [text for text in texts if isinstance(text, str)]
-        return "".join(known) if known or not part else None
+        strings = [text for text in texts if isinstance(text, str)]
+        return "".join(strings) if strings or not part else None
     return part if isinstance(part, str) else None
 
 

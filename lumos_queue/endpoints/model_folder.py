@@ -73,12 +73,12 @@ def model_digests(folder: Path) -> dict[str, str]:
     """
     digest = digest_of_files(weights(folder))
     try:
-        made = read_json(read_regular(folder / MADE_FROM, folder))
-        if made["weights_sha256"] != digest:
+        origin = read_json(read_regular(folder / MADE_FROM, folder))
+        if origin["weights_sha256"] != digest:
             return {"sha256": digest}
-        if "adapter" not in made:
-            return {"sha256": str(made["sha256"])}
-        base, adapter = str(made["base"]["sha256"]), str(made["adapter"]["sha256"])
+        if "adapter" not in origin:
+            return {"sha256": str(origin["sha256"])}
+        base, adapter = str(origin["base"]["sha256"]), str(origin["adapter"]["sha256"])
     except (OSError, ValueError, KeyError, TypeError):
         return {"sha256": digest}
     both = hashlib.sha256(f"{base} {adapter}".encode()).hexdigest()

@@ -60,10 +60,10 @@ class OpenAI(ServerEndpoint):
         await self._prepare(call)
         body = self._write(call)
         self._fields = sampling.request
-        done = await self._complete(self._path, body, sampling, episode)
+        completion = await self._complete(self._path, body, sampling, episode)
         if functions:
-            done = with_call(done, functions, done.finish_reason == FinishReason.LENGTH)
-        return judge(done, constraint, sent=CONSTRAINT_FIELD in body)
+            completion = with_call(completion, functions, completion.finish_reason == FinishReason.LENGTH)
+        return judge(completion, constraint, was_sent=CONSTRAINT_FIELD in body)
 
     async def _prepare(self, call: ModelCall) -> None:
         """Refuse what the protocol has no field for, and ask the server what the request depends on.
@@ -95,13 +95,23 @@ class OpenAI(ServerEndpoint):
         if not isinstance(usage, dict):
             usage = {}
             notes.append("no usage: tokens are not counted")
-        asked, written = (count(usage.get(name), name, notes) for name in ("prompt_tokens", "completion_tokens"))
-        thought = 0 if rules < SEPARATES_REASONING else count_reasoning(usage, notes)
+        prompt_tokens, completion_tokens = (
+            count(usage.get(name), name, notes) for name in ("prompt_tokens", "completion_tokens")
+        )
+        reasoning_tokens = 0 if rules < SEPARATES_REASONING else count_reasoning(usage, notes)
         is_cut = self._finish_reasons.read(choice.get("finish_reason"), notes)
         # vLLM and SGLang name what ended a reply: a stop string, or the number of an end token.
         has_own_end = any(type(choice.get(name)) is int for name in ("stop_reason", "matched_stop"))
         return ServerReply(
-            text, is_cut, asked, written, tuple(notes), reasoning, thought, message, has_own_end=has_own_end
+            text,
+            is_cut,
+            prompt_tokens,
+            completion_tokens,
+            tuple(notes),
+            reasoning,
+            reasoning_tokens,
+            message,
+            has_own_end=has_own_end,
         )
 
     def _text(self, choice: dict[str, Any]) -> str:
@@ -117,8 +127,8 @@ class OpenAI(ServerEndpoint):
     async def _describe(self, http: Http) -> dict[str, Any]:
         """What GET /health, /v1/models and /version say; each may be missing, but one of the first two must answer."""
         health, _ = await http.probe("/health")
-        status, listed = await http.probe("/v1/models")
-        models = _models(listed)
+        status, listing = await http.probe("/v1/models")
+        models = _models(listing)
         if health != 200 and not models:
             if health >= 500:
                 raise http.not_ready("/health", health)
@@ -134,13 +144,13 @@ class OpenAI(ServerEndpoint):
             raise SpecError(f"{self.url} has no such model. Choose one of: {', '.join(models)}.")
         self._model = name
         self._owners.add(str(models.get(name, {}).get("owned_by", "")))
-        known = {key: models.get(name, {}).get(key) for key in ("root", "owned_by", "max_model_len")}
+        fields = {key: models.get(name, {}).get(key) for key in ("root", "owned_by", "max_model_len")}
         if not self._owners & {"vllm", "sglang"}:
             await self._read_slots(http)
         _, version = await http.probe("/version")
         if isinstance(version, dict):
-            known["version"] = version.get("version")
-        return {"model": name} | {key: value for key, value in known.items() if value is not None}
+            fields["version"] = version.get("version")
+        return {"model": name} | {key: value for key, value in fields.items() if value is not None}
 
     async def _read_slots(self, http: Http) -> None:
         """Note how many slots the server states, as llama.cpp does (`total_slots` of GET /props)."""
@@ -152,13 +162,13 @@ class OpenAI(ServerEndpoint):
 
 def _models(reply: object) -> dict[str, dict[str, Any]]:
     """What GET /v1/models lists, by name; nothing when it fails or is empty, as `transformers serve` has it."""
-    listed = reply.get("data") if isinstance(reply, dict) else None
-    rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
+    listing = reply.get("data") if isinstance(reply, dict) else None
+    rows = [row for row in listing if isinstance(row, dict)] if isinstance(listing, list) else []
     return {row["id"]: row for row in rows if isinstance(row.get("id"), str)}
 
 
 def _only(models: Mapping[str, Any], url: str) -> str:
     if len(models) == 1:
         return next(iter(models))
-    known = f"it has {', '.join(models)}" if models else "it lists none"
-    raise SpecError(f"{url} does not say which model to use ({known}): add ?model=NAME.")
+    choices = f"it has {', '.join(models)}" if models else "it lists none"
+    raise SpecError(f"{url} does not say which model to use ({choices}): add ?model=NAME.")

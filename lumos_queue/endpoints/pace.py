@@ -35,14 +35,14 @@ class Pace:
             self.reply_seconds = reply_seconds
             self.is_new = False
 
-    def note_reply(self, sent: float, now: float) -> bool:
+    def note_reply(self, send_time: float, now: float) -> bool:
         """A reply has come to a request sent at `sent`. True when the window has changed."""
-        seconds = now - sent
+        seconds = now - send_time
         self.is_new, self.used_at = False, now
         self.reply_seconds += (seconds - self.reply_seconds) * (WEIGHT if self.reply_seconds else 1.0)
         self._pass_time(now)
         self._counts[self._second % RATE_SECONDS] += 1
-        return self.window.note_reply(sent, now)
+        return self.window.note_reply(send_time, now)
 
     @property
     def is_fresh(self) -> bool:
@@ -69,8 +69,8 @@ class Pace:
         second = int(now)
         if second == self._second:
             return
-        for passed in range(max(self._second + 1, second - RATE_SECONDS + 1), second + 1):
-            self._counts[passed % RATE_SECONDS] = 0
+        for empty_second in range(max(self._second + 1, second - RATE_SECONDS + 1), second + 1):
+            self._counts[empty_second % RATE_SECONDS] = 0
         self._second = max(self._second, second)
 
 

@@ -20,21 +20,21 @@ class PieceTokens:
 
     def __init__(self, tokenizer: Any):
         self._encode, self._decode, self._size = tokenizer.encode, tokenizer.decode, len(tokenizer)
-        self._found: dict[tuple[str, str], tuple[int, ...]] = {}
+        self._tokens: dict[tuple[str, str], tuple[int, ...]] = {}
 
     def find(self, context: str, piece: str) -> tuple[int, ...]:
         """The ids for `piece` after `context`. Raises SpecError where none give back the piece when decoded."""
-        found = self._found.get((context, piece))
-        if found is None:
-            found = self._found[context, piece] = self._search(context, piece)
-        return found
+        tokens = self._tokens.get((context, piece))
+        if tokens is None:
+            tokens = self._tokens[context, piece] = self._search(context, piece)
+        return tokens
 
     def _search(self, context: str, piece: str) -> tuple[int, ...]:
         head = self._ids(context)
-        wanted = self._text(head) + piece
-        for found in self._candidates(context, piece):
-            if found and self._text([*head, *found]) == wanted:
-                return found
+        target = self._text(head) + piece
+        for candidate in self._candidates(context, piece):
+            if candidate and self._text([*head, *candidate]) == target:
+                return candidate
         raise SpecError(
             f"The tokenizer cannot write {piece!r} after {context!r}: its {self._size:,} tokens do not give this text "
             "back; use a model whose tokenizer keeps letters, spaces and the marks '(', ')' and ','."
@@ -59,8 +59,8 @@ _OPEN: WeakKeyDictionary[Any, tuple[int, PieceTokens]] = WeakKeyDictionary()
 
 def pieces_of(tokenizer: Any) -> PieceTokens:
     """The same for the same tokenizer, as long as no token is added to it."""
-    size, found = _OPEN.get(tokenizer, (-1, None))
-    if found is None or size != len(tokenizer):
-        found = PieceTokens(tokenizer)
-        _OPEN[tokenizer] = len(tokenizer), found
-    return found
+    size, pieces = _OPEN.get(tokenizer, (-1, None))
+    if pieces is None or size != len(tokenizer):
+        pieces = PieceTokens(tokenizer)
+        _OPEN[tokenizer] = len(tokenizer), pieces
+    return pieces

@@ -28,15 +28,15 @@ class PrefixCache:
 
         It is never all of them: the last one has to be read for what comes next.
         """
-        best, at = 0, -1
-        for index, (other, _, _) in enumerate(self._entries):
-            common = count_common(tokens, other)
+        best, best_index = 0, -1
+        for index, (known_tokens, _, _) in enumerate(self._entries):
+            common = count_common(tokens, known_tokens)
             if common >= best:
-                best, at = common, index
+                best, best_index = common, index
         best = min(best, len(tokens) - 1)
         if best < MIN_TOKENS:
             return 0, []
-        self._entries.append(self._entries.pop(at))
+        self._entries.append(self._entries.pop(best_index))
         return best, self._entries[-1][1]
 
     def add(self, tokens: list[int], layers: Layers) -> None:
@@ -44,20 +44,20 @@ class PrefixCache:
         size = sum(part.numel() * part.element_size() for layer in layers for part in layer)
         if size > self._max_bytes:
             return
-        kept = [one for one in self._entries if count_common(tokens, one[0]) < len(one[0])]
-        kept.append((tokens, layers, size))
-        self._bytes = sum(one[2] for one in kept)
+        retained = [sequence for sequence in self._entries if count_common(tokens, sequence[0]) < len(sequence[0])]
+        retained.append((tokens, layers, size))
+        self._bytes = sum(sequence[2] for sequence in retained)
         while self._bytes > self._max_bytes:
-            self._bytes -= kept.pop(0)[2]
-        self._entries = kept
+            self._bytes -= retained.pop(0)[2]
+        self._entries = retained
 
 
-def count_common(one: Sequence[int], two: Sequence[int]) -> int:
+def count_common(first: Sequence[int], second: Sequence[int]) -> int:
     """The number of tokens at the beginning that are the same."""
-    low, high = 0, min(len(one), len(two))
+    low, high = 0, min(len(first), len(second))
     while low < high:  # lists are compared much faster than their elements one by one
         middle = (low + high + 1) // 2
-        if one[low:middle] == two[low:middle]:
+        if first[low:middle] == second[low:middle]:
             low = middle
         else:
             high = middle - 1

@@ -95,12 +95,12 @@ def _split_blocks(text: str, start: int) -> Split:
         if tag.closes:  # without an opening tag: the template has written that, or it is there twice
             blocks.append(text[start : tag.start])
         else:
-            closing = _find_closing(tags, index, last)
-            if closing is None:
+            closing_index = _find_closing(tags, index, last)
+            if closing_index is None:
                 blocks.append(text[tag.end : find_end(text, tag.end)])
                 return Split(blocks, len(text), is_open=True)
-            index = closing
-            blocks.append(text[tag.end : tags[closing].start])
+            index = closing_index
+            blocks.append(text[tag.end : tags[closing_index].start])
         start = skip_start(text, tags[index].end)
         index, is_first = index + 1, False
     return Split(blocks, start)
@@ -113,27 +113,27 @@ def _read_tag(match: re.Match[str]) -> _Tag:
     return _Tag(name, closes, match.start(), match.end())
 
 
-def _find_closing(tags: Sequence[_Tag], opening: int, last: dict[str, int]) -> int | None:
+def _find_closing(tags: Sequence[_Tag], opening_index: int, last: dict[str, int]) -> int | None:
     """Return the index of the tag that closes a block: of its own name, else any; None if there is none.
 
     `last`: the index of the last closing tag of each name. A block of the same name within it is part of it, as far as
     closing tags without an opening one follow.
     """
-    name = tags[opening].name
-    has_own = last.get(name, -1) > opening
-    if not has_own and max(last.values(), default=-1) < opening:
+    name = tags[opening_index].name
+    has_own = last.get(name, -1) > opening_index
+    if not has_own and max(last.values(), default=-1) < opening_index:
         return None
-    index, inner = opening + 1, 0
+    index, inner = opening_index + 1, 0
     while not (tags[index].closes and (not has_own or tags[index].name == name)):
         inner += tags[index].name == name
         index += 1
     while inner:
-        following = index + 1
-        while following < len(tags) and tags[following].name != name:
-            following += 1
-        if following == len(tags) or not tags[following].closes:
+        next_index = index + 1
+        while next_index < len(tags) and tags[next_index].name != name:
+            next_index += 1
+        if next_index == len(tags) or not tags[next_index].closes:
             break
-        index, inner = following, inner - 1
+        index, inner = next_index, inner - 1
     return index
 
 
@@ -149,11 +149,11 @@ def _split_channels(text: str, start: int) -> Split:
         if end is None and header["channel"] == "analysis":
             blocks.append(text[header.end() :])
             return Split(blocks, len(text), is_open=True)
-        following = len(text) if end is None else end.start() if end[0] in ("<|start|>", "<|channel|>") else end.end()
-        if end is None or (header["channel"] != "analysis" and _HEADER.match(text, following) is None):
+        next_start = len(text) if end is None else end.start() if end[0] in ("<|start|>", "<|channel|>") else end.end()
+        if end is None or (header["channel"] != "analysis" and _HEADER.match(text, next_start) is None):
             return Split(blocks, header.end())
         blocks.append(text[header.end() : end.start()])
         if end[0] in ("<|return|>", "<|call|>"):
             return Split(blocks, end.start())
-        start = following
+        start = next_start
     return Split(blocks, start)

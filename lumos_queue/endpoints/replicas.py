@@ -37,11 +37,11 @@ class Replica:
         self._failures = 0
         self._pause = 0.0  #: seconds it is left out, 0 while it is healthy
         self._out_until = 0.0
-        self._probing = False  #: one request is finding out whether it is healthy again
+        self._is_probing = False  #: one request is finding out whether it is healthy again
         self._retry_after = 0.0
 
     def is_usable(self, now: float) -> bool:
-        if self._pause and (now < self._out_until or self._probing):
+        if self._pause and (now < self._out_until or self._is_probing):
             return False
         return now >= self._retry_after
 
@@ -57,14 +57,14 @@ class Replica:
     def begin(self) -> Replica:
         """A request is about to be sent."""
         self.in_flight += 1
-        self._probing = self.out
+        self._is_probing = self.out
         return self
 
     def end(self) -> None:
         """That request is over."""
         self.in_flight -= 1
         if not self.in_flight:
-            self._probing = False  # a probe that was cancelled
+            self._is_probing = False  # a probe that was cancelled
 
     async def send(
         self,
@@ -89,7 +89,7 @@ class Replica:
             self.flights.end(flight)
 
     def note_success(self) -> None:
-        self._failures, self._pause, self._probing = 0, 0.0, False
+        self._failures, self._pause, self._is_probing = 0, 0.0, False
 
     def note_failure(self, now: float) -> None:
         self._failures += 1
@@ -108,7 +108,7 @@ class Replica:
 
     def leave_out(self, now: float) -> None:
         self._pause = min(2 * self._pause or PAUSE_SECONDS, MAX_PAUSE_SECONDS)
-        self._out_until, self._probing = now + self._pause, False
+        self._out_until, self._is_probing = now + self._pause, False
         self._failures = max(self._failures, MAX_FAILURES)  # the next failure, the probe's, leaves it out again
 
     def pause_for(self, seconds: float, now: float) -> None:
@@ -126,32 +126,32 @@ class Replicas:
     def __init__(self, replicas: Iterable[Replica]):
         self.all = list(replicas)
 
-    def choose(self, episode: str, tried: Collection[Replica] = ()) -> Replica | None:
+    def choose(self, episode: str, tried_replicas: Collection[Replica] = ()) -> Replica | None:
         """A replica for a request of this episode, other than those tried just now; None when there is none.
 
         When all are left out the one that would return first is asked nevertheless, so that failures come to light.
         """
         if len(self.all) == 1:
-            return None if tried else self.all[0]
+            return None if tried_replicas else self.all[0]
         now = time.perf_counter()
-        usable = [one for one in self.all if one not in tried and one.is_usable(now)]
+        usable = [replica for replica in self.all if replica not in tried_replicas and replica.is_usable(now)]
         if not usable:
-            return None if tried else min(self.all, key=lambda one: one.returns_at)
-        for one in usable:
-            if one.out:
-                return one
-        least = min(usable, key=lambda one: one.in_flight)
+            return None if tried_replicas else min(self.all, key=lambda replica: replica.returns_at)
+        for replica in usable:
+            if replica.out:
+                return replica
+        least = min(usable, key=lambda replica: replica.in_flight)
         if not episode:
             return least
-        home = max(usable, key=lambda one: _weight(episode, one.http.base))
-        most = BUSIER * sum(one.in_flight for one in usable) / len(usable) + 1
-        return home if home.in_flight <= most else least
+        home = max(usable, key=lambda replica: _weight(episode, replica.http.base))
+        limit = BUSIER * sum(replica.in_flight for replica in usable) / len(usable) + 1
+        return home if home.in_flight <= limit else least
 
     def pause_seconds(self) -> float:
         """How long all of those that are healthy have asked for no requests."""
         now = time.perf_counter()
-        healthy = [one for one in self.all if not one.out] or self.all
-        return min(one.pause_seconds(now) for one in healthy)
+        healthy = [replica for replica in self.all if not replica.out] or self.all
+        return min(replica.pause_seconds(now) for replica in healthy)
 
 
 def _weight(episode: str, base: str) -> bytes:

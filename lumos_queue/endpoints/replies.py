@@ -45,25 +45,25 @@ class Reading(NamedTuple):
 
 def cut(text: str, stops: Iterable[str]) -> str:
     """The text before the earliest stop string; empty stop strings are ignored."""
-    found = [at for stop in stops if stop and (at := text.find(stop)) >= 0]
-    return text[: min(found)] if found else text
+    positions = [position for stop in stops if stop and (position := text.find(stop)) >= 0]
+    return text[: min(positions)] if positions else text
 
 
 def read_text(text: str, stops: Iterable[str]) -> Reading:
     """Read the text of a reply, in time proportional to its length."""
     if not may_have_reasoning(text):
         body = text.lstrip()
-        kept = cut(body, stops)
-        has_stopped = len(kept) < len(body)
-        return Reading(kept.rstrip(), "", False, False, has_stopped, has_stopped)
+        retained = cut(body, stops)
+        has_stopped = len(retained) < len(body)
+        return Reading(retained.rstrip(), "", False, False, has_stopped, has_stopped)
     split = split_reasoning(text)
     start = split.start
     end = find_end(text, start)
-    kept = cut(text[start:end], stops)
-    has_stopped = len(kept) < end - start
+    retained = cut(text[start:end], stops)
+    has_stopped = len(retained) < end - start
     has_end_token = end < len(text) and not has_stopped
     return Reading(
-        kept.strip(),
+        retained.strip(),
         join_reasoning(split.blocks),
         split.is_open,
         has_end_token or bool(text[:start].strip()),
@@ -74,7 +74,7 @@ def read_text(text: str, stops: Iterable[str]) -> Reading:
 
 def join_reasoning(blocks: Iterable[str]) -> str:
     """The blocks that are not empty, with an empty line between two."""
-    return "\n\n".join(stripped for block in blocks if (stripped := block.strip()))
+    return "\n\n".join(stripped_block for block in blocks if (stripped_block := block.strip()))
 
 
 def completion(
@@ -102,24 +102,24 @@ def completion(
     text is a part. `rules`: the version of the formulations whose rules read the reply (Sampling.rules).
     """
     if rules < SEPARATES_REASONING:
-        kept = cut(text, (*stops, END))
-        reading = Reading(kept.strip(), has_ended=kept != text)
-        reasoning, reasoning_tokens, sent = "", 0, ""
+        retained = cut(text, (*stops, END))
+        reading = Reading(retained.strip(), has_ended=retained != text)
+        reasoning, reasoning_tokens, stored_message = "", 0, ""
     else:
         reading = read_text(text, stops)
         if reasoning or reading.reasoning:
             reasoning = join_reasoning((reasoning, reading.reasoning))
-        sent = ""
+        stored_message = ""
         if message is not None and (
             reading.is_changed or reasoning or has_calls(message) or (message.get("content") or "") != text
         ):
-            sent = write_message(message)
+            stored_message = write_message(message)
         elif message is None and reading.is_changed:
-            sent = storable(text)[0]
-    reply, replaced = storable(reading.text)
+            stored_message = storable(text)[0]
+    reply, replacement_count = storable(reading.text)
     if reasoning:
-        reasoning, more = storable(reasoning)
-        replaced += more
+        reasoning, reasoning_replacements = storable(reasoning)
+        replacement_count += reasoning_replacements
     is_cut = truncated and not reading.has_ended
     if not reply:
         # Nothing else than the limit explains tokens of which no text came.
@@ -137,7 +137,7 @@ def completion(
         completion_tokens,
         seconds,
         retries,
-        replaced,
+        replacement_count,
         waited,
         lost,
         queued,
@@ -145,7 +145,7 @@ def completion(
         (),
         reasoning,
         reasoning_tokens,
-        sent,
+        stored_message,
     )
 
 
@@ -170,11 +170,11 @@ def count(value: object, name: str, notes: list[str]) -> int:
         return 0
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:  # as servers write it
         return int(value)
-    taken = _nearest(value)
-    if taken is None or not 0 <= taken <= MAX_COUNT:
-        wrong, taken = value, max(0, min(taken or 0, MAX_COUNT))
-        notes.append(f"{name} {abbreviate(wrong)} clamped to {taken}")
-    return int(taken)
+    number = _nearest(value)
+    if number is None or not 0 <= number <= MAX_COUNT:
+        wrong, number = value, max(0, min(number or 0, MAX_COUNT))
+        notes.append(f"{name} {abbreviate(wrong)} clamped to {number}")
+    return int(number)
 
 
 def _nearest(value: object) -> float | None:

@@ -14,17 +14,17 @@ _CONTROL_TOKENS = 512  #: enough for models that think before they reply: some s
 
 def merge_fields(body: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a request with these fields: they replace its own, and None leaves a field out."""
-    merged = {**body, **fields}
-    return {name: value for name, value in merged.items() if value is not None or name not in fields}
+    merged_fields = {**body, **fields}
+    return {name: value for name, value in merged_fields.items() if value is not None or name not in fields}
 
 
 def merge_into_control(body: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a control with the fields of the requests that failed, and at most 512 tokens of reply."""
-    limited = {
+    limited_fields = {
         name: min(value, _CONTROL_TOKENS) if name in _LIMITS and type(value) is int else value
         for name, value in fields.items()
     }
-    return merge_fields(body, limited)
+    return merge_fields(body, limited_fields)
 
 
 def count_most_tokens(sampling: Sampling) -> int:

@@ -25,7 +25,7 @@ ROOM = 32  #: positions beyond those in use, on either side
 
 
 @dataclass(slots=True)
-class _Places:
+class _Layout:
     """What there is memory for, and which part of it a forward pass reads and writes."""
 
     rows: int = 0
@@ -40,34 +40,34 @@ class _Places:
 class _Layer(CacheLayerMixin):
     """The keys and values of one layer, each [row, head, position, channel]."""
 
-    def __init__(self, places: _Places):
+    def __init__(self, layout: _Layout):
         super().__init__()
-        self._places = places
+        self._layout = layout
         self.parts: list[torch.Tensor] = []
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
-        self.parts = [self._zeros(one) for one in (key_states, value_states)]
+        self.parts = [self._zeros(states) for states in (key_states, value_states)]
         self.is_initialized = True
 
     def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any) -> tuple[Any, Any]:
         if not self.parts:
             self.lazy_initialization(key_states, value_states)
-        at = self._places
+        layout = self._layout
         for part, states in zip(self.parts, (key_states, value_states), strict=True):
-            if len(set(at.unread)) == 1:
-                part[at.first : at.last, :, at.end - at.unread[0] : at.end] = states
+            if len(set(layout.unread)) == 1:
+                part[layout.first : layout.last, :, layout.end - layout.unread[0] : layout.end] = states
                 continue
-            for row, size in enumerate(at.unread):
-                part[at.first + row, :, at.end - size : at.end] = states[row, :, -size:]
-        keys, values = (part[at.first : at.last, :, at.start : at.end] for part in self.parts)
+            for row, size in enumerate(layout.unread):
+                part[layout.first + row, :, layout.end - size : layout.end] = states[row, :, -size:]
+        keys, values = (part[layout.first : layout.last, :, layout.start : layout.end] for part in self.parts)
         return keys, values
 
-    def put(self, row: int, end: int, size: int, known: Sequence[torch.Tensor]) -> None:
+    def put(self, row: int, end: int, size: int, tensors: Sequence[torch.Tensor]) -> None:
         """Write the first `size` positions of `known`, each [head, position, channel], before `end`."""
         if not self.parts:
-            self.lazy_initialization(known[0][None], known[1][None])
-        for part, one in zip(self.parts, known, strict=True):
-            part[row, :, end - size : end] = one[:, :size]
+            self.lazy_initialization(tensors[0][None], tensors[1][None])
+        for part, tensor in zip(self.parts, tensors, strict=True):
+            part[row, :, end - size : end] = tensor[:, :size]
 
     def clear(self, row: int) -> None:
         for part in self.parts:
@@ -75,21 +75,21 @@ class _Layer(CacheLayerMixin):
 
     def move(self, rows: int, start: int, end: int, to: int) -> None:
         """Into new memory, for as much as there are places now: positions start..end so that they end at `to`."""
-        moved = [self._zeros(part) for part in self.parts]
-        for new, old in zip(moved, self.parts, strict=True):
+        new_parts = [self._zeros(part) for part in self.parts]
+        for new, old in zip(new_parts, self.parts, strict=True):
             new[:rows, :, to - (end - start) : to] = old[:rows, :, start:end]
-        self.parts = moved
+        self.parts = new_parts
 
     def fill(self, holes: list[int], movers: list[int], start: int) -> None:
         """Write rows over others, from a position on."""
         for part in self.parts:
-            part[holes, :, start : self._places.end] = part[movers, :, start : self._places.end]
+            part[holes, :, start : self._layout.end] = part[movers, :, start : self._layout.end]
 
     def _zeros(self, like: torch.Tensor) -> torch.Tensor:
-        return like.new_zeros(self._places.rows, like.shape[1], self._places.positions, like.shape[3])
+        return like.new_zeros(self._layout.rows, like.shape[1], self._layout.positions, like.shape[3])
 
     def get_seq_length(self) -> int:
-        return self._places.end - self._places.start - max(self._places.unread, default=0)
+        return self._layout.end - self._layout.start - max(self._layout.unread, default=0)
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
         return self.get_seq_length() + query_length, 0
@@ -102,7 +102,7 @@ class RowCache(Cache):
     """`join` rows or `advance` all of them, then run the model on what is to be read; `keep` those that go on."""
 
     def __init__(self) -> None:
-        self._at = _Places()
+        self._layout = _Layout()
         self._rows = 0
         self._start = 0  #: the position that the longest row begins at
         self._mask = torch.zeros(0, 0, dtype=torch.bool)  #: [row, position]: whether the row has a token there
@@ -115,47 +115,47 @@ class RowCache(Cache):
         self._make_layers(layer_idx + 1)
         return super().update(key_states, value_states, layer_idx, *args, **kwargs)
 
-    def join(self, known: Sequence[tuple[int, Layers]], unread: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    def join(self, prefixes: Sequence[tuple[int, Layers]], unread: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
         """Add rows, of which the next pass reads `unread` tokens each, padded on the left to the most of them.
 
         `known`: how many tokens of each were read before, and keys and values that begin with those.
         Returns the mask and the positions of the tokens to be read, both for these rows only.
         """
-        first, width, at = self._rows, max(unread), self._at
-        before = max(size + new for (size, _), new in zip(known, unread, strict=True))
+        first, width, layout = self._rows, max(unread), self._layout
+        before = max(size + new for (size, _), new in zip(prefixes, unread, strict=True))
         rows = first + len(unread)
-        if rows > at.rows or before > at.end:
+        if rows > layout.rows or before > layout.end:
             self._move(rows, before)
-        for row, ((size, layers), new) in enumerate(zip(known, unread, strict=True), first):
+        for row, ((size, layers), new) in enumerate(zip(prefixes, unread, strict=True), first):
             for layer in self._layers:
                 layer.clear(row)
             self._mask[row] = False
-            self._mask[row, at.end - new - size : at.end] = True
+            self._mask[row, layout.end - new - size : layout.end] = True
             if size:
                 self._make_layers(len(layers))
-                for own, layer in zip(self._layers, layers, strict=False):
-                    own.put(row, at.end - new, size, layer)
+                for own_layer, layer in zip(self._layers, layers, strict=False):
+                    own_layer.put(row, layout.end - new, size, layer)
         self._rows = rows
-        at.first, at.last, at.start, at.unread = first, rows, at.end - before, list(unread)
-        self._start = min(self._start, at.start)
-        mask = self._mask[first:rows, at.start : at.end]
+        layout.first, layout.last, layout.start, layout.unread = first, rows, layout.end - before, list(unread)
+        self._start = min(self._start, layout.start)
+        mask = self._mask[first:rows, layout.start : layout.end]
         return mask, (mask.cumsum(1) - 1).clamp(min=0)[:, -width:]
 
     def advance(self) -> torch.Tensor:
         """Let the next pass read one token of each row; returns the mask."""
-        if self._at.end == self._at.positions:
+        if self._layout.end == self._layout.positions:
             self._move(self._rows, 0)
-        at = self._at
-        self._mask[: self._rows, at.end] = True
-        at.end += 1
-        at.first, at.last, at.start, at.unread = 0, self._rows, self._start, [1]
-        return self._mask[: self._rows, at.start : at.end]
+        layout = self._layout
+        self._mask[: self._rows, layout.end] = True
+        layout.end += 1
+        layout.first, layout.last, layout.start, layout.unread = 0, self._rows, self._start, [1]
+        return self._mask[: self._rows, layout.start : layout.end]
 
-    def keep(self, going: Sequence[int]) -> list[int]:
+    def keep(self, retained_rows: Sequence[int]) -> list[int]:
         """Let go of all other rows. Returns, for each place, the number that its row had before."""
-        order = list(range(len(going)))
-        holes = sorted(set(order).difference(going))
-        movers = [row for row in going if row >= len(order)]
+        order = list(range(len(retained_rows)))
+        holes = sorted(set(order).difference(retained_rows))
+        movers = [row for row in retained_rows if row >= len(order)]
         if holes:
             self._mask[holes] = self._mask[movers]
             for layer in self._layers:
@@ -168,26 +168,26 @@ class RowCache(Cache):
 
     def read(self, row: int) -> Layers:
         """A copy of the keys and values of a row's tokens, for each layer that has its own."""
-        there = self._mask[row, self._start : self._at.end]
+        mask = self._mask[row, self._start : self._layout.end]
         copies = (
-            [part[row, :, self._start : self._at.end][:, there] for part in layer.parts] for layer in self._layers
+            [part[row, :, self._start : self._layout.end][:, mask] for part in layer.parts] for layer in self._layers
         )
         return [(keys, values) for keys, values in copies]
 
     def _make_layers(self, count: int) -> None:
-        new = [_Layer(self._at) for _ in range(count - len(self._layers))]
+        new = [_Layer(self._layout) for _ in range(count - len(self._layers))]
         self._layers += new
         self.layers += new
 
     def _move(self, rows: int, before: int) -> None:
         """Into new memory: for so many rows, at least so many positions before the end, and ROOM on either side."""
-        at, size = self._at, self._at.end - self._start
-        start, end = self._start, at.end
-        at.rows, at.end = rows, max(before, size) + ROOM
-        at.positions = at.end + ROOM
-        self._start = at.end - size
-        mask = self._mask.new_zeros(at.rows, at.positions)
-        mask[: self._rows, self._start : at.end] = self._mask[: self._rows, start:end]
+        layout, size = self._layout, self._layout.end - self._start
+        start, end = self._start, layout.end
+        layout.rows, layout.end = rows, max(before, size) + ROOM
+        layout.positions = layout.end + ROOM
+        self._start = layout.end - size
+        mask = self._mask.new_zeros(layout.rows, layout.positions)
+        mask[: self._rows, self._start : layout.end] = self._mask[: self._rows, start:end]
         self._mask = mask
         for layer in self._layers:
-            layer.move(self._rows, start, end, at.end)
+            layer.move(self._rows, start, end, layout.end)

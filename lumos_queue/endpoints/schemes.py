@@ -72,8 +72,8 @@ class EndpointScheme:
         return split_body(write_sampling(call) if self.body is None else _function(self.body)(call, model, owners))
 
 
-def _function(one: Function) -> Callable[..., Any]:
-    return resolve_name(one) if isinstance(one, str) else one
+def _function(function: Function) -> Callable[..., Any]:
+    return resolve_name(function) if isinstance(function, str) else function
 
 
 def _check_path(checker: str, url: str) -> None:

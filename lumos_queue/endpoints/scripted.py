@@ -113,14 +113,14 @@ class Scripted:
         """Raises EpisodeError('infra_error', …) when no reply is left or no rule fits."""
         refuse_search(self.url, sampling, n)
         self.prompts.append(prompt)
-        started = time.perf_counter()
-        found = self._next(prompt)
-        rule = found if isinstance(found, Rule) else Rule("", found)
+        start = time.perf_counter()
+        reply = self._next(prompt)
+        rule = reply if isinstance(reply, Rule) else Rule("", reply)
         if rule.delay:
             await asyncio.sleep(rule.delay)
-        seconds = time.perf_counter() - started
-        done = completion(rule.reply, sampling.stop, truncated=False, seconds=seconds, rules=sampling.rules)
-        return judge(done, constraint, sent=False)
+        seconds = time.perf_counter() - start
+        answer = completion(rule.reply, sampling.stop, truncated=False, seconds=seconds, rules=sampling.rules)
+        return judge(answer, constraint, was_sent=False)
 
     async def identity(self) -> dict[str, Any]:
         return dict(self._identity)
@@ -145,11 +145,11 @@ def _by_rules(rules: Sequence[Rule]) -> Callable[[str], Rule]:
 
 
 def _in_order(replies: Sequence[str]) -> Callable[[str], str]:
-    left = iter(replies)
+    remaining = iter(replies)
 
-    def following(prompt: str) -> str:
-        for reply in left:
+    def next_reply(prompt: str) -> str:
+        for reply in remaining:
             return reply
         raise EpisodeError(Ending.INFRA_ERROR, f"the script of {len(replies)} replies is used up")
 
-    return following
+    return next_reply

@@ -44,8 +44,10 @@ class SearchRequest:
         if beams and n > beams:
             raise SpecError(f"{n} candidates are asked of {beams} beams: ask for at most {beams}, or for more beams.")
         if self.sampling.temperature > 0 and (n > 1 or beams > 1):
-            asked = f"{n} candidates" if n > 1 else f"{beams} beams"
-            raise SpecError(f"{asked} are of a search, which needs temperature 0: leave out the temperature, or them.")
+            subject = f"{n} candidates" if n > 1 else f"{beams} beams"
+            raise SpecError(
+                f"{subject} are of a search, which needs temperature 0: leave out the temperature, or them."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +89,19 @@ class ConstraintCache:
     """The constraints asked with last, each as one on tokens: tasks of one kind share one."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], TokenConstraint] = {}
+        self._by_key: dict[tuple[str, str], TokenConstraint] = {}
 
-    def find(self, constraint: Constraint, loaded: LoadedModel, prompt: str) -> TokenConstraint:
+    def find(self, constraint: Constraint, loaded_model: LoadedModel, prompt: str) -> TokenConstraint:
         """That of a reply to the prompt. Raises SpecError where the tokenizer cannot write it."""
-        before = "" if loaded.encodes else prompt[-CONTEXT:]
+        before = "" if loaded_model.encodes else prompt[-CONTEXT:]
         key = constraint.digest, before
-        found = self._known.pop(key, None)
-        if found is None:
-            found = TokenConstraint(constraint, loaded.tokenizer, loaded.end, before)
-        self._known[key] = found
-        if len(self._known) > MAX_CONSTRAINTS:
-            del self._known[next(iter(self._known))]
-        return found
+        token_constraint = self._by_key.pop(key, None)
+        if token_constraint is None:
+            token_constraint = TokenConstraint(constraint, loaded_model.tokenizer, loaded_model.end, before)
+        self._by_key[key] = token_constraint
+        if len(self._by_key) > MAX_CONSTRAINTS:
+            del self._by_key[next(iter(self._by_key))]
+        return token_constraint
 
 
 class ReplySearch:
@@ -108,12 +110,12 @@ class ReplySearch:
     def __init__(
         self,
         request: SearchRequest,
-        loaded: LoadedModel,
+        loaded_model: LoadedModel,
         stops: StopStrings,
         prefixes: PrefixCache,
         constraints: ConstraintCache,
     ):
-        self._request, self._loaded, self._stops = request, loaded, stops
+        self._request, self._loaded_model, self._stops = request, loaded_model, stops
         self._prefixes, self._constraints = prefixes, constraints
         self._random = random.Random(request.seed)
         self._width = max(request.sampling.beams, request.n)
@@ -121,26 +123,28 @@ class ReplySearch:
     def run(self) -> Generator[None, None, SearchResult]:
         """Raises EpisodeError where the context, or the limit of tokens, leaves no room for a reply; SpecError for a
         constraint that the tokenizer cannot write."""
-        request, loaded = self._request, self._loaded
-        prompt = loaded.tokenize(request.prompt, request.sampling.bos)
-        left = loaded.context - (0 if loaded.encodes else len(prompt))
-        if not 0 < len(prompt) <= loaded.context or left <= 0:
-            problem = f"a prompt of {len(prompt)} tokens and a context of {loaded.context} leave no reply"
+        request, loaded_model = self._request, self._loaded_model
+        prompt = loaded_model.tokenize(request.prompt, request.sampling.bos)
+        remaining = loaded_model.context - (0 if loaded_model.encodes else len(prompt))
+        if not 0 < len(prompt) <= loaded_model.context or remaining <= 0:
+            problem = f"a prompt of {len(prompt)} tokens and a context of {loaded_model.context} leave no reply"
             raise EpisodeError(Ending.LIMIT, problem)
-        limit = min(left, request.sampling.max_tokens)
+        limit = min(remaining, request.sampling.max_tokens)
         cursor = None
         if request.constraint is not None:
-            cursor = self._constraints.find(request.constraint, loaded, request.prompt).start()
-        decoder = open_decoder(loaded, prompt, self._prefixes)
+            cursor = self._constraints.find(request.constraint, loaded_model, request.prompt).start()
+        decoder = open_decoder(loaded_model, prompt, self._prefixes)
         logits = decoder.begin()
         best = [_Hypothesis(cursor=cursor)]
         while True:
             best = self._follow(best, logits, limit)
-            live = [one for one in best if not one.ended]
+            live = [hypothesis for hypothesis in best if not hypothesis.ended]
             yield
             if not live:
                 break
-            logits = decoder.extend([one.row for one in live], [one.tokens[-1] for one in live])
+            logits = decoder.extend(
+                [hypothesis.row for hypothesis in live], [hypothesis.tokens[-1] for hypothesis in live]
+            )
         if not best:
             raise EpisodeError(Ending.LIMIT, f"no allowed reply fits into the limit of {limit} tokens")
         return SearchResult(tuple(map(self._write, best[: request.n])), len(prompt))
@@ -150,16 +154,21 @@ class ReplySearch:
 
         None outside of the best can come back among them: log-probabilities only fall.
         """
-        found = [one for one in best if one.ended]
-        live = [one for one in best if not one.ended]
-        for row, one in enumerate(live):
-            for token, logprob in self._options(one, logits[row]):
-                found.append(_Hypothesis((*one.tokens, token), one.logprob + logprob, row, one.cursor))
-        found.sort(key=lambda one: one.rank)
-        kept = (one if one.ended else self._settle(one, limit) for one in found[: self._width])
-        return [one for one in kept if one is not None]
+        candidates = [hypothesis for hypothesis in best if hypothesis.ended]
+        live = [hypothesis for hypothesis in best if not hypothesis.ended]
+        for row, hypothesis in enumerate(live):
+            for token, logprob in self._options(hypothesis, logits[row]):
+                candidates.append(
+                    _Hypothesis((*hypothesis.tokens, token), hypothesis.logprob + logprob, row, hypothesis.cursor)
+                )
+        candidates.sort(key=lambda hypothesis: hypothesis.rank)
+        settled_hypotheses = (
+            hypothesis if hypothesis.ended else self._settle(hypothesis, limit)
+            for hypothesis in candidates[: self._width]
+        )
+        return [hypothesis for hypothesis in settled_hypotheses if hypothesis is not None]
 
-    def _options(self, one: _Hypothesis, logits: Any) -> Iterator[tuple[int, float]]:
+    def _options(self, hypothesis: _Hypothesis, logits: Any) -> Iterator[tuple[int, float]]:
         """The tokens that may follow and be among the best, with their log-probabilities.
 
         `logits`: [vocabulary]. Where replies are drawn, the one token that was.
@@ -167,37 +176,48 @@ class ReplySearch:
         import torch
 
         sampling = self._request.sampling
-        allowed = None if one.cursor is None else torch.tensor(one.cursor.allowed)
-        known = (logits if allowed is None else logits[allowed]).double()
-        logprobs = known.log_softmax(-1)
+        allowed_tokens = None if hypothesis.cursor is None else torch.tensor(hypothesis.cursor.allowed)
+        allowed_logits = (logits if allowed_tokens is None else logits[allowed_tokens]).double()
+        logprobs = allowed_logits.log_softmax(-1)
         if sampling.temperature > 0:
-            places = torch.tensor([draw_token(known, sampling.temperature, sampling.top_p, self._random.random())])
-        elif len(known) > self._width:
+            positions = torch.tensor(
+                [draw_token(allowed_logits, sampling.temperature, sampling.top_p, self._random.random())]
+            )
+        elif len(allowed_logits) > self._width:
             # All that equal the last of the best, too: which of them topk gives is not fixed.
-            places = (logprobs >= logprobs.topk(self._width).values[-1]).nonzero()[:, 0]
+            positions = (logprobs >= logprobs.topk(self._width).values[-1]).nonzero()[:, 0]
         else:
-            places = torch.arange(len(known))
-        tokens = places if allowed is None else allowed[places]
-        yield from zip(tokens.tolist(), logprobs[places].tolist(), strict=True)
+            positions = torch.arange(len(allowed_logits))
+        tokens = positions if allowed_tokens is None else allowed_tokens[positions]
+        yield from zip(tokens.tolist(), logprobs[positions].tolist(), strict=True)
 
-    def _settle(self, one: _Hypothesis, limit: int) -> _Hypothesis | None:
+    def _settle(self, hypothesis: _Hypothesis, limit: int) -> _Hypothesis | None:
         """The hypothesis with what its last token means; None where it can be no allowed reply any more."""
-        token = one.tokens[-1]
-        full = len(one.tokens) >= limit
-        if one.cursor is not None:
-            cursor = one.cursor.advance(token)
-            if full and not cursor.ended:
+        token = hypothesis.tokens[-1]
+        is_full = len(hypothesis.tokens) >= limit
+        if hypothesis.cursor is not None:
+            cursor = hypothesis.cursor.advance(token)
+            if is_full and not cursor.ended:
                 return None
-            return _Hypothesis(one.tokens, one.logprob, one.row, cursor, cursor.ended)
-        stopped = token in self._loaded.ends or self._stops.end_reply(one.tokens, self._request.sampling)
-        return _Hypothesis(one.tokens, one.logprob, one.row, None, stopped or full, full and not stopped)
+            return _Hypothesis(hypothesis.tokens, hypothesis.logprob, hypothesis.row, cursor, cursor.ended)
+        has_stopped = token in self._loaded_model.ends or self._stops.end_reply(
+            hypothesis.tokens, self._request.sampling
+        )
+        return _Hypothesis(
+            hypothesis.tokens,
+            hypothesis.logprob,
+            hypothesis.row,
+            None,
+            has_stopped or is_full,
+            is_full and not has_stopped,
+        )
 
-    def _write(self, one: _Hypothesis) -> FoundReply:
+    def _write(self, hypothesis: _Hypothesis) -> FoundReply:
         """Raises SpecError where the tokenizer does not give back the text that its tokens were made of."""
-        text = self._loaded.tokenizer.decode(list(one.tokens), skip_special_tokens=True)
+        text = self._loaded_model.tokenizer.decode(list(hypothesis.tokens), skip_special_tokens=True)
         constraint = self._request.constraint
         if constraint is not None and not constraint.accepts(text):
             text = text.strip()
             if not constraint.accepts(text):
                 raise SpecError(f"the tokenizer writes an allowed reply as '{text[:80]}', which is not allowed")
-        return FoundReply(text, one.logprob, len(one.tokens), one.truncated)
+        return FoundReply(text, hypothesis.logprob, len(hypothesis.tokens), hypothesis.truncated)

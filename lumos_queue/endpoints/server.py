@@ -70,16 +70,16 @@ class ServerEndpoint(ABC):
         So is one that ended within its reasoning, where a stop string may have ended it: line breaks are common there.
         The stop strings are then applied here. Raises as `Client.post` does.
         """
-        sent = await self._request(path, body, sampling, episode)
-        first = _write_completion(sent, sampling.stop, sampling.rules)
-        if first.text or sampling.rules < SEPARATES_REASONING or has_calls(sent.value.message or {}):
+        timed_reply = await self._request(path, body, sampling, episode)
+        first = _write_completion(timed_reply, sampling.stop, sampling.rules)
+        if first.text or sampling.rules < SEPARATES_REASONING or has_calls(timed_reply.value.message or {}):
             return first
         without, stops = _without_stops(body)
-        reply = sent.value
+        reply = timed_reply.value
         if not stops or reply.truncated or reply.has_own_end or read_text(reply.text, sampling.stop).has_stopped:
             return first
-        sent = await self._request(path, without, sampling, episode)
-        second = _write_completion(sent, (*sampling.stop, *stops), sampling.rules)
+        timed_reply = await self._request(path, without, sampling, episode)
+        second = _write_completion(timed_reply, (*sampling.stop, *stops), sampling.rules)
         return replace(
             second,
             prompt_tokens=min(MAX_COUNT, first.prompt_tokens + second.prompt_tokens),
@@ -110,18 +110,18 @@ class ServerEndpoint(ABC):
         await self._client.close()
 
 
-def _write_completion(sent: TimedReply[ServerReply], stops: Iterable[str], rules: int) -> Completion:
-    reply, notes = sent.value, sent.value.notes
-    if reply.queued > sent.seconds + 0.001:  # milliseconds
-        notes = (*notes, f"x-queue-time {reply.queued:g} s clamped to the {sent.seconds:.3f} s of the request")
+def _write_completion(timed_reply: TimedReply[ServerReply], stops: Iterable[str], rules: int) -> Completion:
+    reply, notes = timed_reply.value, timed_reply.value.notes
+    if reply.queued > timed_reply.seconds + 0.001:  # milliseconds
+        notes = (*notes, f"x-queue-time {reply.queued:g} s clamped to the {timed_reply.seconds:.3f} s of the request")
     return completion(
         reply.text,
         stops,
         truncated=reply.truncated,
         prompt_tokens=reply.prompt_tokens,
         completion_tokens=reply.completion_tokens,
-        **sent.cost,
-        queued=min(reply.queued, sent.seconds),
+        **timed_reply.cost,
+        queued=min(reply.queued, timed_reply.seconds),
         note="; ".join(notes),
         reasoning=reply.reasoning,
         reasoning_tokens=reply.reasoning_tokens,

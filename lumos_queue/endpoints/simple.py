@@ -46,7 +46,7 @@ class SimpleEndpoint:
         refuse_search(self.url, sampling, n)
         if images:
             raise EpisodeError(Ending.INFRA_ERROR, f"{self.url} takes no images")
-        started = time.perf_counter()
+        start = time.perf_counter()
         try:
             text = await self.reply(prompt, sampling)
         except (EpisodeError, InfrastructureError):
@@ -55,9 +55,9 @@ class SimpleEndpoint:
             raise EpisodeError(Ending.INFRA_ERROR, f"{self.url} failed: {type(error).__name__}: {error}") from error
         if not isinstance(text, str):
             raise EpisodeError(Ending.INFRA_ERROR, f"{self.url} returned {type(text).__name__}, not a text")
-        seconds = time.perf_counter() - started
-        done = completion(text, sampling.stop, truncated=False, seconds=seconds, rules=sampling.rules)
-        return judge(done, constraint, sent=False)
+        seconds = time.perf_counter() - start
+        answer = completion(text, sampling.stop, truncated=False, seconds=seconds, rules=sampling.rules)
+        return judge(answer, constraint, was_sent=False)
 
     async def identity(self) -> dict[str, Any]:
         """Who answers: by default the class alone. Weights that may change are told by a digest, `sha256`."""

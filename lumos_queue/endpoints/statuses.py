@@ -34,14 +34,14 @@ def may_pass(status: int) -> bool:
     return status in RETRIED or 500 <= status < 600
 
 
-def explain(url: str, status: int, location: str = "", said: str = "") -> str:
+def explain(url: str, status: int, location: str = "", answer: str = "") -> str:
     """One line for the person who waits: host and port, status, what it probably means, and the way out."""
     if 300 <= status < 400:
         cause, remedy = _REDIRECT, f"write {_redact(location) or 'the address of the server itself'} as the endpoint"
     else:
         cause, remedy = CAUSES.get(status, _OTHER)
-    quoted = f' ("{said}")' if said else ""
-    return f"{_host(url)} answered {phrase_of(status)}{quoted}: {cause}; {remedy}"
+    quotation = f' ("{answer}")' if answer else ""
+    return f"{_host(url)} answered {phrase_of(status)}{quotation}: {cause}; {remedy}"
 
 
 def phrase_of(status: int) -> str:

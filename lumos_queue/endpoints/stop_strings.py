@@ -20,8 +20,8 @@ class StopStrings:
         """Whether the last of a reply's tokens completes a stop string. Asked after each token."""
         if stops not in self._tokens:
             pieces = self._tokenizer.batch_decode([[token] for token in range(len(self._tokenizer))])
-            found = (token for token, piece in enumerate(pieces) if any(stop and stop in piece for stop in stops))
-            self._tokens[stops] = frozenset(found)
+            stop_tokens = (token for token, piece in enumerate(pieces) if any(stop and stop in piece for stop in stops))
+            self._tokens[stops] = frozenset(stop_tokens)
         if tokens[-1] in self._tokens[stops]:
             return True
         longest = max(map(len, stops), default=0)

@@ -51,8 +51,8 @@ class Tgi(ServerEndpoint):
         refuse_search(self.url, sampling, n)
         body = write_generate(ModelCall(prompt, sampling, seed, tuple(map(data_url, images)), constraint))
         self._fields = sampling.request
-        done = await self._complete("/generate", body, sampling, episode)
-        return judge(done, constraint, sent=True)
+        completion = await self._complete("/generate", body, sampling, episode)
+        return judge(completion, constraint, was_sent=True)
 
     def _read(self, reply: dict[str, Any], headers: Mapping[str, str], rules: int = RULES) -> ServerReply:
         """The number of prompt tokens travels in a header (since 1.4), as do the milliseconds in the server's queue."""
@@ -62,14 +62,16 @@ class Tgi(ServerEndpoint):
         if not isinstance(details, dict):
             details = {}
         notes: list[str] = []
-        written = count(details.get("generated_tokens"), "generated_tokens", notes)
-        written = written or count(headers.get("x-generated-tokens"), "x-generated-tokens", notes)
-        asked = count(headers.get("x-prompt-tokens"), "x-prompt-tokens", notes)
-        queued = count(headers.get("x-queue-time"), "x-queue-time", notes) / 1000
+        completion_tokens = count(details.get("generated_tokens"), "generated_tokens", notes)
+        completion_tokens = completion_tokens or count(headers.get("x-generated-tokens"), "x-generated-tokens", notes)
+        prompt_tokens = count(headers.get("x-prompt-tokens"), "x-prompt-tokens", notes)
+        queue_seconds = count(headers.get("x-queue-time"), "x-queue-time", notes) / 1000
         reason = details.get("finish_reason")
-        truncated = self._finish_reasons.read(reason, notes)
+        is_cut = self._finish_reasons.read(reason, notes)
         has_own_end = reason == "eos_token"
-        return ServerReply(text, truncated, asked, written, tuple(notes), has_own_end=has_own_end, queued=queued)
+        return ServerReply(
+            text, is_cut, prompt_tokens, completion_tokens, tuple(notes), has_own_end=has_own_end, queued=queue_seconds
+        )
 
     def _control(self) -> dict[str, Any]:
         parameters = merge_into_control({"max_new_tokens": 1, "do_sample": False}, self._fields)

@@ -21,7 +21,7 @@ CONTEXT = 16  #: characters of what a reply follows that decide how its first pi
 MAX_CURSORS = 20_000  #: that are kept, about 30 MB; then they are made anew
 
 
-class _Place(NamedTuple):
+class _Branch(NamedTuple):
     """Within a piece: one way to read the tokens so far. A piece may begin another, so there can be several."""
 
     rest: tuple[int, ...]  #: tokens of the piece that are still to come
@@ -32,22 +32,24 @@ class _Place(NamedTuple):
 class Cursor:
     """After some tokens of a reply. Equal places are the same object, so what was found once is found at once."""
 
-    __slots__ = ("_constraint", "_next", "_places", "allowed", "ended")
+    __slots__ = ("_branches", "_constraint", "_next", "allowed", "ended")
 
-    def __init__(self, constraint: TokenConstraint, places: tuple[_Place, ...], may_end: bool, ended: bool = False):
+    def __init__(
+        self, constraint: TokenConstraint, branches: tuple[_Branch, ...], may_end: bool, has_ended: bool = False
+    ):
         end = {constraint.end} if may_end else set()
         #: ascending ids; the end token is among them where the reply may end; () once it has
-        self.allowed: tuple[int, ...] = tuple(sorted({one.rest[0] for one in places} | end))
-        self.ended = ended
-        self._constraint, self._places = constraint, places
+        self.allowed: tuple[int, ...] = tuple(sorted({branch.rest[0] for branch in branches} | end))
+        self.ended = has_ended
+        self._constraint, self._branches = constraint, branches
         self._next: dict[int, Cursor | None] = dict.fromkeys(self.allowed)
 
     def advance(self, token: int) -> Cursor:
         """Where the token leads. Raises KeyError for one that is not allowed."""
-        found = self._next[token]
-        if found is None:
-            found = self._next[token] = self._constraint.follow(self._places, token)
-        return found
+        cursor = self._next[token]
+        if cursor is None:
+            cursor = self._next[token] = self._constraint.follow(self._branches, token)
+        return cursor
 
 
 class TokenConstraint:
@@ -63,77 +65,79 @@ class TokenConstraint:
     def __init__(self, constraint: Constraint, tokenizer: Any, end: int, before: str = ""):
         self.end = end
         self._constraint, self._tokens = constraint, pieces_of(tokenizer)
-        self._first = _Place((), before[-CONTEXT:], constraint.start())
-        self._cursors: dict[tuple[_Place, ...], Cursor] = {}
-        self._ended = Cursor(self, (), False, True)
+        self._first = _Branch((), before[-CONTEXT:], constraint.start())
+        self._cursors: dict[tuple[_Branch, ...], Cursor] = {}
+        self._end_cursor = Cursor(self, (), False, True)
         self._check_pieces()
 
     def start(self) -> Cursor:
         return self._open((self._first,))
 
-    def follow(self, places: tuple[_Place, ...], token: int) -> Cursor:
+    def follow(self, branches: tuple[_Branch, ...], token: int) -> Cursor:
         """The cursor after a token that one of these goes on with, or after the end token."""
         if token == self.end:
-            return self._ended
-        return self._open(tuple(one._replace(rest=one.rest[1:]) for one in places if one.rest[0] == token))
+            return self._end_cursor
+        return self._open(
+            tuple(branch._replace(rest=branch.rest[1:]) for branch in branches if branch.rest[0] == token)
+        )
 
     def trace(self, text: str) -> list[tuple[int, tuple[int, ...]]]:
         """The tokens of an allowed reply, the end token last, each with the ids that were allowed there.
 
         Raises ValueError for a text that is not allowed.
         """
-        cursor, traced = self.start(), []
+        cursor, steps = self.start(), []
         for token in (*self._spell(text), self.end):
-            traced.append((token, cursor.allowed))
+            steps.append((token, cursor.allowed))
             cursor = cursor.advance(token)
-        return traced
+        return steps
 
     def _spell(self, text: str) -> tuple[int, ...]:
-        waiting: list[tuple[int, _Place]] = [(0, self._first)]  # `rest`: all tokens so far
-        while waiting:
-            at, (ids, context, state) = waiting.pop()
-            if at == len(text) and self._constraint.may_end(state):
+        pending: list[tuple[int, _Branch]] = [(0, self._first)]  # `rest`: all tokens so far
+        while pending:
+            position, (ids, context, state) = pending.pop()
+            if position == len(text) and self._constraint.may_end(state):
                 return ids
             for piece, after in self._constraint.pieces(state).items():
-                if text.startswith(piece, at):
-                    more = self._find_tokens(context, piece)
-                    waiting.append((at + len(piece), _Place(ids + more, piece, after)))
+                if text.startswith(piece, position):
+                    tokens = self._find_tokens(context, piece)
+                    pending.append((position + len(piece), _Branch(ids + tokens, piece, after)))
         raise ValueError(f"not an allowed reply: {text[:80]!r}")
 
-    def _open(self, places: tuple[_Place, ...]) -> Cursor:
-        found = self._cursors.get(places)
-        if found is None:
+    def _open(self, branches: tuple[_Branch, ...]) -> Cursor:
+        cursor = self._cursors.get(branches)
+        if cursor is None:
             if len(self._cursors) >= MAX_CURSORS:
                 self._cursors.clear()  # those in use keep what they lead to
-            found = self._cursors[places] = self._make(places)
-        return found
+            cursor = self._cursors[branches] = self._make(branches)
+        return cursor
 
-    def _make(self, places: tuple[_Place, ...]) -> Cursor:
-        opened, may_end = [], False
-        for one in places:
-            if one.rest:
-                opened.append(one)
+    def _make(self, branches: tuple[_Branch, ...]) -> Cursor:
+        open_branches, may_end = [], False
+        for branch in branches:
+            if branch.rest:
+                open_branches.append(branch)
                 continue
-            may_end = may_end or self._constraint.may_end(one.state)
-            for piece, after in self._constraint.pieces(one.state).items():
-                opened.append(_Place(self._find_tokens(one.piece, piece), piece, after))
-        return Cursor(self, tuple(opened), may_end)
+            may_end = may_end or self._constraint.may_end(branch.state)
+            for piece, after in self._constraint.pieces(branch.state).items():
+                open_branches.append(_Branch(self._find_tokens(branch.piece, piece), piece, after))
+        return Cursor(self, tuple(open_branches), may_end)
 
     def _find_tokens(self, context: str, piece: str) -> tuple[int, ...]:
-        found = self._tokens.find(context, piece)
-        if self.end in found:
+        tokens = self._tokens.find(context, piece)
+        if self.end in tokens:
             raise SpecError(
                 f"The tokenizer cannot write {piece!r}: it is read as the end of a reply (token {self.end}); rename it."
             )
-        return found
+        return tokens
 
     def _check_pieces(self) -> None:
         """Raise SpecError where a piece cannot be written: each is tried where a walk meets it first."""
-        waiting, met = [(self._first.piece, self._first.state)], set[str]()
-        while waiting:
-            context, state = waiting.pop()
+        pending, known_pieces = [(self._first.piece, self._first.state)], set[str]()
+        while pending:
+            context, state = pending.pop()
             for piece, after in self._constraint.pieces(state).items():
-                if piece not in met:
-                    met.add(piece)
+                if piece not in known_pieces:
+                    known_pieces.add(piece)
                     self._find_tokens(context, piece)
-                    waiting.append((piece, after))
+                    pending.append((piece, after))

@@ -37,35 +37,35 @@ _DECODER = json.JSONDecoder(strict=False)  # line breaks within strings are comm
 Call = tuple[str, str]  #: name, and arguments as written
 
 
-def with_call(done: Completion, functions: Sequence[FunctionSchema], truncated: bool) -> Completion:
+def with_call(completion: Completion, functions: Sequence[FunctionSchema], is_truncated: bool) -> Completion:
     """The completion, whose text has the first call of its message as three lines.
 
     `done.text` is the text beside the calls, `done.message` the server's message as JSON, where that has more than
     text. `truncated`: the limit of tokens ended the reply. Never raises, whatever the message is.
     """
-    message = _open_message(done.message)
-    calls = list(_listed_calls(message))
-    call, thought = _read_listed(calls[0]) if calls else None, done.text
+    message = _open_message(completion.message)
+    calls = list(_list_calls(message))
+    call, thought = _read_listed(calls[0]) if calls else None, completion.text
     if not calls:
-        call, thought = _read_written(done.text, functions)
+        call, thought = _read_written(completion.text, functions)
     if call is None:
         note = "the first tool call has no function's name" if calls else ""
-        return replace(done, note="; ".join(filter(None, (done.note, note))))
-    names = {sent: name for name, sent in server_names(functions).items()}
-    text, replaced = storable(_write(thought, names.get(call[0], call[0]), call[1]))
+        return replace(completion, note="; ".join(filter(None, (completion.note, note))))
+    names = {server_name: name for name, server_name in server_names(functions).items()}
+    text, replacement_count = storable(_write(thought, names.get(call[0], call[0]), call[1]))
     return replace(
-        done,
+        completion,
         text=text,
-        finish_reason=FinishReason.LENGTH if truncated else FinishReason.STOP,
-        replaced=done.replaced + replaced,
-        message=done.message or json.dumps({"role": "assistant", "content": done.text}, ensure_ascii=False),
+        finish_reason=FinishReason.LENGTH if is_truncated else FinishReason.STOP,
+        replaced=completion.replaced + replacement_count,
+        message=completion.message or json.dumps({"role": "assistant", "content": completion.text}, ensure_ascii=False),
     )
 
 
-def count_unmade_calls(done: Completion) -> int:
+def count_unmade_calls(completion: Completion) -> int:
     """How many calls of a reply are not made: all but the first. The same for a stored completion."""
-    message = _open_message(done.message)
-    count = sum(1 for _ in _listed_calls(message))
+    message = _open_message(completion.message)
+    count = sum(1 for _ in _list_calls(message))
     content = message.get("content")
     if not count and isinstance(content, str):
         content = content.rpartition(_REASONED)[2]
@@ -75,7 +75,7 @@ def count_unmade_calls(done: Completion) -> int:
 
 def has_calls(message: Mapping[str, Any]) -> bool:
     """Whether a server's message has calls beside its text."""
-    return next(_listed_calls(message), None) is not None
+    return next(_list_calls(message), None) is not None
 
 
 def _open_message(text: str) -> Mapping[str, Any]:
@@ -87,7 +87,7 @@ def _open_message(text: str) -> Mapping[str, Any]:
     return message if isinstance(message, dict) else {}
 
 
-def _listed_calls(message: Mapping[str, Any]) -> Iterator[object]:
+def _list_calls(message: Mapping[str, Any]) -> Iterator[object]:
     calls = message.get("tool_calls")
     if isinstance(calls, list) and calls:
         yield from (entry.get("function") if isinstance(entry, dict) else None for entry in calls)
@@ -130,8 +130,8 @@ def _dump(value: object) -> str:
 
 def _read_written(text: str, functions: Sequence[FunctionSchema]) -> tuple[Call | None, str]:
     """The first call that a server left in the text, and what is written before it."""
-    before, opening, rest = text.partition(_OPENING)
-    if opening:
+    before, tag, rest = text.partition(_OPENING)
+    if tag:
         try:
             value = read_json(rest.partition(_CLOSING)[0], strict=False)
         except ValueError:
@@ -144,15 +144,15 @@ def _read_written(text: str, functions: Sequence[FunctionSchema]) -> tuple[Call 
 
 def _without_fence(text: str) -> str:
     """The content of a text that is one code fence or `<tools>` block; empty blocks of it are left out."""
-    stripped = text.strip()
-    if stripped.startswith(_TOOLS):
-        stripped = stripped.replace(f"{_TOOLS}{_TOOLS_END}", "").strip()
-        if stripped.startswith(_TOOLS) and stripped.endswith(_TOOLS_END):
-            stripped = stripped.removeprefix(_TOOLS).removesuffix(_TOOLS_END).strip()
-    if not (stripped.startswith(_FENCE) and stripped.endswith(_FENCE)):
-        return stripped
-    head, _, content = stripped.removesuffix(_FENCE).partition("\n")
-    return content if head in (_FENCE, f"{_FENCE}json", f"{_FENCE}tool_call") else stripped
+    body = text.strip()
+    if body.startswith(_TOOLS):
+        body = body.replace(f"{_TOOLS}{_TOOLS_END}", "").strip()
+        if body.startswith(_TOOLS) and body.endswith(_TOOLS_END):
+            body = body.removeprefix(_TOOLS).removesuffix(_TOOLS_END).strip()
+    if not (body.startswith(_FENCE) and body.endswith(_FENCE)):
+        return body
+    head, _, content = body.removesuffix(_FENCE).partition("\n")
+    return content if head in (_FENCE, f"{_FENCE}json", f"{_FENCE}tool_call") else body
 
 
 def _read_objects(text: str) -> list[dict[str, Any]]:
@@ -194,13 +194,13 @@ def _write(thought: str, name: str, arguments: str) -> str:
     beside = read_reply(thought[:MAX_THOUGHT])
     thought = without_roles(thought[:MAX_THOUGHT].strip() if beside.action else beside.thought)
     arguments = arguments[:MAX_ARGUMENTS]
-    for own, written in (
+    for call_thought, call_arguments in (
         (thought, arguments),
         (" ".join(thought.split()), arguments),
         (thought, json.dumps(arguments, ensure_ascii=False)),
         (" ".join(thought.split()), json.dumps(arguments, ensure_ascii=False)),
     ):
-        reply = Reply(own, name, written)
+        reply = Reply(call_thought, name, call_arguments)
         text = write_reply(reply)
         if read_reply(text) == reply and "\n<|" not in text:
             return text

@@ -70,23 +70,23 @@ def with_tool_calls(messages: Sequence[Mapping[str, Any]], functions: Sequence[F
     the strictest servers accept, and count the calls.
     """
     names = server_names(functions)
-    converted: list[dict[str, Any]] = []
+    converted_messages: list[dict[str, Any]] = []
     number, index = 0, 0
     while index < len(messages):
         reply = _read_call(messages[index], names)
         observation = _read_observation(messages[index + 1]) if index + 1 < len(messages) else None
         if reply is None or observation is None:
-            converted.append(dict(messages[index]))
+            converted_messages.append(dict(messages[index]))
             index += 1
             continue
         number += 1
         call_id = f"call{number:05d}"
-        called = {"name": names.get(reply.action, reply.action), "arguments": reply.arguments or "{}"}
-        call = {"id": call_id, "type": "function", "function": called}
-        converted.append({"role": "assistant", "content": reply.thought or None, "tool_calls": [call]})
-        converted.append({"role": "tool", "tool_call_id": call_id, "content": observation})
+        function_call = {"name": names.get(reply.action, reply.action), "arguments": reply.arguments or "{}"}
+        call = {"id": call_id, "type": "function", "function": function_call}
+        converted_messages.append({"role": "assistant", "content": reply.thought or None, "tool_calls": [call]})
+        converted_messages.append({"role": "tool", "tool_call_id": call_id, "content": observation})
         index += 2
-    return converted
+    return converted_messages
 
 
 def _read_call(message: Mapping[str, Any], names: Mapping[str, str]) -> Reply | None:

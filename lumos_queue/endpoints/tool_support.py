@@ -40,8 +40,8 @@ def refuse_without_tools(base: str, status: int, body: bytes) -> None:
     text = " ".join(body[:MAX_CHARACTERS].decode("utf-8", "replace").split())
     if lacks_tools(text):
         host = urlsplit(base).netloc.rpartition("@")[2]
-        quoted = storable(text[:200])[0]
-        message = f'{host} answered {phrase_of(status)} ("{quoted}"): it takes no functions; {REMEDY}'
+        quotation = storable(text[:200])[0]
+        message = f'{host} answered {phrase_of(status)} ("{quotation}"): it takes no functions; {REMEDY}'
         raise EndpointDown(message, status=min(status, 400))  # a person has to act, also where the server says 500
 
 

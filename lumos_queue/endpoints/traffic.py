@@ -20,10 +20,10 @@ class Traffic(NamedTuple):
     @classmethod
     def sum(cls, parts: Iterable[Traffic]) -> Traffic:
         """Of several processes."""
-        in_flight, waiting, windows, late, oldest, rates, seconds = zip(*parts, strict=True)
-        known = [value for value in seconds if value] or [0.0]
+        in_flight, pending, windows, late, oldest, rates, seconds = zip(*parts, strict=True)
+        means = [value for value in seconds if value] or [0.0]
         return cls(
-            sum(in_flight), sum(waiting), sum(windows), sum(late), max(oldest), sum(rates), sum(known) / len(known)
+            sum(in_flight), sum(pending), sum(windows), sum(late), max(oldest), sum(rates), sum(means) / len(means)
         )
 
     def describe(self) -> str:
@@ -34,5 +34,5 @@ class Traffic(NamedTuple):
             return (
                 f"{self.in_flight:,} in flight{oldest}, window {self.window:.0f}, {self.per_minute:,} replies a minute"
             )
-        answered = round(self.per_minute * span / 60)
-        return f"late: {self.late:,} in flight, about {answered:,} answered in {span:,} s"
+        answer_count = round(self.per_minute * span / 60)
+        return f"late: {self.late:,} in flight, about {answer_count:,} answered in {span:,} s"

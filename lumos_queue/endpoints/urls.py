@@ -72,9 +72,9 @@ def check_address(scheme: str, url: str) -> None:
         parts = _split(replica, form)
         if not parts.hostname:
             raise SpecError(f"No host in the endpoint's URL: expected {form}.")
-        allowed = {"model"} if scheme in _NAMED else set()
+        allowed_names = {"model"} if scheme in _NAMED else set()
         pairs = parse_qsl(parts.query, keep_blank_values=True)
-        if parts.fragment or (parts.query and not pairs) or any(name not in allowed for name, _ in pairs):
+        if parts.fragment or (parts.query and not pairs) or any(name not in allowed_names for name, _ in pairs):
             # What is there is not repeated: it may be a key.
             raise SpecError(f"The endpoint's URL says more than {form}; a key belongs into the file of LUMOS_API_KEYS.")
         if len(pairs) > 1 or any(not value for _, value in pairs):

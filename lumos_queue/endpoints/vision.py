@@ -24,15 +24,15 @@ def with_image_urls(messages: Sequence[dict[str, str]], urls: Sequence[str]) -> 
     That turn has the task: a longer conversation, as with a teacher that is asked again, repeats what came before.
     Raises EpisodeError for images where the user has no turn.
     """
-    shown: list[dict[str, Any]] = list(messages)
+    turns: list[dict[str, Any]] = list(messages)
     if not urls:
-        return shown
-    first = next((at for at, message in enumerate(shown) if message["role"] == "user"), None)
+        return turns
+    first = next((index for index, message in enumerate(turns) if message["role"] == "user"), None)
     if first is None:
         raise EpisodeError(Ending.INFRA_ERROR, "images belong to a turn of the user, and the prompt has none")
     parts: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
-    shown[first] = {"role": "user", "content": [*parts, {"type": "text", "text": shown[first]["content"]}]}
-    return shown
+    turns[first] = {"role": "user", "content": [*parts, {"type": "text", "text": turns[first]["content"]}]}
+    return turns
 
 
 def with_markdown_images(prompt: str, urls: Sequence[str]) -> str:

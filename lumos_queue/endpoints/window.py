@@ -29,12 +29,12 @@ class Window:
         self.size = min(float(FIRST), self._limit)
         self._doubles_to = self._limit  # beyond, growth is slow
         self._stopped_by_latency = False
-        self._cut_at = float("-inf")
-        self._compared: tuple[float, float] | None = None  # size and mean latency of an earlier round
+        self._cut_time = float("-inf")
+        self._earlier_round: tuple[float, float] | None = None  # size and mean latency of an earlier round
         self._begin(float("-inf"))
 
     def _begin(self, now: float) -> None:
-        self._began, self._replies, self._seconds, self._filled, self._late = now, 0, 0.0, False, False
+        self._round_start, self._replies, self._seconds, self._is_full, self._late = now, 0, 0.0, False, False
 
     def set_limit(self, limit: int) -> None:
         """Have at most `limit` requests in flight from now on."""
@@ -47,7 +47,7 @@ class Window:
         """Begin again with `size`, which others have learnt; beyond it growth is slow."""
         self.size = max(1.0, min(size, self._limit))
         self._doubles_to = min(self._limit, max(self.size, FIRST))
-        self._compared = None
+        self._earlier_round = None
 
     def note_late(self) -> None:
         """A request is late: the window does not grow in this round."""
@@ -55,44 +55,44 @@ class Window:
 
     def note_full(self) -> None:
         """Some request waits because of this window. It grows only then."""
-        self._filled = True
+        self._is_full = True
 
-    def note_reply(self, sent: float, now: float) -> bool:
+    def note_reply(self, send_time: float, now: float) -> bool:
         """A reply has come to a request sent at `sent`. True when the window has changed."""
-        if sent < self._began:
+        if send_time < self._round_start:
             return False  # of the round before, at another size
         self._replies += 1
-        self._seconds += now - sent
+        self._seconds += now - send_time
         if self._replies < self.size:
             return False
-        before, filled, late, latency = self.size, self._filled, self._late, self._seconds / self._replies
+        before, was_full, late, latency = self.size, self._is_full, self._late, self._seconds / self._replies
         self._begin(now)
-        if filled:
+        if was_full:
             self._judge(latency, may_grow=not late)
         return self.size != before
 
     def _judge(self, latency: float, may_grow: bool) -> None:
-        if self._compared is None:
-            self._compared = self.size, latency
+        if self._earlier_round is None:
+            self._earlier_round = self.size, latency
         else:
-            size, seconds = self._compared
+            size, seconds = self._earlier_round
             growth = self.size / size
             if growth >= JUDGED_AT:
                 if latency / seconds - 1 >= QUEUEING * (growth - 1):
                     self._shrink(max(0.5, seconds / latency) * BELOW)
                     self._stopped_by_latency = True
                     return
-                self._compared = self.size, latency
+                self._earlier_round = self.size, latency
                 if self._stopped_by_latency:  # by chance, or the server has capacity again
                     self._doubles_to = self._limit
         if may_grow:
             self.size += self.size if self.size < self._doubles_to else max(1.0, self.size / 8)
             self.size = min(self.size, self._limit)
 
-    def note_overload(self, sent: float, now: float, in_flight: int) -> None:
+    def note_overload(self, send_time: float, now: float, in_flight: int) -> None:
         """The server had no capacity for a request sent at `sent`: halve, once for all that were sent before this."""
-        if sent >= self._cut_at:
-            self._cut_at = now
+        if send_time >= self._cut_time:
+            self._cut_time = now
             self.size = min(self.size, max(1.0, float(in_flight)))
             self._shrink(0.5)
             self._begin(now)
@@ -101,4 +101,4 @@ class Window:
         self._stopped_by_latency = False
         self.size = max(1.0, self.size * factor)
         self._doubles_to = min(self._limit, max(self.size, FIRST))
-        self._compared = None
+        self._earlier_round = None

@@ -24,7 +24,7 @@ from lumos_queue.errors import EpisodeError, SpecError
 from lumos_queue.records import Outcome, Score
 from tests.claims import claim, holder, new_job
 
-REFUSED = explain("http://host:8080", 422, said="KeyError: what a server says may be anything")
+REFUSED = explain("http://host:8080", 422, answer="KeyError: what a server says may be anything")
 MESSAGES = ("", REFUSED, explain("http://host:8080", 404), "the database refuses its rows: disk full", "KeyError: 'x'")
 
 

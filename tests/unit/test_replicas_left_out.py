@@ -134,7 +134,7 @@ def test_one_on_probation_is_tried_first_and_where_all_are_out_the_one_that_retu
         for _ in range(MAX_FAILURES):
             each.note_failure(now - ago)
     assert found.choose("e") is found.all[0]
-    assert found.choose("e", tried=found.all[:1]) is None
+    assert found.choose("e", tried_replicas=found.all[:1]) is None
 
 
 def test_a_request_sent_when_the_refusal_came_is_one_sent_after_it():

@@ -29,7 +29,7 @@ def test_each_status_is_tried_again_or_refuses():
 
 @pytest.mark.parametrize("status", [*CAUSES, 300, 302, 308, 418, 600])
 def test_an_outage_is_one_line_with_host_status_cause_and_remedy(status):
-    line = explain("http://me:s3cret@host:8080/v1/completions", status, said='{"detail": "x"}')
+    line = explain("http://me:s3cret@host:8080/v1/completions", status, answer='{"detail": "x"}')
     assert line.startswith(f"host:8080 answered {status}")
     assert ": " in line and "; " in line and "\n" not in line
     assert "s3cret" not in line

@@ -19,7 +19,7 @@ def test_each_known_status_is_told_with_its_own_cause_and_remedy(status):
 
 
 def test_other_statuses_and_what_the_server_said_are_told():
-    assert explain(URL, 499, said="busy") == (
+    assert explain(URL, 499, answer="busy") == (
         'gpu:8000 answered 499 ("busy"): it refuses requests; look at the server and at any proxy in front of it'
     )
     assert explain(URL, 404) == (

@@ -52,8 +52,8 @@ def check_files(tools: Mapping[str, str]) -> None:
         digest, expected_digest = _sha256(name, from_launch(tools[name])), tools.get(f"{name}_sha256")
         if expected_digest and digest != expected_digest:
             raise SpecError(
-                f"--tool {name}: '{tools[name]}' has sha256 {digest[:12]}…, the job was submitted with {expected_digest[:12]}…: "
-                "restore it, or submit again."
+                f"--tool {name}: '{tools[name]}' has sha256 {digest[:12]}…, the job was submitted with "
+                f"{expected_digest[:12]}…: restore it, or submit again."
             )
 
 
