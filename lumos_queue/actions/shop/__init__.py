@@ -1,1 +1,1 @@
-"""WebShop: a shop of text pages, what can be done in it, and the reward for a purchase."""
+"""WebShop: a shop of text pages, its actions, and the reward for a purchase."""

@@ -1,4 +1,4 @@
-"""Reading the arguments of Click, FeatureRetrieve and Pick: variables, and the query after its label."""
+"""Read the arguments of Click, FeatureRetrieve and Pick: variables, and the query after its label."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VARIABLE_ALONE = re.compile(r"\[?\s*(R[0-9]{1,6})\s*\]?")
 
 
 def read_query(text: str, name: str) -> tuple[tuple[str, ...], str]:
-    """(variables, query) of `R2, Query: words`; the query may hold anything. Raises ActionError without a query."""
+    """Return (variables, query) of `R2, Query: words`; the query is any text. Raises ActionError without a query."""
     match = _QUERY.search(text)
     before, query = (text[: match.start()], text[match.end() :].strip()) if match else (text, "")
     if not query:
@@ -30,7 +30,7 @@ _EXAMPLES = {
 
 
 def value_of(name: str, kind: str, variables: Variables) -> Mapping[str, Any]:
-    """The value of a variable, which must be of a kind. Raises ActionError."""
+    """Return the value of a variable. Raises ActionError when it is not set or of another kind."""
     if name not in variables:
         raise ActionError("unknown_variable", f"{name} is not set; set are: {', '.join(variables) or 'none'}")
     value = variables[name]
@@ -40,7 +40,7 @@ def value_of(name: str, kind: str, variables: Variables) -> Mapping[str, Any]:
 
 
 def click_targets(text: str, variables: Variables) -> list[str]:
-    """What a Click names: the text itself, or what its variable holds, in the order in which it is tried."""
+    """Return the targets of a Click, the first one first: the text itself, or the content of the variable it names."""
     variable = _VARIABLE_ALONE.fullmatch(text)
     if variable is None or variable[1] not in variables:
         return [text]
@@ -51,7 +51,7 @@ def click_targets(text: str, variables: Variables) -> list[str]:
 
 
 def describe_items(items: Mapping[str, Any], features: list[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """(asin, description) of each item whose features were looked at: by its asin, else by their order."""
+    """Return (asin, description) of each item with features. Features match by asin, else by their order."""
     by_asin = {value["asin"]: value["text"] for value in features}
     texts = []
     for position, item in enumerate(items["items"]):

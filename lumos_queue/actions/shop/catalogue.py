@@ -1,7 +1,7 @@
 """The generated shop: a catalogue in WebShop's own file form, written for this project.
 
 Each kind of product comes in lines of one maker. The products of a line are nearly the same: they differ in one
-attribute, in the colours and sizes they are offered in, or in the price, so that it matters which one is bought.
+attribute, in colours and sizes, or in the price, so that the choice between them matters.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SIBLINGS = 4  #: products of a line
 
 @lru_cache(maxsize=2)
 def rows(seed: int = 0) -> tuple[dict[str, Any], ...]:
-    """The rows of the product file, in shuffled order; a function of the seed alone."""
+    """Return the rows of the product file in shuffled order. They depend on the seed alone."""
     rng = random.Random(f"shop {seed}")
     numbers = iter(rng.sample(range(10_000, 100_000), len(KINDS) * LINES * SIBLINGS))
     product_rows = [row for kind in KINDS for line in range(LINES) for row in _line(kind, BRANDS[line], rng, numbers)]
@@ -31,18 +31,18 @@ def rows(seed: int = 0) -> tuple[dict[str, Any], ...]:
 
 
 def attributes(seed: int = 0) -> dict[str, dict[str, list[str]]]:
-    """The content of the attribute file."""
+    """Return the content of the attribute file."""
     return {row["asin"]: {"attributes": list(row["attributes"])} for row in rows(seed)}
 
 
 def products(seed: int = 0) -> Iterator[Product]:
-    """The catalogue, read like any other."""
+    """Return the products of the generated catalogue, read like those of a file."""
     attributes_by_asin = {asin: tuple(entry["attributes"]) for asin, entry in attributes(seed).items()}
     return (read_product(Node(number, "", row), attributes_by_asin) for number, row in enumerate(rows(seed), start=1))
 
 
 def _line(kind: Kind, brand: str, rng: random.Random, numbers: Iterator[int]) -> Iterator[dict[str, Any]]:
-    """The products of one maker: two with the same two attributes, and two with one of them changed."""
+    """Yield the products of one maker: two with the same two attributes, and two with another attribute each."""
     first, second, *remaining = rng.sample(kind.attributes, len(kind.attributes))
     for names in ((first, second), (first, second), (first, remaining[0]), (remaining[-1], second)):
         low, high = kind.dollars

@@ -1,4 +1,4 @@
-"""What the shop's buttons are called. No option of a product may have the same name: it would replace the button."""
+"""The names of the shop's buttons. No option of a product may have the same name: it would replace the button."""
 
 from __future__ import annotations
 

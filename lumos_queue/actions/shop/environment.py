@@ -21,7 +21,7 @@ from lumos_queue.actions.shop.stock import Stock
 from lumos_queue.errors import ActionError
 
 SEPARATOR = " [SEP] "
-FOUND, SHOWN = 50, 10  #: products a search finds at most, and shows on a page
+FOUND, SHOWN = 50, 10  #: products that a search finds at most, and that a page shows
 MAX_QUERY = 2_000  #: characters of a search
 MAX_LISTED, MAX_CHOICE = 20, 60  #: choices that an error names, and their characters
 
@@ -32,13 +32,13 @@ _LETTERS = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class ShopPage:
-    """What a visitor sees."""
+    """A page as a visitor sees it."""
 
     name: str  #: search, results, item, description, features, reviews or done
     observation: str  #: the page's texts, joined by ` [SEP] `
-    moves: dict[str, Move]  #: what can be clicked, as it is written (lower case), in the simulator's order
-    products: tuple[Product, ...] = ()  #: on a results page, those shown
-    options: tuple[str, ...] = ()  #: on an item page, what can be chosen
+    moves: dict[str, Move]  #: by the text that can be clicked (lower case), in the simulator's order
+    products: tuple[Product, ...] = ()  #: on a results page: those that it shows
+    options: tuple[str, ...] = ()  #: on an item page: the values that can be chosen
 
     @property
     def clickables(self) -> list[str]:
@@ -46,7 +46,7 @@ class ShopPage:
 
 
 class Visit:
-    """One visitor: the page that is open, and what was found and chosen on the way to it."""
+    """One visit: the open page, the results of the latest search, and the chosen options."""
 
     def __init__(self, stock: Stock, instruction: str):
         self._stock = stock
@@ -69,13 +69,16 @@ class Visit:
         return self.page
 
     def click(self, target: str) -> ShopPage:
-        """Click what is written. Raises ActionError naming the choices when it is not on the page."""
+        """Click a text of the page. Raises ActionError, which names the choices, for a text that is not on the page."""
         self._check_open()
         self.page = self.page.moves[self.choice(target)]()
         return self.page
 
     def choice(self, target: str) -> str:
-        """Which clickable is meant: case, spaces, punctuation, quotes and `color: ` before an option are forgiven."""
+        """Return the clickable that a text means.
+
+        Case, spaces, punctuation, quotes and `color: ` before an option do not matter. Raises ActionError otherwise.
+        """
         moves = self.page.moves
         text = " ".join(target.lower().split())
         forms = (text, text.rstrip("."), text.strip("'\"[]"), text.replace("/", " | "))
@@ -103,7 +106,7 @@ class Visit:
         return SEPARATOR.join(("Instruction:", self._instruction, *texts))
 
     def _search_page(self) -> ShopPage:
-        """Its button can be seen but not clicked: searching needs words."""
+        """Return the first page. Its button is visible but cannot be clicked: a search needs words."""
         self.product, self.chosen = None, {}
         return ShopPage("search", f"WebShop{SEPARATOR}{self._texts('Search')}", {})
 

@@ -21,16 +21,16 @@ from lumos_queue.settings import Settings
 
 RESULTS_SHOWN = 2  #: items that Search names, as in the original
 BEST_FEATURES = 3  #: options that FeatureRetrieve names, as in the original
-NO_OPTIONS = "buy now"  #: what FeatureRetrieve says of an item without options, as in the original
-MAX_TEXT = 2_000  #: characters of a page's clickables as a model is shown them
+NO_OPTIONS = "buy now"  #: the text of FeatureRetrieve for an item without options, as in the original
+MAX_TEXT = 2_000  #: characters of a page's clickables in a prompt
 MAX_OBSERVATION = 8_000  #: characters of a page's text that are stored
 MOVES = ("Search", "Click")  #: the actions that change the page
 
 
 class ShopActions:
-    """A shop for every episode: the same stock, each a separate visit. Options: tools.OPTIONS.
+    """The actions of the shop. All episodes share the stock; each episode is its own visit. Options: tools.OPTIONS.
 
-    The stock is read, or generated, at the first action.
+    The first action reads or generates the stock.
     """
 
     domain = "webshop"
@@ -38,7 +38,7 @@ class ShopActions:
     defaults: Mapping[str, str] = {"catalogue": "generated", "ranker": "lexical"}
 
     def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
-        """Raises SpecError when a file is missing or not the one that was meant."""
+        """Raises SpecError when a file is missing, or has changed since submission."""
         self._tools = dict(tools or {})
         check_files(self._tools)
         self._ranker: Ranker = open_prepared(self._tools)
@@ -55,12 +55,12 @@ class ShopActions:
 
 
 class ShopSession(ActionSession):
-    """One visit to the shop. After a resume it walks the recorded way again: searches and clicks, nothing else."""
+    """One visit to the shop. After a resume it repeats the recorded searches and clicks, and nothing else."""
 
     def __init__(self, instruction: str, tools: Mapping[str, str], ranker: Ranker):
         self._instruction, self._tools, self._ranker = instruction, tools, ranker
         self._visit: Visit | None = None
-        self._action_count = 0  #: actions of the episode that this visit has seen
+        self._action_count = 0  #: actions of the episode that this visit contains
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
         """Raises Diverged when the shop is not the one that was recorded."""
@@ -148,7 +148,7 @@ class ShopSession(ActionSession):
         return {"kind": "page", "text": _cut(clickables, MAX_TEXT), **page_fields, "chosen": dict(visit.chosen)}
 
     async def _best(self, query: str, texts: list[str], limit: int) -> list[str]:
-        """The texts that fit the query best; of equals, the first."""
+        """Return the texts that fit the query best; among equal scores, the first."""
         if not texts:
             return []
         scores = await self._ranker.scores(query, texts)

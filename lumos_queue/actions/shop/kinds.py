@@ -13,7 +13,7 @@ class Kind:
     others: tuple[str, ...]  #: other names for it
     category: str
     path: str  #: `Home › Furniture › Sofas`
-    attributes: tuple[str, ...]  #: of which each product has two
+    attributes: tuple[str, ...]  #: a product has two of them
     groups: tuple[str, ...]  #: of options: keys of `lexicon.OPTIONS`
     dollars: tuple[int, int]  #: the lowest and the highest price
 

@@ -1,4 +1,4 @@
-"""The words of the generated shop: what can be said of products and chosen, and other words for the same."""
+"""The words of the generated shop: attributes and options of products, and synonyms of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """Something that can be said of a product, and how a buyer may say it otherwise."""
+    """An attribute of a product, and a buyer's other words for it."""
 
     name: str
     before: tuple[str, ...]  #: in front of the product's name: `a rainproof bag`
@@ -54,7 +54,7 @@ _ATTRIBUTES = (
 )
 ATTRIBUTES = {attribute.name: attribute for attribute in map(_attribute, _ATTRIBUTES)}
 
-#: Option values, each with other words for it. A product offers some of its group's.
+#: Option values by group, with synonyms. A product offers some values of its groups.
 OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "color": {
         "black": ("jet", "ebony"),
@@ -104,7 +104,7 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "15 feet": ("five yards",),
     },
 }
-#: What a group is called on a product's page. Sizes are matched word for word by the reward.
+#: The name of a group on a product's page. Sizes are matched word for word by the reward.
 GROUP_NAMES = {
     "color": "color",
     "flavor": "flavor",

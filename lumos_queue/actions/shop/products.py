@@ -1,4 +1,4 @@
-"""Products as WebShop's files hold them (items_shuffle*.json), and the attributes beside them (items_ins*.json).
+"""Products of WebShop's files (items_shuffle*.json), and their attributes (items_ins*.json).
 
 An invented row, with the fields that are read:
 
@@ -6,7 +6,7 @@ An invented row, with the fields that are read:
      "product_category": "Luggage › Laptop Bags", "small_description": ["Padded inside"], "full_description": "A bag.",
      "pricing": "$24.49 to $39.99", "customization_options": {"color": [{"value": "blue", "image": null}]}}
 
-Texts are cleaned where they enter: one line, bounded, and without what separates things in a page or a prompt.
+Reading cleans all texts: one line, of bounded length, without the separators of pages and prompts.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ ATTRIBUTES = "WebShop's attribute file (items_ins*.json): a JSON object, asin to
 
 MAX_TITLE, MAX_BULLET, MAX_DESCRIPTION, MAX_OPTION = 500, 2_000, 10_000, 120  #: characters; the rest is cut
 MAX_BULLETS, MAX_GROUPS, MAX_OPTIONS = 50, 20, 300  #: of one product
-MAX_ASIN = 10  #: as in the original, which leaves longer ones out
-NO_PRICE = 100.0  #: dollars: what the original asks for a product without a price
+MAX_ASIN = 10  #: as in the original, which skips longer ones
+NO_PRICE = 100.0  #: dollars: the original's price of a product without a price
 
-#: What must not come from a product: the page separator, the one between items, and the marks of a conversation.
+#: Texts that a product must not contain: the separators of pages and items, and the markers of a conversation.
 _MARKS = re.compile(r"\[SEP\]|\*\*|<\|(?:user|assistant|system)\|>|</?s>|<pad>", re.IGNORECASE)
 _AMOUNT = re.compile(r"[0-9][0-9,]*(?:\.[0-9]+)?")
 
@@ -46,14 +46,14 @@ class Product:
     asin: str  #: in capitals
     title: str
     category: str
-    query: str  #: under which its seller was found; lower case
+    query: str  #: the search that lists the product in the shop; lower case
     product_category: str  #: `Home › Furniture › Sofas`
     bullets: tuple[str, ...]
     description: str
     prices: tuple[float, ...]  #: dollars: one, or the ends of a range
     options: Mapping[str, tuple[str, ...]]  #: group in lower case to its values
     attributes: tuple[str, ...] = ()
-    left_out: int = 0  #: options that could not be told from a button, as one called `buy now`
+    left_out: int = 0  #: options with the name of a button, such as `buy now`
 
     @property
     def price_tag(self) -> str:
@@ -61,14 +61,14 @@ class Product:
 
     @property
     def price(self) -> float:
-        """Dollars. Inside a range it is drawn, as in the original, but always the same for a product."""
+        """Dollars. Of a range: a random price, as in the original, which depends on the product alone."""
         if len(self.prices) == 1:
             return self.prices[0]
         return random.Random(f"price {self.asin}").uniform(*self.prices)
 
 
 def clean(text: str, limit: int) -> str:
-    """One line with single spaces, at most `limit` characters, and harmless in pages and prompts."""
+    """Return the text on one line, with single spaces, at most `limit` characters, harmless in pages and prompts."""
     line = " ".join(storable(text[: 4 * limit])[0].split())[:limit].strip()
     return _MARKS.sub(lambda match: " ".join(match[0]), line)
 
@@ -76,7 +76,7 @@ def clean(text: str, limit: int) -> str:
 def read_products(
     path: Path | None, attributes: Mapping[str, tuple[str, ...]] | None = None
 ) -> Iterator[Product | BadRow]:
-    """The products in file order, or why a row is not one. Raises SpecError when the file as a whole cannot be read."""
+    """Yield each product in file order, or a BadRow with the reason. Raises SpecError when the file cannot be read."""
     known_asins: set[str] = set()
     for item in read_records(path, FORMAT, ("asin", "name")):
         if isinstance(item, BadRow):
@@ -94,7 +94,7 @@ def read_products(
 
 
 def read_product(row: Node, attributes: Mapping[str, tuple[str, ...]]) -> Product:
-    """One row as a product. Raises BadRow."""
+    """Read one row as a product. Raises BadRow."""
     asin = row["asin"].text().upper()
     if asin == "NAN" or len(asin) > MAX_ASIN or not asin.isalnum():
         raise row["asin"].bad(f"expected at most {MAX_ASIN} letters and digits")
@@ -147,9 +147,9 @@ def _prices(row: Node) -> tuple[float, ...]:
 
 
 def _options(row: Node) -> tuple[dict[str, tuple[str, ...]], int]:
-    """`customization_options`: group to its contents; a group may be null, the whole may be null or ''.
+    """Return the options of `customization_options`, and how many are skipped because a button has their name.
 
-    And how many are left out as they are called like a button of the shop.
+    A group may be null; the whole field may be null or ''.
     """
     name = "customization_options"
     if name not in row or not row[name].value:
@@ -171,12 +171,12 @@ def _options(row: Node) -> tuple[dict[str, tuple[str, ...]], int]:
 
 
 def option_text(value: str) -> str:
-    """An option as it can be clicked: lower case, `/` written ` | `, as in the original."""
+    """Return an option as a click names it: in lower case, with ` | ` for `/`, as in the original."""
     return clean(value.strip().replace("/", " | "), MAX_OPTION).lower()
 
 
 def read_attributes(path: Path) -> dict[str, tuple[str, ...]]:
-    """asin to its attributes; entries of another shape count as none. Raises SpecError."""
+    """Return the attributes by asin. Entries of another shape are skipped. Raises SpecError."""
     return {
         asin.upper(): tuple(clean(text, MAX_OPTION).lower() for text in entry["attributes"] if isinstance(text, str))
         for asin, entry in json_object(path, ATTRIBUTES).items()
@@ -185,7 +185,7 @@ def read_attributes(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def json_object(path: Path, description: str) -> Mapping[str, object]:
-    """A JSON file that holds one object. Raises SpecError."""
+    """Read a JSON file that contains one object. `description` is for messages. Raises SpecError."""
     with open_data(path, description) as file:
         data = file.read(MAX_DOCUMENT_BYTES + 1)
     if len(data) > MAX_DOCUMENT_BYTES:

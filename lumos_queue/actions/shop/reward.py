@@ -2,10 +2,10 @@
 
     reward = r_type · (attributes found + options found + [price ≤ limit]) / (attributes + options + 1)
 
-An option of the goal is found when one of those chosen fits it (`options_found`); so the reward is never above 1.
+An option of the goal is found when a chosen option fits it (`options_found`), so that the reward is at most 1.
 r_type compares the kinds of the two products. The title score is |shared nouns| / |nouns of the goal's title|
-(0.2 when that has none): 0 gives r_type 0, below 0.1 gives 0.1; else it is 1 when the query is the same, or two parts
-of the category are shared, or the title score is above 0.2; and 0.5 otherwise.
+(0.2 for a title without nouns): 0 gives r_type 0, below 0.1 gives 0.1. Otherwise r_type is 1 when the query is the
+same, two parts of the category are common, or the title score is above 0.2; else it is 0.5.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COLOURS = tuple(_COLOURS.split())
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a visitor is asked to buy, as WebShop states it."""
+    """The product that a visitor has to buy, in WebShop's fields."""
 
     asin: str
     category: str
@@ -61,7 +61,7 @@ class Reward:
 
 
 def reward(goal: Goal, product: Product, price: float, selection: Mapping[str, str]) -> Reward:
-    """What buying a product for `price` dollars with the chosen options (group to value) is worth."""
+    """Return the reward for buying a product. `price`: in dollars. `selection`: the chosen options, group to value."""
     titles = title_score(goal.name, product.title)
     query = goal.query == product.query
     category = len(_parts(goal.product_category) & _parts(product.product_category)) >= 2
@@ -73,18 +73,18 @@ def reward(goal: Goal, product: Product, price: float, selection: Mapping[str, s
 
 
 def total(kind: float, attributes: int, options: int, fits: bool, all_attributes: int, all_options: int) -> float:
-    """The formula alone."""
+    """Return the reward by the formula above."""
     return kind * (attributes + options + fits) / (all_attributes + all_options + 1)
 
 
 def title_score(goal_title: str, product_title: str) -> float:
-    """The share of the wanted title's nouns that are in the bought one's."""
+    """Return the share of the goal's nouns that are in the product's title."""
     goal_nouns = nouns(goal_title)
     return len(set(goal_nouns) & set(nouns(product_title))) / len(goal_nouns) if goal_nouns else SAME_KIND
 
 
 def r_type(titles: float, query: bool, category: bool) -> float:
-    """1, 0.5, 0.1 or 0."""
+    """Return 1, 0.5, 0.1 or 0, by the rule above."""
     if titles == 0:
         return 0.0
     if titles < HARDLY:
@@ -93,7 +93,7 @@ def r_type(titles: float, query: bool, category: bool) -> float:
 
 
 def attributes_found(goal: Goal, product: Product) -> int:
-    """How many of the goal's attributes the product has: in its list, or word for word in its texts."""
+    """Count the goal's attributes that the product has: in its list, or word for word in its texts."""
     return sum(
         any(_fits(product_attribute, attribute) for product_attribute in product.attributes)
         or _says(product, attribute)
@@ -102,22 +102,22 @@ def attributes_found(goal: Goal, product: Product) -> int:
 
 
 def options_found(goal: Goal, selection: Mapping[str, str]) -> int:
-    """How many of the goal's options fit one of those chosen, each brought to its colour first, whatever its group.
+    """Count the goal's options that fit a chosen option of any group. Both are reduced to their colours first.
 
-    Another version of that file counts the chosen options instead, sizes word for word, and also those that only the
-    product's texts name: there more can be found than were wanted.
+    Another version of that file counts the chosen options, compares sizes word for word, and also counts options that
+    only the product's texts name: its count can exceed the number of the goal's options.
     """
     colours = [colour(value) for value in selection.values()]
     return sum(any(_fits(colour(option), value) for value in colours) for option in goal.options)
 
 
 def colour(option: str) -> str:
-    """The colour in an option; the option itself where there is none."""
+    """Return the colour in an option; an option without a colour as it is."""
     return next((name for name in COLOURS if name in option), option)
 
 
 def _fits(first: str, second: str) -> bool:
-    """As thefuzz compares: case and punctuation ignored, the ratio rounded to a whole number."""
+    """Compare as thefuzz does: case and punctuation ignored, the ratio rounded to a whole number."""
     return round(fuzz.token_set_ratio(first, second, processor=utils.default_process)) > FITS
 
 

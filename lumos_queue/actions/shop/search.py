@@ -1,7 +1,7 @@
 """The shop's search: BM25 over title, description, bullets and options, as in WebShop's Lucene index.
 
 Lucene's form of BM25 with Pyserini's constants. English words lose their plural `s` (Harman's S-stemmer) instead of
-Porter's endings. Equally good products come in the order of the file, so that a search always gives the same.
+Porter's endings. Products of equal scores keep the order of the file, so that a search is repeatable.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from lumos_queue.actions.shop.products import Product
 
 K1, B = 0.9, 0.4  #: Pyserini's constants
-MAX_WORDS = 400  #: of a query; further ones are ignored
+MAX_WORDS = 400  #: of a query; the rest is ignored
 
 _WORD = re.compile(r"[a-z0-9]+")
 #: Lucene's English stop words.
@@ -36,7 +36,7 @@ class SearchIndex:
         self._index.index([words(_text(product)) or [""] for product in products], show_progress=False)
 
     def search(self, query: str, limit: int) -> list[Product]:
-        """The products that share a word with the query, best first."""
+        """Return up to `limit` products that have a word of the query, best first."""
         known_words = [word for word in words(query)[:MAX_WORDS] if word in self._index.vocab_dict]
         if not known_words:
             return []
@@ -46,7 +46,7 @@ class SearchIndex:
 
 
 def words(text: str) -> list[str]:
-    """The words that are searched for, in order."""
+    """Return the words of a text that the index contains or a search looks for, in order."""
     return [_singular(word) for word in _WORD.findall(text.lower()) if word not in _IGNORED]
 
 

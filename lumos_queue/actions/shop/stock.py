@@ -1,4 +1,4 @@
-"""What a shop sells, with its search: read once from files, or generated, and shared by all episodes of a process."""
+"""The products of a shop, with their search: read or generated once, and shared by all episodes of a process."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from lumos_queue.actions.shop.search import SearchIndex
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.util.launch_folder import from_launch
 
-_ONE_AT_A_TIME = Lock()  #: many episodes ask at once for the stock that only one of them need open
+_ONE_AT_A_TIME = Lock()  #: episodes that start together open the stock once
 
 
 class Stock:
     """The products by asin, and the search over them."""
 
     def __init__(self, rows: Iterable[Product | BadRow], name: str):
-        """Raises SpecError when no row is a product; `name` is what to call the file then."""
+        """`name`: of the file, for messages. Raises SpecError when no row is a product."""
         self.products: dict[str, Product] = {}
         self.bad = 0  #: rows that are not products
-        self.left_out = 0  #: options called like a button
+        self.left_out = 0  #: options with the name of a button
         first: BadRow | None = None
         for row in rows:
             if isinstance(row, BadRow):
@@ -36,7 +36,7 @@ class Stock:
 
 
 def open_stock(tools: Mapping[str, str]) -> Stock:
-    """The stock that an agent's tool options name. Slow the first time. Raises SpecError."""
+    """Return the stock that an agent's tool options name. The first call is slow. Raises SpecError."""
     names = ("catalogue", "attributes", "catalogue_sha256", "attributes_sha256")
     with _ONE_AT_A_TIME:
         return _open(*(tools.get(name, "") for name in names))
@@ -44,9 +44,9 @@ def open_stock(tools: Mapping[str, str]) -> Stock:
 
 @lru_cache(maxsize=2)
 def _open(catalogue: str, attributes: str, *_digests: str) -> Stock:
-    """The digests are part of the key alone: other content under the same name is another stock."""
+    """The digests are only part of the cache's key: other content under the same name is another stock."""
     if not catalogue:
-        from lumos_queue.actions.shop.catalogue import products  # which needs Product from here
+        from lumos_queue.actions.shop.catalogue import products  # only a generated shop needs it
 
         return Stock(products(), "the generated catalogue")
     attributes_by_asin = read_attributes(from_launch(attributes)) if attributes else {}

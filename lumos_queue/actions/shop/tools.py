@@ -1,4 +1,4 @@
-"""The options of the WebShop actions, checked at submission and again where the work is done."""
+"""The options of the WebShop actions, checked at submission and again in the worker."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ OPTIONS = {
 
 
 def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
-    """The options with absolute paths, the files' sha256, and what was read of the catalogue. Raises SpecError.
+    """Return the options with absolute paths, the sha256 of the files, and counts of the catalogue. Raises SpecError.
 
-    That is how many rows are products and how many are not, and how many options were left out (Product.left_out).
+    The counts are those of products, of other rows, and of skipped options (Product.left_out).
     """
     check_option_names(tools, "webshop", OPTIONS)
     if "attributes" in tools and "catalogue" not in tools:
@@ -47,7 +47,7 @@ def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_files(tools: Mapping[str, str]) -> None:
-    """Raises SpecError when a file that prepared options name is missing, or has changed since."""
+    """Raises SpecError when a file that prepared options name is missing, or has changed since submission."""
     for name in FILES.keys() & tools.keys():
         digest, expected_digest = _sha256(name, from_launch(tools[name])), tools.get(f"{name}_sha256")
         if expected_digest and digest != expected_digest:
@@ -68,6 +68,6 @@ def _sha256(name: str, path: Path) -> str:
 
 @lru_cache(maxsize=8)
 def _digest(path: Path, _mtime_ns: int, _size: int) -> str:
-    """Read once in a process, as long as size and time stay the same."""
+    """Hash a file once in a process, as long as its size and time stay the same."""
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

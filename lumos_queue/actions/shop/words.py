@@ -1,13 +1,13 @@
-"""Words of product titles: what replaces the tagger that WebShop's reward uses (spaCy's `en_core_web_*`).
+"""Nouns of product titles, without the tagger of WebShop's reward (spaCy's `en_core_web_*`).
 
 WebShop counts the nouns and proper nouns of two titles. In a title nearly every word is capitalised, and the tagger
-takes nearly every capitalised word for a proper noun. So here every word with letters is a noun, unless it is
-a function word, a number, a participle that opens the title or speaks of the whole (`UL Listed`), or a verb before its
+takes nearly every capitalised word for a proper noun. So in this module every word with letters is a noun,
+unless it is a function word, a number, a participle at the start or about the whole title (`UL Listed`), or a verb before its
 particle (`Slip on`). A measure (`260ml`) counts as one noun; several in a row are a list of sizes and count as none.
 
 Evidence: the six title scores that are recorded with real episodes are fractions of exactly the number of nouns that
-this finds in their goals' titles (24, 17, 11, 17, 7 and 23); the four title scores in WebShop's own tests come out the
-same. What the tagger does beyond these was not measured.
+this module finds in their goals' titles (24, 17, 11, 17, 7 and 23); the four title scores in WebShop's own tests come out the
+same. Other titles were not compared with the tagger.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NO_NOUNS = frozenset(_OTHER_WORDS.split())
 
 
 def nouns(title: str) -> list[str]:
-    """The nouns of a title in lower case, in order, repeated as they are repeated."""
+    """Return the nouns of a title in lower case, in order, with repetitions."""
     tokens = [token.lower() for token in _TOKEN.findall(_SIZES.sub(" ", title))]
     title_nouns = []
     for position, token in enumerate(tokens):

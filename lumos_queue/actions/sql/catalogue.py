@@ -1,4 +1,4 @@
-"""INFORMATION_SCHEMA, of which agents ask what a database holds: TABLES and COLUMNS of the task's database alone."""
+"""INFORMATION_SCHEMA, which describes a database to agents: TABLES and COLUMNS of the task's database alone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def is_catalogue(table: exp.Table) -> bool:
 
 
 def keep_to_database(tree: exp.Expr, database: str) -> exp.Expr:
-    """A copy of a statement for a server, in which the catalogue shows this database alone."""
+    """Return a copy of a statement for a server, in which the catalogue contains this database alone."""
 
     def narrow(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Table) and is_catalogue(node):
@@ -46,7 +46,7 @@ def keep_to_database(tree: exp.Expr, database: str) -> exp.Expr:
 
 
 def insert_catalogue(tree: exp.Expr, database: str, tables: Tables) -> exp.Expr:
-    """The statement, changed: the catalogue's rows, made of `tables`, replace its name."""
+    """Change the statement: the catalogue's rows, made from `tables`, replace its name. Returns the statement."""
     for node in list(tree.find_all(exp.Table)):
         if is_catalogue(node):
             names = OFFERED[node.name.casefold()]
@@ -54,7 +54,7 @@ def insert_catalogue(tree: exp.Expr, database: str, tables: Tables) -> exp.Expr:
             columns = [
                 exp.alias_(exp.column(f"column{number}"), name, quoted=True) for number, name in enumerate(names, 1)
             ]
-            # SQL has no VALUES without rows: one row that no condition lets through represents it.
+            # SQL has no VALUES without rows: a row that a false condition excludes replaces it.
             values = exp.values(rows or [(None,) * len(names)], alias="_")
             query = exp.select(*columns).from_(values)
             node.replace(_as_table(query if rows else query.where(exp.false()), node))
@@ -62,7 +62,7 @@ def insert_catalogue(tree: exp.Expr, database: str, tables: Tables) -> exp.Expr:
 
 
 def _as_table(query: exp.Select, table: exp.Table) -> exp.Subquery:
-    """The query that replaces a table, by the name that the table has in the statement."""
+    """Return a query as a replacement of a table, under the table's name in the statement."""
     subquery = query.subquery(alias=table.alias_or_name, copy=False)
     subquery.set("joins", table.args.get("joins"))
     return subquery

@@ -1,10 +1,10 @@
-"""What runs in the killable child: one request is one statement on a fresh state of one database.
+"""The program of the killable child: one request is one statement on a fresh state of one database.
 
     {"text": "SELECT …", "name": "world_1", "file": "/…/world_1.sqlite", "writes": null}
 
-`writes` is null where the database is read only; else the list of statements that were carried out before in this
-episode: they are carried out again, on a new copy, before the statement. So no request depends on another one, and a
-child may die at any time. The reply has `kind` and what that kind of statement gives, or `error` and `message`.
+`writes` is null where the database is read only. Otherwise it lists the earlier writes of the episode: they run again,
+on a new copy, before the statement. So no request depends on another, and a child may die at any time.
+The reply has `kind` and the output of that kind of statement, or `error` and `message`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lumos_queue.util.sandbox import serve
 from lumos_queue.util.sanitize import storable_json
 
 MAX_COPIES = 4  #: databases kept in memory between requests
-HARD_SECONDS = 1.0  #: of processor time beyond those of a statement, after which the process is ended
+HARD_SECONDS = 1.0  #: of processor time beyond a statement's limit: then the process ends
 
 _copies: dict[tuple[str, int, int], sqlite3.Connection] = {}
 
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def handle(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The reply to a request, storable. MemoryError and RecursionError are for `serve` to answer."""
+    """Return the storable reply to a request. Raises MemoryError and RecursionError, which `serve` answers."""
     return {name: storable_json(value) for name, value in _handle(request).items()}
 
 
@@ -75,20 +75,20 @@ def _rows(result_rows: ResultRows, **extra_fields: Any) -> dict[str, Any]:
 
 
 def _count_changes(copy: sqlite3.Connection, statement: Statement) -> int:
-    """How many rows a statement changed."""
+    """Run a statement and return how many rows it changed."""
     before = copy.total_changes
     _run_limited(copy, statement.sqlite(read_tables(copy)), writes=True)
     return copy.total_changes - before
 
 
 def _run_limited(copy: sqlite3.Connection, statement: str, writes: bool = False) -> ResultRows:
-    """Past its time a statement is interrupted; what cannot be interrupted ends this process."""
+    """Run a statement, interrupted after its time. One that cannot be interrupted ends this process."""
     signal.setitimer(signal.ITIMER_PROF, SECONDS + HARD_SECONDS)
     return run(copy, statement, writes)
 
 
 def _copy(path: Path) -> sqlite3.Connection:
-    """The database as the file has it; kept from one request to the next, and never written to."""
+    """Return the copy of a file, which requests share and never write to."""
     try:
         state = path.stat()
     except OSError as error:

@@ -1,9 +1,9 @@
-"""Texts compared with numbers, as MySQL does it: both as numbers, a text as the number that it begins with.
+"""Compare texts with numbers as MySQL does: both as numbers, a text as the number that it begins with.
 
 `'12abc' = 12` and `'abc' = 0` hold, and `'9' < 10` (MySQL 8.0 Reference Manual, 14.3). SQLite compares such a pair as
-texts, or finds every text above every number. What a side is follows from the columns' declared types, which in MySQL
-are those of the values. Left as SQLite has it: what is neither surely text nor surely a number, as dates; USING; rows
-of values; CASE with a value; an IN list of both texts and numbers.
+texts, or sorts every text above every number. The kind of a side follows from the columns' declared types, which in
+MySQL are those of the values. SQLite's comparison stays for sides that are not surely text or surely numbers, such as
+dates, and for USING, rows of values, CASE with a value, and an IN list of both texts and numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from lumos_queue.actions.sql.database import Tables
 
 NUMBER, TEXT = "number", "text"
-NUMBER_OF = "NUMBER_OF"  #: the function of a copy that gives a text's number (numbers.py)
+NUMBER_OF = "NUMBER_OF"  #: the function in a copy that returns a text's number (numbers.py)
 
 _PAIRS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 _NUMBERS = (
@@ -69,7 +69,7 @@ _TEXTS = (
     exp.TimeToStr,
     exp.Hex,
 )
-_SAME_AS = (exp.Paren, exp.Alias, exp.Collate, exp.Min, exp.Max, exp.Window)  #: as what they are of
+_SAME_AS = (exp.Paren, exp.Alias, exp.Collate, exp.Min, exp.Max, exp.Window)  #: of the kind of their argument
 _DECLARED = (
     (TEXT, re.compile("char|text|clob|enum|set")),
     (NUMBER, re.compile(r"\b(?:tiny|small|medium|big)?int(?!erval)|real|doub|floa|dec|num")),
@@ -77,7 +77,7 @@ _DECLARED = (
 
 
 def with_numbers(tree: exp.Expr, tables: Tables) -> exp.Expr:
-    """The statement, changed: where a text is compared with a number, its number is."""
+    """Change the statement: a text that is compared with a number becomes its number. Returns the statement."""
     kinds = Kinds(tree, tables)
     for node in list(tree.find_all(*_PAIRS, exp.Between, exp.In)):
         if isinstance(node.parent, exp.Update) and node.arg_key == "expressions":
@@ -107,11 +107,11 @@ def _change_in(node: exp.In, kinds: Kinds) -> None:
 def _take_numbers(nodes: Iterable[exp.Expr]) -> None:
     for node in list(nodes):
         number = node.replace(exp.Anonymous(this=NUMBER_OF))
-        number.set("expressions", [node])  # itself, as it may hold comparisons that are still to be looked at
+        number.set("expressions", [node])  # the node itself: it may contain comparisons of a later step
 
 
 class Kinds:
-    """What the expressions of one statement are: NUMBER, TEXT or, where it is not sure, ''."""
+    """The kinds of the expressions of one statement: NUMBER, TEXT or, where neither is sure, ''."""
 
     def __init__(self, tree: exp.Expr, tables: Tables):
         self._columns: dict[int, str] = {}
@@ -121,9 +121,9 @@ class Kinds:
         }
         try:
             scopes = traverse_scope(tree)
-        except OptimizeError:  # a statement in which names cannot be told apart
+        except OptimizeError:  # a statement with ambiguous names
             scopes = []
-        for scope in scopes:  # inner ones first; a column that they do not have is also one of the scope around them
+        for scope in scopes:  # inner scopes first; a column that they lack is also listed in the scope around them
             for column in scope.columns:
                 if id(column) not in self._columns and (kind := self._find_kind(column, scope)) is not None:
                     self._columns[id(column)] = kind
@@ -152,8 +152,8 @@ class Kinds:
         return NUMBER if isinstance(node, _NUMBERS) else TEXT if isinstance(node, _TEXTS) else ""
 
     def _of_alias(self, column: exp.Column) -> str:
-        """The kind of what the statement itself calls so, as in HAVING."""
-        self._columns[id(column)] = ""  # while it is looked for: names may lead in a circle
+        """Return the kind of an alias of the statement itself, as in HAVING."""
+        self._columns[id(column)] = ""  # during the search: aliases may refer to each other
         query = column.parent_select
         matches = (
             [expression for expression in query.selects if expression.alias_or_name == column.name] if query else []
@@ -162,7 +162,7 @@ class Kinds:
         return self._columns[id(column)]
 
     def _common(self, node: exp.Expr) -> str:
-        """What all that such an expression may give are; NULL is anything."""
+        """Return the common kind of all values that the expression may have; NULL has any kind."""
         if isinstance(node, exp.Nullif):
             return self.of(node.this)
         if isinstance(node, exp.Coalesce):
@@ -175,7 +175,7 @@ class Kinds:
         return kinds.pop() if len(kinds) == 1 else ""
 
     def _find_kind(self, column: exp.Column, scope: Scope) -> str | None:
-        """The kind of a column that one of the scope's sources has; None where none has it, '' where several differ."""
+        """Return the kind of a column of the scope's sources; None where no source has it, '' where several differ."""
         kinds = {
             kind
             for name, source in scope.sources.items()
@@ -185,12 +185,12 @@ class Kinds:
         return (kinds.pop() if len(kinds) == 1 else "") if kinds else None
 
     def _kind_in(self, source: Any, name: str) -> str | None:
-        """The kind of a source's column of that name; None where it has none, as far as is known."""
+        """Return the kind of a source's column of that name; None where no such column is known."""
         if isinstance(source, exp.Table):
             return self._tables.get(source.name.casefold(), {}).get(name)
         query = source.expression
         if not isinstance(query, exp.Select):
-            return ""  # of a UNION: one part may be a number where another is a text
+            return ""  # a UNION: its parts may differ in kind
         if query.is_star:
             kinds = {self._kind_in(inner_source, name) for inner_source in source.sources.values()} - {None}
             return (kinds.pop() if len(kinds) == 1 else "") if kinds else None
@@ -201,7 +201,7 @@ class Kinds:
 
 
 def kind_of_declaration(declaration: str) -> str:
-    """What a declared type holds: NUMBER, TEXT, or '' for dates, bits and what is not said."""
+    """Return the kind of a declared type: NUMBER, TEXT, or '' for dates, bits and a missing type."""
     return next((kind for kind, pattern in _DECLARED if pattern.search(declaration.lower())), "")
 
 

@@ -1,14 +1,14 @@
 """A SQLite database copied into memory, and one statement run on the copy within limits.
 
-Covered: the file is opened read-only and never written; the copy is guarded by an authorizer that knows the tables and
-functions that may be used, whatever the parser thought of the statement; time is counted in processor time, rows and
-their JSON text are bounded, texts may have `MAX_TEXT` bytes. Not covered: memory, which the process's own limit bounds
-(`lumos_queue.util.sandbox`), and a single operation inside SQLite that takes long: the process is ended then.
+The file is opened read-only and never written. An authorizer of the copy permits listed tables and functions alone,
+whatever the parser made of the statement. Processor time, rows and their JSON text are bounded, and texts have at most
+`MAX_TEXT` bytes. Memory is not bounded here, but by the process's own limit (`lumos_queue.util.sandbox`). A single
+operation inside SQLite may take too long: then the process ends.
 
-Texts are compared without regard to case, as MySQL's collations do (spec/lumos.md 9b): every column of the copy by
-itself, other expressions because `for_sqlite` says so where a statement compares, sorts or groups. Not covered, so that
-case counts: letters outside ASCII; expressions other than columns in SELECT DISTINCT, UNION, INTERSECT, EXCEPT, MIN and
-MAX; INSTR, REPLACE and FIELD.
+Texts compare without regard to case, as with MySQL's collations (spec/lumos.md 9b): columns of the copy always, other
+expressions where `for_sqlite` writes it, in comparisons, sorting and grouping. Case counts for letters outside ASCII,
+for expressions other than columns in SELECT DISTINCT, UNION, INTERSECT, EXCEPT, MIN and MAX, and for INSTR, REPLACE and
+FIELD.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from lumos_queue.util.regular_file import UnusableFile, open_regular
 
 MAX_FILE = 256 << 20  #: bytes of a database
 MAX_ROWS = 30_000  #: of a result
-MAX_BYTES = 300_000  #: of a result, as JSON: it is kept whole, and a worker's event loop writes it down
+MAX_BYTES = 300_000  #: of a result, as JSON: it is stored whole by the worker's event loop
 MAX_TEXT = 1_000_000  #: bytes of one text
 SECONDS = 5.0  #: of processor time for one statement
-_EVERY = 10_000  #: operations of SQLite's machine between two looks at the clock
+_EVERY = 10_000  #: operations of SQLite's machine between two checks of the time
 _HEADER = b"SQLite format 3\0"
 _TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*(?:\(\s*\d+\s*(?:,\s*\d+\s*)?\))?")
 _FUNCTION = re.compile(r"not authorized to use function: (\w+)")
@@ -65,14 +65,14 @@ _CHANGES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ResultRows:
-    """What a statement gave: column names and rows; neither for a statement that has no result."""
+    """Column names and rows of a statement; both are empty for a statement without a result."""
 
     columns: tuple[str, ...]
     rows: list[list[Any]]
 
 
 def open_copy(path: Path) -> sqlite3.Connection:
-    """The database in memory. Raises ActionError of kind no_database when the file does not exist or is not one."""
+    """Return a copy of a database in memory. Raises ActionError of kind no_database for a missing or another file."""
     try:
         if path.stat().st_size > MAX_FILE:
             raise ActionError("no_database", f"the database has more than {MAX_FILE >> 20} MiB")
@@ -102,10 +102,10 @@ def open_copy(path: Path) -> sqlite3.Connection:
 
 
 def _copy_table(copy: sqlite3.Connection, name: str) -> None:
-    """A table of the same columns and primary key, with the same rows in the same order."""
+    """Copy a table with its columns, its primary key, and its rows in the same order."""
     columns = table_columns(copy, name, "source")
     names = ", ".join(quote_name(column.name) for column in columns)
-    for with_key in (True, False):  # without its key where two keys differ in nothing but case
+    for with_key in (True, False):  # without its key where two keys differ in case alone
         copy.execute(f"CREATE TABLE main.{quote_name(name)} ({_definitions(columns, with_key)})")
         try:
             copy.execute(f"INSERT INTO main.{quote_name(name)} ({names}) SELECT {names} FROM source.{quote_name(name)}")
@@ -116,7 +116,7 @@ def _copy_table(copy: sqlite3.Connection, name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column as the file declares it. `key`: its position in the primary key, 0 when it is not in it."""
+    """A column as the file declares it. `key`: its position in the primary key, 0 for a column outside the key."""
 
     name: str
     type: str
@@ -125,7 +125,7 @@ class TableColumn:
     key: int
 
 
-#: Of each table, in the order in which they were made, the columns in order.
+#: The columns of each table, both in the order of their creation.
 Tables = Mapping[str, Sequence[TableColumn]]
 
 
@@ -134,7 +134,7 @@ def read_tables(copy: sqlite3.Connection) -> Tables:
 
 
 def table_columns(connection: sqlite3.Connection, table: str, schema: str = "main") -> list[TableColumn]:
-    """The columns in order; none for a table that is not there."""
+    """Return the columns in order; none for an unknown table."""
     rows = connection.execute(f"PRAGMA {schema}.table_xinfo({quote_name(table)})").fetchall()
     return [
         TableColumn(name, kind if _TYPE.fullmatch(kind or "") else "", bool(not_null), default, key)
@@ -156,13 +156,13 @@ def _definitions(columns: Sequence[TableColumn], with_key: bool) -> str:
 
 
 def table_names(connection: sqlite3.Connection) -> list[str]:
-    """In the order in which they were made."""
+    """Return the names of the tables in the order of their creation."""
     rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid").fetchall()
     return [name for (name,) in rows if not name.lower().startswith("sqlite_")]
 
 
 def again(copy: sqlite3.Connection) -> sqlite3.Connection:
-    """A copy of the copy, to be written to."""
+    """Return a copy of the copy, for writes."""
     writable_copy = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
     copy.backup(writable_copy)
     return writable_copy
@@ -171,7 +171,7 @@ def again(copy: sqlite3.Connection) -> sqlite3.Connection:
 def run(copy: sqlite3.Connection, statement: str, writes: bool = False) -> ResultRows:
     """Run one statement that `dialect` wrote. Raises ActionError of kind sql_error, refused, timeout or too_large.
 
-    Raises MemoryError when the process may have no more.
+    Raises MemoryError at the process's limit of memory.
     """
     tables = {name.casefold() for name in table_names(copy)}
     deadline = time.process_time() + SECONDS
@@ -196,12 +196,12 @@ def run(copy: sqlite3.Connection, statement: str, writes: bool = False) -> Resul
 
 
 def _authorizer(tables: set[str], writes: bool) -> Callable[[int, str | None, str | None, str | None, str | None], int]:
-    """What SQLite asks before it does anything: only what is named here is allowed."""
+    """Return SQLite's authorizer, which permits only the operations below."""
 
     def decide(action: int, first: str | None, second: str | None, schema: str | None, inner: str | None) -> int:
         if action == sqlite3.SQLITE_SELECT:
             right = True
-        elif schema == "temp":  # where it looks for views when a table or column gets another name
+        elif schema == "temp":  # SQLite looks for views there when a table or column is renamed
             right = writes and first == "sqlite_temp_master" and action in (sqlite3.SQLITE_READ, sqlite3.SQLITE_UPDATE)
         elif action == sqlite3.SQLITE_READ:  # the engine itself reads its catalogue when tables are changed
             right = (first or "").casefold() in tables or (writes and schema in ("main", None))

@@ -1,4 +1,4 @@
-"""Asking the child: what actions and scores have in common."""
+"""Requests to the child process, for actions and scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.settings import Settings
 from lumos_queue.util.sandbox import Sandbox
 
-CHILDREN = 2  #: processes of one job; a server's slow answer blocks one of them only
+CHILDREN = 2  #: processes of one job; a slow answer of a server blocks one process
 #: Processor seconds of a request: reading a large database, an episode's earlier writes, and the statement.
 REQUEST_SECONDS = 60.0
 
@@ -32,7 +32,7 @@ class Databases:
         self._sandbox = new_sandbox(children)
 
     async def ask(self, database: object, text: str, writes: Sequence[str] | None = None) -> dict[str, Any]:
-        """The child's storable reply; `writes` are the episode's earlier ones, None where the database is read only.
+        """Return the child's storable reply. `writes`: the episode's earlier ones; None if it is read only.
 
         Raises ActionError, and InfrastructureError when a server or the child itself cannot work.
         """

@@ -12,7 +12,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-LAST_SECOND = 32_536_771_199  #: the last that FROM_UNIXTIME knows, in the year 3001
+LAST_SECOND = 32_536_771_199  #: the last second that FROM_UNIXTIME accepts, in the year 3001
 _MONTHS = (
     "January",
     "February",
@@ -30,9 +30,9 @@ _MONTHS = (
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _STORED = re.compile(r"\s*(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?)?\s*")
 _COMPOSED = {"T": "%H:%i:%S", "r": "%h:%i:%S %p"}
-_WEEKS = frozenset("UuVvXx")  #: parts that depend on where a week begins
+_WEEKS = frozenset("UuVvXx")  #: parts that depend on the first day of a week
 _TIMES = frozenset("HhIkliSsfpTr")
-#: What a part of a text may be, and the field that it sets.
+#: The pattern of a part of a text, and the field that it sets.
 _PARTS = {
     "Y": (r"\d{1,4}", "year"),
     "y": (r"\d{1,2}", "year"),
@@ -62,9 +62,9 @@ _ELEMENT = re.compile(r"%(.)|(.)", re.DOTALL)
 
 
 def str_to_date(text: Any, form: Any) -> str | None:
-    """The date, the time or both that `form` finds in the text, as MySQL writes them; None where it finds none.
+    """Return the date, the time or both that `form` finds in the text, as MySQL writes them; None without a match.
 
-    The text may end before the form does, and go on behind it. Raises ValueError for a part that is not covered.
+    The text may be shorter or longer than the form. Raises ValueError for a part that is not covered.
     """
     if text is None or form is None:
         return None
@@ -79,7 +79,7 @@ def str_to_date(text: Any, form: Any) -> str | None:
 
 
 def date_format(value: Any, form: Any) -> str | None:
-    """A date in the parts of `form`; None for what is not a date. Raises ValueError for a part that is not covered."""
+    """Return a date in the parts of `form`; None for other texts. Raises ValueError for a part that is not covered."""
     match = None if value is None or form is None else _STORED.fullmatch(str(value))
     if match is None:
         return None
@@ -92,14 +92,17 @@ def date_format(value: Any, form: Any) -> str | None:
 
 
 def from_unixtime(seconds: Any, form: Any = "") -> str | None:
-    """The moment so many seconds after 1970 began, UTC; None before that, after LAST_SECOND and for no number."""
+    """Return the time so many seconds after the start of 1970, UTC; None out of the range 0 to LAST_SECOND.
+
+    A text that is no number counts as 0.
+    """
     if seconds is None or form is None:
         return None
     try:
         number = Decimal(str(seconds))
     except InvalidOperation:
         number = Decimal(0)
-    if number.is_nan():  # a text to MySQL, and so 0
+    if number.is_nan():  # MySQL takes it as a text, and so as 0
         number = Decimal(0)
     if not 0 <= number <= LAST_SECOND:
         return None
@@ -112,7 +115,7 @@ def from_unixtime(seconds: Any, form: Any = "") -> str | None:
 
 
 def _read_fields(text: str, form: str) -> dict[str, int] | None:
-    """The fields found in the text; None where it does not match. Spaces before each element are skipped."""
+    """Return the fields of the text; None where it does not match. Spaces before each element are skipped."""
     fields: dict[str, int] = {}
     position = 0
     for match in _ELEMENT.finditer(form):
@@ -128,7 +131,7 @@ def _read_fields(text: str, form: str) -> dict[str, int] | None:
             continue
         if letter in _WEEKS:
             raise ValueError(f"%{letter} cannot be read here")
-        pattern, field = _PARTS.get(letter, (r"(?!)", ""))  # what is not a part fits nothing
+        pattern, field = _PARTS.get(letter, (r"(?!)", ""))  # an unknown letter matches nothing
         part = re.compile(pattern, re.IGNORECASE).match(text, position)
         if part is None:
             return None
@@ -139,7 +142,7 @@ def _read_fields(text: str, form: str) -> dict[str, int] | None:
 
 
 def _number(letter: str, part: str) -> int:
-    """The value of a part of a text."""
+    """Return the number that a part of a text means."""
     if letter in "Mb":
         return 1 + [month[:3].lower() for month in _MONTHS].index(part[:3].lower())
     if letter in "Waw":
@@ -148,7 +151,7 @@ def _number(letter: str, part: str) -> int:
         return 12 if part[0] in "Pp" else 0
     if letter == "f":
         return int(part.ljust(6, "0"))
-    if letter in "Yy" and len(part) <= 2:  # 70 to 99 are of the century before
+    if letter in "Yy" and len(part) <= 2:  # 70 to 99 belong to the 20th century
         return int(part) + (1900 if int(part) >= 70 else 2000)
     return int(part)
 
@@ -170,7 +173,7 @@ def _write(fields: dict[str, int], with_date: bool, with_time: bool, with_fracti
             except OverflowError:
                 return None
             year, month, day = moment.year, moment.month, fields["of year"] and moment.day
-        if not (1 <= month <= 12 and 1 <= day <= 31):  # which month has so many days is not asked
+        if not (1 <= month <= 12 and 1 <= day <= 31):  # the length of the month is not checked
             return None
         parts.append(f"{year:04}-{month:02}-{day:02}")
     if with_time:
@@ -224,7 +227,7 @@ def _ordinal(day: int) -> str:
 
 
 def _monday_week(moment: datetime) -> int:
-    """The week of the date's year, the first being that with more than three days of it; 0 before that."""
+    """Return the week of the year. Week 1 is the first with more than three days of the year; 0 is before it."""
     year, week, _ = moment.isocalendar()
     if year == moment.year:
         return week

@@ -1,7 +1,7 @@
-"""Statements in MySQL's words, read and checked with sqlglot and written for both databases (spec/lumos.md 5.6).
+"""Statements in MySQL's dialect: sqlglot reads, checks and writes them for both databases (spec/lumos.md 5.6).
 
-What is run is always what the parser understood, written anew without comments: a text that MySQL and the parser
-read differently (`/*! … */`, odd quotes) never reaches a database unchanged. The database checks a second time.
+A database runs the statement that the parser understood, written anew without comments: a text that MySQL and the
+parser read differently (`/*! … */`, odd quotes) never reaches a database unchanged. The database checks a second time.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from lumos_queue.actions.sql.database import Tables
 from lumos_queue.actions.sql.functions import OFFERED
 from lumos_queue.errors import ActionError
 
-logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # a child's log is not read; its errors say the same
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL)  # nobody reads a child's log; its errors contain the same text
 
-MAX_SHOWN = 200  #: characters of a parser's message that a model is shown
-_RUN_COMMENT = re.compile("M?!")  #: how a comment begins that MySQL (`!`) or MariaDB (`M!`) runs
+MAX_SHOWN = 200  #: characters of a parser's message in an error
+_RUN_COMMENT = re.compile("M?!")  #: the start of a comment that MySQL (`!`) or MariaDB (`M!`) runs
 _WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Create, exp.Drop, exp.Alter)
 _DEFINES = (exp.Create, exp.Drop, exp.Alter)
 _FORBIDDEN = {
@@ -43,8 +43,8 @@ _FORBIDDEN = {
     exp.SessionUser: "SESSION_USER",
     exp.CurrentCatalog: "the catalogue",
 }
-#: Times of day: an answer may depend on the day, but a database that is rebuilt must be the same again. Those that
-#: SQLite tells by an argument, date('now'), are for its authorizer to find.
+#: Clocks: an answer may depend on the day, but a rebuilt database must be the same again. SQLite's authorizer finds
+#: those that have the time by an argument, such as date('now').
 _CLOCKS = (
     exp.CurrentDate,
     exp.CurrentTime,
@@ -59,7 +59,7 @@ _CLOCKS = (
 
 
 class _MySQL(MySQL):
-    """MySQL, which knows REPLACE where others say INSERT OR REPLACE."""
+    """MySQL, which writes REPLACE instead of INSERT OR REPLACE."""
 
     class Generator(MySQL.Generator):
         def insert_sql(self, expression: exp.Insert) -> str:
@@ -73,13 +73,13 @@ class Statement:
 
     kind: str
     database: str = ""
-    tree: exp.Expr | None = None  #: of what is run
+    tree: exp.Expr | None = None  #: of the statement to run
     mysql: str = ""
-    table: str = ""  #: of columns
-    defines: bool = False  #: whether it changes tables themselves: MySQL cannot take that back
+    table: str = ""  #: of a statement of kind columns
+    defines: bool = False  #: whether it changes the definition of tables: MySQL cannot roll that back
 
     def sqlite(self, tables: Tables) -> str:
-        """The statement for a copy with these tables. Raises ActionError for what SQLite has no words for."""
+        """Return the statement for a copy with these tables. Raises ActionError where SQLite cannot express it."""
         assert self.tree is not None
         try:
             return for_sqlite.write_for_sqlite(self.tree, self.database, tables)
@@ -88,7 +88,7 @@ class Statement:
 
 
 def read_statement(text: str, database: str, writes: bool = False) -> Statement:
-    """The one statement in `text`. Raises ActionError of kind syntax, several, refused or unsupported_sql."""
+    """Read the only statement in `text`. Raises ActionError of kind syntax, several, refused or unsupported_sql."""
     tree = _read(text)
     if isinstance(tree, exp.Show):
         return _show(tree, database)
@@ -129,12 +129,12 @@ def _read(text: str) -> exp.Expr:
 
 
 def _is_remark(tree: exp.Expr) -> bool:
-    """Whether the parser found only comments here, behind a semicolon. MySQL runs what `/*! … */` holds."""
+    """Whether the tree consists of comments after a semicolon. MySQL runs the content of `/*! … */`."""
     return isinstance(tree, exp.Semicolon) and not any(_RUN_COMMENT.match(text) for text in tree.comments or ())
 
 
 def _in_other_words(tree: exp.Expr) -> exp.Expr:
-    """REPLACE INTO, which the parser leaves unread, and TRUNCATE, which MySQL could not take back."""
+    """Rewrite REPLACE INTO, which the parser does not read, and TRUNCATE, which MySQL cannot roll back."""
     if isinstance(tree, exp.Command) and tree.name.upper() == "REPLACE":
         rest = re.sub(r"^\s*INTO\b", "", tree.text("expression"), flags=re.IGNORECASE)
         return sqlglot.parse_one(f"INSERT OR REPLACE INTO {rest}", read="mysql")
@@ -157,7 +157,7 @@ def _show(tree: exp.Show, database: str) -> Statement:
 
 
 def _write(kind: str, tree: exp.Expr, database: str) -> Statement:
-    """The tree written for both databases, once nothing in it is forbidden."""
+    """Write the tree for both databases, after a check for forbidden parts."""
     try:
         _check(tree, database)
         mysql = catalogue.keep_to_database(tree, database).sql(_MySQL, comments=False, identify=True)
@@ -167,7 +167,7 @@ def _write(kind: str, tree: exp.Expr, database: str) -> Statement:
 
 
 def _check(tree: exp.Expr, database: str) -> None:
-    """Raises ActionError for what no statement may hold. Takes names of the database and hints out of the tree."""
+    """Raises ActionError for forbidden parts. Removes hints and the name of the database from the tree."""
     for node in list(tree.walk()):
         for kind, name in _FORBIDDEN.items():
             if isinstance(node, kind):
@@ -209,6 +209,6 @@ def _check_database(name: str, database: str) -> None:
 
 
 def _short(error: Exception) -> str:
-    """The parser's message on one line, without the marks it underlines with."""
+    """Return the parser's message on one line, without its terminal codes for underlining."""
     text = str(error).replace("\033[4m", "").replace("\033[0m", "")
     return " ".join(text.split())[:MAX_SHOWN]

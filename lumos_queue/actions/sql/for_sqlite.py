@@ -1,7 +1,7 @@
-"""A statement that was read in MySQL's words, written for a SQLite copy; and what SQLite cannot express.
+"""Write a statement of MySQL for a SQLite copy, and refuse what SQLite cannot express.
 
-Where MySQL compares texts it ignores their case: SQLite does so for columns of a copy (`database`), and for anything
-else (`lower(name) = 'CAP'`) only where the statement asks for it, which is what `_without_case` does.
+MySQL ignores case when it compares texts. SQLite does so for columns of a copy (`database`), but for other expressions
+(`lower(name) = 'CAP'`) only where the statement requests it: `_without_case` adds that request.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _ALTERS = (exp.ColumnDef, exp.RenameColumn, exp.AlterRename, exp.Drop)
 
 
 class _Dialect(SQLite):
-    """SQLite with names in backticks: a name in double quotes that no column has would be a text there.
+    """SQLite with names in backticks: SQLite takes an unknown name in double quotes as a text.
 
-    LEFT and RIGHT are keywords there, not functions. New columns compare like the others of a copy.
+    LEFT and RIGHT are keywords of SQLite, not functions. New columns ignore case like the other columns of a copy.
     """
 
     class Tokenizer(SQLite.Tokenizer):
@@ -44,7 +44,7 @@ class _Dialect(SQLite):
         }
 
         def mysql_format(self, expression: exp.Expr) -> str | None:
-            """A format in MySQL's letters, of which the parser made others."""
+            """Return a format in MySQL's letters, which the parser has translated."""
             return self.format_time(expression, MySQL.INVERSE_TIME_MAPPING, MySQL.INVERSE_TIME_TRIE)
 
         def columndef_sql(self, expression: exp.ColumnDef, sep: str = " ") -> str:
@@ -52,19 +52,19 @@ class _Dialect(SQLite):
 
 
 def write_for_sqlite(tree: exp.Expr, database: str, tables: Tables) -> str:
-    """The statement for a copy of `database` with these tables. Raises UnsupportedError for what SQLite has not."""
+    """Return the statement for a copy of `database` with these tables. Raises UnsupportedError."""
     if clause := _unsupported_clause(tree):
         raise UnsupportedError(clause)
     statement = with_numbers(insert_catalogue(_without_parentheses(tree), database, tables), tables)
     statement = _without_case(statement)
-    if isinstance(statement, exp.Update):  # `SET hat.price = 1` names a column only
+    if isinstance(statement, exp.Update):  # SQLite does not read `SET hat.price = 1`
         for assignment in statement.expressions:
             assignment.this.set("table", None)
     return statement.sql(_Dialect, comments=False, identify=True, unsupported_level=ErrorLevel.RAISE)
 
 
 def _unsupported_clause(tree: exp.Expr) -> str:
-    """What a statement that changes something asks for and SQLite has not."""
+    """Return the clause of a write that SQLite does not support; '' if there is none."""
     if isinstance(tree, exp.Insert) and tree.args.get("conflict"):
         return "ON DUPLICATE KEY UPDATE"
     if isinstance(tree, (exp.Update, exp.Delete)):
@@ -84,7 +84,7 @@ def _unsupported_clause(tree: exp.Expr) -> str:
 
 
 def _without_parentheses(tree: exp.Expr) -> exp.Expr:
-    """`(SELECT …) UNION (SELECT …)` as SQLite can read it."""
+    """Rewrite `(SELECT …) UNION (SELECT …)` so that SQLite can read it."""
 
     def bare(node: exp.Expr) -> exp.Expr:
         while isinstance(node, exp.Subquery) and (node.parent is None or isinstance(node.parent, exp.SetOperation)):
@@ -104,7 +104,7 @@ def _without_parentheses(tree: exp.Expr) -> exp.Expr:
 
 
 def _without_case(tree: exp.Expr) -> exp.Expr:
-    """The tree, changed: what it compares, sorts and groups by is compared without regard to case."""
+    """Change the tree so that it compares, sorts and groups without regard to case. Returns the tree."""
     for node in list(tree.walk()):
         if isinstance(node, _COMPARED):
             sides = [side for side in node.iter_expressions() if isinstance(side, exp.Expr)]
@@ -126,7 +126,7 @@ def _without_case(tree: exp.Expr) -> exp.Expr:
 
 
 def _may_be_text(node: exp.Expr) -> bool:
-    """Not of a number (`GROUP BY 1` means a column there), several columns, or what says itself how it compares."""
+    """Whether a node may be one text: no number (`GROUP BY 1` names a column), and without a collation of its own."""
     while isinstance(node, exp.Paren):
         node = node.this
     if isinstance(node, exp.Subquery):

@@ -1,6 +1,6 @@
-"""The functions that a query may call: SQLite's harmless ones, and some of MySQL's that SQLite has not.
+"""The functions that a query may call: harmless functions of SQLite, and some of MySQL that SQLite lacks.
 
-None reads a file, waits, loads code or depends on chance. What they make is bounded by SQLite's limit of a text.
+No function reads a file, waits, loads code or is random. SQLite's limit of a text bounds what they return.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from lumos_queue.actions.sql.dates import date_format, from_unixtime, str_to_date
 from lumos_queue.actions.sql.numbers import number_of
 
-#: Of SQLite itself; the dates are here although they can say what day it is.
+#: Of SQLite itself, with the functions of dates, although these can return the current day.
 _BUILT_IN = """
 abs acos asin atan atan2 avg ceil ceiling char coalesce cos count cume_dist current_date current_time
 current_timestamp date datetime degrees dense_rank exp first_value floor glob group_concat hex ifnull iif instr
@@ -25,7 +25,7 @@ BUILT_IN = frozenset(_BUILT_IN.split())
 
 
 def _part_of_date(start: int, end: int) -> Callable[[Any], int | None]:
-    """A slice of `2014-05-31` as a number."""
+    """Return a function that reads a slice of `2014-05-31` as a number."""
 
     def part(value: Any) -> int | None:
         text = str(value or "")
@@ -42,7 +42,7 @@ def _regexp(pattern: Any, text: Any) -> bool | None:
 
 
 def _substring_index(text: Any, mark: Any, count: Any) -> str | None:
-    """Everything before the count-th mark; counted from the end when negative."""
+    """Return the text before the count-th mark; a negative count counts from the end."""
     if text is None or mark is None or count is None:
         return None
     parts, number = str(text).split(str(mark)) if mark else [""], int(count)
@@ -64,11 +64,11 @@ def _concat_ws(mark: Any, *texts: Any) -> str | None:
 
 
 def _field(target: Any, *choices: Any) -> int:
-    """The position of a value in a list, from 1; 0 where it is not."""
+    """Return the position of a value in a list, from 1; 0 if it is not in it."""
     return next((position for position, choice in enumerate(choices, 1) if choice is not None and choice == target), 0)
 
 
-#: MySQL's, by name: number of arguments (-1: any) and what they do.
+#: Functions of MySQL by name: the number of arguments (-1: any) and the function.
 ADDED: dict[str, tuple[int, Callable[..., Any]]] = {
     "left_of": (2, _left),
     "right_of": (2, _right),
@@ -85,12 +85,12 @@ ADDED: dict[str, tuple[int, Callable[..., Any]]] = {
     "from_unixtime": (-1, from_unixtime),
 }
 OFFERED = BUILT_IN | ADDED.keys()
-#: What SQLite itself calls where tables are changed; the parser allows it to no statement.
+#: Functions that SQLite itself calls when tables change; the parser refuses them in statements.
 _INTERNAL = """
 printf sqlite_drop_column sqlite_rename_column sqlite_rename_quotefix sqlite_rename_table sqlite_rename_test
 """
 INTERNAL = frozenset(_INTERNAL.split())
-#: What may say what time it is, by its arguments or always. Nothing that is written may come from them.
+#: Functions that may return the current time. Statements that write must not use them.
 _CLOCKS = """
 current_date current_time current_timestamp date datetime julianday strftime time unixepoch
 """

@@ -1,6 +1,6 @@
 """The actions of InterCode-SQL: `R1 = SHOW TABLES`, fragments that are echoed, and statements on a throw-away copy.
 
-A query that gives rows is a submission (even if there are none): the episode ends with the last one that the agent may
+A query that succeeds is a submission, also with no rows. The episode ends with the last submission that the agent may
 make, `--tool turns`. A query that fails submits nothing.
 """
 
@@ -17,18 +17,18 @@ from lumos_queue.episode import Diverged, StepContext
 from lumos_queue.records import Execution, Task
 from lumos_queue.settings import Settings
 
-MAX_SHOWN = 2000  #: characters of a result that models are shown
+MAX_SHOWN = 2000  #: characters of a result in a prompt
 
 
 class SqlActions:
-    """Databases are SQLite files or those of a server; see `tools.OPTIONS`. No statement changes them."""
+    """The actions. Databases are SQLite files or on a server; see `tools.OPTIONS`. No statement changes them."""
 
     domain = "intercode_sql"
     roles: tuple[str, ...] = ()
     defaults: Mapping[str, str] = {"writes": "no", "turns": "1"}
 
     def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
-        """Raises SpecError when the databases are not there, or not those that the job was submitted with."""
+        """Raises SpecError when the databases are missing, or have changed since submission."""
         self._databases = Databases(open_tools(tools or {}), settings)
 
     @staticmethod
@@ -43,18 +43,18 @@ class SqlActions:
 
 
 class SqlSession(ActionSession):
-    """One episode's database. It holds nothing: what was written follows from the actions so far.
+    """One episode's database. The session has no state of its own: the episode's actions contain all writes.
 
-    So a resumed episode needs no extra rebuilding: each statement begins with a new copy and the earlier writes,
-    and the first one that does not give what is recorded raises Diverged.
+    A resumed episode needs no rebuilding: each statement begins with a new copy and the earlier writes. A write that
+    does not change what is recorded raises Diverged.
     """
 
     def __init__(self, databases: Databases, database: object):
         self._databases, self._database = databases, database
 
     async def alias(self, text: str, context: StepContext) -> Value:
-        """Nothing here is a call: this is every action."""
-        if text in context.variables:  # neither written nor submitted again, and no rows twice
+        """Execute an action. SQL actions have no call syntax, so every action comes here."""
+        if text in context.variables:  # no second write, submission or copy of the rows
             return {"kind": "alias", "text": context.variables[text]["text"], "of": text}
         if not is_statement(text):
             return {"kind": "fragment", "text": text}
@@ -81,7 +81,7 @@ def _query(reply: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(reply: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """The value of a statement that submits nothing."""
+    """Return the value of a statement that submits nothing."""
     match reply["kind"]:
         case "write":
             count = reply["changed"]
@@ -94,7 +94,7 @@ def _value(reply: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def show_rows(rows: list[list[Any]]) -> str:
-    """The rows as InterCode prints them, cut where they become long: `[('Joe', 3), ('Ann', 4)] and 18 more rows`."""
+    """Return the rows as InterCode prints them, truncated: `[('Joe', 3), ('Ann', 4)] and 18 more rows`."""
     lines, length = [], 0
     for row in rows:
         line = repr(tuple(row))

@@ -1,13 +1,13 @@
-"""Log in at a MySQL server that a job names, without giving its password to a server that must not have it.
+"""Log in at a MySQL server that a job names, without revealing the password to a server that must not have it.
 
 Beyond loopback nothing about the account is sent before TLS has verified the server's certificate for its host name.
-What a server may ask for then depends on how the account got there (docs/decisions/0049):
+The permitted methods then depend on the source of the account (docs/decisions/0049):
 
-- a line of LUMOS_API_KEYS names this very server: it may get the password itself, inside TLS;
-- LUMOS_MYSQL_USER is for any port of loopback: only methods that do not reveal the password.
+- a line of LUMOS_API_KEYS that names this server: the server may get the password itself, inside TLS;
+- LUMOS_MYSQL_USER, for any port of loopback: only methods that do not reveal the password.
 
-For a line that is written for loopback TLS accepts any certificate: few servers have one for `localhost`, and nobody is
-on the way. Any other name needs its certificate even if it stands for a loopback address.
+TLS accepts any certificate for a line about loopback: few servers have a certificate for `localhost`, and no other
+machine is on the way. Any other name needs its certificate, even if it is the name of a loopback address.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def open_connection(server: Mapping[str, Any], database: str) -> Any:
             host=server["host"],
             port=server["port"],
             user=server["user"],
-            password=server["password"].encode(),  # of a text pymysql would make Latin-1
+            password=server["password"].encode(),  # pymysql would encode a text as Latin-1
             database=database,
             read_timeout=SECONDS + CONNECT_SECONDS,
             local_infile=False,
@@ -84,7 +84,7 @@ async def _connect(origin: str, addresses: Sequence[Sequence[Any]]) -> socket.so
 
 
 def _log_in(connection: Any, tcp_socket: socket.socket, server: Mapping[str, Any]) -> None:
-    """Raises InfrastructureError for what is wrong with TLS, or is not the protocol; pymysql's errors otherwise."""
+    """Raises InfrastructureError for a failure of TLS or of the protocol, and pymysql's other errors."""
     origin, host = server["origin"], server["host"]
     try:
         connection.connect(tcp_socket)
@@ -104,6 +104,6 @@ def _log_in(connection: Any, tcp_socket: socket.socket, server: Mapping[str, Any
         raise
     except (InfrastructureError, MemoryError, RecursionError):
         raise
-    except Exception as error:  # what a server sends is taken apart in many places, and each fails in another way
+    except Exception as error:  # pymysql parses a server's packets in many places, each with its own errors
         problem = f"{type(error).__name__}: {error}"[:200]
         raise InfrastructureError(f"The login at the MySQL server {origin} failed: {problem}.") from None

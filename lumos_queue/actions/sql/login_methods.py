@@ -18,11 +18,11 @@ CHALLENGES = frozenset({"mysql_native_password", "client_ed25519"})
 PASSWORDS = ("sha256_password", "mysql_clear_password")
 CACHING_SHA2 = "caching_sha2_password"
 NONCE_BYTES = 20
-_FAST_OK, _WHOLE_LOGIN = b"\x01\x03", b"\x01\x04"  #: what a server answers to the challenge of caching_sha2_password
+_FAST_OK, _WHOLE_LOGIN = b"\x01\x03", b"\x01\x04"  #: a server's answers to the challenge of caching_sha2_password
 
 
 class LoginMethods(dict[str, Any]):
-    """What pymysql takes as `auth_plugin_map`: for each method a factory of its handler; None: pymysql's own."""
+    """The `auth_plugin_map` of pymysql: a factory of the handler for each method; None: pymysql's own handler."""
 
     def __init__(self, server: str, reveal: bool):
         """`reveal`: the server may get the password itself, inside TLS."""
@@ -32,7 +32,7 @@ class LoginMethods(dict[str, Any]):
         self._server = server
 
     def get(self, name: str | bytes, default: Any = None) -> Any:
-        """Return the factory for a method that a server names; of all that is not allowed it is a refusal."""
+        """Return the factory for a method that a server names: a Refusal for every method that is not allowed."""
         method = name.decode("ascii", "backslashreplace") if isinstance(name, bytes) else name
         return None if method in CHALLENGES else super().get(method, partial(Refusal, self._server, method))
 
@@ -62,7 +62,7 @@ class PasswordInTls:
 
 
 class CachingSha2:
-    """MySQL 8's usual method: a challenge that suffices while the server remembers the account, else the password."""
+    """MySQL 8's usual method: a challenge while the server remembers the account, else the password itself."""
 
     def __init__(self, server: str, reveal: bool, connection: Any):
         self._server, self._reveal, self._connection = server, reveal, connection

@@ -1,9 +1,9 @@
-"""The same statements on a MySQL or MariaDB server, each in a transaction that is always rolled back.
+"""Run statements on a MySQL or MariaDB server, each in a transaction that is always rolled back.
 
-Nothing is left behind: reading happens in a read-only transaction; where writing is allowed, the episode's earlier
-writes are carried out again first, in the same transaction. Statements that define tables cannot be taken back there,
-and tables of an engine without transactions neither: both are refused. Not covered: a column whose default is the time
-of day has another one when an episode's writes are carried out again. The account should have no other rights.
+The server's data never changes. Reads use a read-only transaction. Where writes are allowed, the episode's earlier
+writes run again first, in the same transaction. A server can roll back neither statements that define tables nor tables
+of an engine without transactions: both are refused. A column whose default is the current time has another value when
+the writes run again. The account should have no other rights.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _OVERTIME = frozenset((1969, 3024))
 
 
 def answer(statement: Statement, request: Mapping[str, Any]) -> dict[str, Any]:
-    """As the child's `_answer`. Raises ActionError; InfrastructureError when the server cannot be reached."""
+    """Return the reply, as the child's `_answer`. Raises ActionError, and InfrastructureError for a failing server."""
     import pymysql
 
-    from lumos_queue.actions.sql.login import open_connection  # the network's modules: not for children that read files
+    from lumos_queue.actions.sql.login import open_connection  # children that read files need no network modules
 
     server, name, writes = request["server"], request["name"], request["writes"]
     connection = None
@@ -53,7 +53,7 @@ def answer(statement: Statement, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _limit(cursor: Any) -> None:
-    """MySQL counts milliseconds of reading statements, MariaDB seconds of any."""
+    """Set the time limit: MySQL has milliseconds for statements that read, MariaDB seconds for all."""
     cursor.execute("SELECT VERSION()")
     ((version,),) = cursor.fetchall()
     if "mariadb" in version.lower():
@@ -79,7 +79,7 @@ def _reply(cursor: Any, statement: Statement, name: str) -> dict[str, Any]:
 
 
 def _tables(cursor: Any, name: str) -> list[tuple[str, list[TableColumn]]]:
-    """Tables in the order of their names, with their columns."""
+    """Return the tables in the order of their names, with their columns."""
     cursor.execute(
         "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = %s "
         "ORDER BY table_name, ordinal_position",
@@ -117,7 +117,7 @@ def _fetch(cursor: Any, text: str) -> ResultRows:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it; a decimal as the number that it is."""
+    """Return a value as JSON; a decimal becomes a number."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, bytes):

@@ -1,4 +1,4 @@
-"""What number a text is, for MySQL."""
+"""The number that MySQL reads from a text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _BEGINNING = re.compile(r"\s*([-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[
 
 
 def number_of(value: Any) -> Any:
-    """The number that a text begins with, 0 where it begins with none; anything else as it is."""
+    """Return the number at the start of a text, 0 if there is none; other values as they are."""
     if not isinstance(value, str):
         return value
     match = _BEGINNING.match(value)

@@ -1,4 +1,4 @@
-"""What a database holds, in words: SHOW TABLES as LUMOS shows it, DESCRIBE as MySQL does (spec/lumos.md 1.10)."""
+"""The schema of a database as text: SHOW TABLES as in LUMOS, DESCRIBE as in MySQL (spec/lumos.md 1.10)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lumos_queue.actions.sql.database import TableColumn, table_columns, table_n
 from lumos_queue.errors import ActionError
 
 DESCRIBED = ("Field", "Type", "Null", "Key", "Default", "Extra")
-#: Spider's five kinds of columns, by what a declared type contains; the first that fits counts.
+#: Spider's kinds of columns, by parts of the declared type; the first match counts.
 _KINDS = (
     ("TEXT", ("char", "text", "var")),
     ("NUMBER", ("int", "numeric", "decimal", "number", "id", "real", "double", "float")),
@@ -19,7 +19,7 @@ _KINDS = (
 
 
 def kind_of(declaration: str) -> str:
-    """TEXT, NUMBER, TIME, BOOLEAN or OTHERS, as Spider's tables.json names a column's type."""
+    """Return TEXT, NUMBER, TIME, BOOLEAN or OTHERS, as Spider's tables.json names a column's type."""
     declaration = declaration.lower()
     if not declaration:
         return "TEXT"
@@ -27,7 +27,7 @@ def kind_of(declaration: str) -> str:
 
 
 def show_tables(connection: sqlite3.Connection) -> str:
-    """`Table hat has name (type: TEXT), price (type: NUMBER); Table …`, in the order in which they were made."""
+    """Return `Table hat has name (type: TEXT), price (type: NUMBER); Table …`, in the order of creation."""
     return write_tables([(name, table_columns(connection, name)) for name in table_names(connection)])
 
 
@@ -39,7 +39,7 @@ def write_tables(tables: list[tuple[str, list[TableColumn]]]) -> str:
 
 
 def describe_table(connection: sqlite3.Connection, table: str, database: str) -> list[list[Any]]:
-    """A row for each column. Raises ActionError when there is no such table."""
+    """Return a row for each column. Raises ActionError for an unknown table."""
     names = {name.casefold(): name for name in table_names(connection)}
     if table.casefold() not in names:
         raise ActionError("sql_error", f"Table '{database}.{table[:60]}' doesn't exist")
@@ -57,10 +57,10 @@ def describe_table(connection: sqlite3.Connection, table: str, database: str) ->
 
 
 def is_required(column: TableColumn) -> bool:
-    """Whether it is never NULL."""
+    """Whether the column is never NULL."""
     return column.required or bool(column.key)
 
 
 def default_text(column: TableColumn) -> str | None:
-    """The default as MySQL shows it: the text alone, and NULL for none."""
+    """Return the default as MySQL shows it: without quotes, None without a default."""
     return column.default.strip("'") if column.default and column.default.upper() != "NULL" else None

@@ -1,6 +1,6 @@
-"""The MySQL server that a job names: which account it gets from this process, and which of its addresses may be used.
+"""The MySQL server that a job names: its account, and the addresses that may be used.
 
-The child connects (`login.py`), to an address that was checked here. docs/decisions/0049 has the reasons.
+The child connects (`login.py`) to an address that this module has checked. docs/decisions/0049 has the reasons.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lumos_queue.util.os_errors import describe_os_error
 
 @dataclass(frozen=True, slots=True)
 class ServerAccess:
-    """What this process knows about one server."""
+    """A server's address, the permitted hosts, and the account for the server."""
 
     origin: Origin
     hosts: Hosts
@@ -38,7 +38,7 @@ class ServerAccess:
             addresses = await check_addresses(origin.host, origin.port, self.hosts, beyond)
         except ForbiddenHost as error:
             raise InfrastructureError(f"The MySQL server {origin} is not called from here: {error}.") from None
-        except (OSError, UnicodeError) as error:  # the other: not a name at all
+        except (OSError, UnicodeError) as error:  # UnicodeError: not a host name
             raise InfrastructureError(
                 f"The MySQL server {origin} cannot be used: {describe_os_error(error)}."
             ) from None
@@ -54,7 +54,7 @@ class ServerAccess:
 
 
 def open_access(origin: Origin, settings: Settings | None) -> ServerAccess:
-    """Return the access to a server: with the account of its line, else with that of the settings.
+    """Return the access to a server, with the account of its line, else with the account of the settings.
 
     Raises SpecError when the file of LUMOS_API_KEYS or LUMOS_ENDPOINT_HOSTS cannot be read.
     """

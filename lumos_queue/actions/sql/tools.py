@@ -1,4 +1,4 @@
-"""The options of the SQL actions, and where the databases are that they name."""
+"""The options of the SQL actions, and the location of their databases."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NAME = re.compile(r"\w[\w $-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The options, read. One of `databases` and `server` is set."""
+    """The parsed options. Either `databases` or `server` is set."""
 
     databases: Path | None
     server: Origin | None
@@ -40,7 +40,7 @@ class Tools:
     def locate(self, database: object) -> dict[str, Any]:
         """Return the name of a database and, unless it is a server's, its file, for a request.
 
-        Raises ActionError for a name that cannot be one.
+        Raises ActionError for a text that is no name of a database.
         """
         if not isinstance(database, str) or not _NAME.fullmatch(database):
             raise ActionError("no_database", f"no database can be called {str(database)[:60]!r}")
@@ -51,7 +51,7 @@ class Tools:
 
 
 def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
-    """The options checked, with absolute paths and the digest of the files. Raises SpecError."""
+    """Check the options; return them with absolute paths and the digest of the files. Raises SpecError."""
     check_option_names(tools, "intercode_sql", OPTIONS)
     read = _read(tools)
     options = dict(tools)
@@ -62,7 +62,7 @@ def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
 
 
 def open_tools(tools: Mapping[str, str]) -> Tools:
-    """What `prepare_tools` returned, read. Raises SpecError when the files are not the ones that were meant."""
+    """Parse the options of `prepare_tools`. Raises SpecError when the files have changed since submission."""
     read = _read(tools)
     if read.databases is not None and (expected_digest := tools.get("databases_sha256")) is not None:
         digest = folder_digest(read.databases)
@@ -110,13 +110,13 @@ def _server(url: str) -> Origin:
 
 
 def database_files(folder: Path) -> dict[str, Path]:
-    """Name to file, in order of names, of every database in the folder."""
+    """Return the files of the databases in a folder, by name, in the order of names."""
     files = {path.name: path / f"{path.name}.sqlite" for path in sorted(folder.iterdir()) if path.is_dir()}
     return {name: path for name, path in files.items() if path.is_file()}
 
 
 def folder_digest(folder: Path) -> str:
-    """sha256 over the names and contents of the databases. Raises SpecError when there are none."""
+    """Return the sha256 of the names and contents of the databases. Raises SpecError when there are none."""
     try:
         files = tuple((name, path, *_signature(path)) for name, path in database_files(folder).items())
         if not files:
@@ -133,7 +133,7 @@ def _signature(path: Path) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=8)
 def _digest(folder: Path, files: tuple[tuple[Any, ...], ...]) -> str:
-    """Read once in a process, as long as sizes and times stay the same."""
+    """Hash the files once in a process, as long as their sizes and times stay the same."""
     whole = hashlib.sha256()
     for name, path, *_ in files:
         with open_regular(path, folder) as file:

@@ -1,12 +1,12 @@
-"""Which texts are statements, and which are fragments that are only echoed. Nothing here runs or parses anything."""
+"""Distinguish statements from fragments, which are only echoed. This module runs and parses nothing."""
 
 from __future__ import annotations
 
 import re
 
-#: What a model may run on any database.
+#: The first words of statements that a model may run on any database.
 READING = frozenset(("SELECT", "WITH", "VALUES", "SHOW", "DESC", "DESCRIBE", "EXPLAIN"))
-#: What else begins a statement, so that it is answered with an error instead of an echo.
+#: Other first words of statements: they are answered with an error instead of an echo.
 _OTHERS = """
 ALTER ANALYZE ATTACH BEGIN CALL COMMIT CREATE DELETE DETACH DO DROP EXECUTE FLUSH GRANT HANDLER INSERT INSTALL KILL
 LOAD LOCK OPTIMIZE PRAGMA PREPARE PURGE REINDEX RELEASE RENAME RESET REVOKE ROLLBACK SAVEPOINT SET SHUTDOWN START
@@ -18,9 +18,9 @@ _COMMENT = re.compile(r"\s*(?:/\*|--|#)")
 
 
 def is_statement(text: str) -> bool:
-    """Whether the text is to be run. `name FROM singer` and `WHERE age > 30` are not: they are parts of a later one.
+    """Whether the text is a statement. `name FROM singer` and `WHERE age > 30` are parts of a later statement.
 
-    A text that begins with a comment is: what the comment hides is for the parser to find out.
+    A text that begins with a comment counts as a statement: the parser reads what follows the comment.
     """
     if _COMMENT.match(text):
         return True
