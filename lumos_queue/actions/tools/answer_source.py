@@ -1,4 +1,4 @@
-"""Where answers come from: records first, and where nothing is recorded what the option `answers` says."""
+"""The sources of answers: records first, and without a record the source that the option `answers` names."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ MODES = {
 
 
 class AnswerSource(Protocol):
-    """Where answers are looked up: records, or the generated APIs that a task brings along."""
+    """A source of answers: records, or the generated APIs of a task."""
 
     def find(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
-        """The answer to the nth equal request, counted from 0; None where there is none."""
+        """Return the answer to the nth equal request, counted from 0; None where there is none."""
         ...
 
     def nearest(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
-        """The answer to the request of the same API that is most like this one; None where there is none."""
+        """Return the answer to the most similar request of the same API; None where there is none."""
         ...
 
     def examples(self, function: Function, limit: int) -> list[Record]:
-        """Up to so many calls of the API."""
+        """Return up to `limit` calls of the API."""
         ...
 
 
@@ -47,7 +47,7 @@ async def find_answer(
     sources: Sequence[AnswerSource],
     context: StepContext,
 ) -> Answer:
-    """The answer to the nth equal request. `sources`: where to look, the first first."""
+    """Return the answer to the nth equal request. `sources`: in the order of the search."""
     for source in sources:
         if (answer := source.find(function, arguments, nth)) is not None:
             return answer

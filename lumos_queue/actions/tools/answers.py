@@ -1,4 +1,4 @@
-"""What an API answers: an error and a response; as a call keeps it, and as a model is shown it."""
+"""Answers of APIs: an error and a response, in the form that is stored and in the form that is sent to a model."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from lumos_queue.actions.tools.statuses import code_of, status_of_answer, status
 from lumos_queue.records import Execution
 from lumos_queue.util.sanitize import storable, storable_json
 
-MAX_BODY = 200_000  #: characters of a body that are kept
-SHOWN = 1_024  #: characters of a body that a model is shown, where nothing else is said
-MAX_MESSAGE = 1_000  #: characters of what people are told
-CUT = "..."  #: what follows a body that was cut, as in ToolBench
+MAX_BODY = 200_000  #: characters of a body that are stored
+SHOWN = 1_024  #: characters of a body that a model gets by default
+MAX_MESSAGE = 1_000  #: characters of the message for people
+CUT = "..."  #: the end of a truncated body, as in ToolBench
 _write_json = json.JSONEncoder(ensure_ascii=False).encode  # made once, not for each answer
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a call. The status is that of its code, else of its error (statuses.py)."""
+    """The answer to a call. Its status follows from the code, else from the error (statuses.py)."""
 
     error: str = ""
     response: Any = ""  #: JSON
     code: int | None = None
     provenance: str = ""  #: recorded, simulated, synthetic
     message: str = ""  #: for people
-    status: str = ""  #: where neither code nor error tell it
+    status: str = ""  #: where it follows from neither code nor error
 
     def execution(self) -> Execution:
-        """As the call is recorded: the whole body, as far as it is kept."""
+        """Return the execution that records the call, with the body up to MAX_BODY characters."""
         status, message = self.status or status_of_answer(self.error, self.code), self.message
         try:
             body = envelope(self.error, self.response)
@@ -46,12 +46,12 @@ class Answer:
 
 
 def envelope(error: str, response: Any) -> str:
-    """The JSON text of an answer. Raises RecursionError, TypeError and ValueError for what is no JSON value."""
+    """Return the JSON text of an answer. Raises RecursionError, TypeError and ValueError for what is no JSON value."""
     return _write_json(storable_json({"error": error, "response": response}))
 
 
 def observe(body: str, code: int | None, limit: int) -> tuple[str, dict[str, Any]]:
-    """What a model is shown of a body, at most `limit` characters and CUT; and the value that keeps both."""
+    """Return the text of a body for a model, at most `limit` characters and CUT, and the value that stores both."""
     body = storable(body)[0]
     if len(body) <= limit:
         return body, {"kind": "observation", "text": body, "code": code}
@@ -60,7 +60,7 @@ def observe(body: str, code: int | None, limit: int) -> tuple[str, dict[str, Any
 
 
 def body_of(execution: Execution) -> tuple[str, int | None]:
-    """The body of a call's execution and its code; of a call that brought none, what is known of the reason."""
+    """Return the body and the code of a call's execution. Without a body, the reason of the failure replaces it."""
     value: Mapping[str, Any] = execution.values[0] if execution.values else {}
     body, code = value.get("text"), value.get("code", code_of(status_of_call(execution.status)))
     if not isinstance(body, str):

@@ -17,12 +17,12 @@ MAX_ARGUMENTS = 20_000  #: characters of a call's arguments
 
 
 def read_arguments(function: Function, text: str, variables: Mapping[str, Mapping[str, Any]] | None = None) -> dict:
-    """The arguments: for equal requests equal, with sorted names, numbers as numbers, and what is required filled in.
+    """Return the arguments in canonical form: equal for equal requests, with sorted names, and numbers as numbers.
 
-    `variables`: what references like `#E1` stand for (references.py); None: a text is never a reference. A required
-    argument that is missing has its declared default, as in the functions that ToolBench generated; an optional one
-    has none: what its document calls so is an example.
-    Raises ActionError of kind 'invalid_arguments', which says what is wrong and what was expected.
+    `variables`: the values of references like `#E1` (references.py); None: a text is never a reference. A missing
+    required argument gets its declared default, as in the functions that ToolBench generated. A missing optional
+    argument stays missing: the default in its document is an example.
+    Raises ActionError of kind 'invalid_arguments' with the problem and the expectation.
     """
     arguments = storable_json(read_object(text))
     if variables is not None:
@@ -31,7 +31,7 @@ def read_arguments(function: Function, text: str, variables: Mapping[str, Mappin
 
 
 def canonical(function: Function, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """These arguments in the one form in which equal requests are equal. Raises ActionError as `read_arguments`."""
+    """Return the arguments in the form in which equal requests are equal. Raises ActionError as `read_arguments`."""
     by_name = {parameter.written: parameter for parameter in function.parameters} | {
         parameter.name: parameter for parameter in function.parameters
     }
@@ -55,7 +55,7 @@ def canonical(function: Function, arguments: Mapping[str, Any]) -> dict[str, Any
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The JSON object that a text is; an empty text is an empty one. Line breaks within strings are read.
+    """Read a JSON object; an empty text is an empty object. Line breaks within strings are allowed.
 
     Raises ActionError of kind 'invalid_arguments'.
     """
@@ -74,7 +74,7 @@ def read_object(text: str) -> dict[str, Any]:
 def _fill_in(
     function: Function, arguments: Mapping[str, Any], variables: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """The arguments with what references stand for; a list or an object for a text is its JSON text."""
+    """Replace references by their values; for a parameter of type string, a list or an object becomes its JSON text."""
     references = References(variables)
     texts = [parameter for parameter in function.parameters if parameter.type == "string" and not parameter.structured]
     names = {name for parameter in texts for name in (parameter.name, parameter.written)}
@@ -105,7 +105,7 @@ def _check(parameter: Parameter, value: Any) -> Any:
 
 
 def _default(parameter: Parameter) -> Any:
-    """The default as the value that it stands for; as it is written where it is not of the declared type."""
+    """Return the default as a value of the declared type; unchanged where it is of another type."""
     try:
         return _check(parameter, parameter.default)
     except ActionError:

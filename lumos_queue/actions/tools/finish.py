@@ -1,4 +1,4 @@
-"""Finish: how an agent ends, with an answer or without. Read as tolerantly as can be: an answer is seldom good JSON."""
+"""Read the call of Finish, which ends an episode with or without an answer. An answer is often not valid JSON."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _END = re.compile(r"""["'](?:\s*,\s*["']return_type["']|[}\s]*+\Z)""")
 
 
 def read_finish(text: str) -> str | None:
-    """The answer that the arguments of Finish give; None where they give up.
+    """Return the answer in the arguments of Finish; None where the agent gives up.
 
-    Also reads `{"Answer": …}` and `{"final_answer": …}` alone, and of a text that is not JSON the two fields that can
-    be found in it. Raises ActionError of kind 'invalid_arguments'.
+    Also reads `{"Answer": …}` and `{"final_answer": …}` alone, and the two fields in a text that is not JSON. Raises
+    ActionError of kind 'invalid_arguments'.
     """
     try:
         fields: Mapping[str, Any] = read_object(text)
@@ -42,7 +42,7 @@ def read_finish(text: str) -> str | None:
 
 
 def _find_fields(text: str) -> dict[str, Any]:
-    """The two fields of an object that is not JSON, for example because the answer has quotation marks in it."""
+    """Find the two fields of an object that is not JSON, for example because the answer contains quotation marks."""
     fields: dict[str, Any] = {}
     if kind := _TYPE.search(text):
         fields["return_type"] = kind[1]
@@ -54,6 +54,6 @@ def _find_fields(text: str) -> dict[str, Any]:
 
 
 def _unescape(text: str) -> str:
-    """With JSON's commonest escapes read; a backslash before anything else stays."""
+    """Replace JSON's commonest escapes; a backslash before another character stays."""
     escapes = {"n": "\n", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
     return re.sub(r"\\([nt\"'\\/])", lambda match: escapes[match[1]], text)

@@ -11,40 +11,40 @@ from collections.abc import Sequence
 
 from lumos_queue.commands import digest
 
-MAX_NAME = 64  #: characters of a function's name, of which the last ones are kept
+MAX_NAME = 64  #: characters of a function's name; of a longer name the last ones
 FINISH_NAME = "Finish"
-_MARK = 8  #: characters of the digest that tells two functions of one name apart
+_MARK = 8  #: characters of the digest that distinguishes functions of the same name
 _RESERVED = ("from", "class", "return", "false", "true", "id", "and")
 _OTHERS = re.compile("[^A-Za-z0-9\u4e00-\u9fa5]+")
 
 
 def standardize(text: str) -> str:
-    """Small letters, digits, Chinese characters and single underscores; empty where the text has nothing of these."""
+    """Return small letters, digits, Chinese characters and single underscores; '' where the text has none of these."""
     name = _OTHERS.sub("_", text).lower().strip("_")
     return f"get_{name}" if name[:1].isdigit() else name
 
 
 def safe_name(text: str) -> str:
-    """As `standardize`, and no reserved word: the name of an API or of an argument."""
+    """Return the name of an API or of an argument: as `standardize`, but no reserved word."""
     name = standardize(text)
     return f"is_{name}" if name in _RESERVED else name
 
 
 def category_name(category: str) -> str:
-    """A category as ToolBench names the folder of its tools."""
+    """Return ToolBench's folder name of a category."""
     return re.sub("_+", "_", re.sub("[ ,/]", "_", category))
 
 
 def function_name(tool: str, api: str) -> str:
-    """The whole name, before it is cut."""
+    """Return the whole name, before it is truncated."""
     return f"{safe_name(api)}_for_{standardize(tool)}"
 
 
 def unique_names(functions: Sequence[tuple[str, str, str]]) -> list[str]:
-    """A name for each of these different functions (category, tool, API), of at most MAX_NAME characters.
+    """Return a name for each of these different functions (category, tool, API), of at most MAX_NAME characters.
 
-    Where names are equal after the cut, each of them ends in a digest of what it names, so that no name depends on the
-    order of the list. ToolBench gives both the same name, and always calls the first.
+    Where truncated names are equal, each ends in a digest of its function, so that no name depends on the order of the
+    list. ToolBench gives both the same name, and always calls the first.
     """
     short_names = [function_name(tool, api)[-MAX_NAME:] for _, tool, api in functions]
     times = Counter(short_names)

@@ -1,4 +1,4 @@
-"""Functions: what an agent may call, made from the documents of APIs as ToolBench writes them."""
+"""The functions that an agent may call, made from ToolBench's documents of APIs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lumos_queue.actions.tools.numbers import MAX_DIGITS, read_number
 from lumos_queue.commands import FunctionSchema
 from lumos_queue.util.sanitize import storable, storable_json
 
-MAX_DESCRIPTION = 256  #: characters of what a document says of an API, and of an argument
+MAX_DESCRIPTION = 256  #: characters of the description of an API, and of an argument
 MAX_TOOL_NAME = 80  #: characters of a tool's name in a description
 MAX_PARAMETERS = 256  #: of one function; the published APIs have at most some dozens
 MAX_DEFAULT = 1_000  #: characters of a default value
 _TYPES = {"NUMBER": "number", "BOOLEAN": "boolean"}
 _TEXTS = ("STRING", "ENUM")  #: declared types whose values are texts, beside dates; others may be lists and objects
-_NAME = re.compile("[A-Za-z0-9_\u4e00-\u9fa5.-]{1,64}")  #: of a function that an entry names itself
+_NAME = re.compile("[A-Za-z0-9_\u4e00-\u9fa5.-]{1,64}")  #: of a function whose entry has a name for it
 Scalar = str | int | float | bool | None
 
 
@@ -35,10 +35,10 @@ class Parameter:
     description: str = ""
     default: Scalar = None  #: an example where the argument is optional; None: none is declared
     required: bool = False
-    choices: tuple[str, ...] = ()  #: the only values, where there are such
+    choices: tuple[str, ...] = ()  #: the only allowed values; (): any
 
     def schema(self) -> dict[str, Any]:
-        """Its entry among the properties of an OpenAI function."""
+        """Return the entry of the argument in the properties of an OpenAI function."""
         schema: dict[str, Any] = {"type": self.type, "description": self.description[:MAX_DESCRIPTION]}
         if self.default is not None:
             schema["example_value"] = self.default
@@ -47,7 +47,7 @@ class Parameter:
         return schema
 
     def describe(self) -> str:
-        """On one line: `colisid: string, e.g. "CA1"`."""
+        """Return the argument on one line: `colisid: string, e.g. "CA1"`."""
         kind = " or ".join(json.dumps(choice) for choice in self.choices) or self.type
         example = "" if self.default is None else f", e.g. {json.dumps(self.default, ensure_ascii=False)}"
         return f"{self.name}: {kind}{example}"
@@ -58,7 +58,7 @@ class Function:
     """A function and the API behind it."""
 
     name: str
-    category: str  #: this and the next two as the document writes them
+    category: str  #: category, tool and api have the document's spelling
     tool: str
     api: str
     description: str = ""
@@ -66,7 +66,7 @@ class Function:
     template: Any = field(default=None, compare=False)  #: the shape of its answers (synthetic.py); None: not documented
 
     def schema(self) -> dict[str, Any]:
-        """The function as OpenAI's interface is told of it; with the optional arguments, also where all are."""
+        """Return the function's schema for OpenAI's interface, with a list of the optional arguments."""
         return {
             "name": self.name,
             "description": self.description,
@@ -84,7 +84,7 @@ class Function:
         return FunctionSchema(self.name, self.description, json.dumps(parameters, ensure_ascii=False))
 
     def describe(self) -> str:
-        """The function on one line, for models that are told in words."""
+        """Return the function on one line, for prompts without native functions."""
         arguments = [
             parameter.describe() if parameter.required else f"[{parameter.describe()}]" for parameter in self.parameters
         ]
@@ -116,11 +116,11 @@ FINISH = Function(
 
 
 def functions_of(entries: Iterable[Any]) -> tuple[Function, ...]:
-    """The functions of API entries, each API once, in their order. What is no entry is passed over; nothing is raised.
+    """Return the functions of API entries, each API once, in their order. Values of another shape are skipped.
 
     An entry: {"category_name", "tool_name", "api_name", "api_description", "required_parameters",
-    "optional_parameters", "template_response"}, and more that is not needed here; only `api_name` must be there. One
-    with a "function_name" keeps that name, if it can be one: models were shown it.
+    "optional_parameters", "template_response"}; other fields are ignored, and only `api_name` is required. A valid
+    "function_name" of an entry is used: earlier prompts contain it.
     """
     apis = {_identity(entry): entry for entry in reversed([entry for entry in entries if _is_entry(entry)])}
     identities = list(reversed(apis))
@@ -129,7 +129,7 @@ def functions_of(entries: Iterable[Any]) -> tuple[Function, ...]:
 
 
 def _choose_names(generated_names: Sequence[str], declared_names: Sequence[Any]) -> list[str]:
-    """The names that entries bring along, where they are names and no other function has them; else those made."""
+    """Return the names that entries declare, where they are valid and unique; else the generated names."""
     times = Counter([*generated_names, FINISH_NAME, *(name for name in declared_names if isinstance(name, str))])
     return [
         declared_name
@@ -182,7 +182,7 @@ def _parameter(node: Mapping[str, Any], is_required: bool, existing: Mapping[str
 
 
 def _default(value: Any, kind: str) -> Scalar:
-    """The declared default, of its type where it can be read so; None where none is, or it is too long to be shown."""
+    """Return the declared default, of its type if possible; None where it is missing or too long for a prompt."""
     if value is None or isinstance(value, bool):
         return value
     if kind == "number" and (number := read_number(value)) is not None:

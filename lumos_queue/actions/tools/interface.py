@@ -1,4 +1,4 @@
-"""The domain tools: functions of documented APIs, and Finish."""
+"""The domain `tools`: functions of documented APIs, and Finish."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from lumos_queue.errors import ActionError
 from lumos_queue.records import Action, Execution, Task
 from lumos_queue.settings import Settings
 
-API = "api"  #: the tool that a call of a function names
-ANSWERS = "answers"  #: the task's input that lists recorded answers, which it brings along
-WORLD = "world"  #: the task's input that says what its generated APIs answer (world.py)
+API = "api"  #: the tool in the call of a function
+ANSWERS = "answers"  #: the task's input with recorded answers
+WORLD = "world"  #: the task's input that describes its generated APIs (world.py)
 
 
 class ToolActions:
-    """Calls functions of a task's APIs. Options: options.OPTIONS. What they answer: answer_source.py."""
+    """Calls functions of a task's APIs. Options: options.OPTIONS. Sources of answers: answer_source.py."""
 
     domain = "tools"
-    roles: tuple[str, ...] = ()  #: the role 'simulator' is asked with answers=simulated alone
+    roles: tuple[str, ...] = ()  #: only answers=simulated uses the role 'simulator'
     defaults: Mapping[str, str] = {"answers": STRICT, "observation": str(SHOWN)}
 
     def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
@@ -48,10 +48,10 @@ class ToolActions:
         return ToolSession(self, task)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resource is open."""
 
     async def _answer(self, arguments: Mapping[str, Any], nth: int, context: StepContext) -> Execution:
-        """Answer a call of API from records, or as the option `answers` says."""
+        """Answer a call of API from records, else from the source that the option `answers` names."""
         function, own_sources = _ASKED.get() or (_bare_function(arguments), ())
         try:
             answer = await find_answer(
@@ -62,20 +62,20 @@ class ToolActions:
         return answer.execution()
 
 
-#: The function that is called, and what its task brings along to answer it: the session's to its interface, as a call
-#: names the API alone.
+#: The function that is called, and the task's own sources of answers: the session passes them to `ToolActions`, because
+#: a call contains the API's names alone.
 _ASKED: ContextVar[tuple[Function, Sequence[AnswerSource]] | None] = ContextVar("function that is called", default=None)
 
 
 class ToolSession(FunctionSession):
-    """One episode. It keeps nothing: how often a request was made is read from the episode's actions."""
+    """One episode. It stores no state: the episode's actions tell how often a request was made."""
 
     def __init__(self, actions: ToolActions, task: Task):
         super().__init__(task, actions.limit)
         self._actions = actions
         self._records: Records | None = None
         self._world: World | None = None
-        self._bad = 0  #: of the task's answers, those that are none
+        self._bad = 0  #: entries among the task's answers that are no answers
 
     async def call(self, action: Action, context: StepContext) -> Execution:
         function = self.find(action.name)
@@ -87,7 +87,7 @@ class ToolSession(FunctionSession):
         if (world := self._open_world()) is not None:
             is_locked = world.is_locked(function, self._find_earlier(context))
             if is_locked:
-                request["locked"] = True  # the answer is another one: so is the call that is recorded
+                request["locked"] = True  # a locked API has another answer, so the recorded call must differ
             sources = (*sources, WorldAnswers(world, is_locked))
         nth = self._count_earlier(action.name, arguments, context)
         token = _ASKED.set((function, sources))
@@ -103,12 +103,12 @@ class ToolSession(FunctionSession):
         return Execution(status_of_call(execution.status), preview, (value,), message, provenance=execution.provenance)
 
     def find(self, name: str) -> Function:
-        """The function as its server checks requests, which may differ from its document in a generated world."""
+        """Return the function as its server checks requests. In a generated world it may differ from its document."""
         function, world = super().find(name), self._open_world()
         return function if world is None else world.serve(function)
 
     def _open_world(self) -> World | None:
-        """The generated APIs that the task brings along, if it does. Raises ActionError where they cannot be read."""
+        """Return the generated APIs of the task, if it has any. Raises ActionError where they cannot be read."""
         if self._world is None and WORLD in self._task.inputs:
             try:
                 self._world = read_world(self._task.inputs[WORLD])
@@ -117,17 +117,17 @@ class ToolSession(FunctionSession):
         return self._world
 
     def _find_earlier(self, context: StepContext) -> list[Function]:
-        """What was called with success on the path to this step."""
+        """Return the functions of the successful calls on the path to this step."""
         return [self.find(action.name) for action, execution in context.done if execution.ok and not execution.ends]
 
     def _open_records(self) -> Records:
-        """The answers that the task brings along."""
+        """Return the task's own recorded answers."""
         if self._records is None:
             self._records, self._bad = records_of(self._task.inputs.get(ANSWERS))
         return self._records
 
     def _count_earlier(self, name: str, arguments: Mapping[str, Any], context: StepContext) -> int:
-        """How many equal requests of the episode came before: in the order of steps, whatever their branch."""
+        """Count the earlier equal requests of the episode, in the order of steps, on all branches."""
         return sum(
             (position, branch) < (context.position, context.branch)
             and action.name == name
@@ -136,7 +136,7 @@ class ToolSession(FunctionSession):
         )
 
     def _arguments(self, action: Action, context: StepContext) -> Mapping[str, Any] | None:
-        """The arguments of an earlier action; None where they could not be read, so that nothing was requested."""
+        """Return the arguments of an earlier action; None where they are invalid: nothing was requested then."""
         try:
             return read_arguments(self.find(action.name), action.arguments, referable_values(action, context))
         except ActionError:
@@ -144,6 +144,6 @@ class ToolSession(FunctionSession):
 
 
 def _bare_function(arguments: Mapping[str, Any]) -> Function:
-    """The function of a call that no session has made."""
+    """Return the function of a call that no session has made."""
     names = [str(arguments.get(name, "")) for name in ("category", "tool", "api")]
     return Function("", names[0], names[1], names[2])

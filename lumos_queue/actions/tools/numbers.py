@@ -1,4 +1,4 @@
-"""Numbers as documents and models give them: as JSON numbers, or as texts that state one."""
+"""Numbers in documents and from models: JSON numbers, or texts that contain a number."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 import re
 from typing import Any
 
-MAX_DIGITS = 400  #: characters of a text that states a number
+MAX_DIGITS = 400  #: characters of the text of a number
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _SAME = 2**53  #: whole numbers up to here are the same as float
 
 
 def read_number(value: Any) -> int | float | None:
-    """A finite number, a whole one as int; None for what is none."""
+    """Return a finite number, whole numbers as int; None for other values."""
     if isinstance(value, str):
         text = value.strip()
         if len(text) > MAX_DIGITS or not _NUMBER.fullmatch(text):

@@ -1,4 +1,4 @@
-"""The options of tool agents' actions, checked at submission and again where the work is done."""
+"""The options of tool agents' actions, checked at submission and again in the worker."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_OBSERVATION = 200_000
 
 
 def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
-    """The options with absolute paths, and a file's sha256 beside it. Raises SpecError."""
+    """Return the options with absolute paths and the sha256 of the file of records. Raises SpecError."""
     check_option_names(tools, DOMAIN, OPTIONS)
     mode = tools.get("answers", STRICT)
     if mode not in MODES:
@@ -47,7 +47,7 @@ def prepare_tools(tools: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_limit(tools: Mapping[str, str]) -> int:
-    """How many characters of an answer a model is shown. Raises SpecError."""
+    """Return how many characters of an answer a model gets. Raises SpecError."""
     text = tools.get("observation", str(SHOWN))
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and 0 < int(text) <= MAX_OBSERVATION):
         raise SpecError(
@@ -57,7 +57,7 @@ def read_limit(tools: Mapping[str, str]) -> int:
 
 
 def open_records(tools: Mapping[str, str]) -> Records:
-    """The records that prepared options name, read once in a process. Raises SpecError when they have changed."""
+    """Return the records of prepared options, read once in a process. Raises SpecError when the file has changed."""
     if "records" not in tools:
         return Records()
     path = from_launch(tools["records"])

@@ -1,11 +1,11 @@
-"""Recorded answers of APIs: a file of rows, or entries that a task brings along. An invented row:
+"""Recorded answers of APIs, from a file of rows or from a task. An invented row:
 
     {"category": "Logistics", "tool": "suivi-colis", "api": "Latest", "arguments": {"colisid": "CA1"},
      "error": "", "response": {"status": "sent"}, "code": 0, "provenance": "recorded"}
 
-Names are written as in the document of the API or as ToolBench writes them. `arguments` may be the JSON text of an
-object. `error`, `code` and `provenance` may be left out. Rows with equal arguments are the answers to the first, the
-second, … equal request of an episode; the last of them answers all later ones.
+Names have the spelling of the API's document or of ToolBench. `arguments` may be the JSON text of an object. `error`,
+`code` and `provenance` are optional. Rows with equal arguments are the answers to the first, the second, … equal
+request of an episode; the last row answers all later requests.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from lumos_queue.util.sanitize import storable, storable_json
 
 FORMAT = "recorded answers: rows with 'category', 'tool', 'api', 'arguments' and 'response'"
 FIELDS = ("api", "response")
-MAX_BYTES = 2**29  #: of a file: it is held in memory
-PROVENANCES = ("recorded", "simulated", "synthetic")  #: that an entry may have
+MAX_BYTES = 2**29  #: of a file, which is loaded into memory
+PROVENANCES = ("recorded", "simulated", "synthetic")  #: the allowed values of an entry
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """One recorded call."""
 
-    names: tuple[str, str, str]  #: category, tool and API, as the record writes them
+    names: tuple[str, str, str]  #: category, tool and API, in the record's spelling
     arguments: Mapping[str, Any]
     answer: Answer
 
 
 class Records:
-    """Recorded calls, found by what was asked."""
+    """Recorded calls, by function and arguments."""
 
     def __init__(self, records: Iterable[Record] = ()):
         self._by_api: dict[tuple[str, str, str], list[Record]] = {}
@@ -51,14 +51,17 @@ class Records:
             self._by_api.setdefault(record.names, []).append(record)
 
     def find(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
-        """The answer to the nth equal request, counted from 0; None where nothing equal is recorded."""
+        """Return the answer to the nth equal request, counted from 0; None where no equal request is recorded."""
         by_arguments = self._of(function)
         records = by_arguments.get(_key(arguments)) if by_arguments else None
         return records[min(nth, len(records) - 1)].answer if records else None
 
     def nearest(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
-        """The answer to the request of the same API that has most arguments in common, then fewest others, then the
-        earliest; its message says that it was another one. None where nothing is recorded of the API."""
+        """Return the answer to the nearest request of the same API; its message names another request.
+
+        The nearest has most arguments in common, then fewest other arguments, then it is the earliest. None where no
+        call of the API is recorded.
+        """
         by_arguments = self._of(function)
         if not by_arguments:
             return None
@@ -68,7 +71,7 @@ class Records:
             record_pairs = {(name, _key(value)) for name, value in json.loads(key).items()}
             return -len(request_pairs & record_pairs), len(request_pairs ^ record_pairs)
 
-        best = min(by_arguments, key=distance)  # of equals the first that was recorded
+        best = min(by_arguments, key=distance)  # the earliest among equal distances
         records = by_arguments[best]
         answer = records[min(nth, len(records) - 1)].answer
         if best == _key(arguments):
@@ -76,15 +79,15 @@ class Records:
         return replace(answer, message=f"the nearest recorded request was answered instead: {best[:400]}")
 
     def apis(self) -> list[tuple[str, str, str]]:
-        """Category, tool and API of all that is recorded, as it is written there."""
+        """Return category, tool and API of all records, in their spelling."""
         return list(self._by_api)
 
     def examples(self, function: Function, limit: int) -> list[Record]:
-        """Up to so many of the calls of an API, different ones, the earliest first."""
+        """Return up to `limit` different calls of an API, the earliest first."""
         return [records[0] for records in list(self._of(function).values())[:limit]]
 
     def _of(self, function: Function) -> dict[str, list[Record]]:
-        """The calls of a function's API by their arguments, in the form in which equal ones are equal."""
+        """Return the calls of a function's API by the key of their canonical arguments."""
         if not self._by_api:
             return {}
         if (by_arguments := self._by_function.get(function)) is None:
@@ -98,8 +101,10 @@ class Records:
 
 
 def read_records(path: Path) -> Records:
-    """The records of a file. Raises SpecError for a file that is missing, too large or of another format, and for the
-    first line that is no record."""
+    """Read the records of a file.
+
+    Raises SpecError for a missing, too large or other file, and for the first line that is no record.
+    """
     try:
         size = path.stat().st_size
     except OSError as error:
@@ -120,7 +125,7 @@ def read_records(path: Path) -> Records:
 
 
 def records_of(entries: Any) -> tuple[Records, int]:
-    """The records that a task brings along, and how many of its entries are none."""
+    """Return the records of a task's entries, and how many entries are no records."""
     raw_entries = entries if isinstance(entries, (list, tuple)) else []
     records, bad = [], 0
     for row, entry in enumerate(raw_entries, start=1):
@@ -132,10 +137,10 @@ def records_of(entries: Any) -> tuple[Records, int]:
 
 
 def record_of(row: int, entry: Any) -> Record:
-    """An entry, read. Raises BadRow."""
+    """Read an entry. Raises BadRow."""
     node = RowNode(row, "", entry)
     names = (_name(node, "category"), _name(node, "tool"), node["api"].raw_text())
-    response = storable_json(node.fields().get("response", ""))  # null is an answer, too
+    response = storable_json(node.fields().get("response", ""))  # null is a valid answer
     answer = Answer(_optional(node, "error"), response, _code(node), _provenance(node))
     return Record(names, _arguments(node), answer)
 
@@ -181,7 +186,7 @@ def _arguments(node: RowNode) -> Mapping[str, Any]:
 
 
 def _canonical(function: Function, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments as a request has them; as they are where no request could have them."""
+    """Return the arguments in canonical form; unchanged where they are invalid for the function."""
     try:
         return canonical(function, arguments)
     except ActionError:

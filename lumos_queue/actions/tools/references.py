@@ -1,8 +1,8 @@
-"""What a plan's later call uses of an earlier one: `#E1` stands for what that returned, `#E1.name` for a part of it.
+"""References of a plan's later call to an earlier one: `#E1` is the value it returned, `#E1.name` a part of that.
 
-A call's body is `{"error": "", "response": …}`; meant is its response, so `#E1.orders[0].id` is a field of the first
-order in it. Where a whole string is a reference it becomes that JSON value; within a longer text, the value's text:
-a string as it is, anything else as compact JSON. Filled in is parsed JSON, so that no answer can add an argument.
+A call's body is `{"error": "", "response": …}`; a reference is to its response, so `#E1.orders[0].id` is a field of the
+first order in it. A string that is a reference becomes the JSON value. A reference within a longer text becomes text:
+a string as it is, another value as compact JSON. Values replace parsed JSON, so no answer can add an argument.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from lumos_queue.errors import ActionError
 from lumos_queue.util.sanitize import storable_json
 from lumos_queue.util.untrusted_json import read_json
 
-MAX_FILLED = 20_000  #: characters that all references of one call may stand for
+MAX_FILLED = 20_000  #: characters of the values of all references of one call
 _REFERENCE = re.compile(r"#E([0-9]{1,4})((?:\.[^\W\d][\w-]*|\[[0-9]{1,6}\])*)(?!\w)")
 _PART = re.compile(r"\.([^\W\d][\w-]*)|\[([0-9]+)\]")
 
 
 class References:
-    """The values that references stand for, within the arguments of one call."""
+    """The values of references within the arguments of one call."""
 
     def __init__(self, variables: Mapping[str, Mapping[str, Any]]):
         self._variables = variables
@@ -30,9 +30,9 @@ class References:
         self._remaining = MAX_FILLED
 
     def fill_in(self, value: Any) -> Any:
-        """The JSON value with each reference in its texts replaced.
+        """Return the JSON value with each reference in its texts replaced.
 
-        Raises ActionError of kind 'invalid_arguments' for a reference to nothing, and where the value becomes too long.
+        Raises ActionError of kind 'invalid_arguments' for a reference without a value, and for too long values.
         """
         if isinstance(value, str):
             whole = _REFERENCE.fullmatch(value.strip())
@@ -68,12 +68,12 @@ def is_reference(value: Any) -> bool:
 
 
 def as_text(value: Any) -> str:
-    """A string as it is, another JSON value as compact JSON."""
+    """Return a string as it is, and another JSON value as compact JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _read_response(name: str, value: Mapping[str, Any]) -> Any:
-    """The response in a call's value, the whole of it where a model was shown less."""
+    """Read the response in a call's value, in full where a model got a part of it."""
     try:
         body = read_json(str(value.get("full", value.get("text", ""))))
     except ValueError as error:
@@ -82,7 +82,7 @@ def _read_response(name: str, value: Mapping[str, Any]) -> Any:
 
 
 def _step(value: Any, part: re.Match[str], path: str) -> Any:
-    """A part of a value."""
+    """Return a part of a value. `path`: the reference so far, for messages."""
     name, index = part[1], part[2]
     if name is not None and isinstance(value, dict) and name in value:
         return value[name]
@@ -92,7 +92,7 @@ def _step(value: Any, part: re.Match[str], path: str) -> Any:
 
 
 def _describe(value: Any) -> str:
-    """What a value has that could be named."""
+    """Describe the parts of a value, for messages."""
     if isinstance(value, dict):
         names = ", ".join(f".{name[:40]}" for name in list(value)[:10])
         return f"an object with {names}{', …' if len(value) > 10 else ''}" if value else "an empty object"

@@ -1,4 +1,4 @@
-"""What sessions that call functions have in common: finding one, Finish, and refusing what cannot be called."""
+"""The base of sessions that call functions: the search for a function, Finish, and refusals of invalid calls."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from lumos_queue.util.sanitize import storable
 
 
 class FunctionSession:
-    """One episode. A subclass says what a call of a function gives (`call`)."""
+    """One episode. A subclass calls the function (`call`)."""
 
     def __init__(self, task: Task, limit: int):
         self._task = task
-        self._limit = limit  #: characters of an answer that a model is shown
+        self._limit = limit  #: characters of an answer that a model gets
         self._functions: Mapping[str, Function] | None = None
 
     async def execute(self, action: Action, context: StepContext) -> Execution:
-        """Raises as models' servers and the network do, and never because of what is called, or what is answered."""
+        """Raises as models' servers and the network do, but never because of the call or the answer."""
         start = time.perf_counter()
         try:
             execution = _finish(action) if action.name == FINISH.name else await self.call(action, context)
@@ -36,14 +36,14 @@ class FunctionSession:
         return replace(execution, seconds=time.perf_counter() - start)
 
     async def call(self, action: Action, context: StepContext) -> Execution:
-        """Call the function that an action names. Raises ActionError for what a model did wrong."""
+        """Call the function that an action names. Raises ActionError for a mistake of the model."""
         raise NotImplementedError
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resource is open."""
 
     def find(self, name: str) -> Function:
-        """The function of exactly this name. Raises ActionError of kind 'unknown_action'."""
+        """Return the function of exactly this name. Raises ActionError of kind 'unknown_action'."""
         if self._functions is None:
             self._functions = functions_of_task(self._task)
         if name not in self._functions:
@@ -51,14 +51,14 @@ class FunctionSession:
         return self._functions[name]
 
     def _refusal(self, error: ActionError) -> Execution:
-        """What a model is shown when nothing was called, or nothing came of it."""
+        """Return the execution of a call that failed before an answer."""
         message = storable(str(error))[0]
         preview, value = observe(envelope(message, ""), code_of(error.kind), self._limit)
         return Execution(error.kind, preview, (value,), message)
 
 
 def referable_values(action: Action, context: StepContext) -> Mapping[str, Mapping[str, Any]] | None:
-    """What references stand for; None where the action is not of a plan with numbered calls, and has none."""
+    """Return the values of references; None for an action outside a plan with numbered calls, which has none."""
     return context.variables if action.variables else None
 
 

@@ -1,4 +1,4 @@
-"""Answers of a model that plays an API: the role `simulator`, which is shown the API's document and recorded calls."""
+"""Answers of a model that plays an API: the role `simulator`, whose prompt has its document and recorded calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _INSTRUCTION = (
 
 
 def simulator_prompt(function: Function, arguments: Mapping[str, Any], examples: Sequence[Record]) -> str:
-    """What the simulator is asked; as many of the examples as have room in MAX_EXAMPLE_CHARACTERS."""
+    """Return the simulator's prompt, with as many examples as fit into MAX_EXAMPLE_CHARACTERS."""
     parts = [_INSTRUCTION, f"Tool: {function.tool} ({function.category})", f"API: {function.api}"]
     parts.append(f"Description: {function.description}")
     parts += [
@@ -43,7 +43,7 @@ def simulator_prompt(function: Function, arguments: Mapping[str, Any], examples:
 async def simulate(
     function: Function, arguments: Mapping[str, Any], examples: Sequence[Record], context: StepContext
 ) -> Answer:
-    """The model's answer; an error of the tool where its reply is not JSON. Raises as models' servers do."""
+    """Return the model's answer; an error of the tool where the reply is not JSON. Raises as models' servers do."""
     reply = (await context.ask(ROLE, simulator_prompt(function, arguments, examples))).text
     try:
         document = read_json(_remove_fence(reply), strict=False)

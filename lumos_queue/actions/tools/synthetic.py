@@ -1,7 +1,7 @@
-"""Answers from a generator, where nothing is recorded: of the shape that the API's document gives, with values that
-mean nothing, the same for the same request on every machine. Without a shape, the name of the API and the arguments.
+"""Generated answers for requests without a record: of the shape in the API's document, with meaningless values, the
+same for the same request on every machine. Without a shape the answer is the name of the API and the arguments.
 
-They show whether an agent calls the right functions in the right way; they hold no facts.
+They test whether an agent calls the right functions in the right way; they contain no facts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lumos_queue.actions.tools.functions import Function
 from lumos_queue.actions.tools.shapes import LIST_LENGTH, read_shape
 from lumos_queue.commands import digest
 
-VERSION = "1"  #: part of every seed: another one means other answers
+VERSION = "1"  #: part of every seed: another version means other answers
 MAX_VALUES = 1_000  #: of one answer
 MAX_ITEMS = 3  #: of a list, whatever length is documented
 _WORDS = (
@@ -43,7 +43,7 @@ _LIST = re.compile(r"list of (\w+) with length ([0-9]{1,6})")
 
 
 def synthesize(function: Function, arguments: Mapping[str, Any]) -> Answer:
-    """The answer to a request: always the same one for the same arguments."""
+    """Return the answer to a request, always the same for the same arguments."""
     shape = read_shape(function.template)
     if shape is None:
         return Answer("", {"api": function.api, "arguments": dict(arguments)}, 0, "synthetic")
@@ -63,7 +63,7 @@ class _Generator:
         self._arguments = {safe_name(name): value for name, value in arguments.items()}
 
     def value(self, shape: Any, name: str) -> Any:
-        """A value of that shape. `name` is the field that it is for."""
+        """Return a value of that shape. `name`: the field of the value."""
         self._value_count += 1
         if self._value_count > MAX_VALUES:
             return None
@@ -107,6 +107,6 @@ class _Generator:
         return argument if isinstance(argument, str) else f"{_WORDS[self._draw(len(_WORDS))]}-{self._draw(1_000)}"
 
     def _draw(self, below: int) -> int:
-        """The next number of the stream, from 0."""
+        """Return the next number of the stream, from 0 to `below` - 1."""
         self._draw_count += 1
         return int(hashlib.sha256(f"{self._seed} {self._draw_count}".encode()).hexdigest()[:12], 16) % below

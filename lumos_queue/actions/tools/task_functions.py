@@ -1,4 +1,4 @@
-"""The functions of a task, read from its documents once for an episode: prompt, session and score all ask for them."""
+"""The functions of a task, read from its documents once for an episode, for prompt, session and score."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from lumos_queue.actions.tools.functions import Function, functions_of
 from lumos_queue.records import Task
 
 FUNCTIONS = "functions"  #: the task's input that lists API entries
-RECENT = 256  #: tasks whose functions are kept, as many as are in flight; of a further one they are read again
-MAX_KEPT = 200  #: functions of a task that are kept
+RECENT = 256  #: tasks whose functions are cached: enough for those in flight; functions of others are read again
+MAX_KEPT = 200  #: a task with more functions is not cached
 
 Functions = Mapping[str, Function]  #: by name, in their order
-#: By the identity of the list, which is kept beside them, so that no other list can have it.
+#: By the id of the list. The list itself is stored beside them, so that no other list gets the same id.
 _recent: OrderedDict[int, tuple[list[Any], Functions]] = OrderedDict()
 
 
 def functions_of_task(task: Task) -> Functions:
-    """What the entries of the task's list document (`functions_of`); nothing where it has no list."""
+    """Return the functions of the task's list (`functions_of`); none where it has no list."""
     entries = task.inputs.get(FUNCTIONS)
     if not isinstance(entries, list):
         return {}

@@ -1,15 +1,15 @@
-"""What the generated APIs of a task answer. It follows from the task's input `world`, and nothing else is needed:
+"""The answers of a task's generated APIs. They depend on the task's input `world` alone:
 
     {"seed": "1000 7", "filler": 0, "parts": [[LINK, …], …]}
 
-A LINK is one step from an id to what belongs to it, with the APIs that tell it and look-alikes, which do not:
+A LINK is one step from an id to a value of it, with the APIs that return the value, and look-alikes, which do not:
 
     {"of": "shipment", "gives": "depot", "argument": "SH-48213", "value": "DE-20417", "former": "DE-70611",
      "other": ["SH-31155", "DE-90233"], "apis": [{"tool": "Amber Desk", "api": "find_depot_of_shipment",
      "kind": "answers", "fault": "misspelt", "parameter": "shipment_id"}]}
 
 An answer depends on the request, on how many equal requests the episode made before (a rate limit), and on the calls of
-its path (a look-alike that locks its part). The call that is recorded names all three, so that replay holds.
+its path (a look-alike that locks its part). The recorded call contains all three, so that a replay is exact.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lumos_queue.actions.tools.answers import Answer
 from lumos_queue.actions.tools.functions import Function
 from lumos_queue.actions.tools.records import Record
 
-ANSWERS = "answers"  #: the kind of an API that tells the link's value; all other kinds are look-alikes
+ANSWERS = "answers"  #: the kind of an API that returns the link's value; all other kinds are look-alikes
 FORMER, TYPES, NOTES = "former", "types", "notes"
 LOOKALIKES = (FORMER, TYPES, NOTES)
 GONE, RATE_LIMITED, MISSPELT, OTHER_ENTITY, EMPTY = "gone", "rate_limited", "misspelt", "other_entity", "empty"
@@ -48,7 +48,7 @@ _WORDS = (
     "draft",
     "notice",
 )
-Api = tuple[str, str]  #: its tool and its name, as the document writes them
+Api = tuple[str, str]  #: its tool and its name, in the document's spelling
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Link:
     gives: str  #: kind of the value, and name of its field
     argument: str
     value: str
-    former: str  #: what a look-alike tells
+    former: str  #: the value that a look-alike returns
     other: tuple[str, str]  #: argument and value of another entity
 
 
@@ -71,7 +71,7 @@ class WorldApi:
     link: Link
     kind: str = ANSWERS
     fault: str = ""
-    parameter: str = ""  #: the name that is accepted, where the document misspells it
+    parameter: str = ""  #: the name that the server accepts, where the document misspells it
     locks: bool = False  #: a look-alike after which every API of its part is locked
 
 
@@ -82,7 +82,7 @@ class World:
         self._seed, self._filler, self._apis = seed, filler, apis
 
     def serve(self, function: Function) -> Function:
-        """The function as its server checks requests: with the right name of a parameter that is misspelt."""
+        """Return the function as its server checks requests: with the right name of a misspelt parameter."""
         api = self._apis.get((function.tool, function.api))
         if api is None or not api.parameter or not function.parameters:
             return function
@@ -90,7 +90,7 @@ class World:
         return replace(function, parameters=(replace(first, name=api.parameter, written=api.parameter), *rest))
 
     def is_locked(self, function: Function, calls: Iterable[Function]) -> bool:
-        """Whether the function's part is locked, after these calls of the path with success."""
+        """Whether the function's part is locked. `calls`: the successful calls of the path."""
         api = self._apis.get((function.tool, function.api))
         if api is None:
             return False
@@ -101,7 +101,7 @@ class World:
         )
 
     def answer(self, function: Function, arguments: Mapping[str, Any], nth: int, is_locked: bool) -> Answer | None:
-        """The answer to the nth equal request, counted from 0; None of an API that is not of this world."""
+        """Return the answer to the nth equal request, counted from 0; None for an API outside this world."""
         api = self._apis.get((function.tool, function.api))
         if api is None:
             return None
@@ -139,7 +139,7 @@ class World:
 
 
 class WorldAnswers:
-    """A world at one point of a path, as a place where answers are looked up (answering.py)."""
+    """A world at one point of a path, as a source of answers (answer_source.py)."""
 
     def __init__(self, world: World, is_locked: bool):
         self._world, self._is_locked = world, is_locked
@@ -148,16 +148,16 @@ class WorldAnswers:
         return self._world.answer(function, arguments, nth, self._is_locked)
 
     def nearest(self, function: Function, arguments: Mapping[str, Any], nth: int = 0) -> Answer | None:
-        """None: every request to an API of the world has its own answer."""
+        """Return None: every request to an API of the world has its own answer."""
         return None
 
     def examples(self, function: Function, limit: int) -> list[Record]:
-        """None: an API of the world is never played by a model."""
+        """Return no examples: no model plays an API of the world."""
         return []
 
 
 def read_world(value: Any) -> World:
-    """The world of a task's input. Raises ValueError, saying where it is not as described above."""
+    """Read the world of a task's input. Raises ValueError, with the location, for another form than above."""
     if not isinstance(value, Mapping):
         raise ValueError("it is not an object")
     filler = value.get("filler", 0)
@@ -208,7 +208,7 @@ def _error(message: str, code: int) -> Answer:
 
 
 def _filler(seed: str, size: int) -> str:
-    """So many characters of words that mean nothing, always the same for a seed."""
+    """Return `size` characters of meaningless words, always the same for a seed."""
     draw = random.Random(f"filler {seed}")
     words = [_WORDS[int(draw.random() * len(_WORDS))] for _ in range(min(size, 400) // 4 + 1)]
     text = " ".join(words) + " "

@@ -4,8 +4,8 @@ LUMOS names the two actions and quotes one line of the interface (VQA's signatur
 those of its conversion examples (spec/lumos.md 1.2, 4.2). The models behind them are roles: `vqa`, which sees images,
 and `qa`, which does not. Their prompts were written for this project; the answer is the reply alone, on one line.
 
-`--tool vision=` says what VQA shows: `image` (default), `caption` (the row's caption replaces the image, which is
-not sent), or `none` (the bare question: what a model can answer without looking).
+`--tool vision=` selects the input of VQA: `image` (default), `caption` (the row's caption replaces the image, which is
+not sent), or `none` (the question alone: it measures answers without an image).
 """
 
 from __future__ import annotations
@@ -82,13 +82,13 @@ class VisionSession(ActionSession):
         return _answer(await context.ask("vqa", prompt, images))
 
     async def alias(self, text: str, context: StepContext) -> Value:
-        """`R1 = ([IMG])`: the image as a variable; else as everywhere."""
+        """Return the image as a variable for `R1 = ([IMG])`; other texts as the base class does."""
         if text in (IMAGE, "IMG"):
             return {"kind": "image", "text": IMAGE, "image": self._own_image()}
         return await super().alias(text, context)
 
     def _image_of(self, item: str, context: StepContext) -> str:
-        """The sha256 of the image that `IMG` or a variable means; '' where none is shown."""
+        """Return the sha256 of the image of `IMG` or of a variable; '' where the task has no image."""
         if item in ("IMG", IMAGE):
             return self._own_image()
         value = _variable(item, context)
@@ -104,7 +104,7 @@ class VisionSession(ActionSession):
 
 
 class VisionActions:
-    """The multimodal domain."""
+    """The actions of the domain `multimodal`."""
 
     domain = "multimodal"
     roles = ("vqa", "qa")
@@ -124,11 +124,11 @@ class VisionActions:
         return VisionSession(task.inputs, self._view)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resource is open."""
 
 
 def _parts(text: str, context: StepContext) -> tuple[list[str], str]:
-    """The items of the bracket and the question, in which variables that are set are replaced by their text."""
+    """Return the items of the bracket, and the question with the texts of its variables."""
     match = _QUESTION.fullmatch(text)
     if not match:
         raise ActionError("unreadable", f"expected [IMG] or [R1, …], then ', Question: …'; found '{text[:80]}'")
@@ -147,14 +147,14 @@ def _variable(name: str, context: StepContext) -> Mapping[str, Any]:
 
 
 def _item_text(item: str, context: StepContext) -> str:
-    """What an item of QA's context says: a variable's text, or the words themselves."""
+    """Return the text of an item of QA's context: that of a variable, or the words themselves."""
     if item in ("IMG", IMAGE):
         raise ActionError("no_image", "QA sees no image: ask VQA([IMG], Question: …) about it")
     return _variable(item, context)["text"] if _VARIABLE.fullmatch(item) else item
 
 
 def _answer(reply: Completion) -> Value:
-    """The reply on one line, without a leading `Answer:`."""
+    """Return the reply on one line, without a leading `Answer:`."""
     text = " ".join(reply.text.split()).removeprefix("Answer:").strip()
     if not text:
         raise ActionError("no_answer", "the model's reply is empty")

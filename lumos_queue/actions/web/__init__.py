@@ -1,1 +1,1 @@
-"""Web pages as Mind2Web recorded them: their elements, and actions that pick one by its description."""
+"""Web pages of Mind2Web's recordings: their elements, and actions that select an element by its description."""

@@ -1,11 +1,11 @@
-"""The elements of a page that an action may choose from, described as MindAct's ranking model was fitted on them.
+"""The elements of a page that an action may select, described as in the training data of MindAct's ranking model.
 
     ancestors: /html/form search/ul
     target: (button id=0 submit (span Search ) )
 
-Around an element stay its ancestors, its nearest three siblings on either side and the first fifty items below it, at
-most six levels deep; whatever says nothing and branches nowhere is left out. Of each element stay up to 20 words of
-its attributes, of each text up to 20 words. Parentheses show the nesting, in front of the target as `/`.
+A description has the element's ancestors, its nearest three siblings on either side and the first fifty items below it,
+at most six levels deep. Elements without words and branches are left out. Each element has up to 20 words of its
+attributes, each text up to 20 words. Parentheses show the nesting; before the target they are `/`.
 Source: candidate generation of MindAct (OSU-NLP-Group/Mind2Web, README and paper, section 3.1 and appendix C).
 """
 
@@ -26,10 +26,10 @@ _SAYS_NOTHING = frozenset(("hidden", "none", "presentation", "null", "undefined"
 
 
 def document_order(page: HtmlPage, nodes: Mapping[str, object]) -> list[str]:
-    """The numbers of candidates in the order in which the page has them.
+    """Return the numbers of candidates in the order of the page.
 
-    What the page's text does not hold comes after it, by number: texts are cut at the end, and browsers number elements
-    mostly in document order. The order in which `nodes` come has no influence.
+    Elements that the page's text does not contain come last, by number: texts are cut at the end, and browsers number
+    elements mostly in document order. The order of `nodes` has no influence.
     """
 
     def key(node: str) -> tuple[int, int]:
@@ -40,7 +40,7 @@ def document_order(page: HtmlPage, nodes: Mapping[str, object]) -> list[str]:
 
 
 def describe(page: HtmlPage, node: str, tag: str, attributes: Mapping[str, str]) -> str:
-    """The candidate as a ranking model reads it: from the page, or from its own tag and attributes where that ends."""
+    """Return the candidate for a ranking model, from the page; else from `tag` and `attributes`."""
     element = page.element(node)
     if element is None:
         element = Element(tag, node, {name: attributes[name] for name in SHOWN if name in attributes}, None)
@@ -49,7 +49,7 @@ def describe(page: HtmlPage, node: str, tag: str, attributes: Mapping[str, str])
 
 
 def parts(description: str) -> tuple[str, str]:
-    """(ancestors, target) of a description, without their labels."""
+    """Return (ancestors, target) of a description, without their labels."""
     ancestors, _, target = description.partition("\ntarget: ")
     return ancestors.removeprefix("ancestors: "), target
 
@@ -60,7 +60,7 @@ def _write(element: Element, content: str, mark: bool = False) -> str:
 
 
 def _words(element: Element) -> str:
-    """The words of an element's attributes, each value once."""
+    """Return the words of an element's attributes, each value once."""
     values = {}
     for name in SHOWN:
         value = element.attributes.get(name, "").lower()
@@ -79,11 +79,11 @@ def _text(text: str) -> str:
 
 
 def _below(element: Element) -> str:
-    """The content of a candidate."""
+    """Return the content of a candidate."""
     retained_ids = {id(item) for item in islice(_preorder(element, _LEVELS), _ITEMS)}
 
     def inside(parent: Element) -> list[str]:
-        """The texts of an element that stays, and those of its children that stay and say something."""
+        """Return the texts of an element and of its retained children that have words."""
         texts: list[str] = []
         for item in parent.items:
             if isinstance(item, str):
@@ -100,7 +100,7 @@ def _below(element: Element) -> str:
 
 
 def _preorder(element: Element, levels: int) -> Iterator[Element | str]:
-    """The items below an element, in document order, down to so many levels."""
+    """Yield the items below an element, in document order, down to so many levels."""
     for item in element.items:
         yield item
         if isinstance(item, Element) and levels > 1:
@@ -108,7 +108,7 @@ def _preorder(element: Element, levels: int) -> Iterator[Element | str]:
 
 
 def _ancestors(element: Element) -> str:
-    """The way down to a candidate, with the texts on it and the candidate's neighbours; its last words."""
+    """Return the last words of the path to a candidate, with its texts and the candidate's neighbours."""
     if element.parent is None:
         return ""
     text = _end(_beside(element, _neighbours(element), _way(element.parent)))
@@ -116,7 +116,7 @@ def _ancestors(element: Element) -> str:
 
 
 def _way(element: Element) -> tuple[str, str]:
-    """The texts before and after an element on the path down to it. Kept, so that no path is walked twice."""
+    """Return the texts before and after an element on the path to it. They are cached in the elements of the path."""
     ancestors, current = [], element
     while current.way is None and current.parent is not None:
         ancestors.append(current)
@@ -128,7 +128,7 @@ def _way(element: Element) -> tuple[str, str]:
 
 
 def _beside(element: Element, around: dict[int, str], way: tuple[str, str]) -> tuple[str, str]:
-    """The way to an element, from the way to its parent and what is shown around the element, by position."""
+    """Return the way to an element. `way`: that to its parent. `around`: texts beside the element, by position."""
     parent = element.parent
     assert parent is not None
     around |= {position: _text(str(parent.items[position])) for position in _texts_around(element)}
@@ -141,7 +141,7 @@ def _beside(element: Element, around: dict[int, str], way: tuple[str, str]) -> t
 
 
 def _end(pieces: Sequence[str]) -> str:
-    """As much of the end of a text as can be shown: a word more, as the first may be cut; `)` is shown as nothing."""
+    """Return the end of a text: one word more than a description has, as the first may be cut, and `)` disappears."""
     texts, length = [""], 0
     for piece in reversed(pieces):
         texts.append(_short(piece))
@@ -153,13 +153,13 @@ def _end(pieces: Sequence[str]) -> str:
 
 
 def _short(text: str) -> str:
-    """Single blanks, none beside a parenthesis, and no two `)` in a row."""
+    """Write single blanks, none beside a parenthesis, and no two `)` in a row."""
     text = re.sub(r" ?\( ?", "(", " ".join(text.split()))
     return re.sub(r" ?\)[ )]*", ")", text)
 
 
 def _neighbours(element: Element) -> dict[int, str]:
-    """The nearest siblings that say something, by their position."""
+    """Return the nearest siblings with words, by their position."""
     assert element.parent is not None
     items, neighbours = element.parent.items, {}
     for positions in (range(element.index - 1, -1, -1), range(element.index + 1, len(items))):
@@ -172,7 +172,7 @@ def _neighbours(element: Element) -> dict[int, str]:
 
 
 def _texts_around(element: Element) -> list[int]:
-    """The positions of the texts beside an element; as many on each side as the last words can hold."""
+    """Return the positions of the texts beside an element, on each side as many as a description can contain."""
     assert element.parent is not None
     texts = element.parent.texts
     middle = bisect(texts, element.index)

@@ -1,4 +1,4 @@
-"""Which element of a page an action means: its query, and the ranking of the page's candidates by it (spec 5.3)."""
+"""The element that an action means: its query, and the ranking of the page's candidates (spec 5.3)."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from lumos_queue.actions.ranking.base import Ranker, join_title, top_positions
 from lumos_queue.actions.web.candidates import parts
 
-SHOWN_RANKS = 10  #: candidates named in a result, the best first: as many as AgentBench looks at
-_HISTORY = 3  #: earlier actions that MindAct's model is told
+SHOWN_RANKS = 10  #: candidates in a result, the best first: as many as AgentBench reads
+_HISTORY = 3  #: earlier actions in the query of MindAct's model
 
 
 async def rank_candidates(
     ranker: Ranker, is_fitted: bool, query: str, previous: Sequence[str], candidates: Sequence[Mapping[str, Any]]
 ) -> list[tuple[int, float]]:
-    """(position, score) of the best candidates, the best first; of equals the one that comes first on the page.
+    """Return (position, score) of the best candidates, the best first; equal scores keep the order of the page.
 
-    `fitted`: the ranker is a model that was fitted on MindAct's texts, and gets them as they are. Any other gets the
-    bare query, and what an element says counts as its title, what is around it as its text.
+    `is_fitted`: the ranker is a model that was trained on MindAct's texts, and gets them as they are. Any other ranker
+    gets the query alone, with the words of an element as its title, and the words around it as its text.
     """
     if is_fitted:
         query = f"task is: {query}\nPrevious actions: {'; '.join(previous[-_HISTORY:])}"
@@ -33,5 +33,5 @@ async def rank_candidates(
 
 
 def with_option(query: str, option: str) -> str:
-    """The query of a SELECT: it is also about what the box offers."""
+    """Return the query of a SELECT, which also names the option."""
     return f"{query} The option contents should be close to '{option}'."

@@ -1,8 +1,8 @@
-"""The actions of domain web_agent on recorded pages: CLICK, TYPE and SELECT pick an element by its description.
+"""The actions of the domain `web_agent` on recorded pages: CLICK, TYPE and SELECT select an element by description.
 
-The pages of a task come one after another, whatever the actions did: `Env` is the first one, and the variable that an
-action sets names the page after it, also when the action failed. What an action says about the element is matched with
-the candidates of the current page; the best match is what it acted on. Nothing of a page is run or fetched.
+The pages of a task follow each other, whatever the actions do: `Env` is the first page, and the variable that an action
+sets is the page after it, also when the action failed. An action's description is matched with the candidates of the
+current page; the action is on the best match. No part of a page is run or fetched.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class WebActions:
     defaults: Mapping[str, str] = {"ranker": "lexical"}
 
     def __init__(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None):
-        """Raises SpecError when the ranker's weights are missing or not the ones that were meant."""
+        """Raises SpecError when the ranker's weights are missing, or have changed since submission."""
         self.ranker: Ranker = open_prepared(tools or {})
-        self.fitted = "cross-encoder" in self.ranker.name  #: whether it knows MindAct's texts
+        self.fitted = "cross-encoder" in self.ranker.name  #: whether it was trained on MindAct's texts
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
@@ -57,7 +57,7 @@ class WebActions:
 
 
 class WebSession(ActionSession):
-    """The recorded pages of one task. It keeps nothing: which page it is follows from the actions so far."""
+    """The recorded pages of one task. It stores no state: the current page follows from the actions so far."""
 
     def __init__(self, task: Task, ranker: Ranker, is_fitted: bool):
         self._pages = task.inputs.get("steps", ())
@@ -83,11 +83,11 @@ class WebSession(ActionSession):
         return await self._pick("SELECT", page, query, with_option(query, value), value, context)
 
     async def alias(self, text: str, context: StepContext) -> Value:
-        """Refused: naming a page again is not an action on it."""
+        """Raises ActionError: an alias of a page is not an action on it."""
         raise ActionError("unreadable", f"expected CLICK, TYPE or SELECT, found '{text[:80]}'")
 
     async def _pick(self, op: str, name: str, description: str, query: str, value: str, context: StepContext) -> Value:
-        """The element of the current page that fits the query best, as a value."""
+        """Return the element of the current page that fits the query best, as a value."""
         if not description:
             raise ActionError("arguments", f"{op} needs a description of the element after 'QUERY:'")
         page = self._current(name, context)
@@ -110,7 +110,7 @@ class WebSession(ActionSession):
         }
 
     def _current(self, name: str, context: StepContext) -> Mapping[str, Any]:
-        """The page that is shown now, if that is the one the action names. An unreadable action k has set Rk."""
+        """Return the current page. Raises ActionError if the action names another. An unreadable action k sets Rk."""
         steps = {"Env": 0}
         for number, (earlier_action, _) in enumerate(context.done, start=1):
             steps |= dict.fromkeys(earlier_action.variables or (f"R{number}",), number)
@@ -134,7 +134,7 @@ def _page_and_rest(text: str) -> tuple[str, str]:
 
 
 def _with_text(op: str, text: str) -> tuple[str, str, str]:
-    """(page, query, text): the text follows the first `, TEXT:`, the query ends at the last (as the original)."""
+    """Return (page, query, text). The text follows the first `, TEXT:`, the query ends at the last, as originally."""
     page, rest = _page_and_rest(text)
     marks = list(_TEXT.finditer(rest))
     if not marks or not rest[marks[0].end() :].strip():

@@ -1,8 +1,8 @@
-"""A recorded page as a tree of elements: what lxml reads of hostile, cut-off or broken HTML, and nothing that it runs.
+"""A recorded page as a tree of elements: lxml reads hostile, truncated or broken HTML, and nothing is run.
 
-Mind2Web's `cleaned_html` is HTML written down as XML: `<button …/>` is complete, and a text is a `<text>` element. As
-HTML, such a button would swallow what follows it. So the text is read as XML when it is well-formed up to where it
-ends (files put together from samples are cut in the middle), and as HTML, which forgives everything, when it is not.
+Mind2Web's `cleaned_html` is HTML in the form of XML: `<button …/>` is complete, and a text is a `<text>` element. In
+HTML, such a button would contain all that follows it. So the text is read as XML when it is well-formed up to its end
+(samples may be cut in the middle), and otherwise as HTML, whose parser accepts any text.
 No entity is expanded, no document type is loaded, nothing is fetched.
 """
 
@@ -17,9 +17,9 @@ from lxml import etree, html  # pyright: ignore[reportAttributeAccessIssue]  # a
 from lumos_queue.util.sanitize import storable
 
 MAX_HTML = 32 * 2**20  #: characters of one page
-MAX_ELEMENTS = 100_000  #: of one page that are read; later ones are as if the page ended before them
+MAX_ELEMENTS = 100_000  #: of one page that are read; later ones are ignored
 NODE = "backend_node_id"  #: the attribute that names an element, as Chrome's developer tools number them
-#: The attributes that say what an element is for, most telling first; the others are left out.
+#: The attributes that describe the purpose of an element, the most informative first; others are left out.
 SHOWN = (
     "role",
     "aria_role",
@@ -38,12 +38,12 @@ SHOWN = (
     "option_selected",
     "class",
 )
-_SILENT = frozenset(("script", "style", "noscript", "template"))  #: their content is not text of the page
+_SILENT = frozenset(("script", "style", "noscript", "template"))  #: elements whose content is not text of the page
 
 
 @dataclass(slots=True, eq=False)
 class Element:
-    """An element of a page, with what is shown of it."""
+    """An element of a page, with the attributes and texts that a description uses."""
 
     tag: str
     node: str  #: its number on the page, '' when it has none
@@ -52,14 +52,16 @@ class Element:
     index: int = 0  #: among the parent's items
     items: list[Element | str] = field(default_factory=list)  #: elements and texts, in order
     texts: list[int] = field(default_factory=list)  #: the positions of the texts among the items
-    way: tuple[str, str] | None = None  #: what candidates.py found on the way to it, for the next candidate below it
+    way: tuple[str, str] | None = (
+        None  #: the texts on the path to it: candidates.py caches them for the next candidate below it
+    )
 
 
 class HtmlPage:
     """The elements of a page by number and in document order."""
 
     def __init__(self, source: str):
-        """Raises ValueError for a text longer than MAX_HTML. Any other text is a page, if only an empty one."""
+        """Raises ValueError for a text longer than MAX_HTML. Any other text is a page, possibly an empty one."""
         if len(source) > MAX_HTML:
             raise ValueError(f"longer than {MAX_HTML} characters")
         self._by_node: dict[str, tuple[int, Element]] = {}
@@ -70,18 +72,18 @@ class HtmlPage:
                     self._by_node.setdefault(element.node, (position, element))
 
     def element(self, node: str) -> Element | None:
-        """The element with that number; the first one when a page uses a number twice."""
+        """Return the element with that number, the first if a page uses a number twice; None for an unknown number."""
         match = self._by_node.get(node)
         return match and match[1]
 
     def position(self, node: str) -> int | None:
-        """Where in document order that element begins."""
+        """Return the position of that element in document order; None for an unknown number."""
         match = self._by_node.get(node)
         return match and match[0]
 
 
 def _parse(source: str) -> etree._Element | None:
-    """The root of the page, as XML if it can be, else as HTML; None when there is no element at all."""
+    """Return the root of the page, read as XML if possible, else as HTML; None when there is no element."""
     source = source[: source.rfind(">") + 1]  # a cut may leave half a tag
     if not source.strip():
         return None
@@ -111,12 +113,12 @@ def _parse(source: str) -> etree._Element | None:
 
 
 def _harmless(error: etree._LogEntry) -> bool:
-    """Whether XML with this error can still be read as intended: its end is missing, or a prefix is not declared."""
+    """Whether XML with this error is readable as intended: its end is missing, or a prefix is not declared."""
     return error.type == etree.ErrorTypes.ERR_TAG_NOT_FINISHED or error.domain == etree.ErrorDomains.NAMESPACE
 
 
 def _elements(root: etree._Element) -> Iterator[Element]:
-    """The first MAX_ELEMENTS in document order, joined up. Without recursion: pages may be nested thousands deep."""
+    """Yield the first MAX_ELEMENTS in document order, linked. Without recursion: pages may be nested thousands deep."""
     current: Element | None = None
     for event, node in islice(etree.iterwalk(root, events=("start", "end")), 2 * MAX_ELEMENTS):
         if not isinstance(node.tag, str):  # an unexpanded entity

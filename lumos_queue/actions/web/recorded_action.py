@@ -1,4 +1,4 @@
-"""What a person did on a recorded page: `[role]  text -> OP: value`, as Mind2Web writes it down, and in words."""
+"""Actions of people on recorded pages: Mind2Web's form `[role]  text -> OP: value`, and as a sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 _ACTION = re.compile(
     r"\[(?P<role>[^\[\]]+)\](?P<text>.*?)-> (?P<op>CLICK|TYPE|SELECT|HOVER|ENTER)(?:: (?P<value>.+))?", re.DOTALL
 )
-#: The original draws one of several verbs at random: here is the first of them that says how it is done.
+#: The original uses a random verb of several; this is the first that names the kind of action.
 _WORDS = {"TYPE": "Type {value} in the {element}", "SELECT": "Select {value} in the {element}"}
 
 
@@ -19,11 +19,11 @@ class Recorded:
     role: str  #: of the element: a tag or an ARIA role
     text: str  #: of the element, often cut off; may be ''
     op: str  #: CLICK, TYPE, SELECT, HOVER or ENTER
-    value: str  #: what was typed or selected; '' for the others
+    value: str  #: the typed or selected text; '' for other kinds
 
 
 def read_recorded(text: str) -> Recorded | None:
-    """An action as written; None for another form, and where a value is missing or is given where none belongs."""
+    """Read an action; None for another form, for a missing value, and for a value of a kind that has none."""
     match = _ACTION.fullmatch(text)
     if match is None or ((match["value"] is None) == (match["op"] in ("TYPE", "SELECT"))):
         return None
@@ -31,7 +31,7 @@ def read_recorded(text: str) -> Recorded | None:
 
 
 def sentence(text: str) -> str:
-    """A recorded action in words, on one line, as a planner's subgoal would say it (spec/lumos.md 5.3)."""
+    """Return a recorded action as a sentence on one line, in the form of a planner's subgoal (spec/lumos.md 5.3)."""
     text = " ".join(text.split())
     action = read_recorded(text)
     if action is None:
