@@ -33,7 +33,7 @@ def find_account(path: Path | None, server: Origin) -> Account | None:
 
 
 def read_accounts(path: Path) -> Mapping[Origin, Account]:
-    """Return the accounts in a file, by server. Raises SpecError; its message never shows what a line says."""
+    """Return the accounts in a file, by server. Raises SpecError; its message never contains a line's text."""
     accounts: dict[Origin, Account] = {}
     for line in read_lines(path):
         if line.scheme not in DATABASE_PORTS:

@@ -14,39 +14,39 @@ from lumos_queue.endpoints.pace import pace_of
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import EndpointDown, InfrastructureError, NotSent
 
-MAX_FAILURES = 10  #: in a row, with no success at any replica in between: then clients look whether the server is down
-MAX_PAUSE_SECONDS = 30.0  #: the longest Retry-After for which requests are kept waiting
+MAX_FAILURES = 10  #: failed tries in a row at all replicas: then clients check whether the server is down
+MAX_PAUSE_SECONDS = 30.0  #: the longest Retry-After for which requests wait
 
 
 class AdmissionControl:
-    """What one process has in flight to one endpoint, all its replicas together.
+    """The requests of one process to one endpoint, all its replicas together.
 
-    Only its event loop calls it, except `set_share` and the reading of `in_flight`, `waiting` and `share`, which any
-    thread may do. Slots are given in the order of asking. Once open the breaker stays open: the endpoint is reopened.
+    Only its event loop uses it, but any thread may call `set_share` and read `in_flight`, `waiting` and `share`.
+    Requests get slots in the order of their calls. An open breaker stays open until the endpoint is opened anew.
     """
 
     def __init__(self, url: str, limit: int):
-        """`limit`: the most requests in flight, whatever the server can take."""
+        """`limit`: the most requests in flight, whatever the server's capacity is."""
         self.url = url
         self.share: int | None = None  #: most requests in flight, leased to this process; None: no cap
         self.in_flight = 0
         self._limit = limit
         self.pace = pace_of(url, limit)
-        self.stated: int | None = None  #: requests at once that keep the servers busy, as they state their slots
-        self.flights: list[Flights] = []  #: of each server
+        self.stated: int | None = None  #: requests at once that keep the servers busy, by the slots that they state
+        self.flights: list[Flights] = []  #: one for each server
         self._is_draining = False
         self._queue: OrderedDict[asyncio.Future[None], None] = OrderedDict()
         self._sleepers: set[asyncio.Future[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._paused_until = 0.0
         self._success_time = 0.0
-        self._failures = 0  # since then
+        self._failures = 0  # in a row, since the latest success
         self._failure_start = 0.0
-        self._latest_failure = 0.0  # the request that failed last since the last success
-        self._has_several_failures = False  # it is not the only one
+        self._latest_failure = 0.0  # first send time of the request that failed last since the latest success; 0: none
+        self._has_several_failures = False  # whether more than one request has failed since the latest success
         self._outage: str | None = None
         self._outage_status = 0
-        self.suspended = 0  #: requests that a server has refused and that wait for evidence, without a slot
+        self.suspended = 0  #: refused requests that wait for evidence, without a slot
 
     @property
     def waiting(self) -> int:
@@ -54,7 +54,7 @@ class AdmissionControl:
         return len(self._queue)
 
     def report(self) -> Traffic:
-        """What this process has to do with the endpoint. For any thread."""
+        """Return the traffic between this process and the endpoint. For any thread."""
         now = time.perf_counter()
         return self.pace.report(
             in_flight=self.in_flight,
@@ -64,17 +64,17 @@ class AdmissionControl:
         )
 
     def set_stated(self, requests: int) -> None:
-        """The servers state how many requests at once keep them busy: begin with that."""
+        """Begin with as many requests at once as keep the servers busy by their own statement."""
         self.stated = requests
         self.pace.start(requests)
 
     def set_bound(self, requests: int) -> None:
-        """The servers refuse more requests at once than this."""
+        """Never exceed the number of requests at once beyond which the servers refuse."""
         self._limit = min(self._limit, requests)
         self.pace.window.set_limit(self._limit)
 
     def drain(self) -> None:
-        """Raise NotSent in all that wait for a slot, now and from now on: the slice ends."""
+        """Raise NotSent in all requests that wait for a slot, now and later: the slice ends."""
         self._is_draining = True
         _raise_in(self._queue, lambda: NotSent(_NOT_SENT.format(self.url)))
 
@@ -84,18 +84,18 @@ class AdmissionControl:
         return int(self.pace.window.size)
 
     def set_share(self, share: int | None) -> None:
-        """Have at most `share` requests in flight from now on; None: no cap. 0: all wait. For any thread."""
+        """Have at most `share` requests in flight from now on. None: no cap; 0: all wait. For any thread."""
         self.share = share
         loop = self._loop
         if loop is not None:
-            with suppress(RuntimeError):  # that loop is closed, and nothing waits in it
+            with suppress(RuntimeError):  # a closed loop has no waiting requests
                 loop.call_soon_threadsafe(self._admit)
 
     async def enter(self) -> None:
-        """Wait for a slot; `leave` gives it back.
+        """Wait for a slot; `leave` returns it.
 
-        Raises EndpointDown, also while waiting, when the breaker opens, InfrastructureError when the server asks for a
-        long pause, and NotSent when the slice ends.
+        Raises EndpointDown when the breaker is open or opens during the wait, InfrastructureError when the server
+        requests a long pause, and NotSent when the slice ends.
         """
         self.check_breaker()
         self._check_pause()
@@ -111,7 +111,7 @@ class AdmissionControl:
             await slot
         except BaseException:
             if slot.done() and not slot.cancelled() and slot.exception() is None:
-                self.leave()  # given in the moment in which the waiting was cancelled
+                self.leave()  # the wait was cancelled just after the slot was assigned
             else:
                 self._queue.pop(slot, None)
             raise
@@ -134,7 +134,7 @@ class AdmissionControl:
             self._sleepers.discard(end)
 
     def pause_for(self, seconds: float) -> None:
-        """Send nothing for so long: the server has asked for it by Retry-After."""
+        """Send nothing for so many seconds: the server has requested it by Retry-After."""
         until = time.perf_counter() + seconds
         if until <= self._paused_until:
             return
@@ -149,35 +149,35 @@ class AdmissionControl:
             raise EndpointDown(self._outage, status=self._outage_status)
 
     def open_breaker(self, message: str, status: int) -> None:
-        """From now on all that wait, and all that ask for a slot, get EndpointDown."""
+        """Raise EndpointDown in all waiting requests, and in all later ones."""
         if self._outage is None:
             self._outage, self._outage_status = message, status
             _raise_in(self._queue, lambda: EndpointDown(message, status=status))
             _raise_in(self._sleepers, lambda: EndpointDown(message, status=status))
 
     def note_answer(self, now: float) -> None:
-        """A replica has served a request."""
+        """Note that a replica has served a request."""
         self._failures, self._latest_failure, self._has_several_failures, self._success_time = 0, 0.0, False, now
 
     def note_success(self, send_time: float, now: float) -> None:
-        """A replica has served a request of an episode, which was sent at `sent`."""
+        """Note that a replica has served a request of an episode, sent at `send_time`."""
         self.note_answer(now)
         if self.pace.note_reply(send_time, now):
             self._admit()
 
     def note_overload(self, send_time: float, now: float) -> None:
-        """A replica had no capacity for a request."""
+        """Note that a replica had no capacity for a request."""
         self.pace.window.note_overload(send_time, now, self.in_flight)
 
     def note_late(self) -> None:
-        """A request is late: more of them at once would not help."""
+        """Note that a request is late: more requests at once would not help."""
         self.pace.window.note_late()
 
     def note_failure(self, failure: TryFailed, send_time: float, first_send_time: float, is_last_try: bool) -> None:
-        """A try has failed other than by 429. Its request was first tried at `began`, which tells it from others.
+        """Note a failed try, other than a 429. `first_send_time` of its request identifies the request.
 
-        A server that cannot be reached is down. Of other failures evidence.py tells whose fault they are. And all that
-        was in flight when a server restarts breaks at once: that is one failure.
+        A server that cannot be reached is down. For other failures evidence.py finds the cause. When a server
+        restarts, all requests in flight break at once: they count as one failure.
         """
         if self._failures and failure.cause == "broken" and send_time < self._failure_start:
             return
@@ -195,7 +195,7 @@ class AdmissionControl:
 
     @property
     def is_failing(self) -> bool:
-        """Whether so many tries, of several requests, have failed in a row that the server may be down."""
+        """Whether so many tries of several requests have failed in a row that the server may be down."""
         return self._has_several_failures and self._failures >= MAX_FAILURES
 
     def _has_slot(self) -> bool:
@@ -224,7 +224,7 @@ _LONG_PAUSE = "{} has asked to be left alone for {:.0f} s"
 
 
 def _raise_in(futures: Iterable[asyncio.Future[None]], error: Callable[[], InfrastructureError]) -> None:
-    """A separate error for each, since an exception collects the traceback of the task that raises it."""
+    """Set a separate error in each future: an exception collects the traceback of the task that raises it."""
     for future in futures:
         if not future.done():
             future.set_exception(error())

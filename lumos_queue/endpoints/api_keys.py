@@ -7,8 +7,8 @@
 
 Lines of databases in the same file are accounts (`accounts.py`).
 
-The person who submits a job says which servers the workers call, so a key goes to its own server only. Over plain http
-it goes to this machine only, unless its line says `cleartext`. docs/decisions/0017 has the reasons.
+The person who submits a job chooses the servers that the workers call, so a key goes to its own server only. Over plain
+http it goes to this machine only, unless its line has the word `cleartext`. docs/decisions/0017 has the reasons.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class ApiKey:
     """The key of one server."""
 
     text: str = field(repr=False)
-    cleartext: bool  #: may go over plain http to another machine
+    cleartext: bool  #: whether it may go over plain http to another machine
 
 
 def find_key(path: Path | None, base: str) -> ApiKey | None:
-    """The key for the server at `base` (http://… or https://…); None without one. Raises SpecError as `read_keys`."""
+    """Return the key for the server at `base` (http://… or https://…); None without one. Raises as `read_keys`."""
     return read_keys(path).get(Origin.of(base)) if path else None
 
 
 def read_keys(path: Path) -> Mapping[Origin, ApiKey]:
-    """The keys in a file, by server. Raises SpecError; its message never shows what a line says."""
+    """Return the keys in a file, by server. Raises SpecError; its message never contains a line's text."""
     keys: dict[Origin, ApiKey] = {}
     for line in read_lines(path):
         where, words = line

@@ -1,4 +1,4 @@
-"""What every endpoint offers."""
+"""The interface of endpoints, and the settings of requests."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lumos_queue.commands import Constraint, FunctionSchema
 from lumos_queue.records import Completion
 
-if TYPE_CHECKING:  # an address is checked, and a scripted endpoint opened, without the client library
+if TYPE_CHECKING:  # checks of addresses and scripted endpoints do without the client library
     from lumos_queue.endpoints.admission import AdmissionControl
 
-LINE_BREAK = ("\n",)  #: the stop strings of models that write a line, as those that LUMOS trains do
-RULES = 3  #: of reading replies (replies.py): those of the newest formulations
+LINE_BREAK = ("\n",)  #: the stop strings of models that write one line, such as those that LUMOS trains
+RULES = 3  #: the version of the rules for replies (replies.py) in the newest formulations
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How a model is asked to continue a prompt. `temperature` 0 is greedy."""
+    """The settings with which a model continues a prompt. `temperature` 0 is greedy."""
 
     temperature: float = 0.0
     top_p: float = 1.0
     max_tokens: int = 512
     stop: tuple[str, ...] = LINE_BREAK
-    bos: bool = True  #: whether the tokenizer puts `<s>` in front; which servers obey: bos.py
-    beams: int = 0  #: hypotheses of a beam search; 0: no search, or as many as candidates are asked for
-    epsilon: float = 0.0  #: the probability that the reply is drawn from the candidates' softmax, and not the best one
+    bos: bool = True  #: whether the tokenizer puts `<s>` in front; bos.py lists the servers that obey
+    beams: int = 0  #: hypotheses of a beam search; 0: no search, or as many as the requested candidates
+    epsilon: float = 0.0  #: the probability that the reply is sampled from the candidates' softmax instead of the best
     #: Further fields of the request, and fields of it with other values; None leaves a field out.
     request: Mapping[str, Any] = field(default_factory=dict)
     #: The version of the formulations whose rules read the reply. An executor sets it for the job; it is never stored.
     rules: int = RULES
 
     def as_json(self) -> dict[str, Any]:
-        """As it is stored. What has its default and came later is not named: older jobs have no such fields."""
+        """Return the stored form. Newer fields with their defaults are omitted: older jobs have no such fields."""
         fields = asdict(self)
         del fields["rules"]
         for name, default in (("bos", True), ("beams", 0), ("epsilon", 0.0), ("request", {})):
@@ -49,14 +49,14 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """An image shown with a prompt."""
+    """An image in a prompt."""
 
     data: bytes = field(repr=False)
     media_type: str  #: e.g. 'image/png'
 
 
 class EndpointSettings(Protocol):
-    """What endpoints read of the settings."""
+    """The settings that endpoints use."""
 
     @property
     def request_seconds(self) -> float:
@@ -65,7 +65,7 @@ class EndpointSettings(Protocol):
 
     @property
     def silence_seconds(self) -> float:
-        """A late request is given up when its server has answered none for so long."""
+        """A late request is cancelled when its server has answered no request for so long."""
         ...
 
     @property
@@ -96,7 +96,7 @@ class Endpoint(Protocol):
 
     @property
     def admission(self) -> AdmissionControl | None:
-        """What limits its requests; None where there is nothing to cap."""
+        """The control that limits its requests; None for an endpoint without a limit."""
         ...
 
     async def generate(
@@ -112,12 +112,12 @@ class Endpoint(Protocol):
         """Continue `prompt`. The reply is cut before the first stop string and made storable.
 
         Prompts of the same `episode` go to the same replica, as far as its load allows: they share a prefix.
-        `seed` decides nothing where `sampling` has neither a temperature nor an epsilon. `constraint`: which texts the
-        reply may be; an endpoint that cannot keep to it writes what it would, and `note` says if that is not allowed.
+        `seed` has no effect where `sampling` has neither a temperature nor an epsilon. `constraint`: the allowed
+        texts; an endpoint that cannot enforce it replies without it, and `note` reports a reply that is not allowed.
         `n`: candidates that the completion lists, best first; with `sampling.beams` 0 so many beams are searched.
-        Raises EndpointDown when the endpoint has failed or refused so often that it is no longer asked,
-        InfrastructureError when trying again later may succeed (unreachable, time-out, 408, 424, 425, 429, 5xx, a
-        reply that is cut off or not valid JSON), EpisodeError('infra_error', …) when it will not (any other status,
+        Raises EndpointDown when the endpoint has failed or refused so often that no more requests are sent,
+        InfrastructureError when a later try may succeed (unreachable, time-out, 408, 424, 425, 429, 5xx, a
+        reply that is cut off or not valid JSON), EpisodeError('infra_error', …) when it cannot (any other status,
         with evidence that the request is at fault, `images` for an endpoint that only takes text, or candidates, beams
         or epsilon for one that does not search),
         EpisodeError('limit', …) when the prompt does not fit the model's context, and Undecided when there is no
@@ -126,20 +126,20 @@ class Endpoint(Protocol):
         ...
 
     async def identity(self) -> dict[str, Any]:
-        """What the server says it is (model, revision, dtype, server version), as far as it says.
+        """Return the server's own description (model, revision, dtype, server version), as far as it has one.
 
-        A value is a list where replicas differ. Raises SpecError, one line with the way out, when nothing answers
-        there, or a server of another protocol than the scheme says; EndpointNotReady while its model is loading.
+        A value is a list where replicas differ. Raises SpecError, one line with the remedy, when nothing answers, or
+        a server of another protocol; EndpointNotReady while the model is loading.
         """
         ...
 
     async def close(self) -> None:
-        """End its connections; calls under way fail."""
+        """End its connections; calls in progress fail."""
         ...
 
 
 class FunctionCaller(Endpoint, Protocol):
-    """An endpoint whose model calls functions natively. Only asks with functions use the keyword `functions`."""
+    """An endpoint whose model calls functions natively. Only calls with functions use the keyword `functions`."""
 
     async def generate(
         self,
@@ -153,7 +153,7 @@ class FunctionCaller(Endpoint, Protocol):
         *,
         functions: Sequence[FunctionSchema] = (),
     ) -> Completion:
-        """Continue `prompt`, in which calls are three lines (three_lines.py). The reply's text has a call so, too.
+        """Continue `prompt`, in which calls are three lines (three_lines.py). A call in the reply has the same form.
 
         Raises as `Endpoint.generate`, and EndpointDown when the server takes no functions.
         """

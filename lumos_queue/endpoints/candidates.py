@@ -1,4 +1,4 @@
-"""From what a search found to a Completion: which candidate becomes the reply."""
+"""Make a Completion from the result of a search: select the candidate that becomes the reply."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from lumos_queue.records import Candidate, Completion
 
 
 def choose_reply(request: SearchRequest, search: SearchResult, start: float) -> Completion:
-    """The best candidate; with the probability `epsilon` of the sampling one drawn from the softmax of their
-    log-probabilities (OpenAGI, arXiv:2304.04370, which is where its feedback explores).
+    """Return the best candidate; with the probability `epsilon`, one sampled from the softmax of log-probabilities.
 
-    All are listed, unless a plain reply was asked for. `started`: as time.perf_counter() had it.
+    OpenAGI explores in this way (arXiv:2304.04370). The completion lists all candidates, unless a plain reply was
+    requested. `start`: of the request, by time.perf_counter().
     """
-    # A constraint alone says where a reply ends.
+    # With a constraint, only the constraint ends a reply.
     stops = request.sampling.stop if request.constraint is None else ()
     rules = request.sampling.rules
     replies = [completion(reply.text, stops, truncated=reply.truncated, rules=rules) for reply in search.replies]

@@ -1,7 +1,7 @@
 """Chat servers of the OpenAI protocol, by the `openai` library: `chat://HOST:PORT[/PREFIX]?model=NAME`, `chats://`.
 
-POST /v1/chat/completions takes messages. The prompt is framed text, and its roles become the messages': for teachers,
-judges, and models that see images. For prompts as LUMOS models were trained on them there is `openai://`.
+POST /v1/chat/completions takes messages. The prompt is framed text, and its roles become those of the messages. The
+scheme is for teachers, judges, and models that see images; LUMOS models get their prompts by `openai://`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lumos_queue.endpoints.tool_support import refuse_without_tools
 
 
 class Chat(OpenAI):
-    """One chat model of one server, or of several replicas. Without a name the first replica's only model is meant."""
+    """One chat model of one server, or of several replicas. Without a name it is the first replica's only model."""
 
     _path = "/v1/chat/completions"
 
@@ -34,7 +34,7 @@ class Chat(OpenAI):
         return _Server(base, settings)
 
     async def _prepare(self, call: ModelCall) -> None:
-        """Ask the server which model it has, where the address does not say; it is not asked what it is."""
+        """Ask the server for its model where the address has none. The server is not identified further."""
         if not self._model:
             await self._client.describe(self._describe)
 
@@ -47,7 +47,7 @@ class Chat(OpenAI):
         return merge_into_control(body, self._fields)
 
     def _text(self, choice: dict[str, Any]) -> str:
-        """The text of a reply's message, also when that is a refusal, as formulations before version 3 read it."""
+        """Return the text or the refusal of a reply's message, as formulations before version 3 read it."""
         message = _message(choice)
         text = message.get("content") or message.get("refusal") or ""
         if not isinstance(text, str):
@@ -68,20 +68,20 @@ def _message(choice: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Server(Http):
-    """A client of one server whose chat requests the library builds, and whose replies it parses.
+    """A client of one server: the library builds chat requests and parses the replies.
 
-    Their bytes go through the connections that all schemes share. Of the library's request its body alone is sent:
-    none of its headers, which hold what OPENAI_* variables say.
+    Their bytes go through the connections that all schemes share. Only the body of the library's request is sent:
+    its headers contain values of OPENAI_* variables.
     """
 
     def __init__(self, base: str, settings: EndpointSettings):
         super().__init__(base, settings)
         self._over = _Transport(self)
         self._library = openai.AsyncOpenAI(
-            api_key="none",  # the connections send the server's own
+            api_key="none",  # the connections send the server's own key
             base_url=f"{base}/v1",
-            max_retries=0,  # trying again is up to the client, which knows all replicas
-            timeout=None,  # the connections have a deadline for all of it
+            max_retries=0,  # the client retries, because it knows all replicas
+            timeout=None,  # the connections have a deadline for the whole request
             http_client=httpx2.AsyncClient(transport=self._over, trust_env=False, follow_redirects=False),
         )
 
@@ -90,7 +90,7 @@ class _Server(Http):
         body = json.loads(data)
         model, messages = body.pop("model"), body.pop("messages")
         try:
-            # As `extra_body` the library sends every field as it is, also one that it does not know.
+            # The library sends fields of `extra_body` unchanged, also unknown ones.
             create = self._library.chat.completions.with_raw_response.create
             raw = await create(model=model, messages=messages, extra_body=body)
             reply = raw.http_response
@@ -105,7 +105,7 @@ class _Server(Http):
         return HttpReply(reply.status_code, reply.reason_phrase, dict(reply.headers), reply.content)
 
     async def send_over(self, body: bytes) -> HttpReply:
-        """The library's request, as this project sends it."""
+        """Send the body of the library's request through the shared connections."""
         return await super()._send("/v1/chat/completions", body, _max_bytes.get())
 
     async def close(self) -> None:
@@ -126,7 +126,7 @@ class _Transport(httpx2.AsyncBaseTransport):
         return httpx2.Response(reply.status, headers=headers, content=reply.body, extensions=extensions)
 
 
-#: How many bytes the reply to the request of this task may have.
+#: The most bytes of the reply to the request of this task.
 _max_bytes: ContextVar[int] = ContextVar("max_bytes", default=REPLY_BYTES)
-#: Headers about how a body travelled; the library gets it whole.
+#: Headers about the transfer of a body; the library gets the body whole.
 _FRAMES = ("content-encoding", "content-length", "transfer-encoding")

@@ -1,4 +1,4 @@
-"""Requests to an endpoint of several replicas: a slot, a replica, and another try where that may help."""
+"""Requests to an endpoint of several replicas: wait for a slot, choose a replica, and retry."""
 
 from __future__ import annotations
 
@@ -28,25 +28,27 @@ from lumos_queue.errors import (
 )
 from lumos_queue.records import Ending
 
-MAX_BACKOFF_SECONDS = 30.0  #: between two tries; if a server asks for more, its request fails and is owed again
-NO_WAIT = 1e-4  #: seconds: less is no waiting, but what it takes to see that there is a slot; stored as 0
+MAX_BACKOFF_SECONDS = (
+    30.0  #: between two tries; if a server requests a longer pause, the request fails and will be retried later
+)
+NO_WAIT = 1e-4  #: seconds: a shorter wait is the time of the check for a slot, and is stored as 0
 SPARE = 1.25  #: requests for each slot that a server states
 
 T = TypeVar("T")
 
 
 class TimedReply(NamedTuple, Generic[T]):
-    """What a reader made of a reply, and where the time went: `waited` + `lost` + `seconds` is all of it."""
+    """The value that a reader made of a reply, and the times: `waited` + `lost` + `seconds` is the whole time."""
 
     value: T
-    seconds: float  #: from sending the try that succeeded
+    seconds: float  #: since the successful try was sent
     waited: float  #: before the first try was sent
     lost: float  #: on tries that failed and the pauses after them
     retries: int
 
     @property
     def cost(self) -> dict[str, Any]:
-        """The four by name, as `replies.completion` takes them."""
+        """The four numbers by name, for `replies.completion`."""
         return {"seconds": self.seconds, "waited": self.waited, "lost": self.lost, "retries": self.retries}
 
 
@@ -62,11 +64,11 @@ class Client:
         make_control: Callable[[], Mapping[str, Any]],
         read_control: Callable[[dict[str, Any], Mapping[str, str]], object],
     ):
-        """`make_control`: the body of a request that any server of this protocol takes, of one token. `read_control`
-        raises Malformed when its reply has no text.
+        """`make_control`: returns the body of a request for one token that any server of this protocol accepts.
+        `read_control`: raises Malformed when the reply to it has no text.
         """
         self.admission = AdmissionControl(url, settings.concurrency)
-        self._slots: dict[Http, int] = {}  # that servers state
+        self._slots: dict[Http, int] = {}  # slots that servers state
         self.replicas = Replicas(self._make_replica(server, settings) for server in servers)
         self._judge = Judge(url, self.admission, self.replicas, make_control, read_control)
         self._retries = settings.request_retries
@@ -95,9 +97,9 @@ class Client:
         """POST `body` to a replica. A failed try is followed at once by one at another replica, if one is healthy.
 
         Raises EndpointDown when the endpoint cannot be reached, or fails or refuses all requests, InfrastructureError
-        when the tries of this request are used up, ContextFull when the prompt is too long, and, of a request that the
-        server answers otherwise, EpisodeError when it is refused and RowFailed when it fails through its own fault,
-        Undecided when nothing tells whose fault it is (evidence.py).
+        when the tries of this request are used up, and ContextFull when the prompt is too long. When the server answers
+        other requests, raises EpisodeError for a refusal and RowFailed for a failure of this request; Undecided when
+        the cause is unknown (evidence.py).
         """
         item: Hashable = episode or object()
         data = orjson.dumps(body)
@@ -115,7 +117,9 @@ class Client:
                     first_send_time = first_send_time or send_time
                     try:
                         value = await self._try(replica, item, path, data, read, max_bytes, send_time)
-                        for refusing_replica in refusals_by_replica:  # what another answers it has no reason to refuse
+                        for (
+                            refusing_replica
+                        ) in refusals_by_replica:  # another replica has answered, so the refusal was wrong
                             refusing_replica.note_failure(time.perf_counter())
                             refusing_replica.evidence.forget(item)
                         wait_seconds = (
@@ -136,7 +140,7 @@ class Client:
                         tries += 1
                         remaining_tries = (
                             min(remaining_tries - 1, 1) if error.is_late else remaining_tries - 1
-                        )  # one more at most if it has taken long
+                        )  # at most one more try after a long one
                         if error.is_answered or error.is_late:
                             failures_by_replica[replica] = error
                             replica.evidence.note_failure(item, time.perf_counter())
@@ -176,7 +180,7 @@ class Client:
         max_bytes: int,
         send_time: float,
     ) -> T:
-        """One try at one replica, and what it teaches about the replica and the endpoint."""
+        """Try a request at one replica, and note the outcome in the replica and the endpoint."""
         replica.begin()
         serves_others = replica.evidence.is_serving_others(item)
         try:
@@ -199,7 +203,7 @@ class Client:
             replica.evidence.note_refusal(item, serves_others, now)
             replica.note_refusal(now)
             raise
-        except EpisodeError:  # its answer, and no evidence for or against others
+        except EpisodeError:  # an answer to this request, and no evidence about others
             replica.note_success()
             replica.evidence.forget(item)
             self.admission.note_success(send_time, time.perf_counter())
@@ -213,7 +217,7 @@ class Client:
         return value
 
     def _raise_if_blamed(self, item: Hashable, refusals: Mapping[Replica, RequestRefused]) -> None:
-        """Raises EpisodeError when enough speaks against the item."""
+        """Raises EpisodeError when there is enough evidence against the item."""
         for replica, refusal in refusals.items():
             if replica.evidence.blames(item, refusal.status):
                 replica.evidence.forget(item)
@@ -222,20 +226,23 @@ class Client:
     def _wait_after(self, failure: TryFailed, tries: int) -> float:
         if failure.retry_after is not None and (pause := self.replicas.pause_seconds()):
             return pause
-        # Half fixed, half random: clients that failed together do not come back together.
+        # Half fixed, half random: clients that failed together should not retry together.
         return min(MAX_BACKOFF_SECONDS, self._first_backoff * 2 ** (tries - 1)) * random.uniform(0.5, 1.0)
 
     def note_slots(self, server: Http, slots: int) -> None:
-        """A server states that it serves so many requests at once.
+        """Note the number of requests that a server serves at once, by its own statement.
 
-        A quarter more keeps it busy while replies travel. Where all replicas have said so the sum is known.
+        A quarter more keeps it busy while replies are in transit. The sum is set when all replicas have a number.
         """
         self._slots[server] = slots
         if len(self._slots) == len(self.replicas.all):
             self.admission.set_stated(sum(math.ceil(SPARE * slots) for slots in self._slots.values()))
 
     async def identity(self, describe: Callable[[Http], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        """`describe` for a person: raises SpecError also when none answers, EndpointNotReady when none is ready."""
+        """Call `describe` with errors for people.
+
+        Raises SpecError also when no replica answers, and EndpointNotReady when none is ready.
+        """
         try:
             return await self.describe(describe)
         except SpecError:
@@ -244,11 +251,11 @@ class Client:
             raise SpecError(f"Cannot use the endpoint, {error}: start the server or correct the URL.") from None
 
     async def describe(self, describe: Callable[[Http], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        """What the replicas say they are; a list, in their order, where they differ.
+        """Return the replicas' own descriptions; a value is a list, in their order, where they differ.
 
-        Those that do not answer, or not with a status of success, are left out for a while. Raises
-        InfrastructureError when all are, EndpointNotReady if one of them is not ready yet, else EndpointRefused if one
-        has answered, and SpecError when one gives an answer that `describe` refuses.
+        Replicas without a successful answer are left out for a while. If there are no others, raises EndpointNotReady
+        if a replica is not ready yet, else EndpointRefused if a replica has answered, else InfrastructureError. Raises
+        SpecError for an answer that `describe` refuses.
         """
         descriptions = await asyncio.gather(
             *(describe(replica.http) for replica in self.replicas.all), return_exceptions=True
@@ -277,7 +284,7 @@ class Client:
 
 
 def _most_telling(errors: Sequence[InfrastructureError]) -> InfrastructureError:
-    """What to say of an endpoint whose replicas all fail: that one is loading, else what one of them answers."""
+    """Return the error of an endpoint whose replicas all fail: a replica is loading, else the answer of a replica."""
     for kind in (EndpointNotReady, EndpointRefused):
         for error in errors:
             if isinstance(error, kind):

@@ -1,7 +1,7 @@
 """One connection to a model server, and one request at a time on it: HTTP/1.1, parsed by httptools (llhttp).
 
-Bytes are counted as they arrive, whatever they are (status lines, interim replies, chunk sizes), so that nothing a
-server sends is held beyond the bound. A compressed reply is refused: none was asked for, and nothing unpacks it.
+All bytes count as they arrive (status lines, interim replies, chunk sizes), so that memory stays below the bound
+whatever a server sends. A compressed reply is refused: requests do not accept it, and no code here unpacks it.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ MAX_HEADERS = 256
 
 
 class Broken(Exception):
-    """Raised when a connection ends, or what arrives is not HTTP, before a whole reply is there."""
+    """Raised when a connection ends, or the bytes are not HTTP, before a reply is complete."""
 
 
 class Unreachable(Broken):
-    """Raised when no connection could be made: nothing was sent."""
+    """Raised when no connection can be made: no request was sent."""
 
 
 class ForbiddenHost(Unreachable):
-    """Raised when a server must not be called from here; says why and what to do."""
+    """Raised when a server must not be called; the message has the reason and the remedy."""
 
 
 class TooLong(Broken):
-    """Raised when a reply is longer than allowed; `status` is its status, 0 if not even that had come."""
+    """Raised when a reply is longer than allowed. `status`: of the reply; 0 if it has not arrived."""
 
     def __init__(self, message: str, status: int):
         self.status = status
@@ -54,11 +54,11 @@ class Connection(asyncio.Protocol):
         self._reply: asyncio.Future[HttpReply] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport, self.open = cast(asyncio.Transport, transport), True  # uvloop's is another class
-        self._parser = httptools.HttpResponseParser(self)  # after a whole reply it expects the next one
+        self._transport, self.open = cast(asyncio.Transport, transport), True  # uvloop has another class
+        self._parser = httptools.HttpResponseParser(self)  # after a complete reply it expects the next reply
 
     def exchange(self, message: bytes, max_bytes: int) -> asyncio.Future[HttpReply]:
-        """Send a request: the reply to come. Fails with TooLong as soon as more than `max_bytes` have arrived."""
+        """Send a request; return the future of its reply. It fails with TooLong after more than `max_bytes`."""
         self._begin()
         self._remaining, self._max_bytes = max_bytes, max_bytes
         self._has_head = False
@@ -67,7 +67,7 @@ class Connection(asyncio.Protocol):
         return self._reply
 
     def end(self, error: Exception) -> None:
-        """Close at once; the request under way, if there is one, fails with `error`."""
+        """Close at once; a request in progress fails with `error`."""
         self.open = False
         self._transport.abort()
         self._fail(error)
@@ -96,7 +96,7 @@ class Connection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         if self._reply is None or self._reply.done():
-            self.open = False  # a second reply to one request: whatever it is, the next request must not get it
+            self.open = False  # a second reply to one request: the next request must not get it
 
     def on_status(self, reason: bytes) -> None:
         if len(self._reason) < 200:
@@ -110,7 +110,7 @@ class Connection(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
         if status < 200:
-            return  # 100 Continue and the like: the reply's own head is still to come
+            return  # 100 Continue and the like precede the reply's own head
         self._has_head = True
         self._ends_with_connection = not ("content-length" in self._headers or "transfer-encoding" in self._headers)
         if status < 300 and self._is_compressed:

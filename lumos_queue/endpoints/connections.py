@@ -1,8 +1,8 @@
-"""HTTP/1.1 to one address over connections that are kept open, at little processor time for each request.
+"""HTTP/1.1 to one address over persistent connections, with little processor time for each request.
 
-A general client spends more on each request than all the rest of this project. This one has one address, one kind of
-request and replies of bounded size (lumos_queue/endpoints/connection.py). One request at a time on a connection, no
-redirects, no proxies, no cookies, no compression. docs/decisions/0007 says what that saves.
+A general client spends more time on each request than the rest of this project. This client has one address, one kind
+of request and replies of bounded size (lumos_queue/endpoints/connection.py). One request at a time on a connection, no
+redirects, no proxies, no cookies, no compression. docs/decisions/0007 has measurements.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from lumos_queue.util.os_errors import describe_os_error
 
 
 class Connections:
-    """The connections to one address. They belong to the event loop of the first request. There is one for
-    each request in flight, so callers decide how many there are.
+    """The connections to one address. They belong to the event loop of the first request.
+
+    Each request in flight has its own connection, so callers decide how many there are.
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class Connections:
     ):
         """`base`: http://HOST[:PORT] or https://…; a path in it goes before each request's own.
 
-        `max_bytes`: of a reply, with its head. `hosts`: those that may be called. `beyond`: as in `check_addresses`.
+        `max_bytes`: of a reply, with its head. `hosts`: the permitted hosts. `beyond`: as in `check_addresses`.
         """
         self._origin = Origin.of(base)
         self._hosts, self._beyond = hosts or Hosts(), beyond
@@ -51,9 +52,9 @@ class Connections:
     async def request(
         self, method: str, path: str, body: bytes, seconds: float, max_bytes: int | None = None
     ) -> HttpReply:
-        """Send one request and return the whole reply; at most `seconds` from now (math.inf: as long as it takes), at
-        most `max_bytes` long.
+        """Send one request and return the whole reply.
 
+        `seconds`: until the deadline; math.inf: no deadline. `max_bytes`: the longest reply.
         Raises ForbiddenHost, Unreachable, TimeoutError, TooLong, or Broken when the connection ends early.
         """
         head = f"{method} {self._path}{path} HTTP/1.1\r\n{self._head}Content-Length: {len(body)}\r\n\r\n"
@@ -71,12 +72,12 @@ class Connections:
         try:
             reply = await connection.exchange(message, max_bytes or self._max_bytes)
         except BaseException:
-            connection.end(Broken("given up"))  # what may still arrive is the reply to no other request
+            connection.end(Broken("given up"))  # bytes that still arrive must not become the reply to another request
             raise
         finally:
             self._busy.discard(connection)
         if reply.status >= 500:
-            connection.end(Broken("after a failure"))  # uvicorn, for example, closes it then without saying so
+            connection.end(Broken("after a failure"))  # uvicorn, for example, then closes it without a header
         if connection.open:
             self._idle.append(connection)
         return reply
@@ -99,12 +100,12 @@ class Connections:
                 _, connection = await loop.create_connection(lambda: Connection(loop), sock=tcp_socket, **tls)
         except TimeoutError:
             raise Unreachable(f"no connection within {seconds:g} s") from None
-        except (OSError, UnicodeError) as error:  # ssl.SSLError is an OSError; the other: not a name at all
+        except (OSError, UnicodeError) as error:  # ssl.SSLError is an OSError; UnicodeError: not a host name
             raise Unreachable(f"no connection: {describe_os_error(error)}") from error
         return connection
 
     def _end_late_ones(self) -> None:
-        """One timer for all requests instead of one for each."""
+        """End requests after their deadlines. One timer serves all requests."""
         now = time.monotonic()
         for connection in [connection for connection in self._busy if connection.deadline <= now]:
             connection.end(TimeoutError())
@@ -114,6 +115,6 @@ class Connections:
         )
 
     def _pause(self) -> float:
-        """Seconds to the next deadline, at most a quarter, so that a new, earlier one is not overlooked."""
+        """Return the seconds to the next deadline, at most 0.25, so that a new, earlier deadline is noticed."""
         now = time.monotonic()
         return min(0.25, max(0.005, min((connection.deadline for connection in self._busy), default=now) - now))

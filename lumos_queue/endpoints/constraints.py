@@ -1,4 +1,4 @@
-"""Constraints and candidates at servers: what they cannot give is refused, and what they wrote is judged."""
+"""Constraints and candidates at servers: requests for candidates are refused, and replies are judged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lumos_queue.records import Completion, Ending, FinishReason
 
 
 def refuse_search(url: str, sampling: Sampling, n: int) -> None:
-    """Raises EpisodeError for what needs a search with log-probabilities: for endpoints that only write one reply."""
+    """Raises EpisodeError for requests that need a search: for endpoints that only write one reply."""
     if n > 1 or sampling.beams > 1 or sampling.epsilon > 0:
         raise EpisodeError(
             Ending.INFRA_ERROR,
@@ -21,9 +21,9 @@ def refuse_search(url: str, sampling: Sampling, n: int) -> None:
 
 
 def judge(completion: Completion, constraint: Constraint | None, was_sent: bool) -> Completion:
-    """The completion, with a note where its text is not allowed. `sent`: whether the server was given the constraint.
+    """Return the completion, with a note if its text is not allowed. `was_sent`: whether the server got the constraint.
 
-    No exception: whoever asked decides what becomes of such a reply.
+    Raises nothing: the caller decides about such a reply.
     """
     if constraint is None or constraint.accepts(completion.text):
         return completion

@@ -1,9 +1,9 @@
-"""Whether a reply says that the prompt does not fit the model's context, as servers have it.
+"""Recognise replies of servers about a prompt that does not fit the model's context.
 
-Such a reply is about the prompt alone: another try gets the same one, and the server that says it is well. Servers say
-it with all kinds of statuses, also 500, and with 200 and an error in place of the reply. It is known by a field where a
-protocol has one, else by its meaning: something about the context or the length of the prompt, and that it is exceeded.
-Messages of rate limits, quotas, memory and deadlines use the same words, and mean something else.
+Such a reply is about the prompt alone: another try has the same outcome, and the server is healthy. Servers send it
+with all kinds of statuses, also 500, and with 200 and an error in place of the reply. A field identifies it where a
+protocol has one; else words about the context or the length of the prompt, together with words that it is exceeded.
+Messages of rate limits, quotas, memory and deadlines use the same words with another meaning.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 from lumos_queue.errors import EpisodeError
 from lumos_queue.records import Ending
 
-TOO_MANY_REQUESTS = 429  #: the one status that is never about the prompt
-MAX_BYTES = 64 * 2**10  #: of a reply that is looked at; servers explain a refusal in a few hundred
-MAX_CHARACTERS = 2_000  #: of its message
+TOO_MANY_REQUESTS = 429  #: the only status that is never about the prompt
+MAX_BYTES = 64 * 2**10  #: longer replies are ignored; servers explain a refusal in a few hundred bytes
+MAX_CHARACTERS = 2_000  #: of its message that are read
 
 #: `error.code` of OpenAI, `error.type` of llama.cpp.
 CODES = ("context_length_exceeded", "exceed_context_size_error")
@@ -26,12 +26,12 @@ _LENGTH = re.compile(
     r"context|max(imum)?[ _](model|seq(uence)?|input)[ _]len|model('s)? (maximum )?length|n_ctx"
     r"|(prompt|inputs?|messages|sequence)\b[^.]{0,80}\b(tokens?|length|long)|tokens? (count|limit)|number of tokens"
 )
-#: Words that say that it is exceeded.
+#: Words for an exceeded limit.
 _EXCEEDED = re.compile(
     r"exceed|(long|larg|great)er than|too (long|large|many)|more than|at most|maximum|overflow|(does|do)( not|n't) fit"
     r"|must be (<=|less|smaller|at most)|must have less than|reduce the length|tokens? > "
 )
-#: Words of limits that have nothing to do with the length of the prompt.
+#: Words of other limits than the length of the prompt.
 _OTHER_LIMIT = re.compile(
     r"rate.?limit|per (second|minute|min|hour|day)\b|\b[tr]p[md]\b|quota|credit|billing|memory|cuda|kv.?cache"
     r"|deadline|cancel|time.?out"
@@ -39,14 +39,14 @@ _OTHER_LIMIT = re.compile(
 
 
 class ContextFull(EpisodeError):
-    """Raised when a server says that the prompt, with the reply that was asked for, does not fit its model."""
+    """Raised when a server reports that the prompt and the requested reply do not fit its model."""
 
     def __init__(self, message: str):
         super().__init__(Ending.LIMIT, f"the model's context is full: {message}")
 
 
 def is_context_full(status: int, body: bytes) -> bool:
-    """Whether a reply with this status and body says so. Never raises, whatever the body is."""
+    """Whether a reply with this status and body reports a full context. Never raises, whatever the body is."""
     if status == TOO_MANY_REQUESTS or len(body) > MAX_BYTES:
         return False
     try:

@@ -1,7 +1,7 @@
-"""From the name of a server to a connected socket: every address is checked, and the first that answers is used.
+"""Connect to a server by name: all addresses are checked, and the first that answers is used.
 
 Addresses are tried a quarter of a second after one another, alternating IPv6 and IPv4 (RFC 8305, Happy Eyeballs), so
-that a dead one costs no more than that. Between the check and the connection nothing is looked up again.
+that a dead address costs no more than that. No name is looked up between the check and the connection.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ async def dial(host: str, port: int, hosts: Hosts, beyond: str = "") -> socket.s
 async def check_addresses(host: str, port: int, hosts: Hosts, beyond: str = "") -> list[AddressInfo]:
     """Return the addresses of a host that may be connected to.
 
-    `beyond`: why addresses of other machines may not; '' when they may. Raises ForbiddenHost when none may, and OSError
-    when the name is unknown.
+    `beyond`: why addresses of other machines are forbidden; '' if they are not. Raises ForbiddenHost when all are
+    forbidden, and OSError when the name is unknown.
     """
     allowed_addresses, problem = [], ""
     for entry in await _look_up(host, port):
@@ -58,7 +58,7 @@ async def connect(addresses: Sequence[AddressInfo]) -> socket.socket:
 
 
 async def _look_up(host: str, port: int) -> list[AddressInfo]:
-    """As socket.getaddrinfo has it; an address needs no thread for that."""
+    """Call socket.getaddrinfo. A name needs a thread for it, an address does not."""
     if _is_address(host):
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     return await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -1,4 +1,4 @@
-"""Drawing a token from a model's logits."""
+"""Sample a token from a model's logits."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from typing import Any
 
 
 def draw_token(logits: Any, temperature: float, top_p: float, uniform: float) -> int:
-    """The place in `logits` at `uniform`, from 0 to 1, in the cumulated probabilities of the nucleus of mass `top_p`
-    (Holtzman et al. 2020). `logits`: a vector; `temperature`: above 0."""
+    """Return the index in `logits` at which the cumulative probability reaches `uniform`, a number from 0 to 1.
+
+    The probabilities are those of the nucleus of mass `top_p` (Holtzman et al. 2020). `logits`: a vector;
+    `temperature`: above 0.
+    """
     probabilities, order = (logits.double() / temperature).softmax(-1).sort(descending=True, stable=True)
     cumulative = probabilities.cumsum(-1)
     size = int((cumulative - probabilities < top_p).sum().clamp(min=1))

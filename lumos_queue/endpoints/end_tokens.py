@@ -1,14 +1,14 @@
 """Tokens of chat formats that servers leave in replies: the text ends at the first end token.
 
-Servers show them that do not skip special tokens, that run a file with a wrong end token, or whose model writes the
-next turn by itself. A token is listed if ordinary text does not contain it.
+They are in replies when a server does not skip special tokens, when a file has a wrong end token, or when the model
+writes the next turn itself. The list has tokens that ordinary text does not contain.
 """
 
 from __future__ import annotations
 
 import re
 
-#: By the families of models that write them. A token that begins a turn ends the reply before it, too.
+#: By the families of models that write them. A token that begins a turn also ends the reply before it.
 END_TOKENS = {
     "Llama 2, Mistral, Zephyr, TinyLlama, T5": ("</s>", "[INST]", "[/INST]"),
     "Llama 3": ("<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|start_header_id|>"),
@@ -34,7 +34,7 @@ END_TOKENS = {
 
 
 def _join(prefix: str) -> str:
-    """Return the pattern of what follows `prefix` in the tokens that begin with it, and with no longer prefix."""
+    """Return the pattern of the rest of the tokens that begin with `prefix`, but with no longer prefix."""
     tokens = {token for group in END_TOKENS.values() for token in group if token.startswith(prefix)}
     longer = "<|" if prefix == "<" else None
     return "|".join(

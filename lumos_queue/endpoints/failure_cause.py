@@ -1,7 +1,7 @@
-"""Waiting until it is known whose fault the failure of a request is: its row's, or the server's.
+"""Wait for evidence about the cause of a failed request: its row, or the server.
 
-evidence.py has the rules. While other requests are in flight at the server and not late, their answers are waited for.
-When there is none, a control is sent: a request of this client, of one token.
+evidence.py has the rules. While other requests are in flight at the server and not late, the judge waits for their
+answers. When there are none, it sends a control: a request of this client for one token.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from lumos_queue.endpoints.http import RequestRefused, reply_bytes
 from lumos_queue.endpoints.replicas import Replica, Replicas
 from lumos_queue.errors import EpisodeError, Undecided
 
-LOOK_SECONDS = 0.05  #: between two looks for evidence
-QUIET_SECONDS = 1.5  #: without another request in flight, after which a control is sent
-CONTROL = "control"  #: stands for a row in the evidence of such a request
+LOOK_SECONDS = 0.05  #: between two checks for evidence
+QUIET_SECONDS = 1.5  #: without another request in flight; then a control is sent
+CONTROL = "control"  #: the item of such a request in the evidence
 
 
 class Judge:
-    """Of the failed requests to one endpoint, for one event loop."""
+    """Judges failed requests to one endpoint, for one event loop."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Judge:
         make_control: Callable[[], Mapping[str, Any]],
         read_control: Callable[[dict[str, Any], Mapping[str, str]], object],
     ):
-        """As `Client` takes them."""
+        """`make_control` and `read_control`: as in `Client`."""
         self._url, self._admission, self._replicas = url, admission, replicas
         self._make_control, self._read_control = make_control, read_control
         self._control_failure_time = float("-inf")  # when the latest control failed
@@ -45,7 +45,7 @@ class Judge:
     ) -> None:
         """Return as soon as one of these replicas has answered another row, or a control.
 
-        Raises Undecided when a control fails, too, and EndpointDown when no replica is left out for another reason.
+        Raises Undecided when a control fails, too, and EndpointDown when all replicas are left out.
         """
         self._admission.suspended += 1
         quiet_since = time.perf_counter()
@@ -63,7 +63,7 @@ class Judge:
     async def _passes_control(
         self, item: Hashable, path: str, failures: Mapping[Replica, RequestRefused | TryFailed]
     ) -> bool:
-        """Whether the servers of these failures answer a control. A control that has just failed counts for all."""
+        """Whether the servers of these failures answer a control. One that has just failed counts for all rows."""
         if time.perf_counter() - self._control_failure_time < QUIET_SECONDS:
             return False
         self._is_controlling = True
@@ -90,7 +90,7 @@ class Judge:
         return True
 
     def _give_up(self, item: Hashable, failures: Mapping[Replica, RequestRefused | TryFailed]) -> None:
-        """Raises Undecided, or EndpointDown when no other replica is left."""
+        """Raises Undecided, or EndpointDown when no replica remains."""
         for replica in failures:
             if not replica.evidence.is_lone(item):
                 replica.avoid(time.perf_counter())

@@ -1,6 +1,6 @@
-"""Why a server says that a reply has ended: only the model's own end makes a reply.
+"""The reasons for the end of a reply, as servers report them: only the model's own end makes a reply.
 
-A server that aborts a request sends what it has so far, with a 200. Taken as a reply, half an answer would be scored.
+A server that aborts a request sends the text so far, with a 200. As a reply, half an answer would be scored.
 """
 
 from __future__ import annotations
@@ -10,26 +10,26 @@ from lumos_queue.endpoints.replies import abbreviate
 from lumos_queue.errors import EpisodeError
 from lumos_queue.records import Ending
 
-#: Of OpenAI's protocol and text-generation-inference: the model or a stop string ended it, or the limit of tokens.
+#: Of OpenAI's protocol and text-generation-inference: the model, a stop string or the limit of tokens ended it.
 OWN_ENDS = frozenset(("stop", "length", "eos_token", "stop_sequence", "tool_calls", "function_call", "max_tokens"))
 LIMITS = ("length", "max_tokens")
 #: The server has ended it: vLLM, SGLang and others.
 FAILURES = frozenset(("abort", "aborted", "cancelled", "canceled", "error", "failed", "timeout"))
 WITHHELD = "content_filter"
-MAX_REASONS = 100  #: unknown ones that are remembered
+MAX_REASONS = 100  #: unknown reasons that are remembered
 
 
 class FinishReasons:
-    """What one endpoint's finish reasons mean."""
+    """The meaning of one endpoint's finish reasons."""
 
     def __init__(self) -> None:
-        self._unknown: set[str] = set()  # that have come before
+        self._unknown: set[str] = set()  # reasons of earlier replies
 
     def read(self, value: object, notes: list[str]) -> bool:
         """Whether the limit of tokens ended the reply; an unknown reason is added to `notes`.
 
-        Raises Malformed, so that the request is sent again, when the server ended it, or for a reason that nobody
-        knows and that comes for the first time. Raises EpisodeError('no_answer', …) when the reply was withheld.
+        Raises Malformed, so that the request is sent again, when the server ended it, or for an unknown reason at its
+        first occurrence. Raises EpisodeError('no_answer', …) when the reply was withheld.
         """
         reason = "" if value is None else abbreviate(value)  # a server may send anything
         if not reason or reason in OWN_ENDS:

@@ -1,12 +1,12 @@
-"""The requests in flight at one server. A late one is watched, not given up: a slow server answers in the end.
+"""The requests in flight at one server. A late request is watched, not cancelled: a slow server answers in the end.
 
-A request is late when it takes longer than `LUMOS_REQUEST_SECONDS`. To send it again would make a slow server slower,
-and would throw away what it has computed. So a late request is cancelled only
+A request is late when it takes longer than `LUMOS_REQUEST_SECONDS`. A second request would make a slow server slower,
+and would waste its computation so far. So a late request is cancelled only
 
 - when the server seems to be gone: three requests for its health in a row, on separate connections, got no answer.
   Any answer of HTTP counts, also 503;
-- when it was overtaken: as many requests that were sent later as the window has slots were answered, and it has taken
-  four times as long as the slowest of them. Servers and proxies do lose requests;
+- when it was overtaken: as many later requests as the window has slots were answered, and it has taken four times as
+  long as the slowest of them. Servers and proxies sometimes lose requests;
 - when the server has answered no request for `LUMOS_SILENCE_SECONDS`.
 """
 
@@ -18,14 +18,14 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 HEALTH_SECONDS = 15.0  #: between two requests for the health of a server that is late
-MAX_UNANSWERED = 3  #: of these, in a row: the server is gone
-OVERTAKEN = 4.0  #: times as long as the slowest of those that overtook it
-LOOK_SECONDS = 1.0  #: how often late requests are looked at
-ANSWERS = 1024  #: that are remembered, to tell which requests were overtaken
+MAX_UNANSWERED = 3  #: requests for its health in a row without an answer: the server is gone
+OVERTAKEN = 4.0  #: times as long as the slowest request that overtook it
+LOOK_SECONDS = 1.0  #: between two checks of late requests
+ANSWERS = 1024  #: that are remembered, to find overtaken requests
 
 
 class Flight:
-    """One request in flight, which the running task has sent and waits for."""
+    """One request in flight: the running task has sent it and waits for the reply."""
 
     __slots__ = ("is_gone", "late", "reason", "sent", "task")
 
@@ -34,16 +34,16 @@ class Flight:
         self.task = asyncio.current_task()
         self.late = False
         self.reason = ""  #: why it was cancelled
-        self.is_gone = False  #: it was cancelled since the server seems to be gone
+        self.is_gone = False  #: whether it was cancelled because the server seems to be gone
 
     def cancel(self, reason: str, is_gone: bool = False) -> None:
-        """Raise CancelledError in the task. It calls `take_back` before it goes on."""
+        """Raise CancelledError in the task, which calls `take_back` before it continues."""
         if not self.reason and self.task:
             self.reason, self.is_gone = reason, is_gone
             self.task.cancel()
 
     def take_back(self) -> bool:
-        """Whether it was cancelled here and nowhere else: then the task may go on. As asyncio.timeout does it."""
+        """Whether only `cancel` has cancelled the task, so that it may continue. As asyncio.timeout does it."""
         return bool(self.reason and self.task and self.task.uncancel() == 0)
 
 
@@ -58,14 +58,14 @@ class Flights:
         check_health: Callable[[], Awaitable[bool]],
         on_late: Callable[[], None],
     ):
-        """`check_health`: whether the server answers a request for its health, with whatever status.
+        """`check_health`: returns whether the server answers a request for its health, with any status.
 
-        `on_late` is called again and again while a request is late.
+        `on_late`: is called repeatedly while a request is late.
         """
         self._late_seconds, self._silence_seconds = late_seconds, silence_seconds
         self._window, self._check_health, self._on_late = window, check_health, on_late
         self._flights: dict[Flight, None] = {}  # in the order of sending
-        self._answers: deque[tuple[float, float]] = deque(maxlen=ANSWERS)  # when sent, and how long it took
+        self._answers: deque[tuple[float, float]] = deque(maxlen=ANSWERS)  # send time and seconds
         self._answer_time = float("-inf")
         self._timer: asyncio.TimerHandle | None = None
         self._health_task: asyncio.Task[None] | None = None
@@ -80,7 +80,7 @@ class Flights:
 
     @property
     def is_answering(self) -> bool:
-        """Whether a request is in flight that is not late, so that its answer can be waited for."""
+        """Whether a request is in flight that is not late, so that an answer can be expected."""
         return any(not flight.late for flight in self._flights)
 
     def age(self, now: float) -> float:
@@ -89,7 +89,7 @@ class Flights:
         return max(0.0, now - flights[0].sent) if flights else 0.0
 
     def begin(self, send_time: float) -> Flight:
-        """A request is being sent."""
+        """Note that a request is being sent."""
         flight = Flight(send_time)
         self._flights[flight] = None
         if self._timer is None:
@@ -97,16 +97,16 @@ class Flights:
         return flight
 
     def end(self, flight: Flight) -> None:
-        """The request is over, whatever came of it."""
+        """Note the end of a request, with or without an answer."""
         del self._flights[flight]
 
     def cancel(self, reason: str) -> None:
-        """Cancel all: the server cannot be reached."""
+        """Cancel all requests: the server cannot be reached."""
         for flight in self._flights:
             flight.cancel(reason, is_gone=True)
 
     def note_answer(self, send_time: float, now: float) -> None:
-        """The server has answered a request."""
+        """Note an answer of the server."""
         self._answer_time = now
         self._answers.append((send_time, now - send_time))
 
@@ -118,7 +118,7 @@ class Flights:
             self._health_task.cancel()
 
     def _look(self) -> None:
-        """Find what is late, and cancel what has no chance any more."""
+        """Find late requests, and cancel those that will not be answered."""
         self._timer = None
         if not self._flights:
             self._unanswered_count = 0

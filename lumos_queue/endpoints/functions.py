@@ -1,6 +1,6 @@
-"""A Python function as a model: `function:package.module:object`, or one that a program gave (lumos_queue/api).
+"""A Python function as a model: `function:package.module:object`, or a function of a program (lumos_queue/api).
 
-It gets the prompt and returns the reply, also as a coroutine. A function that blocks is called in a thread.
+It gets the prompt and returns the reply; it may be a coroutine function. A function that blocks is called in a thread.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ FUNCTIONS: Registry[Function] = Registry("function", {}, "endpoints")
 
 
 def check_name(url: str) -> None:
-    """Raises SpecError where the address is not written as one of a function; nothing is imported."""
+    """Raises SpecError for an address in another form than that of a function; imports nothing."""
     name = url.partition(":")[2]
     if not is_dotted(name):
         raise SpecError(f"'function:{name[:80]}' names no function: expected function:package.module:name.")
 
 
 def check_function(url: str) -> None:
-    """Raises SpecError where the address names no function that this process may import."""
+    """Raises SpecError for an address without a function that this process may import."""
     check_name(url)
     name = url.partition(":")[2]
     if not callable(FUNCTIONS.load(name)):

@@ -1,8 +1,8 @@
-"""Which model servers a process may call: `LUMOS_ENDPOINT_HOSTS`, and addresses that are always refused.
+"""The model servers that a process may call: `LUMOS_ENDPOINT_HOSTS`, and addresses that are always refused.
 
 The person who submits a job names the endpoints, and the workers call them from their own network. So the list decides
-about names and addresses; addresses at which a cloud gives its machines secrets, or that cannot be a server's, are
-refused without a list, too. The address that counts is that of the connection to be made; docs/decisions/0017.
+about names and addresses. Without a list, addresses are refused at which clouds give secrets to their machines, or that
+no server can have. The checked address is that of the connection itself; docs/decisions/0017.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class _Rule(NamedTuple):
     """One entry of the list."""
 
     name: str  #: '' for a network
-    below: bool  #: it means all names that end with it
+    below: bool  #: whether it means all names that end with it
     network: ipaddress.IPv4Network | ipaddress.IPv6Network | None
     port: int | None
 
@@ -40,14 +40,14 @@ class _Rule(NamedTuple):
 
 
 class Hosts:
-    """The list. An empty one allows any host; an address of a refused kind must be listed as an address of its own."""
+    """The list of permitted hosts. An empty list permits any; an address of a refused kind must itself be listed."""
 
     def __init__(self, text: str = ""):
         """`text`: HOST, HOST:PORT, *.SUFFIX, ADDRESS or NETWORK/BITS, with commas. Raises SpecError."""
         self._rules = [_rule(entry.strip()) for entry in text.split(",") if entry.strip()]
 
     def problem(self, host: str, port: int, address: str) -> str:
-        """Why `address`, which `host` stands for, must not be connected to, and the way out; '' when it may."""
+        """Return why `address` of `host` must not be called, with the remedy; '' when it may."""
         target = plain_address(ipaddress.ip_address(address))
         matching_rules = [rule for rule in self._rules if rule.fits(host, port, target)]
         if any(rule.one_address for rule in matching_rules):

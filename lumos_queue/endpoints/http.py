@@ -1,10 +1,9 @@
-"""JSON over HTTP with bounded size, one try: a client of one server. flights.py says how long a try may take.
+"""JSON over HTTP with bounded size: a client of one server, which tries once. flights.py limits the time of a try.
 
-Worth another try: no connection, 408, 424, 425, 429, 5xx, and a reply that is cut off or not what was asked
-for. A reply that says that the prompt is too long for the model ends the episode at its limit (context_length.py). Any
-other status is a refusal, and whose fault it is takes evidence (evidence.py). Redirects are not followed, and
-proxies of the environment are not used: requests go to the address that was written down, and no other server sees the
-key.
+Another try may succeed after no connection, 408, 424, 425, 429, 5xx, and a reply that is cut off or of another form. A
+reply about a prompt that is too long for the model ends the episode at its limit (context_length.py). Any other
+status is a refusal, whose cause needs evidence (evidence.py). Redirects and proxies of the environment are not used:
+requests go to the configured address, and no other server sees the key.
 """
 
 from __future__ import annotations
@@ -31,30 +30,30 @@ from lumos_queue.util.sanitize import storable
 
 CONNECT_SECONDS = 10.0
 PROBE_SECONDS = 10.0  #: for questions about the server itself
-REPLY_BYTES = 8 * 2**20  #: a longer reply is refused, whatever was asked for
-PROBE_BYTES = 4 * 2**20  #: for what a server says about itself: lists of models are long
-HEALTH_BYTES = 64 * 2**10  #: for an answer about its health, of which only the arrival is of interest
+REPLY_BYTES = 8 * 2**20  #: a longer reply is refused, whatever the request is
+PROBE_BYTES = 4 * 2**20  #: for descriptions of the server: lists of models are long
+HEALTH_BYTES = 64 * 2**10  #: for an answer about its health, which is not read
 
 T = TypeVar("T")
 
 
 def reply_bytes(max_tokens: int) -> int:
-    """The most bytes of a reply that may have so many tokens; a longer one has more tokens than that.
+    """Return the most bytes of a reply of so many tokens; a longer reply has more tokens.
 
-    64 KiB for the head and what surrounds the text, and 1 KiB a token: the longest tokens have some 130 bytes, up to
+    64 KiB for the head and the fields around the text, and 1 KiB a token: the longest tokens have some 130 bytes, up to
     six times as many when JSON escapes them, and servers that list a reply's tokens take about 200 for each.
     """
     return min(REPLY_BYTES, 2**16 + 2**10 * max_tokens)
 
 
 class Malformed(ValueError):
-    """Raised when a reply does not hold what was asked for; worth another try."""
+    """Raised when a reply lacks the requested fields; another try may succeed."""
 
 
 class RequestRefused(InfrastructureError):
-    """Raised when a server answers one try with a status that is neither 2xx nor worth another try by itself.
+    """Raised when a server answers a try with a status that is neither 2xx nor worth another try by itself.
 
-    `outage` is what to tell the person when it is the server's fault.
+    `outage`: the message for people when it is the server's fault.
     """
 
     def __init__(self, message: str, status: int, outage: str):
@@ -84,7 +83,7 @@ class Http:
         read: Callable[[dict[str, Any], Mapping[str, str]], T],
         max_bytes: int = REPLY_BYTES,
     ) -> T:
-        """POST `data`: what `read` makes of the reply, of at most `max_bytes`, and its headers. One try.
+        """POST `data` once, and return what `read` makes of the reply and its headers. `max_bytes`: of the reply.
 
         Raises TryFailed, RequestRefused or ContextFull.
         """
@@ -96,7 +95,7 @@ class Http:
             try:
                 return read(json_object(reply.body), reply.headers)
             except Malformed:
-                if is_context_full(reply.status, reply.body):  # an error in place of the reply
+                if is_context_full(reply.status, reply.body):  # a 2xx with an error in place of the reply
                     body = one_line(self._without_key(reply.body)[:1000].decode("utf-8", "replace"))
                     raise ContextFull(f"{url} answered {reply.status}: {body}") from None
                 raise
@@ -114,11 +113,11 @@ class Http:
         return await self._connections.request("POST", path, data, math.inf, max_bytes)
 
     def _without_key(self, body: bytes) -> bytes:
-        """What a server says about a failure goes into messages, and some servers repeat the request's headers."""
+        """Remove the key from a server's error, which goes into messages: some servers repeat the request's headers."""
         return body.replace(self._key.text.encode(), b"[the key]") if self._key else body
 
     async def fetch(self, path: str, max_bytes: int = PROBE_BYTES) -> HttpReply:
-        """GET `path`: the reply, whatever its status; without a body when that is longer than `max_bytes`. One try.
+        """GET `path` once; return the reply with any status, without the body if it is longer than `max_bytes`.
 
         Raises InfrastructureError when nothing answers.
         """
@@ -134,7 +133,7 @@ class Http:
             raise InfrastructureError(f"nothing answers at {url} ({problem})") from None
 
     async def is_alive(self) -> bool:
-        """Whether the server answers a request for its health, with whatever status."""
+        """Whether the server answers a request for its health, with any status."""
         try:
             await self.fetch("/health", HEALTH_BYTES)
         except InfrastructureError:
@@ -142,7 +141,7 @@ class Http:
         return True
 
     async def probe(self, path: str) -> tuple[int, Any]:
-        """The status of `path` and its JSON value, None when it is not JSON.
+        """GET `path`; return the status and the JSON value, None when it is not JSON.
 
         Raises InfrastructureError as `fetch`, EndpointRefused as `check_access`.
         """
@@ -154,7 +153,7 @@ class Http:
             return reply.status, None
 
     def check_access(self, status: int) -> None:
-        """Raises EndpointRefused, for a person to read, when the status of a reply says that the key is refused."""
+        """Raises EndpointRefused, with a message for people, when the status means that the key is refused."""
         if status in (401, 403):
             origin = Origin.of(self.base)
             problem = f"wants a key ({status}): write '{origin} KEY' into a file, and its path into LUMOS_API_KEYS."
@@ -163,13 +162,13 @@ class Http:
             raise EndpointRefused(f"{origin} {problem}", status=status)
 
     def not_ready(self, path: str, status: int) -> EndpointNotReady:
-        """The error of a server that answers GET `path` with this status of 500 or more; llama.cpp loads with 503."""
+        """Return the error for a status of 500 or more to GET `path`; llama.cpp loads its model with 503."""
         answer = f"GET {path} answered {status}"
         reason = f"its model is loading ({answer})" if status == 503 else answer
         return EndpointNotReady(f"{self.base} is not ready: {reason}", status=status)
 
     async def close(self) -> None:
-        """End the connections; requests under way fail."""
+        """End the connections; requests in progress fail."""
         self._connections.close()
 
 
@@ -177,7 +176,7 @@ def _json(raw: bytes) -> Any:
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError:
-        pass  # servers also send what only the slower reader takes: NaN, and halves of characters
+        pass  # only the slower reader takes NaN and unpaired surrogates, which servers send
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
@@ -185,7 +184,7 @@ def _json(raw: bytes) -> Any:
 
 
 def json_object(raw: bytes) -> dict[str, Any]:
-    """The JSON object that a reply is. Raises Malformed when it is none."""
+    """Read a reply that is a JSON object. Raises Malformed for any other."""
     value = _json(raw)
     if not isinstance(value, dict):
         raise Malformed(f"JSON, but a {type(value).__name__} where an object is expected")
@@ -195,7 +194,7 @@ def json_object(raw: bytes) -> dict[str, Any]:
 def refusal(
     url: str, status: int, headers: Mapping[str, str], body: bytes, reason: str
 ) -> RequestRefused | TryFailed | ContextFull:
-    """The error for a status other than 2xx, with the beginning of what the server says about it."""
+    """Return the error for a status other than 2xx, with the beginning of the server's message."""
     answer = one_line(body[:1000].decode("utf-8", "replace")) or one_line(reason)
     message = f"{url} answered {status}: {answer}"
     if is_context_full(status, body):
@@ -206,5 +205,5 @@ def refusal(
 
 
 def one_line(text: str) -> str:
-    """The first 200 characters of a text, on one line and storable."""
+    """Return the first 200 characters of a text, on one line and storable."""
     return storable(" ".join(text[:1000].split())[:200])[0]

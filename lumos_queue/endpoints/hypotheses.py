@@ -1,7 +1,7 @@
-"""The forward passes of a search: one prompt, read once, and several replies to it, written side by side.
+"""The forward passes of a search: the model reads the prompt once, and writes several replies in parallel.
 
-Each decoder has `begin`, which gives the logits of the first token, [1, vocabulary], and `extend`, which gives those
-of the next: row k is the reply in row `parents[k]` of the last call with `tokens[k]` after it.
+Each decoder has `begin`, which returns the logits of the first token, [1, vocabulary], and `extend`, which returns the
+logits of the next token: row k is the reply in row `parents[k]` of the last call with `tokens[k]` after it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lumos_queue.endpoints.prefixes import PrefixCache
 
 
 class Decoder(Protocol):
-    """What a search drives."""
+    """The forward passes for one prompt."""
 
     def begin(self) -> Any: ...
 
@@ -22,12 +22,12 @@ class Decoder(Protocol):
 
 
 def open_decoder(loaded_model: LoadedModel, prompt: Sequence[int], prefixes: PrefixCache) -> Decoder:
-    """The decoder of that kind of model."""
+    """Return the decoder for the kind of the model."""
     return EncodedPrompt(loaded_model, prompt) if loaded_model.encodes else CausalPrompt(loaded_model, prompt, prefixes)
 
 
 class CausalPrompt:
-    """Of a model that reads the prompt as the beginning of what it writes."""
+    """The decoder of a causal model, whose reply continues the prompt."""
 
     def __init__(self, loaded_model: LoadedModel, prompt: Sequence[int], prefixes: PrefixCache):
         self._model = loaded_model.model
@@ -60,7 +60,7 @@ class CausalPrompt:
 
 
 class EncodedPrompt:
-    """Of an encoder-decoder: what the encoder made of the prompt is one for all replies, and is never copied."""
+    """The decoder of an encoder-decoder. All replies share the encoder's output without copies."""
 
     def __init__(self, loaded_model: LoadedModel, prompt: Sequence[int]):
         self._model = loaded_model.model
@@ -98,7 +98,7 @@ class EncodedPrompt:
 
 
 def _repeat(tensor: Any, rows: int) -> Any:
-    """The only row of a tensor, seen `rows` times."""
+    """Return a view of a tensor's only row, `rows` times."""
     return tensor.expand(rows, *tensor.shape[1:])
 
 

@@ -23,14 +23,14 @@ MAX_LENGTH = 1_000_000  #: characters of the file
 
 
 class KeyLine(NamedTuple):
-    """The words of one line, and where it is."""
+    """The words of one line, and its location."""
 
-    where: str  #: setting, file and number of the line, for messages: they never show the line itself
+    where: str  #: setting, file and number of the line, for messages, which never contain the line itself
     words: list[str]
 
     @property
     def scheme(self) -> str:
-        """What is before `://`, in small letters."""
+        """The text before `://`, in small letters."""
         return self.words[0].partition("://")[0].lower()
 
     def read_origin(self, ports: Mapping[str, int]) -> Origin:

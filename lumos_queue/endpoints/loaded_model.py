@@ -1,4 +1,4 @@
-"""A model folder in memory: the model, its tokenizer, and what decoding has to know of them."""
+"""A model folder in memory: the model, its tokenizer, and their properties that decoding needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.util.model_loading import MODEL_LOADING
 from lumos_queue.util.regular_file import check_entries
 
-#: Of a prompt and of a reply, where positions are relative: such a model (T5) has no bound of its own.
+#: Tokens of a prompt and of a reply for models with relative positions (T5), which have no limit of their own.
 MAX_RELATIVE = 4096
 
 
@@ -23,11 +23,11 @@ class LoadedModel:
     tokenizer: Any
     ends: frozenset[int]  #: tokens that end a reply
     context: int  #: tokens of prompt and reply together; of an encoder-decoder, of each of the two
-    encodes: bool  #: whether an encoder reads the prompt, and a decoder of its own writes the reply
+    encodes: bool  #: whether an encoder reads the prompt, and a separate decoder writes the reply
 
     @property
     def end(self) -> int:
-        """The token that ends an allowed reply. Raises SpecError where there is none."""
+        """The token that ends a reply under a constraint. Raises SpecError where there is none."""
         if self.tokenizer.eos_token_id is not None:
             return self.tokenizer.eos_token_id
         if not self.ends:
@@ -36,7 +36,7 @@ class LoadedModel:
 
     @property
     def start(self) -> int:
-        """The token that a decoder's reply is written after. Raises SpecError where there is none."""
+        """The token with which a decoder starts. Raises SpecError where there is none."""
         names = ("decoder_start_token_id", "bos_token_id", "pad_token_id")
         candidates = (
             getattr(config, name, None)
@@ -49,12 +49,12 @@ class LoadedModel:
         return start_token
 
     def tokenize(self, prompt: str, bos: bool) -> list[int]:
-        """The prompt's tokens. `bos`: as of Sampling; an encoder's prompt always has its marks."""
+        """Return the prompt's tokens. `bos`: as in Sampling; an encoder's prompt always has its special tokens."""
         return self.tokenizer(prompt, add_special_tokens=bos or self.encodes)["input_ids"]
 
 
 def load_model(folder: Path) -> LoadedModel:
-    """Raises SpecError, in one line, for a folder that cannot be loaded, and for one whose weights are incomplete."""
+    """Load a folder. Raises SpecError, in one line, if it cannot be loaded or its weights are incomplete."""
     import torch
     from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
     from transformers.utils import logging
@@ -78,7 +78,7 @@ def load_model(folder: Path) -> LoadedModel:
             )
     except MemoryError:
         raise
-    except Exception as error:  # a folder made by others can make two libraries raise anything
+    except Exception as error:  # a third-party folder can make two libraries raise any error
         reason = str(error).partition("\n")[0]
         raise SpecError(f"'{folder}' cannot be loaded as a language model: {reason}") from None
     if loading_info["missing_keys"]:  # they would be random

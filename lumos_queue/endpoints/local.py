@@ -1,12 +1,12 @@
 """A model in this process, on the CPU: `local:DIR`, a Hugging Face folder with safetensors weights.
 
-One thread per folder decodes, in float32. It is a continuous batch: a request joins between two tokens and leaves as
-soon as it is done, so that none waits for the longest reply. Endpoints on the same folder share model and batch.
-What needs a search (search.py: a constraint, candidates, beams; all asks of an encoder-decoder) is done beside the
-batch, one after the other, a forward pass of each in turn.
+One thread per folder decodes, in float32. The batch is continuous: a request joins between two tokens and leaves as
+soon as it is complete, so that no request waits for the longest reply. Endpoints on the same folder share model and
+batch. Searches (search.py: a constraint, candidates, beams; all requests to an encoder-decoder) run beside the batch,
+one after the other; passes of batch and search alternate.
 
-Greedy replies do not depend on what else is in the batch. Other shapes round the last bits of the logits differently
-(about 1e-6), which only matters where two tokens nearly tie; such a token is decided by running its sequence alone.
+Greedy replies do not depend on the other rows of the batch. Other shapes round the last bits of the logits differently
+(about 1e-6), which only matters where two tokens nearly tie; the model then runs that sequence alone to decide.
 Sampled replies depend on the seed only, up to the same rounding.
 """
 
@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 64  #: sequences decoded together
 MAX_PREFILL_TOKENS = 4096  #: prompt tokens read in one forward pass, padding included
-MAX_PREFIX_BYTES = 512 * 2**20  #: of keys and values of what was read, kept for prompts that begin alike
-NEAR_TIE = 1e-3  #: logits closer than this are a tie that rounding could turn; far above float32 noise
+MAX_PREFIX_BYTES = 512 * 2**20  #: of cached keys and values, for prompts with the same beginning
+NEAR_TIE = 1e-3  #: logits closer than this are a tie that rounding could change; far above float32 noise
 
 
 class Local:
-    """The endpoint: it hands requests to the thread that holds the model."""
+    """The endpoint: it passes requests to the model's thread."""
 
-    admission = None  #: the thread takes all requests, as many at once as it can
+    admission = None  #: the thread accepts all requests
 
     def __init__(self, url: str, folder: Path):
         check_folder(folder)
@@ -71,9 +71,12 @@ class Local:
         constraint: Constraint | None = None,
         n: int = 1,
     ) -> Completion:
-        """Raises EpisodeError for images and for a prompt longer than the model's context, SpecError for a folder that
-        cannot be loaded, for a constraint that its tokenizer cannot write, and for a search that contradicts itself
-        (SearchRequest.check), InfrastructureError when the forward pass fails (memory, say)."""
+        """Continue `prompt`, as `Endpoint.generate`.
+
+        Raises EpisodeError for images and for a prompt longer than the model's context; SpecError for a folder that
+        cannot be loaded, for a constraint that its tokenizer cannot write, and for a contradictory search
+        (SearchRequest.check); InfrastructureError when the forward pass fails, for example for lack of memory.
+        """
         refuse_images(self.url, images)
         if self._batcher is None:
             raise InfrastructureError(f"the endpoint {self.url} is closed")
@@ -118,7 +121,7 @@ class Row:
     prompt_tokens: int = 0
     limit: int = 0  #: length of `tokens` at which the row ends
     known: int = 0  #: tokens of the prompt that were read before
-    layers: Layers = field(default_factory=list)  #: keys and values that begin with those of the known tokens
+    layers: Layers = field(default_factory=list)  #: keys and values, which begin with those of the known tokens
 
 
 class Batcher:
@@ -131,8 +134,8 @@ class Batcher:
         self._model: Any = None  #: not loaded yet
         self._loaded_model: LoadedModel
         self._prefixes = PrefixCache(MAX_PREFIX_BYTES)
-        self._searches: deque[tuple[SearchRequest, Future[SearchResult]]] = deque()  #: the first of them is under way
-        self._passes: Generator[None, None, SearchResult] | None = None  #: what is left of it
+        self._searches: deque[tuple[SearchRequest, Future[SearchResult]]] = deque()  #: the first is running
+        self._passes: Generator[None, None, SearchResult] | None = None  #: the remaining passes of the first search
         self._constraints = ConstraintCache()
         self._forget()
         self._is_closed = False
@@ -140,7 +143,7 @@ class Batcher:
         self._thread.start()
 
     def end(self) -> None:
-        """Stop, and wait for the forward pass under way."""
+        """Stop, and wait for the current forward pass."""
         self._is_closed = True
         self.arrivals.put(None)
         self._thread.join()
@@ -172,7 +175,7 @@ class Batcher:
             reply.set_exception(InfrastructureError("the model was closed while it wrote the reply"))
 
     def _take_arrivals(self) -> list[Row] | None:
-        """Rows that wait and fit, oldest first; waits for one if nothing runs. None: stop. Searches wait their turn."""
+        """Return waiting rows that fit, oldest first; None: stop. Waits if nothing runs. Queues searches."""
         new_rows: list[Row] = []
         while len(self._rows) + len(new_rows) < MAX_ROWS:
             try:
@@ -194,7 +197,7 @@ class Batcher:
         self._stops = StopStrings(self._tokenizer)
 
     def _search(self) -> None:
-        """One more forward pass of the search under way; else the first of the one that has waited longest."""
+        """Run one forward pass of the oldest search."""
         import torch
 
         request, reply = self._searches[0]
@@ -215,7 +218,7 @@ class Batcher:
         self._passes = None
 
     def _admit(self, new_rows: list[Row]) -> None:
-        """Read the prompts of new rows, similar lengths together, and join them to the batch."""
+        """Read the prompts of new rows, in groups of similar lengths, and add them to the batch."""
         ready, loaded_model = [], self._loaded_model
         for row in new_rows:
             row.tokens = loaded_model.tokenize(row.prompt, row.sampling.bos)
@@ -259,7 +262,7 @@ class Batcher:
         self._extend(group, logits, first)
 
     def _step(self) -> None:
-        """One more token for every row."""
+        """Write one more token of every row."""
         import torch
 
         assert self._cache
@@ -272,7 +275,7 @@ class Batcher:
         self._extend(self._rows, logits, 0)
 
     def _extend(self, rows: list[Row], logits: Any, first: int) -> None:
-        """Give `rows`, which start at row `first` of the batch, their next token; let go of those that end."""
+        """Add the next token to `rows`, which start at row `first` of the batch, and remove those that end."""
         remaining, ends = list(range(first)), self._loaded_model.ends
         for index, (row, token) in enumerate(zip(rows, self._choose(rows, logits), strict=True), first):
             row.tokens.append(token)
@@ -290,7 +293,7 @@ class Batcher:
             self._rows = [self._rows[index] for index in self._cache.keep(remaining)]
 
     def _remember(self, row: Row, index: int) -> None:
-        """Keep what the model read of a row that has ended: all but its last token."""
+        """Cache the keys and values of a row that has ended, without those of its last token."""
         assert self._cache
         self._prefixes.add(row.tokens[:-1], self._cache.read(index))
 
@@ -312,7 +315,7 @@ class Batcher:
 
 
 def _as_own(error: Exception) -> LumosError:
-    """The error as one of this project's."""
+    """Return the error as a LumosError."""
     if isinstance(error, LumosError):
         return error
     return InfrastructureError("the local model failed: " + str(error).partition("\n")[0])
@@ -326,13 +329,13 @@ os.register_at_fork(after_in_child=_batchers.clear)
 
 @atexit.register
 def _end_all() -> None:
-    """The interpreter's end in the middle of a forward pass would abort the process."""
+    """End all threads: the interpreter's end in the middle of a forward pass would abort the process."""
     for batcher in list(_batchers.values()):
         batcher.end()
 
 
 def _share(folder: Path) -> Batcher:
-    """The batcher of a folder's present weights, shared by endpoints; one of other weights ends when unused."""
+    """Return the batcher of a folder's current weights, shared by endpoints. Unused batchers of others end."""
     key = tuple((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in weights(folder.resolve()))
     with _share_lock:
         for other_key, batcher in list(_batchers.items()):

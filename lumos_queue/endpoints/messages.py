@@ -1,7 +1,7 @@
-"""What a server's message holds: text and reasoning, as one text or in parts, and how many tokens were reasoning.
+"""Read the message of a chat server: text and reasoning, as one text or in parts, and the tokens of reasoning.
 
-Shapes differ by server: `content` may be a list of parts, of which some are thinking, and reasoning has its own fields.
-What has no known shape is left out, with a note.
+Shapes differ by server: `content` may be a list of parts, some of which are thinking, and reasoning has its own fields.
+Parts of an unknown shape are skipped, with a note.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ REASONING_FIELDS = ("reasoning_content", "reasoning")
 _TEXTS = frozenset(("text", "output_text", "refusal"))  #: types of parts
 _THOUGHTS = frozenset(("thinking", "reasoning", "reasoning_text", "reasoning_content", "thought", "summary_text"))
 _FIELDS = ("text", "thinking", "reasoning", "reasoning_content", "thought", "refusal", "content", "summary")
-MAX_TYPES = 3  #: types of parts left out that a note names
+MAX_TYPES = 3  #: types of skipped parts that a note names
 
 
 def read_content(message: Mapping[str, Any], notes: list[str]) -> tuple[str, str]:
-    """The text of a message, also when that is a refusal, and the reasoning within it.
+    """Return the text of a message, also when it is a refusal, and the reasoning within it.
 
     Raises Malformed where `content` is neither a text nor parts.
     """
@@ -52,7 +52,7 @@ def read_content(message: Mapping[str, Any], notes: list[str]) -> tuple[str, str
 
 
 def read_reasoning(source: Mapping[str, Any], notes: list[str]) -> str:
-    """The reasoning that a message or a choice has in a field of its own."""
+    """Return the reasoning in a separate field of a message or a choice."""
     fields: dict[str, None] = {}
     for name in REASONING_FIELDS:
         value = source.get(name)
@@ -67,7 +67,7 @@ def read_reasoning(source: Mapping[str, Any], notes: list[str]) -> str:
 
 
 def _read_part(part: object) -> str | None:
-    """The text of a part, which may be a list of parts itself; None where it has none."""
+    """Return the text of a part, which may itself be a list of parts; None where it has none."""
     if isinstance(part, dict):
         part = next((part[name] for name in _FIELDS if isinstance(part.get(name), str | list)), None)
     if isinstance(part, list):  # a thinking part has a list of parts with a text each
@@ -78,7 +78,7 @@ def _read_part(part: object) -> str | None:
 
 
 def count_reasoning(usage: Mapping[str, Any], notes: list[str]) -> int:
-    """How many tokens of the reply were reasoning; 0 where the server does not count them."""
+    """Return how many tokens of the reply were reasoning; 0 where the server does not count them."""
     for name in ("completion_tokens_details", "output_tokens_details"):
         details = usage.get(name)
         if isinstance(details, dict) and details.get("reasoning_tokens") is not None:

@@ -13,11 +13,13 @@ from lumos_queue.util.extras import install_command
 from lumos_queue.util.regular_file import check_entries, open_regular, read_regular
 from lumos_queue.util.untrusted_json import read_json
 
-MADE_FROM = "made-from.json"  #: in a folder whose weights were made from others: which (lumos_queue/models/folders.py)
+MADE_FROM = (
+    "made-from.json"  #: names the sources of a folder with converted or merged weights (lumos_queue/models/folders.py)
+)
 
 
 def check_folder(folder: Path) -> None:
-    """Raises SpecError when the folder is not a model or the libraries to run it are not installed."""
+    """Raises SpecError when the folder is no model, or the libraries to run it are not installed."""
     if not folder.is_dir():
         raise SpecError(f"No folder '{folder}': local: names a Hugging Face model folder on the machine that runs it.")
     if not (folder / "config.json").is_file():
@@ -31,7 +33,7 @@ def check_folder(folder: Path) -> None:
 
 
 def tokenizer_file(folder: Path) -> Path:
-    """What the folder's tokenizer is read from. Raises SpecError when it has none."""
+    """Return the file of the folder's tokenizer. Raises SpecError when it has none."""
     for name in ("tokenizer.json", "tokenizer.model", "spiece.model"):  # those of SentencePiece; the last is T5's
         if (folder / name).is_file():
             return folder / name
@@ -47,12 +49,12 @@ def encodes_prompts(folder: Path) -> bool:
 
 
 def weights(folder: Path) -> list[Path]:
-    """The weight files, in the order in which they are hashed."""
+    """Return the weight files, in the order of the digest."""
     return sorted(folder.glob("*.safetensors"))
 
 
 def identity(folder: Path) -> dict[str, Any]:
-    """What the model is, by its digests. Raises SpecError when its configuration cannot be read."""
+    """Return the model's identity, with its digests. Raises SpecError when its configuration cannot be read."""
     config = _read_config(folder)
     return {
         "model": folder.resolve().name,
@@ -65,11 +67,11 @@ def identity(folder: Path) -> dict[str, Any]:
 
 
 def model_digests(folder: Path) -> dict[str, str]:
-    """`sha256` of the model: of its weights, or of what these were made from if that is known.
+    """Return the `sha256` of the model: of its weights, or of their sources if these are known.
 
-    Weights that were converted or merged may differ between machines by rounding; what they were made from does not.
-    A merged model has `base_sha256` and `adapter_sha256` too, of which its `sha256` is made. What a folder says about
-    itself counts only as long as its weights are those of which it says so.
+    Converted or merged weights may differ between machines by rounding; their sources do not. A merged model also has
+    `base_sha256` and `adapter_sha256`, from which its `sha256` is made. The file about the sources counts only while it
+    has the digest of the folder's weights.
     """
     digest = digest_of_files(weights(folder))
     try:
@@ -86,7 +88,7 @@ def model_digests(folder: Path) -> dict[str, str]:
 
 
 def digest_of_files(paths: Sequence[Path]) -> str:
-    """The sha256 of one file, or of the digests of several."""
+    """Return the sha256 of a single file, or of the digests of several."""
     digests = [_sha256(path) for path in paths]
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 

@@ -1,10 +1,10 @@
 """Servers of the OpenAI completions protocol: `openai://HOST:PORT[/PREFIX]?model=NAME`, `openais://` over TLS.
 
-POST /v1/completions takes the raw prompt. vLLM, SGLang, llama.cpp and `transformers serve` speak it; only fields that
-all of them know are sent, as `transformers serve` answers 422 to any other; the exceptions are vLLM's own fields for a
-prompt without `<s>` in front and for a constraint. Elsewhere replies are only judged by the constraint. `transformers
-serve` also ignores a temperature above 0 unless the model's generation_config.json has `"do_sample": true`, and leaves
-stop strings in the text.
+POST /v1/completions takes the raw prompt. vLLM, SGLang, llama.cpp and `transformers serve` have this protocol. Requests
+contain only fields that all of them know, because `transformers serve` answers 422 to others; the exceptions are vLLM's
+own fields for a prompt without `<s>` in front and for a constraint. Other servers' replies are judged afterwards.
+`transformers serve` also ignores a temperature above 0 unless the model's generation_config.json has
+`"do_sample": true`, and leaves stop strings in the text.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from lumos_queue.endpoints.vision import data_url, refuse_images
 from lumos_queue.errors import EndpointRefused, SpecError
 from lumos_queue.records import Completion, FinishReason
 
-#: Servers (`owned_by` in /v1/models) that list each model they serve; `transformers serve` lists its cache instead.
+#: Servers (`owned_by` in /v1/models) that list exactly their models; `transformers serve` lists its cache instead.
 LISTS_ALL = ("vllm", "sglang", "llamacpp")
 
 
 class OpenAI(ServerEndpoint):
-    """One model of one server, or of several replicas. Without a name the first replica's only model is meant."""
+    """One model of one server, or of several replicas. Without a name it is the first replica's only model."""
 
     _path = "/v1/completions"
 
     def __init__(self, url: str, settings: EndpointSettings, first_backoff: float = 0.5):
         super().__init__(url, settings, first_backoff)
         self._finish_reasons = FinishReasons()
-        self._owners: set[str] = set()  #: of the models, as the servers that were asked have it
+        self._owners: set[str] = set()  #: `owned_by` of the models, by the servers' answers
 
     async def generate(
         self,
@@ -54,7 +54,10 @@ class OpenAI(ServerEndpoint):
         *,
         functions: Sequence[FunctionSchema] = (),
     ) -> Completion:
-        """Raises also SpecError when no model is named and the server does not have exactly one."""
+        """Continue `prompt`, as `Endpoint.generate`.
+
+        Also raises SpecError when no model is named and the server does not have exactly one.
+        """
         refuse_search(self.url, sampling, n)
         call = ModelCall(prompt, sampling, seed, tuple(map(data_url, images)), constraint, functions)
         await self._prepare(call)
@@ -66,9 +69,9 @@ class OpenAI(ServerEndpoint):
         return judge(completion, constraint, was_sent=CONSTRAINT_FIELD in body)
 
     async def _prepare(self, call: ModelCall) -> None:
-        """Refuse what the protocol has no field for, and ask the server what the request depends on.
+        """Ask the server for properties that the request depends on.
 
-        Completions take text alone: EpisodeError for images and functions.
+        Raises EpisodeError for images and functions: completions take text alone.
         """
         refuse_images(self.url, call.images)
         refuse_functions(self.url, call.functions)
@@ -100,7 +103,7 @@ class OpenAI(ServerEndpoint):
         )
         reasoning_tokens = 0 if rules < SEPARATES_REASONING else count_reasoning(usage, notes)
         is_cut = self._finish_reasons.read(choice.get("finish_reason"), notes)
-        # vLLM and SGLang name what ended a reply: a stop string, or the number of an end token.
+        # vLLM and SGLang report the end of a reply: a stop string, or the number of an end token.
         has_own_end = any(type(choice.get(name)) is int for name in ("stop_reason", "matched_stop"))
         return ServerReply(
             text,
@@ -115,17 +118,17 @@ class OpenAI(ServerEndpoint):
         )
 
     def _text(self, choice: dict[str, Any]) -> str:
-        """The text of a reply's first choice. Raises Malformed when it has none."""
+        """Return the text of a reply's first choice. Raises Malformed when it has none."""
         if not isinstance(choice.get("text"), str):
             raise Malformed("no text in 'choices[0].text'")
         return choice["text"]
 
     def _read_choice(self, choice: dict[str, Any], notes: list[str]) -> tuple[str, str, Mapping[str, Any] | None]:
-        """The text and the reasoning of a reply's first choice, and its message. Raises Malformed without a text."""
+        """Return text, reasoning and message of a reply's first choice. Raises Malformed without a text."""
         return self._text(choice), read_reasoning(choice, notes), None
 
     async def _describe(self, http: Http) -> dict[str, Any]:
-        """What GET /health, /v1/models and /version say; each may be missing, but one of the first two must answer."""
+        """Describe the server by GET /health, /v1/models and /version. One of the first two must answer."""
         health, _ = await http.probe("/health")
         status, listing = await http.probe("/v1/models")
         models = _models(listing)
@@ -161,7 +164,7 @@ class OpenAI(ServerEndpoint):
 
 
 def _models(reply: object) -> dict[str, dict[str, Any]]:
-    """What GET /v1/models lists, by name; nothing when it fails or is empty, as `transformers serve` has it."""
+    """Return the models of GET /v1/models by name; none when it fails or is empty, as with `transformers serve`."""
     listing = reply.get("data") if isinstance(reply, dict) else None
     rows = [row for row in listing if isinstance(row, dict)] if isinstance(listing, list) else []
     return {row["id"]: row for row in rows if isinstance(row.get("id"), str)}

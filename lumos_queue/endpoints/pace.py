@@ -1,8 +1,8 @@
-"""What a process has learnt of an endpoint: how many requests at once it serves well, and how long a reply takes.
+"""The measured pace of an endpoint: how many requests at once it serves well, and how long a reply takes.
 
-It belongs to the process, not to a slice: each slice opens its endpoints anew, and would begin to learn anew. Workers
-store it with their heartbeats, and a process that meets an endpoint for the first time begins with its share of what
-the others know (workers/session.py). After an hour it is forgotten: the server may be another one.
+It belongs to the process, not to a slice, because each slice opens its endpoints anew. Workers store it with their
+heartbeats, and a process that uses an endpoint for the first time begins with its share of the other processes' windows
+(workers/session.py). It expires after an hour: the server may have changed.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.endpoints.window import Window
 
 FORGET_SECONDS = 3600.0
-RATE_SECONDS = 60  #: over which replies are counted
+RATE_SECONDS = 60  #: seconds over which replies are counted
 WEIGHT = 0.1  #: of the latest reply in the mean of their seconds
 
 
 class Pace:
-    """Of one endpoint, all its replicas together. Times are of time.perf_counter."""
+    """The pace of one endpoint, all its replicas together. Times are of time.perf_counter."""
 
     def __init__(self, limit: int):
         self.window = Window(limit)
-        self.is_new = True  #: nothing is known of the endpoint yet
-        self.reply_seconds = 0.0  #: mean of the latest replies; 0: none yet
+        self.is_new = True  #: whether nothing has been measured yet
+        self.reply_seconds = 0.0  #: mean seconds of the latest replies; 0: none yet
         self.used_at = time.perf_counter()
         self._counts = [0] * RATE_SECONDS  # of replies, by second
         self._second = 0
 
     def start(self, window: float, reply_seconds: float = 0.0) -> None:
-        """Begin with this window, unless something has been learnt here."""
+        """Begin with this window, unless this process has measured one."""
         if self.is_new:
             self.window.start(window)
             self.reply_seconds = reply_seconds
             self.is_new = False
 
     def note_reply(self, send_time: float, now: float) -> bool:
-        """A reply has come to a request sent at `sent`. True when the window has changed."""
+        """Note a reply to a request sent at `send_time`. Returns whether the window has changed."""
         seconds = now - send_time
         self.is_new, self.used_at = False, now
         self.reply_seconds += (seconds - self.reply_seconds) * (WEIGHT if self.reply_seconds else 1.0)
@@ -46,11 +46,11 @@ class Pace:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether it is younger than an hour."""
+        """Whether it was used within the last hour."""
         return time.perf_counter() - self.used_at <= FORGET_SECONDS
 
     def report(self, in_flight: int = 0, waiting: int = 0, late: int = 0, oldest_seconds: float = 0.0) -> Traffic:
-        """With what is in flight, as `Traffic` has it."""
+        """Return the pace, together with the requests in flight, as a `Traffic`."""
         return Traffic(
             in_flight,
             waiting,
@@ -78,7 +78,7 @@ _paces: dict[str, Pace] = {}
 
 
 def pace_of(url: str, limit: int) -> Pace:
-    """What this process knows of the endpoint at `url`, which may have at most `limit` requests in flight."""
+    """Return this process's pace of the endpoint at `url`, with at most `limit` requests in flight."""
     pace = _paces.get(url)
     if pace is None or not pace.is_fresh:
         pace = _paces[url] = Pace(limit)

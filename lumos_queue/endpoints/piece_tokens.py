@@ -1,7 +1,7 @@
-"""The tokens that a tokenizer writes a piece of text with, where it follows another piece.
+"""The tokens of a piece of text after another piece.
 
-A tokenizer may put a space in front of a text, or read two neighbouring pieces as one token: the tokens of a piece are
-those of context and piece together, without those of the context.
+A tokenizer may put a space in front of a text, or join two neighbouring pieces in one token. So the tokens of a piece
+are those of context and piece together, without those of the context.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from weakref import WeakKeyDictionary
 
 from lumos_queue.errors import SpecError
 
-_NEUTRAL = ("\n", ",", "(")  #: pieces are rarely read as one token with what precedes them here
+_NEUTRAL = ("\n", ",", "(")  #: contexts with which pieces rarely form one token
 
 
 class PieceTokens:
-    """Of one tokenizer of Hugging Face; what was found is kept, for few pieces make up all texts."""
+    """The tokens of pieces for one tokenizer of Hugging Face. They are cached: few pieces make up all texts."""
 
     def __init__(self, tokenizer: Any):
         self._encode, self._decode, self._size = tokenizer.encode, tokenizer.decode, len(tokenizer)
         self._tokens: dict[tuple[str, str], tuple[int, ...]] = {}
 
     def find(self, context: str, piece: str) -> tuple[int, ...]:
-        """The ids for `piece` after `context`. Raises SpecError where none give back the piece when decoded."""
+        """Return the ids of `piece` after `context`. Raises SpecError where no ids decode to the piece."""
         tokens = self._tokens.get((context, piece))
         if tokens is None:
             tokens = self._tokens[context, piece] = self._search(context, piece)
@@ -41,7 +41,7 @@ class PieceTokens:
         )
 
     def _candidates(self, context: str, piece: str) -> Iterator[tuple[int, ...]]:
-        """As in the context; else, where that reads them as one token, as after other marks, or alone."""
+        """Yield the ids after the context, unless a token joins both; then after other marks, and alone."""
         for before in (context, *_NEUTRAL, ""):
             head, both = self._ids(before), self._ids(before + piece)
             if both[: len(head)] == head:
@@ -58,7 +58,7 @@ _OPEN: WeakKeyDictionary[Any, tuple[int, PieceTokens]] = WeakKeyDictionary()
 
 
 def pieces_of(tokenizer: Any) -> PieceTokens:
-    """The same for the same tokenizer, as long as no token is added to it."""
+    """Return the PieceTokens of a tokenizer, the same object as long as no token is added to the tokenizer."""
     size, pieces = _OPEN.get(tokenizer, (-1, None))
     if pieces is None or size != len(tokenizer):
         pieces = PieceTokens(tokenizer)

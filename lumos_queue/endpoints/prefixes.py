@@ -1,7 +1,7 @@
-"""Keys and values of token sequences that a model has read, for later ones that begin alike.
+"""Keys and values of token sequences that a model has read, for later sequences with the same beginning.
 
-The calls of one dialogue repeat all that came before, and all dialogues of a role begin with the same instructions:
-most of a prompt has been read already.
+A call of a dialogue repeats the dialogue so far, and all dialogues of a role begin with the same instructions: the
+model has already read most of a prompt.
 """
 
 from __future__ import annotations
@@ -9,24 +9,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-MIN_TOKENS = 16  #: a shorter beginning is read again: that is as fast as copying it
+MIN_TOKENS = 16  #: a shorter beginning is read again, which is as fast as copying
 
-#: For each layer keys and values, [head, position, channel].
+#: Keys and values of each layer, [head, position, channel].
 Layers = list[tuple[Any, Any]]
 
 
 class PrefixCache:
-    """The sequences used last, up to a number of bytes."""
+    """A cache of the most recently used sequences, up to a number of bytes."""
 
     def __init__(self, max_bytes: int):
         self._max_bytes = max_bytes
         self._bytes = 0
-        self._entries: list[tuple[list[int], Layers, int]] = []  #: tokens, layers, bytes; the one used last is last
+        self._entries: list[
+            tuple[list[int], Layers, int]
+        ] = []  #: tokens, layers, bytes; the most recently used is last
 
     def find(self, tokens: Sequence[int]) -> tuple[int, Layers]:
-        """How many of the first tokens were read already, and of which sequence that has the layers; 0 for none.
+        """Return how many of the first tokens are cached, and the layers of a sequence with them; 0 for none.
 
-        It is never all of them: the last one has to be read for what comes next.
+        It is never all tokens: the last one has to be read to predict the next.
         """
         best, best_index = 0, -1
         for index, (known_tokens, _, _) in enumerate(self._entries):
@@ -40,7 +42,7 @@ class PrefixCache:
         return best, self._entries[-1][1]
 
     def add(self, tokens: list[int], layers: Layers) -> None:
-        """Keep a sequence; one that it continues is dropped, and so are those that were not used for longest."""
+        """Add a sequence. Removes sequences that it continues, and then the least recently used."""
         size = sum(part.numel() * part.element_size() for layer in layers for part in layer)
         if size > self._max_bytes:
             return
@@ -53,9 +55,9 @@ class PrefixCache:
 
 
 def count_common(first: Sequence[int], second: Sequence[int]) -> int:
-    """The number of tokens at the beginning that are the same."""
+    """Return the number of equal tokens at the beginning."""
     low, high = 0, min(len(first), len(second))
-    while low < high:  # lists are compared much faster than their elements one by one
+    while low < high:  # slices compare much faster than single elements
         middle = (low + high + 1) // 2
         if first[low:middle] == second[low:middle]:
             low = middle

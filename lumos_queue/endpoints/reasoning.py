@@ -1,8 +1,8 @@
 """Reasoning in the text of a reply: the leading blocks in which a model thinks before it replies.
 
-`<think>…</think>` and the like, also several in a row. A chat template may have written the opening tag: then the
-closing tag alone ends the reasoning. A block that is not closed is all reasoning: the reply never came. A tag that is
-not leading is text. gpt-oss writes channels instead: what is not in its channel `final` is reasoning.
+Blocks are `<think>…</think>` and the like, also several in a row. A chat template may have written the opening tag:
+then the closing tag alone ends the reasoning. An unclosed block is all reasoning, without a reply. Other tags are text.
+gpt-oss writes channels instead: text outside its channel `final` is reasoning.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _SPECIAL = {
     "<|inner_suffix|>": ("inner|", True),
     "<channel|>": ("channel|", True),
 }
-MAX_TAGS = 10_000  #: of a text that are read; what follows the last is in the same block, or text
+MAX_TAGS = 10_000  #: tags of a text that are read; text after the last is in the same block, or is the reply
 
-#: The head of a message of gpt-oss: its channel, and what follows that.
+#: The head of a message of gpt-oss: its channel, and the text after that.
 _HEADER = re.compile(
     r"\s{0,9}(?:<\|start\|>)?\s{0,9}(?:assistant)?[^<>]{0,200}<\|channel\|>\s{0,9}(?P<channel>\w{1,40})"
     r"(?P<recipient>[^<>]{0,200})(?:<\|constrain\|>[^<>]{0,100})?<\|message\|>"
@@ -57,7 +57,7 @@ class _Tag:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A text whose reply begins at `start`, behind its reasoning. `is_open`: it ended before its reply began."""
+    """A text whose reply begins at `start`, behind its reasoning. `is_open`: it ends within its reasoning."""
 
     blocks: Sequence[str]
     start: int
@@ -92,7 +92,7 @@ def _split_blocks(text: str, start: int) -> Split:
         tag = tags[index]
         if tag.start > start and not (is_first and tag.closes and END.search(text, start, tag.start) is None):
             break  # a tag in the reply, or in a turn after it
-        if tag.closes:  # without an opening tag: the template has written that, or it is there twice
+        if tag.closes:  # without an opening tag: the template has written it, or the closing tag is repeated
             blocks.append(text[start : tag.start])
         else:
             closing_index = _find_closing(tags, index, last)

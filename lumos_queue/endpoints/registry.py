@@ -1,4 +1,4 @@
-"""From an address to an endpoint. Each scheme's module is imported only when such an endpoint is opened."""
+"""Open endpoints by address. A scheme's module is imported only when such an endpoint is opened."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lumos_queue.errors import SpecError, unknown
 from lumos_queue.util.plugins import Plugin, is_dotted
 from lumos_queue.util.registry import Registry
 
-SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")  #: what an address can begin with (RFC 3986, section 3.1)
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")  #: the start of an address (RFC 3986, section 3.1)
 _ROOM = "lumos_queue.endpoints.schemes"
 SCHEMES: Registry[EndpointScheme] = Registry(
     "endpoint scheme",
@@ -37,7 +37,7 @@ def check_url(url: str) -> None:
 
 
 def check_form(url: str) -> None:
-    """Check how an address is written; nothing that it names is opened. Raises SpecError as `check_url`."""
+    """Check the form of an address, without opening what it names. Raises SpecError as `check_url`."""
     _find_scheme(url).check_form(url)
 
 
@@ -76,7 +76,7 @@ def takes_fields(url: str) -> bool:
 
 
 def default_stop(url: str) -> tuple[str, ...]:
-    """Return the stop strings of requests to a checked address where nothing else says which."""
+    """Return the default stop strings of requests to a checked address."""
     return _scheme_of(url).stop
 
 
@@ -86,15 +86,15 @@ def takes_functions(url: str) -> bool:
 
 
 def open_endpoint(url: str, settings: EndpointSettings) -> Endpoint:
-    """The endpoint at an address; nothing is sent or loaded before its first call. Raises SpecError as `check_url`."""
+    """Open the endpoint at an address. Its first call sends or loads. Raises SpecError as `check_url`."""
     check_url(url)
     return _scheme_of(url).open_url(url, settings)
 
 
 def plugin_of(url: str) -> Plugin | None:
-    """The plug-in that an address needs: its scheme, or its function; None where all is built in.
+    """Return the plug-in of an address: its scheme, or its function; None where both are built in.
 
-    Raises SpecError for one that cannot be imported here.
+    Raises SpecError for a plug-in that cannot be imported.
     """
     scheme, _, rest = url.partition(":")
     return FUNCTIONS.plugin(rest) if scheme == "function" else SCHEMES.plugin(scheme)

@@ -1,7 +1,7 @@
-"""Several servers of one model: which one serves a request, health checks, Retry-After.
+"""Several servers of one model: the choice of a server for a request, health checks, Retry-After.
 
-The requests of an episode share a long prefix, which a server keeps in its cache, so they go to one replica: the one
-with the highest hash of episode and address (D. Thaler, C. Ravishankar: A Name-Based Mapping Scheme for Rendezvous,
+The requests of an episode share a long prefix, which a server caches, so they go to the same replica: that with the
+highest hash of episode and address (D. Thaler, C. Ravishankar: A Name-Based Mapping Scheme for Rendezvous,
 1996), unless it is clearly busier than the others (V. Mirrokni et al.: Consistent Hashing with Bounded Loads, 2016).
 A replica that fails several times in a row is left out; after a pause one request tries it again.
 """
@@ -19,11 +19,11 @@ from lumos_queue.endpoints.failed_try import TryFailed
 from lumos_queue.endpoints.flights import Flights
 from lumos_queue.endpoints.http import REPLY_BYTES, Http
 
-MAX_FAILURES = 3  #: in a row, and a replica is left out
-PAUSE_SECONDS = 1.0  #: before it is tried again, doubled each time that this fails
+MAX_FAILURES = 3  #: failures in a row after which a replica is left out
+PAUSE_SECONDS = 1.0  #: before it is tried again, doubled after each failure
 MAX_PAUSE_SECONDS = 60.0
 T = TypeVar("T")
-BUSIER = 1.25  #: times the mean number in flight, plus one: more than that is clearly busier
+BUSIER = 1.25  #: a replica with more than this times the mean number in flight, plus one, is clearly busier
 
 
 class Replica:
@@ -32,12 +32,12 @@ class Replica:
     def __init__(self, http: Http, flights: Flights):
         self.http = http
         self.flights = flights
-        self.evidence = Evidence()  #: about its refusals: whose fault they are
+        self.evidence = Evidence()  #: about the causes of its refusals
         self.in_flight = 0
         self._failures = 0
-        self._pause = 0.0  #: seconds it is left out, 0 while it is healthy
+        self._pause = 0.0  #: seconds for which it is left out; 0: healthy
         self._out_until = 0.0
-        self._is_probing = False  #: one request is finding out whether it is healthy again
+        self._is_probing = False  #: whether a request is testing its health
         self._retry_after = 0.0
 
     def is_usable(self, now: float) -> bool:
@@ -47,7 +47,7 @@ class Replica:
 
     @property
     def out(self) -> bool:
-        """Left out, or on probation."""
+        """Whether it is left out, or being tested."""
         return self._pause > 0
 
     @property
@@ -55,13 +55,13 @@ class Replica:
         return max(self._out_until, self._retry_after)
 
     def begin(self) -> Replica:
-        """A request is about to be sent."""
+        """Note the start of a request."""
         self.in_flight += 1
         self._is_probing = self.out
         return self
 
     def end(self) -> None:
-        """That request is over."""
+        """Note the end of a request."""
         self.in_flight -= 1
         if not self.in_flight:
             self._is_probing = False  # a probe that was cancelled
@@ -73,9 +73,9 @@ class Replica:
         read: Callable[[dict[str, Any], Mapping[str, str]], T],
         max_bytes: int = REPLY_BYTES,
     ) -> T:
-        """POST `data`: what `read` makes of the reply.
+        """POST `data` and return what `read` makes of the reply.
 
-        Raises what `Http.post` does, and TryFailed when the request is cancelled (flights.py).
+        Raises as `Http.post`, and TryFailed when the request is cancelled (flights.py).
         """
         flight = self.flights.begin(time.perf_counter())
         try:
@@ -97,12 +97,12 @@ class Replica:
             self.leave_out(now)
 
     def note_refusal(self, now: float) -> None:
-        """A refusal keeps out what is out already: its probe has failed. To leave it out takes evidence."""
+        """Note a refusal: a replica that is left out stays out. A healthy replica is left out only by evidence."""
         if self.out:
             self.avoid(now)
 
     def avoid(self, now: float) -> None:
-        """Leave it out, unless that has just been done."""
+        """Leave the replica out, unless it is already."""
         if now >= self._out_until:
             self.leave_out(now)
 
@@ -112,11 +112,11 @@ class Replica:
         self._failures = max(self._failures, MAX_FAILURES)  # the next failure, the probe's, leaves it out again
 
     def pause_for(self, seconds: float, now: float) -> None:
-        """Send it nothing for so long: it has asked for that by Retry-After."""
+        """Send no requests for so many seconds: the replica has requested it by Retry-After."""
         self._retry_after = max(self._retry_after, now + seconds)
 
     def pause_seconds(self, now: float) -> float:
-        """How long it has asked for no requests, from now on."""
+        """Return for how many seconds from now the replica has requested a pause."""
         return max(0.0, self._retry_after - now)
 
 
@@ -127,9 +127,9 @@ class Replicas:
         self.all = list(replicas)
 
     def choose(self, episode: str, tried_replicas: Collection[Replica] = ()) -> Replica | None:
-        """A replica for a request of this episode, other than those tried just now; None when there is none.
+        """Choose a replica for a request of this episode, other than the tried ones; None when there is none.
 
-        When all are left out the one that would return first is asked nevertheless, so that failures come to light.
+        When all are left out, the first to return is chosen anyway, so that a request can report the failure.
         """
         if len(self.all) == 1:
             return None if tried_replicas else self.all[0]
@@ -148,7 +148,7 @@ class Replicas:
         return home if home.in_flight <= limit else least
 
     def pause_seconds(self) -> float:
-        """How long all of those that are healthy have asked for no requests."""
+        """Return for how many seconds all healthy replicas have requested a pause."""
         now = time.perf_counter()
         healthy = [replica for replica in self.all if not replica.out] or self.all
         return min(replica.pause_seconds(now) for replica in healthy)

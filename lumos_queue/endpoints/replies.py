@@ -1,11 +1,11 @@
-"""From what a server sent to a Completion: one path for the endpoints of all schemes, in this order.
+"""Make a Completion from a server's reply, for the endpoints of all schemes, in this order.
 
-1. Reasoning is separated: what the server sends as such, and the leading blocks of the text (reasoning.py).
+1. Reasoning is separated: the server's field for it, and the leading blocks of the text (reasoning.py).
 2. White space and start tokens in front are removed; the text ends at the first end token (end_tokens.py).
 3. The text ends at the first stop string.
-4. What remains is stripped and made storable: the text that the formulation reads.
+4. The rest is stripped and made storable: it is the text that the formulation reads.
 
-What was sent is stored in `message` where more than white space and stop strings was removed.
+`message` stores the server's reply where more than white space and stop strings was removed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lumos_queue.endpoints.tool_calls import has_calls
 from lumos_queue.records import Completion, FinishReason
 from lumos_queue.util.sanitize import storable, storable_json
 
-#: How a server that does not skip special tokens shows the end of a Llama-2 reply; the only end token of old rules.
+#: The end of a Llama-2 reply from a server that does not skip special tokens; the only end token of old rules.
 END = "</s>"
 SEPARATES_REASONING = 3  #: the first version of the formulations whose replies are read in the order above
 #: The largest count that is stored: a column of a call's tokens has 32 bits, signed. Sums have 64.
@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 class Reading(NamedTuple):
-    """The text of a reply, and what was removed from it."""
+    """The text of a reply, and the parts that were removed."""
 
     text: str
     reasoning: str = ""
@@ -44,7 +44,7 @@ class Reading(NamedTuple):
 
 
 def cut(text: str, stops: Iterable[str]) -> str:
-    """The text before the earliest stop string; empty stop strings are ignored."""
+    """Return the text before the earliest stop string; empty stop strings are ignored."""
     positions = [position for stop in stops if stop and (position := text.find(stop)) >= 0]
     return text[: min(positions)] if positions else text
 
@@ -73,7 +73,7 @@ def read_text(text: str, stops: Iterable[str]) -> Reading:
 
 
 def join_reasoning(blocks: Iterable[str]) -> str:
-    """The blocks that are not empty, with an empty line between two."""
+    """Join the blocks that are not empty, with an empty line between two."""
     return "\n\n".join(stripped_block for block in blocks if (stripped_block := block.strip()))
 
 
@@ -95,11 +95,11 @@ def completion(
     message: Mapping[str, Any] | None = None,
     rules: int = RULES,
 ) -> Completion:
-    """The reply, stripped and storable.
+    """Return the completion of a reply, stripped and storable.
 
-    `truncated`: the server ran into the limit of tokens; a stop string in the text counts more, since not every server
-    honours stop strings. `reasoning`: what the server sent beside the text. `message`: of a chat server, of which the
-    text is a part. `rules`: the version of the formulations whose rules read the reply (Sampling.rules).
+    `truncated`: whether the server reached the limit of tokens. A stop string in the text takes precedence, because
+    some servers ignore stop strings. `reasoning`: from a separate field of the server. `message`: of a chat server, whose
+    text is `text`. `rules`: the version of the formulations whose rules read the reply (Sampling.rules).
     """
     if rules < SEPARATES_REASONING:
         retained = cut(text, (*stops, END))
@@ -122,7 +122,7 @@ def completion(
         replacement_count += reasoning_replacements
     is_cut = truncated and not reading.has_ended
     if not reply:
-        # Nothing else than the limit explains tokens of which no text came.
+        # Only the limit explains tokens without text.
         has_thought = reasoning or reasoning_tokens or reading.is_open or (completion_tokens > 0 and not text)
         thinks_on = is_cut and has_thought and rules >= SEPARATES_REASONING
         reason = FinishReason.LENGTH if thinks_on else FinishReason.EMPTY
@@ -150,7 +150,7 @@ def completion(
 
 
 def write_message(message: Mapping[str, Any]) -> str:
-    """The message of a chat server as storable JSON; '' where it is nested too deeply to be written."""
+    """Return the message of a chat server as storable JSON; '' where it is nested too deeply."""
     try:
         return orjson.dumps(storable_json(dict(message))).decode()
     except (RecursionError, orjson.JSONEncodeError):
@@ -162,13 +162,15 @@ def write_message(message: Mapping[str, Any]) -> str:
 
 
 def count(value: object, name: str, notes: list[str]) -> int:
-    """A number as a server reports it under `name`, of tokens or milliseconds; 0 when there is none.
+    """Return a number that a server reports as `name`, of tokens or milliseconds; 0 when there is none.
 
-    What is not a number from 0 to MAX_COUNT is taken as the nearest of these, and a line is added to `notes`.
+    Another value than a number from 0 to MAX_COUNT becomes the nearest of these, with a line in `notes`.
     """
     if value is None:
         return 0
-    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10:  # as servers write it
+    if (
+        isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 10
+    ):  # the usual form of servers
         return int(value)
     number = _nearest(value)
     if number is None or not 0 <= number <= MAX_COUNT:
@@ -178,16 +180,16 @@ def count(value: object, name: str, notes: list[str]) -> int:
 
 
 def _nearest(value: object) -> float | None:
-    """The value as a number, which may be out of bounds; None when it is not one."""
+    """Return the value as a number, which may be out of bounds; None when it is no number."""
     if isinstance(value, str) and _NUMBER.fullmatch(value):
-        value = float(value)  # infinite, where the digits are too many
+        value = float(value)  # infinite with too many digits
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         return None
     return value
 
 
 def abbreviate(value: object) -> str:
-    """The value in at most 40 characters."""
+    """Return the value in at most 40 characters."""
     if type(value) is int and value.bit_length() > 128:  # Python refuses to write thousands of digits
         return f"of {value.bit_length()} bits"
     text = value if isinstance(value, str) else repr(value)[:200]

@@ -1,4 +1,4 @@
-"""The bodies of requests to model servers: what an endpoint sends, and what `lumos show --prompts` shows of a call."""
+"""The bodies of requests to model servers, which endpoints send and `lumos show --prompts` shows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from lumos_queue.endpoints.request_fields import merge_fields
 from lumos_queue.endpoints.tool_messages import tools_field, with_tool_calls
 from lumos_queue.endpoints.vision import with_image_urls, with_markdown_images
 
-#: Servers that take `structured_outputs`, which replaced vLLM's `guided_regex` (removed in 0.12). Releases without it
-#: ignore it, as they do every unknown field: so replies are judged, too.
+#: Servers that take `structured_outputs`, which replaced vLLM's `guided_regex` (removed in 0.12). Other releases
+#: ignore it, like every unknown field, so replies are also judged.
 CONSTRAINED = frozenset(("vllm",))
 CONSTRAINT_FIELD = "structured_outputs"
-MAX_STOPS = 4  #: stop strings that servers take; the others are applied to the reply
+MAX_STOPS = 4  #: stop strings that servers accept; the rest is applied to the reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class ModelCall:
 
     prompt: str
     sampling: Sampling
-    seed: int = 0  #: sent where replies are sampled at random
+    seed: int = 0  #: sent only for random sampling
     images: Sequence[str] = ()  #: addresses of the images shown with the prompt
     constraint: Constraint | None = None
     functions: Sequence[FunctionSchema] = ()  #: that the model may call by the interface of its server
@@ -66,7 +66,7 @@ def write_chat(call: ModelCall, model: str, owners: Collection[str]) -> dict[str
 
 
 def _write_openai(call: ModelCall, model: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    """`asked`: the fields that hold the prompt and what belongs to it."""
+    """Write a body of OpenAI's protocol. `content`: the fields of the prompt, functions and constraint."""
     sampling = call.sampling
     body = {"model": model, **content, "max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
     if sampling.stop:
@@ -95,7 +95,7 @@ def write_generate(call: ModelCall, model: str = "", owners: Collection[str] = (
 
 
 def write_sampling(call: ModelCall) -> dict[str, Any]:
-    """Write what an endpoint without a server is given beside the prompt; names are those of OpenAI's protocol."""
+    """Write the input of an endpoint without a server, with names of OpenAI's protocol."""
     sampling = call.sampling
     fields: dict[str, Any] = {"max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
     if sampling.stop:
@@ -109,7 +109,7 @@ def write_sampling(call: ModelCall) -> dict[str, Any]:
 
 
 def split_body(body: Mapping[str, Any]) -> SentRequest:
-    """Split the body of a request that a function above wrote."""
+    """Split the body of a request that a function of this module wrote."""
     fields = {**body, **body.get("parameters", {})}
     fields.pop("parameters", None)
     messages, functions = fields.pop("messages", None), fields.pop("tools", ())

@@ -1,4 +1,4 @@
-"""Fields of requests that a person chose: `Sampling.request`, as `--request NAME=JSON` gives them."""
+"""Fields of requests that a person sets: `Sampling.request`, by `--request NAME=JSON`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 from lumos_queue.endpoints.base import Sampling
 
-#: Fields that limit the tokens of a reply, of the protocols that are spoken here.
+#: Fields that limit the tokens of a reply, in the supported protocols.
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens")
 _CONTROL_TOKENS = 512  #: enough for models that think before they reply: some servers refuse a limit that is too low
 
 
 def merge_fields(body: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the body of a request with these fields: they replace its own, and None leaves a field out."""
+    """Return the body of a request with these fields: they replace its own, and None removes a field."""
     merged_fields = {**body, **fields}
     return {name: value for name, value in merged_fields.items() if value is not None or name not in fields}
 
@@ -28,6 +28,6 @@ def merge_into_control(body: Mapping[str, Any], fields: Mapping[str, Any]) -> di
 
 
 def count_most_tokens(sampling: Sampling) -> int:
-    """Return the most tokens that a reply may have, by whichever field of the request."""
+    """Return the most tokens that a reply may have by any field of the request."""
     limits = (sampling.request.get(name) for name in _LIMITS)
     return max(sampling.max_tokens, *(limit for limit in limits if type(limit) is int), 0)

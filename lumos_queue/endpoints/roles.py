@@ -1,4 +1,4 @@
-"""The roles beside planner, grounder and solver, and how each is sampled."""
+"""The roles beside planner, grounder and solver, and their sampling."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from lumos_queue.endpoints.base import Sampling
 
-JUDGE = "judge"  #: says whether an answer is right; may be left out
-_SHORT = Sampling(max_tokens=100, stop=())  #: as the original asked its question answering tool and its judge
+JUDGE = "judge"  #: judges whether an answer is right; optional
+_SHORT = Sampling(max_tokens=100, stop=())  #: as for the original's question answering tool and judge
 
-#: Roles that actions, judges and captions need: never sampled at random, as only the agent is evaluated.
+#: Roles of actions, judges and captions. They are greedy, because only the agent is evaluated.
 TOOL_ROLES = {
     "qa": _SHORT,
     "vqa": _SHORT,
@@ -20,5 +20,5 @@ TOOL_ROLES = {
 
 
 def choose_sampling(role: str, samplings: Mapping[str, Sampling], common: Sampling) -> Sampling:
-    """Return how a role is sampled: as its own entry in `samplings` says, as roles of tools are, or as all others."""
+    """Return the sampling of a role: its entry in `samplings`, else that of roles of tools, else `common`."""
     return samplings.get(role) or TOOL_ROLES.get(role, common)

@@ -1,12 +1,13 @@
-"""Keys and values of the rows of a batch, each token's written into place.
+"""Keys and values of the rows of a batch, written in place for each token.
 
-transformers' DynamicCache copies all keys and values of a batch for each token, and has no rows that join or leave.
-Here all rows end at the same position, so that one pass over the batch writes one more position of each; a shorter row
-begins later. Rows that join are written so that they end there too, and the place of one that leaves goes to the last.
-All is moved into new memory once in ROOM tokens, when the positions are used up, and when a row joins without a place.
+transformers' DynamicCache copies all keys and values of a batch for each token, and rows cannot join or leave.
+In this cache all rows end at the same position, so that a pass over the batch writes one more position of each; a
+shorter row begins later. Rows that join are written so that they end there too, and the last row takes the slot of a
+row that leaves. The memory is replaced once in ROOM tokens, when the positions are used up, and when a row joins
+without a free slot.
 
-The positions before a row's first token are zero. The mask keeps them out of an attention's sum by a weight of 0, and 0
-times what may be in arbitrary memory, NaN, would be NaN.
+The positions before a row's first token are zero. The mask excludes them from an attention's sum by a weight of 0, but
+uninitialised memory may contain NaN, and 0 times NaN is NaN.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ ROOM = 32  #: positions beyond those in use, on either side
 
 @dataclass(slots=True)
 class _Layout:
-    """What there is memory for, and which part of it a forward pass reads and writes."""
+    """The size of the memory, and the part of it that a forward pass reads and writes."""
 
     rows: int = 0
     positions: int = 0
@@ -63,7 +64,7 @@ class _Layer(CacheLayerMixin):
         return keys, values
 
     def put(self, row: int, end: int, size: int, tensors: Sequence[torch.Tensor]) -> None:
-        """Write the first `size` positions of `known`, each [head, position, channel], before `end`."""
+        """Write the first `size` positions of `tensors`, each [head, position, channel], before `end`."""
         if not self.parts:
             self.lazy_initialization(tensors[0][None], tensors[1][None])
         for part, tensor in zip(self.parts, tensors, strict=True):
@@ -74,14 +75,14 @@ class _Layer(CacheLayerMixin):
             part[row] = 0
 
     def move(self, rows: int, start: int, end: int, to: int) -> None:
-        """Into new memory, for as much as there are places now: positions start..end so that they end at `to`."""
+        """Move positions start..end into new memory of the layout's size, so that they end at `to`."""
         new_parts = [self._zeros(part) for part in self.parts]
         for new, old in zip(new_parts, self.parts, strict=True):
             new[:rows, :, to - (end - start) : to] = old[:rows, :, start:end]
         self.parts = new_parts
 
     def fill(self, holes: list[int], movers: list[int], start: int) -> None:
-        """Write rows over others, from a position on."""
+        """Copy rows `movers` into rows `holes`, from a position on."""
         for part in self.parts:
             part[holes, :, start : self._layout.end] = part[movers, :, start : self._layout.end]
 
@@ -99,14 +100,14 @@ class _Layer(CacheLayerMixin):
 
 
 class RowCache(Cache):
-    """`join` rows or `advance` all of them, then run the model on what is to be read; `keep` those that go on."""
+    """A cache: `join` rows or `advance` all, then run the model on the unread tokens; `keep` rows that continue."""
 
     def __init__(self) -> None:
         self._layout = _Layout()
         self._rows = 0
-        self._start = 0  #: the position that the longest row begins at
+        self._start = 0  #: the first position of the longest row
         self._mask = torch.zeros(0, 0, dtype=torch.bool)  #: [row, position]: whether the row has a token there
-        self._layers: list[_Layer] = []  #: as many as the model has asked for: in some models layers share theirs
+        self._layers: list[_Layer] = []  #: those that the model has used: in some models layers share keys and values
         super().__init__(layers=[])
 
     def update(
@@ -116,9 +117,9 @@ class RowCache(Cache):
         return super().update(key_states, value_states, layer_idx, *args, **kwargs)
 
     def join(self, prefixes: Sequence[tuple[int, Layers]], unread: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Add rows, of which the next pass reads `unread` tokens each, padded on the left to the most of them.
+        """Add rows. The next pass reads `unread` tokens of each row, padded on the left to the largest number.
 
-        `known`: how many tokens of each were read before, and keys and values that begin with those.
+        `prefixes`: how many tokens of each row were read before, and keys and values that begin with theirs.
         Returns the mask and the positions of the tokens to be read, both for these rows only.
         """
         first, width, layout = self._rows, max(unread), self._layout
@@ -142,7 +143,7 @@ class RowCache(Cache):
         return mask, (mask.cumsum(1) - 1).clamp(min=0)[:, -width:]
 
     def advance(self) -> torch.Tensor:
-        """Let the next pass read one token of each row; returns the mask."""
+        """Let the next pass read one token of each row. Returns the mask."""
         if self._layout.end == self._layout.positions:
             self._move(self._rows, 0)
         layout = self._layout
@@ -152,7 +153,7 @@ class RowCache(Cache):
         return self._mask[: self._rows, layout.start : layout.end]
 
     def keep(self, retained_rows: Sequence[int]) -> list[int]:
-        """Let go of all other rows. Returns, for each place, the number that its row had before."""
+        """Remove all other rows. Returns the earlier number of each row."""
         order = list(range(len(retained_rows)))
         holes = sorted(set(order).difference(retained_rows))
         movers = [row for row in retained_rows if row >= len(order)]
@@ -167,7 +168,7 @@ class RowCache(Cache):
         return order
 
     def read(self, row: int) -> Layers:
-        """A copy of the keys and values of a row's tokens, for each layer that has its own."""
+        """Return a copy of the keys and values of a row's tokens, for each layer with its own."""
         mask = self._mask[row, self._start : self._layout.end]
         copies = (
             [part[row, :, self._start : self._layout.end][:, mask] for part in layer.parts] for layer in self._layers
@@ -180,7 +181,7 @@ class RowCache(Cache):
         self.layers += new
 
     def _move(self, rows: int, before: int) -> None:
-        """Into new memory: for so many rows, at least so many positions before the end, and ROOM on either side."""
+        """Move to new memory for `rows` rows, at least `before` positions before the end, and ROOM on either side."""
         layout, size = self._layout, self._layout.end - self._start
         start, end = self._start, layout.end
         layout.rows, layout.end = rows, max(before, size) + ROOM

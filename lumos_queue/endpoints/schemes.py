@@ -1,4 +1,4 @@
-"""Endpoint schemes: what an address begins with, what checks the rest of it, what opens it, and what it can do."""
+"""Endpoint schemes: the start of an address, with functions that check and open it, and its capabilities."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from lumos_queue.endpoints.request_bodies import (
 )
 from lumos_queue.endpoints.urls import CHAT_SCHEMES, check_address, local_path
 
-#: A function, or where it is, `package.module:function`: imported when it is first called.
+#: A function, or its location `package.module:function`, which is imported at the first call.
 Function = Callable[..., Any] | str
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointScheme:
-    """How endpoints of one scheme are opened. A package brings one with an entry point (docs/plugins.md).
+    """The way to open endpoints of one scheme. Packages add schemes by an entry point (docs/plugins.md).
 
     >>> import lumos_queue as lq
     >>> class Echo(lq.SimpleEndpoint):
@@ -35,40 +35,42 @@ class EndpointScheme:
     >>> echo = lq.EndpointScheme(open=Echo)
     """
 
-    open: Function  #: gets a checked address and EndpointSettings; returns an Endpoint, and sends nothing yet
-    check: Function | None = None  #: gets an address; raises SpecError for one that is wrong, without its credentials
-    images: bool = False  #: whether prompts may come with images; whether the model looks at them, its server decides
+    open: Function  #: gets a checked address and EndpointSettings; returns an Endpoint without sending anything
+    check: Function | None = None  #: gets an address; raises SpecError for a wrong one, without its credentials
+    images: bool = False  #: whether prompts may have images; the server decides whether the model uses them
     candidates: bool = False  #: whether it searches: with beams, and candidates with log-probabilities
-    #: Whether it can hold replies to a constraint. Of servers of the OpenAI protocol vLLM can, the others are only
-    #: judged afterwards: an address does not say which.
+    #: Whether it can enforce a constraint. Among servers of the OpenAI protocol only vLLM can, which an address does
+    #: not show; replies of other servers are judged afterwards.
     constraints: bool = False
     #: Whether functions may come with prompts: its `generate` has the keyword `functions` (base.FunctionCaller).
     functions: bool = False
-    form: Function | None = None  #: as `check`, but looks at the address alone and opens nothing; None: `check` does so
-    stop: tuple[str, ...] = ()  #: the stop strings of its requests where neither a person nor a formulation has others
+    form: Function | None = (
+        None  #: as `check`, but for the text of the address alone, without opening anything; None: use `check`
+    )
+    stop: tuple[str, ...] = ()  #: the default stop strings of its requests
     fields: bool = False  #: whether its requests take further fields (`--request`)
-    #: Writes the body of a request from a ModelCall, the model's name and the owners of the servers' models
-    #: (request_bodies.py): what is sent, and what `lumos show` shows. None: there is no server.
+    #: Writes the body of a request from a ModelCall, the model's name and the owners of the servers' models, for
+    #: requests and `lumos show` (request_bodies.py). None: there is no server.
     body: Function | None = None
 
     def check_url(self, url: str) -> None:
-        """Raises SpecError for an address that is wrong."""
+        """Raises SpecError for a wrong address."""
         if self.check is not None:
             _function(self.check)(url)
 
     def check_form(self, url: str) -> None:
-        """Raises SpecError for an address that is written wrong; what it names is not opened."""
+        """Raises SpecError for an address in a wrong form, without opening what it names."""
         if self.form is None:
             self.check_url(url)
         else:
             _function(self.form)(url)
 
     def open_url(self, url: str, settings: EndpointSettings) -> Endpoint:
-        """The endpoint at a checked address."""
+        """Open the endpoint at a checked address."""
         return _function(self.open)(url, settings)
 
     def write_request(self, call: ModelCall, model: str, owners: Collection[str]) -> SentRequest:
-        """Return what a call sends to a server; of an endpoint without a server, what it is given."""
+        """Return the request of a call to a server, or the input of an endpoint without a server."""
         return split_body(write_sampling(call) if self.body is None else _function(self.body)(call, model, owners))
 
 

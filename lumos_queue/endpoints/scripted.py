@@ -1,11 +1,11 @@
-"""An endpoint with prepared replies: for tests and for demonstrations of the control flow.
+"""An endpoint with prepared replies, for tests and for demonstrations of the control flow.
 
 A rules file holds a JSON list (or one JSON object per line) of
 
     {"contains": "Should we stop planning?", "reply": "Yes, I will stop planning.", "delay": 0.1}
 
 The first rule whose `contains` occurs in the prompt answers; `delay`, in seconds, may be left out. Images are accepted
-and ignored: the identity says so.
+and ignored, which the identity reports.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Rule:
 
 
 def read_rules(path: Path) -> tuple[Rule, ...]:
-    """The rules of a file, in order. Raises SpecError (no regular file, not JSON) and BadRow (a wrong rule)."""
+    """Read the rules of a file, in order. Raises SpecError (no regular file, not JSON) and BadRow (a wrong rule)."""
     return _parse_rules(path, _read_rules(path))
 
 
@@ -78,7 +78,7 @@ def _rule(number: int, row: object) -> Rule:
 
 
 def open_scripted(url: str, _settings: EndpointSettings) -> Scripted:
-    """The endpoint at `scripted:FILE`. Raises SpecError when that is not a rules file."""
+    """Open the endpoint at `scripted:FILE`. Raises SpecError when that is no rules file."""
     path = local_path(url)
     data = _read_rules(path)
     rules, digest = _parse_rules(path, data), hashlib.sha256(data).hexdigest()
@@ -86,7 +86,7 @@ def open_scripted(url: str, _settings: EndpointSettings) -> Scripted:
 
 
 class Scripted:
-    """Answers by rules, from a list in order, or by a function of the prompt. `prompts` keeps what was asked."""
+    """Replies by rules, from a list in order, or by a function of the prompt. `prompts` has all prompts so far."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Scripted:
         constraint: Constraint | None = None,
         n: int = 1,
     ) -> Completion:
-        """Raises EpisodeError('infra_error', …) when no reply is left or no rule fits."""
+        """Return the next reply. Raises EpisodeError('infra_error', …) when no reply is left or no rule fits."""
         refuse_search(self.url, sampling, n)
         self.prompts.append(prompt)
         start = time.perf_counter()
@@ -126,7 +126,7 @@ class Scripted:
         return dict(self._identity)
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no resource is open."""
 
 
 def _prepare(replies: Sequence[Rule | str]) -> Callable[[str], Rule | str]:

@@ -1,10 +1,9 @@
-"""The best replies to one prompt, with their log-probabilities: a beam search, or a reply drawn token by token.
+"""The best replies to one prompt, with their log-probabilities: a beam search, or a reply sampled token by token.
 
-log P(reply) is the sum over its tokens, the end token included, of the logit less the logsumexp of the logits that were
-allowed there: renormalised over what is allowed, without a length penalty. Without a constraint every token is allowed.
+log P(reply) is the sum over its tokens, the end token included, of the logit less the logsumexp of the allowed logits
+at that position: renormalised over allowed tokens, without a length penalty. Without a constraint all are allowed.
 
-A search is a generator that yields after each forward pass, so that the thread that holds the model does others'
-passes in between.
+A search is a generator that yields after each forward pass, so that the model's thread can run other passes in between.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from lumos_queue.endpoints.token_constraint import CONTEXT, Cursor, TokenConstra
 from lumos_queue.errors import EpisodeError, SpecError
 from lumos_queue.records import Ending
 
-MAX_CONSTRAINTS = 32  #: kept with what was found of them
+MAX_CONSTRAINTS = 32  #: that are cached with their tokens
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What is asked for."""
+    """A request for one or several replies to a prompt."""
 
     prompt: str
     sampling: Sampling
@@ -39,7 +38,7 @@ class SearchRequest:
     n: int = 1
 
     def check(self) -> None:
-        """Raises SpecError, in one line, for what contradicts itself."""
+        """Raises SpecError, in one line, for contradictory settings."""
         beams, n = self.sampling.beams, self.n
         if beams and n > beams:
             raise SpecError(f"{n} candidates are asked of {beams} beams: ask for at most {beams}, or for more beams.")
@@ -52,7 +51,7 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class FoundReply:
-    """One reply that was found."""
+    """One reply of a search."""
 
     text: str
     logprob: float  #: nats
@@ -74,25 +73,25 @@ class _Hypothesis:
 
     tokens: tuple[int, ...] = ()
     logprob: float = 0.0
-    row: int = 0  #: of the forward pass that gave its last token
-    cursor: Cursor | None = None  #: where it is in what is allowed; None: anything is
+    row: int = 0  #: of the forward pass that chose its last token
+    cursor: Cursor | None = None  #: its state in the constraint; None: without a constraint
     ended: bool = False
     truncated: bool = False
 
     @property
     def rank(self) -> tuple[float, tuple[int, ...]]:
-        """The best hypothesis has the least one; of equal log-probabilities that of the smaller tokens."""
+        """The sort key: the best hypothesis is first; among equal log-probabilities, that with the smaller tokens."""
         return -self.logprob, self.tokens
 
 
 class ConstraintCache:
-    """The constraints asked with last, each as one on tokens: tasks of one kind share one."""
+    """The most recently used constraints, each as a constraint on tokens: tasks of one kind share a constraint."""
 
     def __init__(self) -> None:
         self._by_key: dict[tuple[str, str], TokenConstraint] = {}
 
     def find(self, constraint: Constraint, loaded_model: LoadedModel, prompt: str) -> TokenConstraint:
-        """That of a reply to the prompt. Raises SpecError where the tokenizer cannot write it."""
+        """Return the constraint on the tokens of a reply to the prompt. Raises SpecError where it cannot be written."""
         before = "" if loaded_model.encodes else prompt[-CONTEXT:]
         key = constraint.digest, before
         token_constraint = self._by_key.pop(key, None)
@@ -121,8 +120,11 @@ class ReplySearch:
         self._width = max(request.sampling.beams, request.n)
 
     def run(self) -> Generator[None, None, SearchResult]:
-        """Raises EpisodeError where the context, or the limit of tokens, leaves no room for a reply; SpecError for a
-        constraint that the tokenizer cannot write."""
+        """Search for the replies; yields after each forward pass.
+
+        Raises EpisodeError where the context or the limit of tokens leaves no room for a reply, and SpecError for a
+        constraint that the tokenizer cannot write.
+        """
         request, loaded_model = self._request, self._loaded_model
         prompt = loaded_model.tokenize(request.prompt, request.sampling.bos)
         remaining = loaded_model.context - (0 if loaded_model.encodes else len(prompt))
@@ -150,9 +152,9 @@ class ReplySearch:
         return SearchResult(tuple(map(self._write, best[: request.n])), len(prompt))
 
     def _follow(self, best: list[_Hypothesis], logits: Any, limit: int) -> list[_Hypothesis]:
-        """The best hypotheses after one more token for each live one. Those that ended compete by their sums alone.
+        """Return the best hypotheses after one more token for each live hypothesis. Ended ones compete by their sums.
 
-        None outside of the best can come back among them: log-probabilities only fall.
+        A hypothesis outside of the best cannot return to them, because log-probabilities only fall.
         """
         candidates = [hypothesis for hypothesis in best if hypothesis.ended]
         live = [hypothesis for hypothesis in best if not hypothesis.ended]
@@ -169,9 +171,9 @@ class ReplySearch:
         return [hypothesis for hypothesis in settled_hypotheses if hypothesis is not None]
 
     def _options(self, hypothesis: _Hypothesis, logits: Any) -> Iterator[tuple[int, float]]:
-        """The tokens that may follow and be among the best, with their log-probabilities.
+        """Yield the allowed next tokens that can be among the best, with their log-probabilities.
 
-        `logits`: [vocabulary]. Where replies are drawn, the one token that was.
+        `logits`: [vocabulary]. With a temperature, yields a single sampled token.
         """
         import torch
 
@@ -184,7 +186,7 @@ class ReplySearch:
                 [draw_token(allowed_logits, sampling.temperature, sampling.top_p, self._random.random())]
             )
         elif len(allowed_logits) > self._width:
-            # All that equal the last of the best, too: which of them topk gives is not fixed.
+            # Also all that equal the last of the best: topk does not define which of them it returns.
             positions = (logprobs >= logprobs.topk(self._width).values[-1]).nonzero()[:, 0]
         else:
             positions = torch.arange(len(allowed_logits))
@@ -192,7 +194,7 @@ class ReplySearch:
         yield from zip(tokens.tolist(), logprobs[positions].tolist(), strict=True)
 
     def _settle(self, hypothesis: _Hypothesis, limit: int) -> _Hypothesis | None:
-        """The hypothesis with what its last token means; None where it can be no allowed reply any more."""
+        """Return the hypothesis with the effect of its last token; None where no allowed reply can begin with it."""
         token = hypothesis.tokens[-1]
         is_full = len(hypothesis.tokens) >= limit
         if hypothesis.cursor is not None:
@@ -213,7 +215,7 @@ class ReplySearch:
         )
 
     def _write(self, hypothesis: _Hypothesis) -> FoundReply:
-        """Raises SpecError where the tokenizer does not give back the text that its tokens were made of."""
+        """Return the reply. Raises SpecError where the tokens do not decode to an allowed text."""
         text = self._loaded_model.tokenizer.decode(list(hypothesis.tokens), skip_special_tokens=True)
         constraint = self._request.constraint
         if constraint is not None and not constraint.accepts(text):

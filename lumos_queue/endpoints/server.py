@@ -1,4 +1,4 @@
-"""What endpoints that are HTTP servers share: a client of their replicas, requests, who they are, and their end."""
+"""The base of endpoints at HTTP servers: a client of the replicas, requests, identity and closing."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from lumos_queue.endpoints.tool_calls import has_calls
 from lumos_queue.endpoints.urls import base_urls, model_name
 from lumos_queue.records import Completion
 
-#: The note of a reply that was requested twice.
+#: The note of a reply after a second request.
 AGAIN = "requested again without stop strings: the first reply was empty"
 
 
 @dataclass(frozen=True, slots=True)
 class ServerReply:
-    """What a server sent, before it is read."""
+    """A server's reply before its text is read."""
 
     text: str
     truncated: bool  #: whether the limit of tokens ended it
     prompt_tokens: int
     completion_tokens: int
-    notes: tuple[str, ...] = ()  #: on what could not be taken as it was
-    reasoning: str = ""  #: what was sent beside the text
+    notes: tuple[str, ...] = ()  #: on values that had to be changed
+    reasoning: str = ""  #: from a separate field
     reasoning_tokens: int = 0  #: of `completion_tokens`
-    message: Mapping[str, Any] | None = None  #: of a chat server, of which the text is a part
-    has_own_end: bool = False  #: whether the server says that the model ended it, and no stop string
+    message: Mapping[str, Any] | None = None  #: of a chat server, with the text
+    has_own_end: bool = False  #: whether the server reports that the model ended it, and no stop string
     queued: float = 0.0  #: seconds in the server's queue
 
 
@@ -41,34 +41,34 @@ class ServerEndpoint(ABC):
     """One model on one server, or on several replicas."""
 
     def __init__(self, url: str, settings: EndpointSettings, first_backoff: float = 0.5):
-        """`url`: checked. `first_backoff`: seconds before the second try of a request, doubled each time."""
+        """`url`: a checked address. `first_backoff`: seconds before the second try of a request, doubled each time."""
         self.url = url
         self._model = model_name(url)
-        self._fields: Mapping[str, Any] = {}  #: that a person chose, of the latest request; a control has them, too
+        self._fields: Mapping[str, Any] = {}  #: that a person set, of the latest request; a control also has them
         servers = [self._connect(base, settings) for base in base_urls(url)]
         self._client = Client(url, servers, settings, first_backoff, self._control, self._read)
         self.admission = self._client.admission
 
     def _connect(self, base: str, settings: EndpointSettings) -> Http:
-        """A client of one replica."""
+        """Return a client of one replica."""
         return Http(base, settings)
 
     @abstractmethod
     def _control(self) -> dict[str, Any]:
-        """The body of a request that any server of this protocol takes, of one token."""
+        """Return the body of a request for one token that any server of this protocol accepts."""
 
     @abstractmethod
     def _read(self, reply: dict[str, Any], headers: Mapping[str, str], rules: int = RULES) -> ServerReply:
-        """What a reply to such a request says. Raises Malformed when it has no text.
+        """Read the body and headers of a reply. Raises Malformed when it has no text.
 
         `rules`: the version of the formulations whose rules read the reply (Sampling.rules).
         """
 
     async def _complete(self, path: str, body: Mapping[str, Any], sampling: Sampling, episode: str) -> Completion:
-        """The reply to a request. One that a stop string made empty is requested once more without stop strings.
+        """Return the completion of a request; an empty reply is requested once more without stop strings.
 
-        So is one that ended within its reasoning, where a stop string may have ended it: line breaks are common there.
-        The stop strings are then applied here. Raises as `Client.post` does.
+        A stop string may have ended it at its start or within its reasoning, where line breaks are common. The stop
+        strings are then applied to the second reply. Raises as `Client.post` does.
         """
         timed_reply = await self._request(path, body, sampling, episode)
         first = _write_completion(timed_reply, sampling.stop, sampling.rules)
@@ -101,7 +101,7 @@ class ServerEndpoint(ABC):
 
     @abstractmethod
     async def _describe(self, http: Http) -> dict[str, Any]:
-        """What one replica says it is. Raises InfrastructureError, EndpointRefused and SpecError."""
+        """Return one replica's own description. Raises InfrastructureError, EndpointRefused and SpecError."""
 
     async def identity(self) -> dict[str, Any]:
         return await self._client.identity(self._describe)
@@ -131,7 +131,7 @@ def _write_completion(timed_reply: TimedReply[ServerReply], stops: Iterable[str]
 
 
 def _without_stops(body: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The body of a request without its stop strings, and these; they may be among its `parameters`."""
+    """Return the body of a request without its stop strings, and the stop strings, which may be in `parameters`."""
     without = dict(body)
     holder = without
     if isinstance(without.get("parameters"), dict):

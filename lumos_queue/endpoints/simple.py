@@ -1,4 +1,4 @@
-"""The base of endpoints that only have to answer a prompt with a text."""
+"""The base of endpoints that reply to a prompt with a text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lumos_queue.records import Completion, Ending
 
 
 class SimpleEndpoint:
-    """An Endpoint whose subclass has `reply`. Images are refused, and constraints are only judged afterwards.
+    """An Endpoint whose subclass has `reply`. It refuses images, and judges constraints afterwards.
 
     >>> import lumos_queue as lq
     >>> class Echo(lq.SimpleEndpoint):
@@ -28,8 +28,11 @@ class SimpleEndpoint:
         self.admission = None
 
     async def reply(self, prompt: str, sampling: Sampling) -> str:
-        """The model's reply. What it raises ends the episode with infra_error, and is counted apart from wrong answers;
-        an InfrastructureError has the item tried again."""
+        """Return the model's reply.
+
+        An error ends the episode with infra_error, which is counted apart from wrong answers; after an
+        InfrastructureError the item is retried.
+        """
         raise NotImplementedError
 
     async def generate(
@@ -42,7 +45,7 @@ class SimpleEndpoint:
         constraint: Constraint | None = None,
         n: int = 1,
     ) -> Completion:
-        """The reply, cut before the first stop string. Raises as `Endpoint.generate` does."""
+        """Return the reply, cut before the first stop string. Raises as `Endpoint.generate` does."""
         refuse_search(self.url, sampling, n)
         if images:
             raise EpisodeError(Ending.INFRA_ERROR, f"{self.url} takes no images")
@@ -51,7 +54,7 @@ class SimpleEndpoint:
             text = await self.reply(prompt, sampling)
         except (EpisodeError, InfrastructureError):
             raise
-        except Exception as error:  # whatever the code of others raises
+        except Exception as error:  # third-party code may raise anything
             raise EpisodeError(Ending.INFRA_ERROR, f"{self.url} failed: {type(error).__name__}: {error}") from error
         if not isinstance(text, str):
             raise EpisodeError(Ending.INFRA_ERROR, f"{self.url} returned {type(text).__name__}, not a text")
@@ -60,8 +63,8 @@ class SimpleEndpoint:
         return judge(answer, constraint, was_sent=False)
 
     async def identity(self) -> dict[str, Any]:
-        """Who answers: by default the class alone. Weights that may change are told by a digest, `sha256`."""
+        """Return the identity: by default the class alone. Add a digest, `sha256`, of weights that may change."""
         return {"endpoint": type(self).__name__}
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no resource is open."""

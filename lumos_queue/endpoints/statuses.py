@@ -1,4 +1,4 @@
-"""What an HTTP status other than 2xx means: whether another try may help, and what to tell the person."""
+"""The meaning of HTTP statuses other than 2xx: whether another try may help, and the message for people."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-#: Besides 5xx: the server has no capacity or no time now (408, 424: what it depends on has not, 425, 429).
+#: Besides 5xx: the server, or one that it depends on (424), has no capacity or no time now.
 RETRIED = (408, 424, 425, 429)
-#: About one request, from a server that understands requests; otherwise from a path that belongs to another program.
+#: About one request, if the server understands requests; otherwise the path belongs to another program.
 ABOUT_THE_REQUEST = (413, 422)
 
-#: status: (what it probably means, what to do)
+#: status: (probable meaning, remedy)
 CAUSES = {
     400: ("it does not accept such a request", "check ?model= and the length of the prompts against the server's log"),
     401: ("it wants a key, or another one", "set LUMOS_API_KEYS for this host (docs/running.md)"),
@@ -30,12 +30,12 @@ _OTHER = ("it refuses requests", "look at the server and at any proxy in front o
 
 
 def may_pass(status: int) -> bool:
-    """Whether it says that the server is in trouble, so that the request is tried again."""
+    """Whether a status is transient, so that the request is retried."""
     return status in RETRIED or 500 <= status < 600
 
 
 def explain(url: str, status: int, location: str = "", answer: str = "") -> str:
-    """One line for the person who waits: host and port, status, what it probably means, and the way out."""
+    """Return one line for people: host and port, status, the server's `answer`, the probable meaning, the remedy."""
     if 300 <= status < 400:
         cause, remedy = _REDIRECT, f"write {_redact(location) or 'the address of the server itself'} as the endpoint"
     else:
@@ -45,7 +45,7 @@ def explain(url: str, status: int, location: str = "", answer: str = "") -> str:
 
 
 def phrase_of(status: int) -> str:
-    """The number with its reason phrase, where it has one."""
+    """Return the number with its reason phrase, if it has one."""
     return f"{status} {HTTPStatus(status).phrase}" if status in _KNOWN else str(status)
 
 
@@ -54,7 +54,7 @@ def _host(url: str) -> str:
 
 
 def _redact(location: str) -> str:
-    """A redirect's address without credentials and query; '' when it cannot be read."""
+    """Return a redirect's address without credentials and query; '' when it cannot be read."""
     try:
         parts = urlsplit(location[:1000])
         text = f"{parts.scheme}://{_host(location)}{parts.path}" if parts.netloc else parts.path

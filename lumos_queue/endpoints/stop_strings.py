@@ -1,4 +1,4 @@
-"""Whether the tokens of a reply have come to a stop string."""
+"""Find stop strings at the end of a reply's tokens."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from lumos_queue.endpoints.replies import SEPARATES_REASONING, read_text
 
 
 class StopStrings:
-    """Stop strings found in tokens of one tokenizer. Which tokens hold one is worked out once for each set of them."""
+    """Finds stop strings in tokens of one tokenizer. Tokens that contain one are cached for each set."""
 
     def __init__(self, tokenizer: Any):
         self._tokenizer = tokenizer
         self._tokens: dict[tuple[str, ...], frozenset[int]] = {}
 
     def end(self, tokens: Sequence[int], stops: tuple[str, ...]) -> bool:
-        """Whether the last of a reply's tokens completes a stop string. Asked after each token."""
+        """Whether the last of a reply's tokens completes a stop string. For calls after each token."""
         if stops not in self._tokens:
             pieces = self._tokenizer.batch_decode([[token] for token in range(len(self._tokenizer))])
             stop_tokens = (token for token, piece in enumerate(pieces) if any(stop and stop in piece for stop in stops))
@@ -27,14 +27,14 @@ class StopStrings:
         longest = max(map(len, stops), default=0)
         if longest < 2:
             return False
-        # A token holds at least one byte, so this many tokens hold a stop string that ends in the last one.
+        # A token has at least one byte, so these tokens contain any stop string that ends in the last one.
         tail = self._tokenizer.decode(tokens[-4 * longest :])
         return any(stop and stop in tail for stop in stops)
 
     def end_reply(self, tokens: Sequence[int], sampling: Sampling) -> bool:
         """Whether the last of a reply's tokens completes a stop string that ends it.
 
-        A stop string within reasoning, or in the white space in front of the reply, does not.
+        A stop string within reasoning, or in the white space in front of the reply, does not end it.
         """
         if not self.end(tokens, sampling.stop):
             return False

@@ -1,10 +1,9 @@
 """Hugging Face text-generation-inference, by its own protocol: `tgi://HOST:PORT`, `tgis://` over TLS.
 
 POST /generate takes the raw prompt. It refuses temperature 0 and top_p 1, which are its defaults, and more than four
-stop strings; the rest are cut here. Images precede the prompt as Markdown with data: addresses; a
-server started with its default --payload-limit takes 2 MB of request, that is images of up to about 1.4 MB. A
-constraint goes as a regular expression in `grammar`, which the server ignores if it was started with
---disable-grammar-support: so the reply is judged, too.
+stop strings; this endpoint cuts at the rest. Images precede the prompt as Markdown with data: addresses; a
+server with the default --payload-limit accepts 2 MB of request, that is images of up to about 1.4 MB. A constraint is
+a regular expression in `grammar`, which a server with --disable-grammar-support ignores, so the reply is also judged.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from lumos_queue.endpoints.vision import data_url
 from lumos_queue.errors import EndpointRefused, SpecError
 from lumos_queue.records import Completion
 
-#: Fields of GET /info that say which model answers and how.
+#: Fields of GET /info about the model and the server.
 IDENTITY = ("model_id", "model_sha", "model_dtype_str", "model_device_type", "version", "sha", "max_total_tokens")
 
 
@@ -55,7 +54,7 @@ class Tgi(ServerEndpoint):
         return judge(completion, constraint, was_sent=True)
 
     def _read(self, reply: dict[str, Any], headers: Mapping[str, str], rules: int = RULES) -> ServerReply:
-        """The number of prompt tokens travels in a header (since 1.4), as do the milliseconds in the server's queue."""
+        """Read a reply. Headers have the prompt tokens (since 1.4) and the milliseconds in the queue."""
         text, details = reply.get("generated_text"), reply.get("details")
         if not isinstance(text, str):
             raise Malformed("no text in 'generated_text'")
@@ -93,13 +92,13 @@ class Tgi(ServerEndpoint):
         if type(bound) is int and bound > 0:
             self.admission.set_bound(bound * len(self._client.replicas.all))
         health = await library.read_health(http)
-        if health >= 500:  # any other failure is of a proxy that does not serve this path
+        if health >= 500:  # another failure is that of a proxy without this path
             raise http.not_ready("/health", health)
         return {"server": "text-generation-inference"} | {name: info[name] for name in IDENTITY if name in info}
 
 
 def _import_library() -> ModuleType:
-    """In a thread, so that requests under way go on meanwhile."""
+    """Import the library. A thread calls it, so that requests in flight continue."""
     from lumos_queue.endpoints import tgi_info
 
     return tgi_info

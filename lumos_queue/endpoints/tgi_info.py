@@ -1,9 +1,9 @@
-"""What a text-generation-inference server says about itself, asked by huggingface_hub's client.
+"""The description of a text-generation-inference server, by huggingface_hub's client.
 
-The library builds the requests and reads the replies; their bytes go over the connections of endpoints/http.py, so that
-the bounds, the check of addresses, the keys and the refusal of redirects hold here as well. The library is told neither
-the server's address nor its key: docs/decisions/0027 has the reasons. Importing it takes half a second of processor
-time, so this module is imported when a server is first asked who it is.
+The library builds the requests and reads the replies; their bytes go over the connections of endpoints/http.py, with
+its bounds, check of addresses, keys and refusal of redirects. The library gets neither the server's address nor its
+key: docs/decisions/0027 has the reasons. Its import takes half a second of processor time, so this module is imported
+at the first request for a server's identity.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from lumos_queue.endpoints.http import Http
 
-#: Stands for the server in the library's requests. No such name can exist (RFC 2606): a version of the library that
-#: sent a request by another way than ours would reach nothing.
+#: The server's address in the library's requests. No such name can exist (RFC 2606), so a version of the library that
+#: sends a request by another way reaches no server.
 _PLACEHOLDER = "http://server.invalid"
 #: httpx2 logs each request with its address, which here is the placeholder.
 logging.getLogger("httpx2").addFilter(lambda record: _PLACEHOLDER not in record.getMessage())
 
 
 async def read_info(http: Http) -> tuple[int, object]:
-    """The status of GET /info and its JSON value, None when there is none. Raises InfrastructureError."""
+    """Return the status of GET /info and its JSON value, None without one. Raises InfrastructureError."""
     async with _Client(http) as client:
         try:
             value = await client.get_endpoint_info()
@@ -34,7 +34,7 @@ async def read_info(http: Http) -> tuple[int, object]:
 
 
 async def read_health(http: Http) -> int:
-    """The status of GET /health, 200 from a server that is well. Raises InfrastructureError."""
+    """Return the status of GET /health, 200 from a healthy server. Raises InfrastructureError."""
     async with _Client(http) as client:
         await client.health_check()
         return client.transport.status
@@ -44,7 +44,7 @@ class _Client(AsyncInferenceClient):
     """The library's client for one request to one server."""
 
     def __init__(self, http: Http):
-        # A token of any text keeps the library from looking for the person's own, which may ask huggingface.co.
+        # With any token the library does not search for the person's own, which may send a request to huggingface.co.
         super().__init__(_PLACEHOLDER, provider="hf-inference", token="none")
         self.transport = _Transport(http)
 
@@ -54,7 +54,7 @@ class _Client(AsyncInferenceClient):
 
 
 class _Transport(httpx2.AsyncBaseTransport):
-    """Sends the path of a request, and none of its headers. Of a failure the library sees the status alone."""
+    """Sends the path of a request without its headers. After a failure the library gets the status alone."""
 
     def __init__(self, http: Http):
         self._http = http

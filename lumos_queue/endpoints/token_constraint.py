@@ -1,10 +1,10 @@
-"""A constraint on texts as one on the tokens of a model: which may come next, and whether the reply may end.
+"""A constraint on texts as a constraint on a model's tokens: the allowed next tokens, and whether the reply may end.
 
     cursor = TokenConstraint(constraint, tokenizer, end).start()
     while not cursor.ended:
         cursor = cursor.advance(choose(cursor.allowed))
 
-The probability of a reply is the product of those of its tokens, each among those that were allowed, the end included:
+The probability of a reply is the product of the probabilities of its tokens among the allowed tokens, with the end:
 log P = sum of logit[token] - logsumexp(logit[allowed]).
 """
 
@@ -17,20 +17,20 @@ from lumos_queue.commands import Constraint
 from lumos_queue.endpoints.piece_tokens import pieces_of
 from lumos_queue.errors import SpecError
 
-CONTEXT = 16  #: characters of what a reply follows that decide how its first piece is written
-MAX_CURSORS = 20_000  #: that are kept, about 30 MB; then they are made anew
+CONTEXT = 16  #: characters before a reply that affect the tokens of its first piece
+MAX_CURSORS = 20_000  #: that are cached, about 30 MB; then the cache is emptied
 
 
 class _Branch(NamedTuple):
-    """Within a piece: one way to read the tokens so far. A piece may begin another, so there can be several."""
+    """One way to read the tokens so far, within a piece. A piece may begin another, so there can be several."""
 
-    rest: tuple[int, ...]  #: tokens of the piece that are still to come
+    rest: tuple[int, ...]  #: the next tokens of the piece
     piece: str
     state: Hashable  #: of the constraint, after the piece
 
 
 class Cursor:
-    """After some tokens of a reply. Equal places are the same object, so what was found once is found at once."""
+    """The state after some tokens of a reply. Equal states are the same object, which caches the next states."""
 
     __slots__ = ("_branches", "_constraint", "_next", "allowed", "ended")
 
@@ -38,14 +38,14 @@ class Cursor:
         self, constraint: TokenConstraint, branches: tuple[_Branch, ...], may_end: bool, has_ended: bool = False
     ):
         end = {constraint.end} if may_end else set()
-        #: ascending ids; the end token is among them where the reply may end; () once it has
+        #: ascending ids, with the end token where the reply may end; () after the end
         self.allowed: tuple[int, ...] = tuple(sorted({branch.rest[0] for branch in branches} | end))
         self.ended = has_ended
         self._constraint, self._branches = constraint, branches
         self._next: dict[int, Cursor | None] = dict.fromkeys(self.allowed)
 
     def advance(self, token: int) -> Cursor:
-        """Where the token leads. Raises KeyError for one that is not allowed."""
+        """Return the cursor after a token. Raises KeyError for a token that is not allowed."""
         cursor = self._next[token]
         if cursor is None:
             cursor = self._next[token] = self._constraint.follow(self._branches, token)
@@ -55,11 +55,11 @@ class Cursor:
 class TokenConstraint:
     """`constraint` for one tokenizer.
 
-    `end`: id of the end token. `before`: what the reply follows directly: the prompt of a causal model, which should
-    end in a line break or a token of its own (a space or mark there is often read as one with the reply's beginning,
-    and then the tokens are others than those of prompt and reply read together); '' for a decoder of its own.
-    Raises SpecError where the tokenizer cannot write a piece; one that comes only after rarer ones is found by
-    `advance`.
+    `end`: id of the end token. `before`: the text before the reply: the prompt of a causal model, or '' for a separate
+    decoder. The prompt should end in a line break or a special token: a space or mark at its end often forms one token
+    with the reply's beginning, and then the tokens differ from those of prompt and reply tokenized together.
+    Raises SpecError where the tokenizer cannot write a piece. `advance` raises it for a piece that only follows rarer
+    pieces.
     """
 
     def __init__(self, constraint: Constraint, tokenizer: Any, end: int, before: str = ""):
@@ -74,7 +74,7 @@ class TokenConstraint:
         return self._open((self._first,))
 
     def follow(self, branches: tuple[_Branch, ...], token: int) -> Cursor:
-        """The cursor after a token that one of these goes on with, or after the end token."""
+        """Return the cursor after the next token of one of these branches, or after the end token."""
         if token == self.end:
             return self._end_cursor
         return self._open(
@@ -82,7 +82,7 @@ class TokenConstraint:
         )
 
     def trace(self, text: str) -> list[tuple[int, tuple[int, ...]]]:
-        """The tokens of an allowed reply, the end token last, each with the ids that were allowed there.
+        """Return the tokens of an allowed reply, the end token last, each with the ids allowed at its position.
 
         Raises ValueError for a text that is not allowed.
         """
@@ -93,7 +93,7 @@ class TokenConstraint:
         return steps
 
     def _spell(self, text: str) -> tuple[int, ...]:
-        pending: list[tuple[int, _Branch]] = [(0, self._first)]  # `rest`: all tokens so far
+        pending: list[tuple[int, _Branch]] = [(0, self._first)]  # here `rest` has all tokens so far
         while pending:
             position, (ids, context, state) = pending.pop()
             if position == len(text) and self._constraint.may_end(state):
@@ -108,7 +108,7 @@ class TokenConstraint:
         cursor = self._cursors.get(branches)
         if cursor is None:
             if len(self._cursors) >= MAX_CURSORS:
-                self._cursors.clear()  # those in use keep what they lead to
+                self._cursors.clear()  # cursors in use keep references to the next ones
             cursor = self._cursors[branches] = self._make(branches)
         return cursor
 
@@ -132,7 +132,7 @@ class TokenConstraint:
         return tokens
 
     def _check_pieces(self) -> None:
-        """Raise SpecError where a piece cannot be written: each is tried where a walk meets it first."""
+        """Raise SpecError where a piece cannot be written. Each is tried after the first context that leads to it."""
         pending, known_pieces = [(self._first.piece, self._first.state)], set[str]()
         while pending:
             context, state = pending.pop()

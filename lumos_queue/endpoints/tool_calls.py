@@ -1,14 +1,14 @@
-"""Replies with native tool calls → the three lines of text that records, prompts and judges have of a call.
+"""Convert native tool calls in replies to the three lines of a call in records, prompts and judges' inputs.
 
-A call runs as it was written, or not at all. Of several calls the first is written down, and `count_unmade_calls` says
-how many are left out. What is no call leaves the text as it is, and that is read as a reply of text:
+A call runs as it was written, or not at all. Of several calls the first is used, and `count_unmade_calls` returns the
+number of the others. A reply without a call stays a text. Calls are
 
 1. `tool_calls` of the message, or `function_call` of older servers;
-2. `<tool_call>{"name": …, "arguments": {…}}</tool_call>` in the text: the notation of Hermes and Qwen, which a server
-   without a parser for it leaves there;
-3. a text that is nothing but JSON objects, perhaps in a code fence, of which the first is such a call of one of the
-   functions. The last of several may be unfinished: the limit of tokens has ended it.
-   Each may be in doubled braces, and behind `<tools>`: the template of Qwen2.5-Coder shows calls in this form.
+2. `<tool_call>{"name": …, "arguments": {…}}</tool_call>` in the text: the notation of Hermes and Qwen, which stays in
+   the text if the server has no parser for it;
+3. a text of JSON objects alone, perhaps in a code fence, whose first object is such a call of one of the functions.
+   The last of several may be unfinished, because the limit of tokens ended it. Each may be in doubled braces, and
+   behind `<tools>`, as in the template of Qwen2.5-Coder.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from lumos_queue.text_calls.three_lines import MAX_REPLY, Reply, read_reply, wri
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
 
-MAX_THOUGHT = MAX_REPLY // 2  #: characters of the text beside a call that its reply keeps
-MAX_ARGUMENTS = MAX_REPLY // 4  #: characters of arguments that a reply keeps: more than a call may have
-MAX_NAME = 100  #: characters of the name of a function: more than any has
+MAX_THOUGHT = MAX_REPLY // 2  #: characters of the text beside a call that are retained
+MAX_ARGUMENTS = MAX_REPLY // 4  #: characters of arguments that are retained: more than a call may have
+MAX_NAME = 100  #: characters of the name of a function: more than any name has
 _OPENING, _CLOSING = "<tool_call>", "</tool_call>"
-_REASONED = "</think>"  #: what ends reasoning in a stored message: a call before it is a draft
+_REASONED = "</think>"  #: the end of reasoning in a stored message: a call before it is a draft
 _FENCE = "```"
 _TOOLS, _TOOLS_END = "<tools>", "</tools>"
 _DECODER = json.JSONDecoder(strict=False)  # line breaks within strings are common
-Call = tuple[str, str]  #: name, and arguments as written
+Call = tuple[str, str]  #: name, and the text of the arguments
 
 
 def with_call(completion: Completion, functions: Sequence[FunctionSchema], is_truncated: bool) -> Completion:
-    """The completion, whose text has the first call of its message as three lines.
+    """Return the completion with the first call of its message as three lines of its text.
 
-    `done.text` is the text beside the calls, `done.message` the server's message as JSON, where that has more than
-    text. `truncated`: the limit of tokens ended the reply. Never raises, whatever the message is.
+    `completion.text` is the text beside the calls, `completion.message` the server's message as JSON, where it has more
+    than text. `is_truncated`: whether the limit of tokens ended the reply. Never raises, whatever the message is.
     """
     message = _open_message(completion.message)
     calls = list(_list_calls(message))
@@ -63,7 +63,7 @@ def with_call(completion: Completion, functions: Sequence[FunctionSchema], is_tr
 
 
 def count_unmade_calls(completion: Completion) -> int:
-    """How many calls of a reply are not made: all but the first. The same for a stored completion."""
+    """Return how many calls of a reply are not made: all but the first. Also for a stored completion."""
     message = _open_message(completion.message)
     count = sum(1 for _ in _list_calls(message))
     content = message.get("content")
@@ -79,7 +79,7 @@ def has_calls(message: Mapping[str, Any]) -> bool:
 
 
 def _open_message(text: str) -> Mapping[str, Any]:
-    """The stored message; an empty one where it cannot be read."""
+    """Return the stored message; an empty one where it cannot be read."""
     try:
         message = read_json(text or "{}")
     except ValueError:
@@ -96,7 +96,7 @@ def _list_calls(message: Mapping[str, Any]) -> Iterator[object]:
 
 
 def _read_listed(function: object) -> Call | None:
-    """The name and the arguments of a call; None without a name. Arguments are text, an object or nothing."""
+    """Return the name and the arguments of a call; None without a name. Arguments are text, an object or missing."""
     name = function.get("name") if isinstance(function, dict) else None
     if not isinstance(function, dict) or not isinstance(name, str) or not (name := _plain_name(name)):
         return None
@@ -107,7 +107,7 @@ def _read_listed(function: object) -> Call | None:
 
 
 def _on_lines(arguments: str) -> str:
-    """The arguments as written; those with line breaks within their strings as servers take them back: escaped."""
+    """Return the arguments unchanged; line breaks within their strings are escaped, because servers require it."""
     if is_object(arguments):
         return arguments
     try:
@@ -129,7 +129,7 @@ def _dump(value: object) -> str:
 
 
 def _read_written(text: str, functions: Sequence[FunctionSchema]) -> tuple[Call | None, str]:
-    """The first call that a server left in the text, and what is written before it."""
+    """Return the first call that a server left in the text, and the text before it."""
     before, tag, rest = text.partition(_OPENING)
     if tag:
         try:
@@ -143,7 +143,7 @@ def _read_written(text: str, functions: Sequence[FunctionSchema]) -> tuple[Call 
 
 
 def _without_fence(text: str) -> str:
-    """The content of a text that is one code fence or `<tools>` block; empty blocks of it are left out."""
+    """Return the content of a text that is one code fence or `<tools>` block, without empty blocks."""
     body = text.strip()
     if body.startswith(_TOOLS):
         body = body.replace(f"{_TOOLS}{_TOOLS_END}", "").strip()
@@ -156,9 +156,9 @@ def _without_fence(text: str) -> str:
 
 
 def _read_objects(text: str) -> list[dict[str, Any]]:
-    """The JSON objects that a text consists of, one after the other; none where there is anything else.
+    """Return the JSON objects of a text that consists of them; none where there is other text.
 
-    Where a later one cannot be read to its end, the objects before it.
+    Where an object cannot be read to its end, returns the objects before it.
     """
     text, position = _without_fence(text), 0
     objects: list[dict[str, Any]] = []
@@ -180,7 +180,7 @@ def _read_objects(text: str) -> list[dict[str, Any]]:
 
 
 def _read_object(value: object) -> Call | None:
-    """A call as an object of a name and of arguments (Llama: `parameters`), which are an object, and nothing more."""
+    """Read a call from an object with two fields alone: a name, and arguments (Llama: `parameters`) as an object."""
     if not isinstance(value, dict) or not isinstance(value.get("name"), str):
         return None
     arguments = value.get("arguments", value.get("parameters"))
@@ -190,7 +190,7 @@ def _read_object(value: object) -> Call | None:
 
 
 def _write(thought: str, name: str, arguments: str) -> str:
-    """Three lines that read as this call and no other, whatever the text beside it and the arguments are."""
+    """Write three lines that read as exactly this call, whatever the text beside it and the arguments are."""
     beside = read_reply(thought[:MAX_THOUGHT])
     thought = without_roles(thought[:MAX_THOUGHT].strip() if beside.action else beside.thought)
     arguments = arguments[:MAX_ARGUMENTS]

@@ -1,9 +1,9 @@
-"""Requests with native tool calls: framed text and functions → messages with `tool_calls`, and the field `tools`.
+"""Convert framed text and functions to messages with `tool_calls` and the field `tools` of a request.
 
-In a prompt a call is the assistant's turn of three lines (three_lines.py), and what it returned the user's turn that
-follows and begins with `Observation:`. The pair becomes an assistant's message with one tool call and a message of the
-role `tool` with its id. Any other turn stays a message with text: a server must be able to read the arguments, so a
-call whose arguments are no JSON object is text, too.
+In a prompt a call is the assistant's turn of three lines (three_lines.py), and its observation is the user's next turn,
+which begins with `Observation:`. The pair becomes an assistant's message with one tool call and a message of the role
+`tool` with its id. Any other turn stays a message with text. A call whose arguments are no JSON object also stays text,
+because a server must be able to read them.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from lumos_queue.util.untrusted_json import read_json
 MAX_NAME = 64  #: characters of a function's name that servers accept
 _NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_NAME}}}")
 _OTHERS = re.compile("[^A-Za-z0-9_-]")
-_MARK = 8  #: characters of the digest that tells names apart
-_OBSERVATION = STOP.strip()  #: what the turn after a call begins with
+_MARK = 8  #: characters of the digest that distinguishes names
+_OBSERVATION = STOP.strip()  #: the start of the turn after a call
 
 
 def tool_messages(prompt: str, functions: Sequence[FunctionSchema]) -> list[dict[str, Any]]:
-    """The messages of a request: the turns of framed text, with its calls as `tool_calls`."""
+    """Return the messages of a request: the turns of framed text, with its calls as `tool_calls`."""
     return with_tool_calls(chat_messages(prompt), functions)
 
 
 def tools_field(functions: Sequence[FunctionSchema]) -> list[dict[str, Any]]:
-    """The field `tools` of a request."""
+    """Return the field `tools` of a request."""
     names = server_names(functions)
     return [
         {
@@ -47,9 +47,9 @@ def tools_field(functions: Sequence[FunctionSchema]) -> list[dict[str, Any]]:
 
 
 def server_names(functions: Sequence[FunctionSchema]) -> dict[str, str]:
-    """The name under which a server knows each function: its own, where OpenAI's interface allows that name.
+    """Return each function's name in requests: its own, where OpenAI's interface allows that name.
 
-    Of another name the characters that are not allowed are underscores, and a digest of it is at the end.
+    In another name underscores replace the other characters, and a digest follows.
     """
     names = {function.name: function.name for function in functions if _NAME.fullmatch(function.name)}
     for function in functions:
@@ -64,10 +64,10 @@ def server_names(functions: Sequence[FunctionSchema]) -> dict[str, str]:
 
 
 def with_tool_calls(messages: Sequence[Mapping[str, Any]], functions: Sequence[FunctionSchema]) -> list[dict[str, Any]]:
-    """The messages, with each pair of a call and its observation as an assistant's and a tool's message.
+    """Convert each pair of a call and its observation to an assistant's and a tool's message.
 
-    Each `tool` message follows the assistant's message that has its id. Ids have nine letters and digits, which is what
-    the strictest servers accept, and count the calls.
+    Each `tool` message follows the assistant's message with its id. Ids count the calls, and have nine letters and
+    digits, because the strictest servers accept no others.
     """
     names = server_names(functions)
     converted_messages: list[dict[str, Any]] = []
@@ -90,7 +90,7 @@ def with_tool_calls(messages: Sequence[Mapping[str, Any]], functions: Sequence[F
 
 
 def _read_call(message: Mapping[str, Any], names: Mapping[str, str]) -> Reply | None:
-    """The call of an assistant's turn that is exactly three lines, or two without a thought; None for any other."""
+    """Read the call of an assistant's turn of exactly three lines, or two without a thought; None for other turns."""
     content = message["content"]
     if message["role"] != "assistant" or not isinstance(content, str):
         return None
@@ -103,7 +103,7 @@ def _read_call(message: Mapping[str, Any], names: Mapping[str, str]) -> Reply | 
 
 
 def _read_observation(message: Mapping[str, Any]) -> str | None:
-    """What a call returned, in the user's turn after it; None for any other turn."""
+    """Return the observation in the user's turn after a call; None for other turns."""
     content = message["content"]
     if message["role"] != "user" or not isinstance(content, str) or not content.startswith(_OBSERVATION):
         return None
@@ -111,7 +111,7 @@ def _read_observation(message: Mapping[str, Any]) -> str | None:
 
 
 def is_object(text: str) -> bool:
-    """Whether a text is a JSON object as servers read it, without line breaks within its strings."""
+    """Whether a text is a JSON object that servers can read: without line breaks within its strings."""
     try:
         return isinstance(read_json(text), dict)
     except ValueError:

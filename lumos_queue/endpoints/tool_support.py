@@ -1,4 +1,4 @@
-"""What to say where functions are sent and cannot be: to an endpoint of text, or to a server without tool calls."""
+"""Errors for functions in requests to an endpoint of text, or to a server without tool calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lumos_queue.errors import EndpointDown, EpisodeError
 from lumos_queue.records import Ending
 from lumos_queue.util.sanitize import storable
 
-MAX_CHARACTERS = 2_000  #: of a server's message that is looked at
+MAX_CHARACTERS = 2_000  #: of a server's message that are read
 REMEDY = (
     "start it with tool calls (llama.cpp: --jinja; vLLM: --enable-auto-tool-choice --tool-call-parser NAME), or submit "
     "the job with --setting calls=text"
@@ -33,19 +33,19 @@ def refuse_functions(url: str, functions: Sequence[FunctionSchema]) -> None:
 
 
 def refuse_without_tools(base: str, status: int, body: bytes) -> None:
-    """Raises EndpointDown when a refusal says that the server does not take functions at all.
+    """Raises EndpointDown when a refusal means that the server accepts no functions at all.
 
-    Each request would be refused so: the job waits, and no episode is charged.
+    The server would refuse each request, so the job waits, and no episode is charged.
     """
     text = " ".join(body[:MAX_CHARACTERS].decode("utf-8", "replace").split())
     if lacks_tools(text):
         host = urlsplit(base).netloc.rpartition("@")[2]
         quotation = storable(text[:200])[0]
         message = f'{host} answered {phrase_of(status)} ("{quotation}"): it takes no functions; {REMEDY}'
-        raise EndpointDown(message, status=min(status, 400))  # a person has to act, also where the server says 500
+        raise EndpointDown(message, status=min(status, 400))  # a person has to act, also after a 500
 
 
 def lacks_tools(text: str) -> bool:
-    """Whether a server's words say that it has no tool calls, and not that a function or a call is wrong."""
+    """Whether a server's message means that it has no tool calls, and not that a function or a call is wrong."""
     text = text[:MAX_CHARACTERS].lower()
     return bool(_TOOLS.search(text) and _LACKING.search(text)) and "schema" not in text

@@ -1,4 +1,4 @@
-"""What one process has to do with one endpoint, as its heartbeats report it."""
+"""The traffic between one process and one endpoint, which heartbeats report."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 
 class Traffic(NamedTuple):
-    """A snapshot. Heartbeats store it as a list, of which earlier versions wrote the first two entries."""
+    """A snapshot. Heartbeats store it as a list; earlier versions wrote its first two entries alone."""
 
     in_flight: int = 0
     waiting: int = 0  #: requests that wait for a slot
-    window: float = 0.0  #: requests at once that the endpoint is believed to serve well; 0: nothing is known
+    window: float = 0.0  #: estimate of the requests at once that the endpoint serves well; 0: unknown
     late: int = 0  #: requests in flight that are late
     oldest_seconds: float = 0.0  #: since the oldest request in flight was sent
     per_minute: int = 0  #: replies in the last minute
@@ -19,7 +19,7 @@ class Traffic(NamedTuple):
 
     @classmethod
     def sum(cls, parts: Iterable[Traffic]) -> Traffic:
-        """Of several processes."""
+        """Return the traffic of several processes together."""
         in_flight, pending, windows, late, oldest, rates, seconds = zip(*parts, strict=True)
         means = [value for value in seconds if value] or [0.0]
         return cls(
@@ -27,7 +27,7 @@ class Traffic(NamedTuple):
         )
 
     def describe(self) -> str:
-        """In words, for a person who waits."""
+        """Return the traffic as text, for people."""
         span = round(self.oldest_seconds)
         if not self.late:
             oldest = f", the oldest for {span:,} s" if self.in_flight else ""

@@ -1,4 +1,4 @@
-"""The addresses of endpoints taken apart: which servers are meant, which model, which path."""
+"""Read the addresses of endpoints: servers, model and path."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from lumos_queue.errors import SpecError
 from lumos_queue.util.addresses import usual_host
 from lumos_queue.util.launch_folder import from_launch
 
-#: What a scheme's requests go over; the other schemes name files.
+#: The protocol of a scheme's requests; the other schemes name files.
 TRANSPORTS = {"tgi": "http", "tgis": "https", "openai": "http", "openais": "https", "chat": "http", "chats": "https"}
-#: Schemes whose address says which model is meant.
+#: Schemes whose address names the model.
 _NAMED = ("openai", "openais", "chat", "chats")
 #: Schemes of chat servers, whose models are instructed.
 CHAT_SCHEMES = ("chat", "chats")
 
 
 def scheme_of(url: str) -> str:
-    """What an address begins with: the text before its first colon."""
+    """Return the scheme of an address: the text before its first colon."""
     return url.partition(":")[0]
 
 
 def local_path(url: str) -> Path:
-    """The path in `local:PATH` and `scripted:PATH`. Raises SpecError when there is none."""
+    """Return the path in `local:PATH` and `scripted:PATH`. Raises SpecError when there is none."""
     rest = url.partition(":")[2]
     if not rest or "\0" in rest:
         raise SpecError("local: and scripted: are followed by a path, as in local:models/starter.")
@@ -32,9 +32,9 @@ def local_path(url: str) -> Path:
 
 
 def base_urls(url: str) -> list[str]:
-    """The http or https address of each replica of a checked URL of a server, without query and last slash.
+    """Return the http or https address of each replica of a checked URL of a server, without query and last slash.
 
-    The /v1 at the end of an address of the OpenAI protocol is left out: requests have it themselves.
+    The /v1 at the end of an address of the OpenAI protocol is removed: the paths of requests contain it.
     """
     replicas = [urlsplit(replica) for replica in _replicas(url)]
     return [f"{TRANSPORTS[parts.scheme]}://{parts.netloc}{_prefix(parts)}" for parts in replicas]
@@ -46,13 +46,13 @@ def _prefix(parts: SplitResult) -> str:
 
 
 def model_name(url: str) -> str:
-    """The `model` in the query of a checked openai or chat URL, or ''. A + in it is a +, not a space."""
+    """Return the `model` in the query of a checked openai or chat URL, or ''. A + in it is a +, not a space."""
     query = urlsplit(_replicas(url)[0]).query.replace("+", "%2B")
     return dict(parse_qsl(query)).get("model", "")
 
 
 def _replicas(url: str) -> list[str]:
-    """A URL for each of the hosts, which are separated by commas."""
+    """Return a URL for each of the hosts, which are separated by commas."""
     scheme, slashes, rest = url.partition("://")
     hosts = re.split(r"[/?#]", rest, maxsplit=1)[0]
     return [scheme + slashes + host + rest[len(hosts) :] for host in hosts.split(",")]
@@ -63,7 +63,7 @@ def check_address(scheme: str, url: str) -> None:
     form = f"{scheme}://HOST:PORT[,HOST:PORT]"
     form += "[/PREFIX][?model=NAME]" if scheme in _NAMED else "[/PREFIX]"
     if "@" in url.partition("?")[0]:
-        # Before any parsing: a parser's own message could quote the secret.
+        # Before parsing: a parser's message could quote the secret.
         raise SpecError(
             f"Credentials in an endpoint's URL are refused: write {form}; keys belong into the file of LUMOS_API_KEYS."
         )
@@ -75,7 +75,7 @@ def check_address(scheme: str, url: str) -> None:
         allowed_names = {"model"} if scheme in _NAMED else set()
         pairs = parse_qsl(parts.query, keep_blank_values=True)
         if parts.fragment or (parts.query and not pairs) or any(name not in allowed_names for name, _ in pairs):
-            # What is there is not repeated: it may be a key.
+            # The message does not repeat the rest, which may be a key.
             raise SpecError(f"The endpoint's URL says more than {form}; a key belongs into the file of LUMOS_API_KEYS.")
         if len(pairs) > 1 or any(not value for _, value in pairs):
             raise SpecError(f"The endpoint's URL must name one model: expected {form}.")

@@ -14,14 +14,14 @@ _MARKDOWN = "![]("
 
 
 def data_url(image: ImagePart) -> str:
-    """The image as an address that holds its bytes (RFC 2397)."""
+    """Return the image as an address that contains its bytes (RFC 2397)."""
     return f"data:{image.media_type};base64,{b64encode(image.data).decode()}"
 
 
 def with_image_urls(messages: Sequence[dict[str, str]], urls: Sequence[str]) -> list[dict[str, Any]]:
-    """Chat messages (`role`, `content`) with the images before the text of the user's first turn, as in Markdown.
+    """Return chat messages (`role`, `content`) with the images before the text of the user's first turn.
 
-    That turn has the task: a longer conversation, as with a teacher that is asked again, repeats what came before.
+    That turn has the task; a longer conversation, for example a second request to a teacher, begins with it too.
     Raises EpisodeError for images where the user has no turn.
     """
     turns: list[dict[str, Any]] = list(messages)
@@ -36,10 +36,10 @@ def with_image_urls(messages: Sequence[dict[str, str]], urls: Sequence[str]) -> 
 
 
 def with_markdown_images(prompt: str, urls: Sequence[str]) -> str:
-    """The form of text-generation-inference: `![](URL)` for each image, then the prompt, which names none itself.
+    """Return a prompt for text-generation-inference: `![](URL)` for each image, then the prompt without such marks.
 
-    The server fetches the address in `![](http://…)` from its own, perhaps internal, network, and prompts hold
-    choices, captions and replies of models: in them the mark becomes `! [](…)`, also where no image is sent.
+    The server fetches the address in `![](http://…)` from its own, perhaps internal, network, and prompts contain
+    choices, captions and replies of models. So the mark in a prompt becomes `! [](…)`, also without an image.
     """
     harmless = prompt.replace(_MARKDOWN, "! [](")
     return "".join(f"{_MARKDOWN}{url})" for url in urls) + harmless

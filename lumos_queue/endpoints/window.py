@@ -1,24 +1,24 @@
-"""How many requests at once are useful: a window that finds what the server can take.
+"""The useful number of requests at once: a window that adapts to the server's capacity.
 
 As in TCP (M. Allman et al.: RFC 5681) it doubles each round trip up to a threshold, grows by an eighth beyond, and is
 halved when the server refuses. As in Netflix's Gradient2 (E. Landau et al.: Performance Under Load, 2018) latency also
-says stop. What is compared is the mean of one round with the mean of an earlier round at a smaller window: a model
-server that batches gets slower with each request and is still worth filling, so more latency alone is not a reason. It
-is one when the round's latency has grown nearly as much as the window, since then the requests that were added only
-wait. The window then shrinks by the gradient, old latency / new latency, to where the queue begins.
+ends the growth. It is the mean of a round, compared with that of an earlier round at a smaller window. A model server
+that batches gets slower with each request although more requests still help, so a higher latency alone is no reason. It
+is a reason when latency has grown nearly as much as the window, because then the added requests only wait. The window
+then shrinks by the gradient, old latency / new latency, to the beginning of the queue.
 
 Lengths of replies vary, but a round has as many replies as the window has slots, and the next round has as many.
 
-A window does not grow in a round in which a request was late (late.py). It does not shrink for that either: a server
+A window does not grow in a round in which a request was late (flights.py). It does not shrink for that either: a server
 with four slots that needs two minutes for each reply must still get four requests at once.
 """
 
 from __future__ import annotations
 
-FIRST = 8  #: requests at once to begin with: what the smallest servers take; three round trips to 64
-JUDGED_AT = 2.0  #: latency is judged when the window has grown so much: the effect then stands out from chance
-QUEUEING = 0.6  #: of the growth in requests, found again as growth in latency: the server only queues
-BELOW = 0.85  #: of where the queue seems to begin; errors of judgement would else add up to an ever longer queue
+FIRST = 8  #: requests at once at the start, for the smallest servers; three round trips to 64
+JUDGED_AT = 2.0  #: growth of the window at which latency is judged: a smaller effect could be chance
+QUEUEING = 0.6  #: share of the window's growth that latency has grown: from here the server only queues
+BELOW = 0.85  #: share of the estimated beginning of the queue: otherwise errors would add up to an ever longer queue
 
 
 class Window:
@@ -27,7 +27,7 @@ class Window:
     def __init__(self, limit: int):
         self._limit = float(limit)
         self.size = min(float(FIRST), self._limit)
-        self._doubles_to = self._limit  # beyond, growth is slow
+        self._doubles_to = self._limit  # beyond it growth is slow
         self._stopped_by_latency = False
         self._cut_time = float("-inf")
         self._earlier_round: tuple[float, float] | None = None  # size and mean latency of an earlier round
@@ -44,21 +44,21 @@ class Window:
             self._doubles_to = self._limit
 
     def start(self, size: float) -> None:
-        """Begin again with `size`, which others have learnt; beyond it growth is slow."""
+        """Begin again with `size`, which other processes have measured; beyond it growth is slow."""
         self.size = max(1.0, min(size, self._limit))
         self._doubles_to = min(self._limit, max(self.size, FIRST))
         self._earlier_round = None
 
     def note_late(self) -> None:
-        """A request is late: the window does not grow in this round."""
+        """Note a late request: the window does not grow in this round."""
         self._late = True
 
     def note_full(self) -> None:
-        """Some request waits because of this window. It grows only then."""
+        """Note that a request waits because of this window, which grows only then."""
         self._is_full = True
 
     def note_reply(self, send_time: float, now: float) -> bool:
-        """A reply has come to a request sent at `sent`. True when the window has changed."""
+        """Note a reply to a request sent at `send_time`. Returns whether the window has changed."""
         if send_time < self._round_start:
             return False  # of the round before, at another size
         self._replies += 1
@@ -90,7 +90,7 @@ class Window:
             self.size = min(self.size, self._limit)
 
     def note_overload(self, send_time: float, now: float, in_flight: int) -> None:
-        """The server had no capacity for a request sent at `sent`: halve, once for all that were sent before this."""
+        """Halve the window for a request without capacity, sent at `send_time`; once for all sent before this call."""
         if send_time >= self._cut_time:
             self._cut_time = now
             self.size = min(self.size, max(1.0, float(in_flight)))
