@@ -215,8 +215,8 @@ class AdmissionControl:
                 slot.set_result(None)
 
     def _check_pause(self) -> None:
-        if self._paused_until and (remaining := self._paused_until - time.perf_counter()) > MAX_PAUSE_SECONDS:
-            raise InfrastructureError(_LONG_PAUSE.format(self.url, remaining), remaining)
+        if self._paused_until and (pause := self._paused_until - time.perf_counter()) > MAX_PAUSE_SECONDS:
+            raise InfrastructureError(_LONG_PAUSE.format(self.url, pause), pause)
 
 
 _NOT_SENT = "{}: the slice has ended before the request was sent"

@@ -60,7 +60,7 @@ class Connection(asyncio.Protocol):
     def exchange(self, message: bytes, max_bytes: int) -> asyncio.Future[HttpReply]:
         """Send a request; return the future of its reply. It fails with TooLong after more than `max_bytes`."""
         self._begin()
-        self._remaining, self._max_bytes = max_bytes, max_bytes
+        self._remaining_bytes, self._max_bytes = max_bytes, max_bytes
         self._has_head = False
         self._reply = self._loop.create_future()
         self._transport.write(message)
@@ -76,15 +76,15 @@ class Connection(asyncio.Protocol):
         if self._reply is None or self._reply.done():
             self.end(Broken("the server sent something without being asked"))
             return
-        self._remaining -= len(data)
+        self._remaining_bytes -= len(data)
         try:
-            self._parser.feed_data(data if self._remaining >= 0 else data[: self._remaining])
+            self._parser.feed_data(data if self._remaining_bytes >= 0 else data[: self._remaining_bytes])
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self.end(error.__context__ if isinstance(error.__context__, Broken) else Broken(f"not HTTP ({error})"))
             return
-        if self._remaining < 0:
+        if self._remaining_bytes < 0:
             self._end_long(self._max_bytes)
-        elif not self._has_head and self._max_bytes - self._remaining > MAX_HEAD_BYTES:
+        elif not self._has_head and self._max_bytes - self._remaining_bytes > MAX_HEAD_BYTES:
             self._end_long(MAX_HEAD_BYTES)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -276,7 +276,7 @@ class Batcher:
 
     def _extend(self, rows: list[Row], logits: Any, first: int) -> None:
         """Add the next token to `rows`, which start at row `first` of the batch, and remove those that end."""
-        remaining, ends = list(range(first)), self._loaded_model.ends
+        remaining_rows, ends = list(range(first)), self._loaded_model.ends
         for index, (row, token) in enumerate(zip(rows, self._choose(rows, logits), strict=True), first):
             row.tokens.append(token)
             has_ended = token in ends or self._stops.end_reply(row.tokens[row.prompt_tokens :], row.sampling)
@@ -285,12 +285,12 @@ class Batcher:
                 self._remember(row, index)
                 row.reply.set_result((text, not has_ended))
             else:
-                remaining.append(index)
-        if not remaining:
+                remaining_rows.append(index)
+        if not remaining_rows:
             self._forget()
-        elif len(remaining) < len(self._rows):
+        elif len(remaining_rows) < len(self._rows):
             assert self._cache
-            self._rows = [self._rows[index] for index in self._cache.keep(remaining)]
+            self._rows = [self._rows[index] for index in self._cache.keep(remaining_rows)]
 
     def _remember(self, row: Row, index: int) -> None:
         """Cache the keys and values of a row that has ended, without those of its last token."""

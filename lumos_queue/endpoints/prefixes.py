@@ -46,12 +46,12 @@ class PrefixCache:
         size = sum(part.numel() * part.element_size() for layer in layers for part in layer)
         if size > self._max_bytes:
             return
-        retained = [sequence for sequence in self._entries if count_common(tokens, sequence[0]) < len(sequence[0])]
-        retained.append((tokens, layers, size))
-        self._bytes = sum(sequence[2] for sequence in retained)
+        sequences = [sequence for sequence in self._entries if count_common(tokens, sequence[0]) < len(sequence[0])]
+        sequences.append((tokens, layers, size))
+        self._bytes = sum(sequence[2] for sequence in sequences)
         while self._bytes > self._max_bytes:
-            self._bytes -= retained.pop(0)[2]
-        self._entries = retained
+            self._bytes -= sequences.pop(0)[2]
+        self._entries = sequences
 
 
 def count_common(first: Sequence[int], second: Sequence[int]) -> int:

@@ -53,17 +53,17 @@ def read_text(text: str, stops: Iterable[str]) -> Reading:
     """Read the text of a reply, in time proportional to its length."""
     if not may_have_reasoning(text):
         body = text.lstrip()
-        retained = cut(body, stops)
-        has_stopped = len(retained) < len(body)
-        return Reading(retained.rstrip(), "", False, False, has_stopped, has_stopped)
+        reply_text = cut(body, stops)
+        has_stopped = len(reply_text) < len(body)
+        return Reading(reply_text.rstrip(), "", False, False, has_stopped, has_stopped)
     split = split_reasoning(text)
     start = split.start
     end = find_end(text, start)
-    retained = cut(text[start:end], stops)
-    has_stopped = len(retained) < end - start
+    reply_text = cut(text[start:end], stops)
+    has_stopped = len(reply_text) < end - start
     has_end_token = end < len(text) and not has_stopped
     return Reading(
-        retained.strip(),
+        reply_text.strip(),
         join_reasoning(split.blocks),
         split.is_open,
         has_end_token or bool(text[:start].strip()),
@@ -98,12 +98,12 @@ def completion(
     """Return the completion of a reply, stripped and storable.
 
     `truncated`: whether the server reached the limit of tokens. A stop string in the text takes precedence, because
-    some servers ignore stop strings. `reasoning`: from a separate field of the server. `message`: of a chat server, whose
-    text is `text`. `rules`: the version of the formulations whose rules read the reply (Sampling.rules).
+    some servers ignore stop strings. `reasoning`: from a separate field of the server. `message`: of a chat server,
+    whose text is `text`. `rules`: the version of the formulations whose rules read the reply (Sampling.rules).
     """
     if rules < SEPARATES_REASONING:
-        retained = cut(text, (*stops, END))
-        reading = Reading(retained.strip(), has_ended=retained != text)
+        reply_text = cut(text, (*stops, END))
+        reading = Reading(reply_text.strip(), has_ended=reply_text != text)
         reasoning, reasoning_tokens, stored_message = "", 0, ""
     else:
         reading = read_text(text, stops)

@@ -145,10 +145,10 @@ def _by_rules(rules: Sequence[Rule]) -> Callable[[str], Rule]:
 
 
 def _in_order(replies: Sequence[str]) -> Callable[[str], str]:
-    remaining = iter(replies)
+    reply_iterator = iter(replies)
 
     def next_reply(prompt: str) -> str:
-        for reply in remaining:
+        for reply in reply_iterator:
             return reply
         raise EpisodeError(Ending.INFRA_ERROR, f"the script of {len(replies)} replies is used up")
 

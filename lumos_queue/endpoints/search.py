@@ -127,11 +127,11 @@ class ReplySearch:
         """
         request, loaded_model = self._request, self._loaded_model
         prompt = loaded_model.tokenize(request.prompt, request.sampling.bos)
-        remaining = loaded_model.context - (0 if loaded_model.encodes else len(prompt))
-        if not 0 < len(prompt) <= loaded_model.context or remaining <= 0:
+        room = loaded_model.context - (0 if loaded_model.encodes else len(prompt))
+        if not 0 < len(prompt) <= loaded_model.context or room <= 0:
             problem = f"a prompt of {len(prompt)} tokens and a context of {loaded_model.context} leave no reply"
             raise EpisodeError(Ending.LIMIT, problem)
-        limit = min(remaining, request.sampling.max_tokens)
+        limit = min(room, request.sampling.max_tokens)
         cursor = None
         if request.constraint is not None:
             cursor = self._constraints.find(request.constraint, loaded_model, request.prompt).start()

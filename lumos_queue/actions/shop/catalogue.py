@@ -43,8 +43,8 @@ def products(seed: int = 0) -> Iterator[Product]:
 
 def _line(kind: Kind, brand: str, rng: random.Random, numbers: Iterator[int]) -> Iterator[dict[str, Any]]:
     """Yield the products of one maker: two with the same two attributes, and two with another attribute each."""
-    first, second, *remaining = rng.sample(kind.attributes, len(kind.attributes))
-    for names in ((first, second), (first, second), (first, remaining[0]), (remaining[-1], second)):
+    first, second, *further_names = rng.sample(kind.attributes, len(kind.attributes))
+    for names in ((first, second), (first, second), (first, further_names[0]), (further_names[-1], second)):
         low, high = kind.dollars
         price = rng.randint(low, high) - 0.01
         title = " ".join((brand, *(name.title() for name in names), kind.name.title()))

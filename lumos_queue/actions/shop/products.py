@@ -155,18 +155,18 @@ def _options(row: Node) -> tuple[dict[str, tuple[str, ...]], int]:
     if name not in row or not row[name].value:
         return {}, 0
     options: dict[str, tuple[str, ...]] = {}
-    remaining, excluded_count = MAX_OPTIONS, 0
+    option_budget, excluded_count = MAX_OPTIONS, 0
     groups = row[name]
     for group in list(groups.fields())[:MAX_GROUPS]:
         if group not in groups:
             continue
         contents = groups[group]
-        values = dict.fromkeys(option_text(content["value"].text()) for content in contents.items()[:remaining])
-        options[clean(group, MAX_OPTION).lower()] = retained = tuple(
+        values = dict.fromkeys(option_text(content["value"].text()) for content in contents.items()[:option_budget])
+        options[clean(group, MAX_OPTION).lower()] = group_options = tuple(
             value for value in values if value and value not in CONTROLS
         )
         excluded_count += len(values.keys() & CONTROLS)
-        remaining -= len(retained)
+        option_budget -= len(group_options)
     return options, excluded_count
 
 

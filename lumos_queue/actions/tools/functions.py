@@ -166,11 +166,11 @@ def _parameters(entry: Mapping[str, Any]) -> tuple[Parameter, ...]:
     return tuple(parameters.values())
 
 
-def _parameter(node: Mapping[str, Any], is_required: bool, existing: Mapping[str, Parameter]) -> Parameter:
+def _parameter(node: Mapping[str, Any], is_required: bool, earlier_parameters: Mapping[str, Parameter]) -> Parameter:
     document_name = _text(node, "name")
     name = plain = safe_name(document_name) or "argument"
     number = 1
-    while name in existing:
+    while name in earlier_parameters:
         number += 1
         name = f"{plain}_{number}"
     declared_type = _text(node, "type").strip().upper()

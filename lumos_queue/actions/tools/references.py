@@ -27,7 +27,7 @@ class References:
     def __init__(self, variables: Mapping[str, Mapping[str, Any]]):
         self._variables = variables
         self._responses: dict[str, Any] = {}  # read once, however often they are used
-        self._remaining = MAX_FILLED
+        self._remaining_characters = MAX_FILLED
 
     def fill_in(self, value: Any) -> Any:
         """Return the JSON value with each reference in its texts replaced.
@@ -49,8 +49,8 @@ class References:
         value, path = self._response(name), name
         for part in _PART.finditer(match[2]):
             value, path = _step(value, part, path), path + part[0]
-        self._remaining -= len(as_text(value))
-        if self._remaining < 0:
+        self._remaining_characters -= len(as_text(value))
+        if self._remaining_characters < 0:
             raise _invalid(f"{match[0][:80]} is too long: all references of a call may have {MAX_FILLED:,} characters")
         return value
 

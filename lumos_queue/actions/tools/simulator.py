@@ -64,12 +64,12 @@ def _remove_fence(reply: str) -> str:
 
 
 def _write_examples(examples: Sequence[Record]) -> list[str]:
-    texts, remaining = [], MAX_EXAMPLE_CHARACTERS
+    texts, character_budget = [], MAX_EXAMPLE_CHARACTERS
     for record in examples:
         answer = {"error": record.answer.error, "response": record.answer.response}
         request = json.dumps(dict(record.arguments), ensure_ascii=False)
         text = f"Example request: {request}\nExample answer: {json.dumps(answer, ensure_ascii=False)}"
-        if len(text) <= remaining:
+        if len(text) <= character_budget:
             texts.append(text)
-            remaining -= len(text)
+            character_budget -= len(text)
     return texts
