@@ -31,13 +31,13 @@ class Contender:
 #: In the order of a round. Those with something in common stand side by side.
 CONTENDERS = {
     "ref": Contender("ref"),
-    "workers-1": Contender("deployed", broker=True, postgres=True),
-    "workers-2": Contender("deployed", processes=2, broker=True, postgres=True),
-    "embedded": Contender("embedded"),
+    "workers-1": Contender("deployed_run", broker=True, postgres=True),
+    "workers-2": Contender("deployed_run", processes=2, broker=True, postgres=True),
+    "embedded": Contender("embedded_run"),
     "ref-fsync": Contender("ref", option="fsync"),
-    "at-end": Contender("embedded", option="at-end"),
+    "at-end": Contender("embedded_run", option="at-end"),
     "threads": Contender("peer", option="threads", broker=True),
-    "workers-4": Contender("deployed", processes=4, broker=True, postgres=True),
+    "workers-4": Contender("deployed_run", processes=4, broker=True, postgres=True),
     "prefork": Contender("peer", option="prefork", broker=True, share=0.2),
     "flushes": Contender("flushes"),
     "inspect": Contender("inspect_peer", share=0.25),
