@@ -1,1 +1,1 @@
-"""The database: what is stored, how work is claimed and finished, how steps are written and trajectories read."""
+"""The database: tables, claims and commits of work, the journal of steps, and queries."""

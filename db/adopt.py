@@ -1,6 +1,6 @@
-"""Adopting finished episodes: a job on the same rows gets copies of what another job has finished, steps and scores.
+"""Adopt finished episodes: a job on the same rows gets copies of another job's episodes, with their steps and scores.
 
-An adopted item is done though nobody ever claimed it: that is how it is told from the job's own.
+An adopted item is done and was never claimed. This distinguishes it from the job's own items.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ _PAIR = ("target", "episode", "attempt")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The job whose finished episodes are adopted, and which of them: those of that code and agent."""
+    """The job whose finished episodes are adopted, if they are of this code version and agent."""
 
     job: str
-    tasks: int  #: that it has; its items are sample by sample of these
-    code_version: str  #: that began the accepted attempt
+    tasks: int  #: of the job; its items are ordered by sample, then by task
+    code_version: str  #: of the code that began the accepted attempt
     agent: str  #: digest
 
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """What a job has adopted, and what that had cost where it was made."""
+    """The number of a job's adopted episodes, and their cost in the job that made them."""
 
     episodes: int
     calls: int
@@ -66,15 +66,15 @@ class Adopted:
 
 
 def count_adoptable(connection: Connection, source: Source, tasks: int, samples: int) -> int:
-    """How many episodes a job of so many tasks and samples would adopt."""
+    """Return how many episodes a job with this many tasks and samples would adopt."""
     old = aliased(Item)
     within = (old.ordinal % source.tasks < tasks, old.sample < samples)
-    wanted = select(func.count()).select_from(old).join(EpisodeRow, EpisodeRow.id == old.id)
-    return connection.execute(_fitting(wanted, old, source).where(old.job == source.job, *within)).scalar_one()
+    query = select(func.count()).select_from(old).join(EpisodeRow, EpisodeRow.id == old.id)
+    return connection.execute(_add_conditions(query, old, source).where(old.job == source.job, *within)).scalar_one()
 
 
 def store_adopting(source: Source, dataset: str, tasks: int) -> Store:
-    """Items of the first tasks of a dataset, sample by sample; those that the source has finished are done."""
+    """Return a function that stores items of a dataset's first tasks. Items that the source has finished are done."""
     owe = store_first(dataset, tasks)
 
     def store(connection: Connection, job: str, first: int, last: int) -> None:
@@ -87,22 +87,22 @@ def store_adopting(source: Source, dataset: str, tasks: int) -> Store:
         pairs = _pair(connection, source, job, tasks, first, last)
         if not pairs:
             return
-        given = {"pairs": json.dumps(pairs)}
+        parameters = {"pairs": json.dumps(pairs)}
         for table in (_EPISODES, *_OF_ATTEMPT, *_OF_EPISODE):
-            named = given | {"job": job} if table is _EPISODES else given
-            connection.execute(_copy(connection.dialect.name, table), named)
-        adopted = Item.id.op("IN")(numbers(literal(json.dumps([target for target, *_ in pairs]))))
-        connection.execute(update(Item).where(adopted).values(state=ItemState.DONE))
+            table_parameters = parameters | {"job": job} if table is _EPISODES else parameters
+            connection.execute(_copy(connection.dialect.name, table), table_parameters)
+        is_adopted = Item.id.op("IN")(numbers(literal(json.dumps([target for target, *_ in pairs]))))
+        connection.execute(update(Item).where(is_adopted).values(state=ItemState.DONE))
         add_counted(connection, 0, and_(Item.job == job, Item.ordinal >= first, Item.ordinal < last))
 
     return store
 
 
 def find_adopted(connection: Connection, job: str) -> Adopted:
-    """What a job has adopted: items that are done and were never claimed."""
+    """Sum up the episodes that a job has adopted: items that are done and were never claimed."""
     sums = (EpisodeRow.calls, EpisodeRow.prompt_tokens, EpisodeRow.completion_tokens)
     row = connection.execute(
-        select(func.count(), *(func.coalesce(func.sum(one), 0) for one in sums))
+        select(func.count(), *(func.coalesce(func.sum(column), 0) for column in sums))
         .select_from(Item)
         .join(EpisodeRow, EpisodeRow.id == Item.id)
         .where(Item.job == job, Item.state == ItemState.DONE, Item.claim == 0)
@@ -110,10 +110,10 @@ def find_adopted(connection: Connection, job: str) -> Adopted:
     return Adopted(*map(int, row))
 
 
-def _fitting(wanted: Any, old: Any, source: Source) -> Any:
-    """The query with the conditions for an episode (EpisodeRow) of the item `old` that may be adopted."""
-    begun = and_(Attempt.episode == EpisodeRow.id, Attempt.number == EpisodeRow.attempt)
-    return wanted.join(Attempt, begun).where(
+def _add_conditions(query: Any, old: Any, source: Source) -> Any:
+    """Add the conditions under which the episode (EpisodeRow) of the item `old` may be adopted."""
+    is_accepted_attempt = and_(Attempt.episode == EpisodeRow.id, Attempt.number == EpisodeRow.attempt)
+    return query.join(Attempt, is_accepted_attempt).where(
         old.state == ItemState.DONE,
         EpisodeRow.ending.not_in(NO_RESULT),
         EpisodeRow.agent == source.agent,
@@ -124,7 +124,7 @@ def _fitting(wanted: Any, old: Any, source: Source) -> Any:
 def _pair(
     connection: Connection, source: Source, job: str, tasks: int, first: int, last: int
 ) -> list[tuple[int, int, int]]:
-    """(item of the new job, episode of the source, its accepted attempt) of those that are adopted."""
+    """Return (item of the new job, episode of the source, its accepted attempt) for each adopted episode."""
     new, old = aliased(Item), aliased(Item)
     same: ColumnElement[bool] = and_(
         old.job == source.job,
@@ -133,24 +133,24 @@ def _pair(
         old.task == new.task,
         old.sample == new.sample,
     )
-    wanted = select(new.id, EpisodeRow.id, EpisodeRow.attempt).join_from(new, old, same)
-    wanted = _fitting(wanted.join(EpisodeRow, EpisodeRow.id == old.id), old, source)
-    rows: Any = connection.execute(wanted.where(new.job == job, new.ordinal >= first, new.ordinal < last))
+    query = select(new.id, EpisodeRow.id, EpisodeRow.attempt).join_from(new, old, same)
+    query = _add_conditions(query.join(EpisodeRow, EpisodeRow.id == old.id), old, source)
+    rows: Any = connection.execute(query.where(new.job == job, new.ordinal >= first, new.ordinal < last))
     return [tuple(row) for row in rows]
 
 
 def _copy_endpoints(connection: Connection, source: str, job: str) -> None:
-    """What the endpoints said they were that the adopted episodes were made with."""
+    """Copy the identities that the source's endpoints reported."""
     names = ("role", "url", "identity", "seen_at")
-    said = select(literal(job), *(getattr(JobEndpoint, name) for name in names)).where(JobEndpoint.job == source)
-    connection.execute(insert(JobEndpoint).from_select(["job", *names], said.order_by(JobEndpoint.id)))
+    identities = select(literal(job), *(getattr(JobEndpoint, name) for name in names)).where(JobEndpoint.job == source)
+    connection.execute(insert(JobEndpoint).from_select(["job", *names], identities.order_by(JobEndpoint.id)))
 
 
 def _copy_scorings(connection: Connection, source: str, job: str) -> None:
-    """Which scorers gave the scores that are copied, so that they can judge the job's own episodes as well."""
+    """Copy which scorers gave the copied scores, so that they can judge the job's own episodes as well."""
     names = ("metric", "version", "scorer", "code", "scored_by", "scored_at")
-    there = select(literal(job), *(getattr(Scoring, name) for name in names)).where(Scoring.job == source)
-    connection.execute(insert(Scoring).from_select(["job", *names], there))
+    scorings = select(literal(job), *(getattr(Scoring, name) for name in names)).where(Scoring.job == source)
+    connection.execute(insert(Scoring).from_select(["job", *names], scorings))
     main = select(JobRow.main_metric).where(JobRow.id == source).scalar_subquery()
     connection.execute(update(JobRow).where(JobRow.id == job, JobRow.main_metric == "").values(main_metric=main))
 
@@ -160,29 +160,30 @@ def _copy(dialect: str, table: Any) -> TextClause:
     """The statement that copies a table's rows of the episodes in :pairs, a JSON list of (target, episode, attempt)."""
     names = [column.name for column in table.__table__.columns]
     key = "id" if table is _EPISODES else "episode"
-    made = {key: 'p."target"'} | ({"job": ":job"} if table is _EPISODES else {})
-    values = ", ".join(made.get(name, f's."{name}"') for name in names)
+    replacements = {key: 'p."target"'} | ({"job": ":job"} if table is _EPISODES else {})
+    values = ", ".join(replacements.get(name, f's."{name}"') for name in names)
     same = f's."{key}" = p."episode"'
     if table in _OF_ATTEMPT:
         number = "number" if table is Attempt else "attempt"
         same += f' AND s."{number}" = p."attempt"'
     if dialect == "postgresql":
-        parts = ", ".join(f'CAST(r.value ->> {at} AS bigint) AS "{name}"' for at, name in enumerate(_PAIR))
+        parts = ", ".join(f'CAST(r.value ->> {index} AS bigint) AS "{name}"' for index, name in enumerate(_PAIR))
         pairs = f"SELECT {parts} FROM json_array_elements(CAST(:pairs AS json)) AS r(value)"
     else:
-        parts = ", ".join(f"r.value ->> '$[{at}]' AS \"{name}\"" for at, name in enumerate(_PAIR))
+        parts = ", ".join(f"r.value ->> '$[{index}]' AS \"{name}\"" for index, name in enumerate(_PAIR))
         pairs = f"SELECT {parts} FROM json_each(:pairs) AS r"
-    listed = ", ".join(f'"{name}"' for name in names)
+    columns = ", ".join(f'"{name}"' for name in names)
     return text(
-        f'INSERT INTO "{table.__tablename__}" ({listed}) SELECT {values} FROM ({pairs}) AS p '
+        f'INSERT INTO "{table.__tablename__}" ({columns}) SELECT {values} FROM ({pairs}) AS p '
         f'JOIN "{table.__tablename__}" AS s ON {same}'
     )
 
 
 def find_twins(connection: Connection, kind: str, dataset: str, agent: str, code_version: str) -> Sequence[Any]:
-    """Jobs (their rows) of the same kind, rows, agent and code, the newest first, that may differ in what else was
-    asked."""
-    stopped = (*HIDDEN, JobState.CANCELLING)
-    mine = (JobRow.dataset == dataset, JobRow.agent == agent, JobRow.kind == kind, JobRow.chosen == "")
-    wanted = select(JobRow.__table__).where(*mine, JobRow.code_version == code_version, JobRow.state.not_in(stopped))
-    return sound_jobs(connection.execute(wanted.order_by(JobRow.created_at.desc(), JobRow.id).limit(20)))
+    """Return the newest 20 jobs (their rows) of this kind, dataset, agent and code. Their other settings may differ."""
+    stopped_states = (*HIDDEN, JobState.CANCELLING)
+    conditions = (JobRow.dataset == dataset, JobRow.agent == agent, JobRow.kind == kind, JobRow.chosen == "")
+    query = select(JobRow.__table__).where(
+        *conditions, JobRow.code_version == code_version, JobRow.state.not_in(stopped_states)
+    )
+    return sound_jobs(connection.execute(query.order_by(JobRow.created_at.desc(), JobRow.id).limit(20)))

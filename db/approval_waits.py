@@ -1,4 +1,4 @@
-"""Items that wait for a person: which do, and what their job says of them."""
+"""Items that wait for a person, and their job's note about them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from db.wait_reasons import HOW
 
 
 def is_open() -> ColumnElement[bool]:
-    """Of a row of `approval`: whether it has no answer, and belongs to the episode's newest attempt."""
+    """Whether a row of `approval` has no answer and belongs to the episode's newest attempt."""
     later = aliased(Attempt)
-    replaced = exists().where(later.episode == Approval.episode, later.number > Approval.attempt)
-    return (Approval.answer == "") & ~replaced
+    is_replaced = exists().where(later.episode == Approval.episode, later.number > Approval.attempt)
+    return (Approval.answer == "") & ~is_replaced
 
 
 def is_unanswered(connection: Connection, episode: int) -> bool:
@@ -26,24 +26,24 @@ def is_unanswered(connection: Connection, episode: int) -> bool:
 
 
 def describe_awaiting(plans: int, job: str) -> str:
-    """What a job waits for, in words."""
+    """Describe the plans that a job waits for."""
     return f"{plans:,} {'plan waits' if plans == 1 else 'plans wait'} for approval: {HOW} {job}"
 
 
 def note_awaiting(connection: Connection, job: str) -> None:
-    """Note at the job that all that is left of it waits for a person, unless something else is noted there."""
-    mine = Item.job == job
-    busy = exists().where(mine, Item.state == ItemState.CLAIMED) | exists().where(
-        mine, Item.state == ItemState.OWED, is_due(Item.not_before_at, ITEM_WAIT_SECONDS)
+    """Note that all remaining items of the job wait for a person, unless the job has another note."""
+    of_job = Item.job == job
+    busy = exists().where(of_job, Item.state == ItemState.CLAIMED) | exists().where(
+        of_job, Item.state == ItemState.OWED, is_due(Item.not_before_at, ITEM_WAIT_SECONDS)
     )
-    plans = connection.execute(select(func.count()).where(mine, Item.state == ItemState.AWAITING, ~busy)).scalar_one()
+    plans = connection.execute(select(func.count()).where(of_job, Item.state == ItemState.AWAITING, ~busy)).scalar_one()
     if plans:
         quiet = update(JobRow).where(JobRow.id == job, JobRow.state.in_(OPEN), JobRow.waiting == "")
         connection.execute(quiet.values(waiting=describe_awaiting(plans, job)))
 
 
 def clear_awaiting(connection: Connection, job: str) -> None:
-    """An answer has come: say how many are still waited for, if all that is left of the job does."""
-    noted = update(JobRow).where(JobRow.id == job, JobRow.state.in_(OPEN), JobRow.waiting.contains(HOW))
-    connection.execute(noted.values(waiting=""))
+    """Update the job's note after an answer: remove it, or count the plans that still wait."""
+    statement = update(JobRow).where(JobRow.id == job, JobRow.state.in_(OPEN), JobRow.waiting.contains(HOW))
+    connection.execute(statement.values(waiting=""))
     note_awaiting(connection, job)

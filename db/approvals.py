@@ -1,4 +1,4 @@
-"""Plans that wait for a person, and the person's answers. One answer counts: the first."""
+"""Plans that wait for a person, and the person's answers. Only the first answer to a plan counts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from db.step_records import NO, YES
 from lumos_queue.errors import SpecError
 from lumos_queue.util.sanitize import storable
 
-MAX_NOTE = 10_000  #: characters of a person's note, which a planner is shown
+MAX_NOTE = 10_000  #: characters of a person's note, which is sent to the planner
 MAX_NAME = 200  #: of the person
 
 
@@ -37,14 +37,14 @@ class WaitingPlan:
 
 
 def find_waiting(connection: Connection, job: str = "", number: int | None = None) -> list[WaitingPlan]:
-    """The plans that wait, of all jobs, of one, or of the episode with that number in it, in the order of asking."""
+    """Return the waiting plans of all jobs, of `job`, or of its episode `number`, in the order of their requests."""
     earlier = Approval.__table__.alias()
     tries = (
         select(func.count())
         .where(earlier.c.episode == Approval.episode, earlier.c.attempt == Approval.attempt)
         .scalar_subquery()
     )
-    wanted = (
+    query = (
         select(Approval.__table__, Item.job, Item.ordinal, TaskRow.question, tries.label("tries"))
         .join(Item, Item.id == Approval.episode)
         .join(JobRow, JobRow.id == Item.job)
@@ -53,9 +53,9 @@ def find_waiting(connection: Connection, job: str = "", number: int | None = Non
         .order_by(Approval.asked_at, Approval.episode)
     )
     if job:
-        wanted = wanted.where(Item.job == job)
+        query = query.where(Item.job == job)
     if number is not None:
-        wanted = wanted.where(Item.ordinal == number)
+        query = query.where(Item.ordinal == number)
     return [
         WaitingPlan(
             f"{row.job}-{row.ordinal}",
@@ -69,14 +69,14 @@ def find_waiting(connection: Connection, job: str = "", number: int | None = Non
             row.asked_at,
             row.tries,
         )
-        for row in connection.execute(wanted)
+        for row in connection.execute(query)
     ]
 
 
 def answer(database: Database, plan: WaitingPlan, yes: bool, note: str, who: str) -> None:
-    """Store a person's answer; the episode is owed again at once.
+    """Store a person's answer. The episode is pending again at once.
 
-    Raises SpecError when somebody else was first, or the job was cancelled or removed meanwhile.
+    Raises SpecError when another person answered first, or the job was cancelled or removed meanwhile.
     """
     check_answer(note, who)
     words = {"answer": YES if yes else NO, "note": storable(note)[0], "who": storable(who)[0], "answered_at": now()}
@@ -88,18 +88,18 @@ def answer(database: Database, plan: WaitingPlan, yes: bool, note: str, who: str
             raise SpecError(
                 f"Job {plan.job} was cancelled meanwhile. To go on with it all the same: lumos resume {plan.job}"
             )
-        # Locked before the answer: a worker that gives the item back looks for one under the same lock (commit.py).
+        # The lock comes first: a worker that gives the item back looks for an answer under the same lock (commit.py).
         connection.execute(select(Item.id).where(Item.id == plan.episode).with_for_update())
-        mine = _place_of(plan)
-        if not connection.execute(update(Approval).where(*mine, Approval.answer == "").values(**words)).rowcount:
-            raise SpecError(_told_before(connection, plan))
-        owed = update(Item).where(Item.id == plan.episode, Item.state == ItemState.AWAITING)
-        connection.execute(owed.values(state=ItemState.OWED, not_before_at=0.0))
+        of_plan = _match_plan(plan)
+        if not connection.execute(update(Approval).where(*of_plan, Approval.answer == "").values(**words)).rowcount:
+            raise SpecError(_describe_earlier_answer(connection, plan))
+        statement = update(Item).where(Item.id == plan.episode, Item.state == ItemState.AWAITING)
+        connection.execute(statement.values(state=ItemState.OWED, not_before_at=0.0))
         clear_awaiting(connection, plan.job)
 
 
 def check_answer(note: str, who: str) -> None:
-    """Raises SpecError for a note or a name that is too long, and for no name."""
+    """Raise SpecError for a note or a name that is too long, and for an empty name."""
     if len(note) > MAX_NOTE:
         raise SpecError(f"The note has {len(note):,} characters: give up to {MAX_NOTE:,}.")
     if not who.strip() or len(who) > MAX_NAME:
@@ -107,9 +107,9 @@ def check_answer(note: str, who: str) -> None:
 
 
 def latest_answer(connection: Connection, episode: int) -> Any:
-    """The row of the answer that an episode was given last; None where it was given none."""
-    wanted = select(Approval.__table__).where(Approval.episode == episode, Approval.answer != "")
-    return connection.execute(wanted.order_by(Approval.attempt.desc(), Approval.position.desc()).limit(1)).first()
+    """The row of an episode's latest answer; None without an answer."""
+    query = select(Approval.__table__).where(Approval.episode == episode, Approval.answer != "")
+    return connection.execute(query.order_by(Approval.attempt.desc(), Approval.position.desc()).limit(1)).first()
 
 
 def describe_answer(name: str, row: Any) -> str:
@@ -118,7 +118,7 @@ def describe_answer(name: str, row: Any) -> str:
 
 
 def count_answers(connection: Connection, job: str) -> dict[str, int]:
-    """How many plans of a job's newest attempts were approved, refused, and shown without an answer so far."""
+    """The number of plans of a job's newest attempts by answer. The answer '' counts plans that still wait."""
     newest = select(func.max(Attempt.number)).where(Attempt.episode == EpisodeRow.id).scalar_subquery()
     rows = connection.execute(
         select(Approval.answer, func.count())
@@ -129,12 +129,12 @@ def count_answers(connection: Connection, job: str) -> dict[str, int]:
     return dict(rows.all())
 
 
-def _told_before(connection: Connection, plan: WaitingPlan) -> str:
-    row = connection.execute(select(Approval.__table__).where(*_place_of(plan))).first()
+def _describe_earlier_answer(connection: Connection, plan: WaitingPlan) -> str:
+    row = connection.execute(select(Approval.__table__).where(*_match_plan(plan))).first()
     return f"{describe_answer(plan.name, row)}: that answer counts." if row else f"Episode {plan.name} is gone."
 
 
-def _place_of(plan: WaitingPlan) -> tuple[Any, ...]:
+def _match_plan(plan: WaitingPlan) -> tuple[Any, ...]:
     return (
         Approval.episode == plan.episode,
         Approval.attempt == plan.attempt,

@@ -18,83 +18,83 @@ Artifacts = Mapping[str, tuple[str, bytes]]  #: media type, e.g. 'image/png', an
 
 
 def insert_artifacts(connection: Connection, artifacts: Artifacts) -> None:
-    """Store artifacts; those stored already are left alone, and stay until this transaction ends."""
+    """Store artifacts. Stored ones stay unchanged, and none is removed before this transaction ends."""
     if not artifacts:
         return
-    # In order of their keys, as text blocks are: two processes wait for each other, and never deadlock.
+    # They are sorted by key, as text blocks are: two processes then wait for each other without a deadlock.
     rows = [
         {"digest": digest, "media_type": media_type, "data": data}
         for digest, (media_type, data) in sorted(artifacts.items())
     ]
-    # The update changes nothing, and locks the row: it is not removed before it is named.
+    # The update changes nothing, and locks the row, so that it stays until a dataset or an episode names it.
     new = insert_into(connection, Artifact)
     same = {"media_type": Artifact.media_type}
     connection.execute(new.on_conflict_do_update(index_elements=["digest"], set_=same), rows)
 
 
 def store_artifact(connection: Connection, data: bytes, media_type: str) -> str:
-    """Store bytes, unless they are there; returns their sha256."""
+    """Store bytes unless they are stored already; return their sha256."""
     digest = hashlib.sha256(data).hexdigest()
     insert_artifacts(connection, {digest: (media_type, data)})
     return digest
 
 
 def name_artifact(connection: Connection, dataset: str, digest: str) -> None:
-    """Say that the tasks of a dataset name a stored artifact."""
+    """Record that the tasks of a dataset name a stored artifact."""
     row = {"dataset": dataset, "digest": digest}
     connection.execute(insert_into(connection, DatasetArtifact).on_conflict_do_nothing(), [row])
 
 
 def copy_names(connection: Connection, dataset: str, copy: str) -> None:
-    """Say that the tasks of another dataset name what those of this one do."""
-    named = select(literal(copy), DatasetArtifact.digest).where(DatasetArtifact.dataset == dataset)
+    """Record that the tasks of the dataset `copy` name the same artifacts as those of `dataset`."""
+    query = select(literal(copy), DatasetArtifact.digest).where(DatasetArtifact.dataset == dataset)
     new = insert_into(connection, DatasetArtifact).from_select(
-        ["dataset", "digest"], named.order_by(DatasetArtifact.digest)
+        ["dataset", "digest"], query.order_by(DatasetArtifact.digest)
     )
     connection.execute(new.on_conflict_do_nothing())
 
 
 def count_named(connection: Connection, dataset: str) -> int:
     """How many artifacts the tasks of a dataset name."""
-    counted = select(func.count()).where(DatasetArtifact.dataset == dataset)
-    return connection.execute(counted).scalar_one()
+    query = select(func.count()).where(DatasetArtifact.dataset == dataset)
+    return connection.execute(query).scalar_one()
 
 
 def load_artifact(connection: Connection, digest: str) -> tuple[bytes, str] | None:
-    """The bytes with this sha256 and what they are, e.g. 'image/png'; None when they are not there."""
-    found = connection.execute(select(Artifact.data, Artifact.media_type).where(Artifact.digest == digest)).first()
-    return (bytes(found.data), found.media_type) if found else None
+    """The bytes with this sha256 and their media type, e.g. 'image/png'; None if they are not stored."""
+    row = connection.execute(select(Artifact.data, Artifact.media_type).where(Artifact.digest == digest)).first()
+    return (bytes(row.data), row.media_type) if row else None
 
 
 def describe_artifacts(connection: Connection, digests: Collection[str]) -> dict[str, tuple[str, int]]:
-    """Of those that are stored, by sha256: what they are, e.g. 'image/png', and how many bytes."""
-    found: dict[str, tuple[str, int]] = {}
-    ordered = sorted(digests)
-    for start in range(0, len(ordered), 500):  # a query has a limit of parameters
-        wanted = Artifact.digest.in_(ordered[start : start + 500])
+    """The media type, e.g. 'image/png', and the size in bytes of each stored artifact, by sha256."""
+    descriptions: dict[str, tuple[str, int]] = {}
+    ordered_digests = sorted(digests)
+    for start in range(0, len(ordered_digests), 500):  # a query has a limit of parameters
+        condition = Artifact.digest.in_(ordered_digests[start : start + 500])
         rows = connection.execute(
-            select(Artifact.digest, Artifact.media_type, func.length(Artifact.data).label("size")).where(wanted)
+            select(Artifact.digest, Artifact.media_type, func.length(Artifact.data).label("size")).where(condition)
         )
-        found |= {row.digest: (row.media_type, row.size) for row in rows}
-    return found
+        descriptions |= {row.digest: (row.media_type, row.size) for row in rows}
+    return descriptions
 
 
-def peek_artifact(connection: Connection, digest: str, most: int = 16) -> tuple[bytes, bytes] | None:
-    """The first and the last bytes with this sha256; None when they are not there."""
-    ends = func.substr(Artifact.data, 1, most), func.substr(Artifact.data, func.length(Artifact.data) - most + 1, most)
-    # The end of bytes shorter than that would begin before them.
-    whole = select(Artifact.data).where(Artifact.digest == digest, func.length(Artifact.data) <= most)
+def peek_artifact(connection: Connection, digest: str, size: int = 16) -> tuple[bytes, bytes] | None:
+    """The first and the last `size` bytes of an artifact; None if it is not stored."""
+    ends = func.substr(Artifact.data, 1, size), func.substr(Artifact.data, func.length(Artifact.data) - size + 1, size)
+    # The end of shorter bytes would begin before their start.
+    whole = select(Artifact.data).where(Artifact.digest == digest, func.length(Artifact.data) <= size)
     if (short := connection.execute(whole).scalar()) is not None:
         return bytes(short), bytes(short)
-    found = connection.execute(select(*ends).where(Artifact.digest == digest)).first()
-    return (bytes(found[0]), bytes(found[1])) if found else None
+    row = connection.execute(select(*ends).where(Artifact.digest == digest)).first()
+    return (bytes(row[0]), bytes(row[1])) if row else None
 
 
-def remove_unnamed(connection: Connection, most: int) -> int:
-    """Remove at most so many of the artifacts that neither a dataset nor an episode names; returns how many."""
-    unnamed = [~exists().where(one.digest == Artifact.digest) for one in (EpisodeArtifact, DatasetArtifact)]
-    wanted = select(Artifact.digest).where(*unnamed).order_by(Artifact.digest).limit(most)
-    # Those that a commit is about to name are locked by it, and passed over. Once they are locked here, a second look
-    # finds what was named before that; who names one later waits, and stores it anew.
-    found = connection.execute(wanted.with_for_update(skip_locked=True)).scalars().all()
-    return connection.execute(delete(Artifact).where(Artifact.digest.in_(found), *unnamed)).rowcount
+def remove_unnamed(connection: Connection, limit: int) -> int:
+    """Remove at most `limit` artifacts that neither a dataset nor an episode names; return their number."""
+    conditions = [~exists().where(table.digest == Artifact.digest) for table in (EpisodeArtifact, DatasetArtifact)]
+    query = select(Artifact.digest).where(*conditions).order_by(Artifact.digest).limit(limit)
+    # A commit locks the artifacts that it is about to name; they are skipped here. The DELETE looks again for names
+    # that were stored before this lock. A commit that names an artifact later waits, and stores the artifact again.
+    digests = connection.execute(query.with_for_update(skip_locked=True)).scalars().all()
+    return connection.execute(delete(Artifact).where(Artifact.digest.in_(digests), *conditions)).rowcount

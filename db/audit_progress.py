@@ -1,4 +1,4 @@
-"""How far audits are: the list of them, what each person has done of one, and the labels that were given."""
+"""The progress of audits: their list, each person's progress, and the labels."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ from db.filter_sql import newest_score
 from db.models import Audit, AuditSample, EpisodeRow, Item, Label
 from db.reservations import SECONDS
 
-MIN_GAP = 0.2  #: seconds between two labels of a person: those of a file are stored at once
+MIN_GAP = (
+    0.2  #: seconds between two labels of a person; labels of a file have shorter gaps, as they are stored together
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ListedAudit:
-    """An audit, and how much of it is done."""
+    """An audit and its progress."""
 
     row: Any
     places: int
-    labelled: int  #: places that have all labels they want
+    labelled: int  #: places that have all the labels they need
     people: int
 
 
 @dataclass(frozen=True, slots=True)
 class PersonsProgress:
-    """What one person has done of an audit."""
+    """One person's progress in an audit."""
 
     person: str
     labelled: int  #: places
     left: int  #: places that this person can still label
-    per_hour: float | None  #: while at work, that is between two labels no further apart than a reservation lasts
+    per_hour: float | None  #: while at work: gaps between two labels that are longer than a reservation do not count
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +51,17 @@ class LabelledPlace:
 
 
 def list_audits(connection: Connection, limit: int, before: str = "") -> list[ListedAudit]:
-    """The newest first; `before`: an audit's name, only older ones."""
-    wanted = select(Audit.__table__).order_by(Audit.created_at.desc(), Audit.name.desc()).limit(limit)
+    """Return the newest audits, the newest first; `before`: the name of an audit, only older ones are returned."""
+    query = select(Audit.__table__).order_by(Audit.created_at.desc(), Audit.name.desc()).limit(limit)
     last: Any = connection.execute(select(Audit.created_at, Audit.name).where(Audit.name == before)).first()
     if last is not None:
         is_older = Audit.created_at < last.created_at
-        wanted = wanted.where(is_older | ((Audit.created_at == last.created_at) & (Audit.name < last.name)))
-    rows = list(connection.execute(wanted))
+        query = query.where(is_older | ((Audit.created_at == last.created_at) & (Audit.name < last.name)))
+    rows = list(connection.execute(query))
     names = [row.name for row in rows]
-    places = {
-        audit: (count, done)
-        for audit, count, done in connection.execute(
+    counts = {
+        audit: (count, completed)
+        for audit, count, completed in connection.execute(
             select(AuditSample.audit, func.count(), func.sum(case((AuditSample.labels_left == 0, 1), else_=0)))
             .where(is_one_of(AuditSample.audit, names))
             .group_by(AuditSample.audit)
@@ -73,25 +75,25 @@ def list_audits(connection: Connection, limit: int, before: str = "") -> list[Li
             .group_by(Label.audit)
         )
     }
-    return [ListedAudit(row, *places.get(row.name, (0, 0)), people.get(row.name, 0)) for row in rows]
+    return [ListedAudit(row, *counts.get(row.name, (0, 0)), people.get(row.name, 0)) for row in rows]
 
 
 def count_left(connection: Connection, audit: str) -> int:
     """How many labels the audit still needs."""
-    left = select(func.coalesce(func.sum(AuditSample.labels_left), 0))
-    return connection.execute(left.where(AuditSample.audit == audit, AuditSample.labels_left > 0)).scalar_one()
+    query = select(func.coalesce(func.sum(AuditSample.labels_left), 0))
+    return connection.execute(query.where(AuditSample.audit == audit, AuditSample.labels_left > 0)).scalar_one()
 
 
 def count_own(connection: Connection, audit: str, person: str) -> int:
     """How many places of the audit the person has labelled."""
-    own = Label.audit == audit, Label.labeller == person, Label.position.is_(None)
-    return connection.execute(select(func.count(Label.episode.distinct())).where(*own)).scalar_one()
+    of_person = Label.audit == audit, Label.labeller == person, Label.position.is_(None)
+    return connection.execute(select(func.count(Label.episode.distinct())).where(*of_person)).scalar_one()
 
 
 def progress_by_person(connection: Connection, audit: str) -> list[PersonsProgress]:
-    """Of everybody who has labelled in it, by name."""
+    """Return the progress of each person who has labelled in the audit, by name."""
     of_audit = Label.audit == audit, Label.position.is_(None)
-    done = connection.execute(
+    rows = connection.execute(
         select(Label.labeller, func.count(Label.episode.distinct()))
         .where(*of_audit)
         .group_by(Label.labeller)
@@ -99,7 +101,7 @@ def progress_by_person(connection: Connection, audit: str) -> list[PersonsProgre
     ).all()
     is_open = AuditSample.audit == audit, AuditSample.labels_left > 0
     whole = connection.execute(select(func.count()).select_from(AuditSample).where(*is_open)).scalar_one()
-    own = {
+    own_counts = {
         person: count
         for person, count in connection.execute(
             select(Label.labeller, func.count(Label.episode.distinct()))
@@ -118,11 +120,13 @@ def progress_by_person(connection: Connection, audit: str) -> list[PersonsProgre
             .group_by(gaps.c.labeller)
         )
     }
-    return [PersonsProgress(person, count, whole - own.get(person, 0), pace.get(person)) for person, count in done]
+    return [
+        PersonsProgress(person, count, whole - own_counts.get(person, 0), pace.get(person)) for person, count in rows
+    ]
 
 
 def labelled_places(connection: Connection, audit: str, limit: int, after: int = 0) -> list[LabelledPlace]:
-    """Places that have a label, in order; `after`: a place, only later ones."""
+    """Return the places with a label, in order; `after`: a place, only later ones are returned."""
     of_audit = Label.audit == audit, Label.position.is_(None)
     has_label = select(Label.id).where(*of_audit, Label.episode == AuditSample.episode).exists()
     rows = connection.execute(
@@ -134,8 +138,8 @@ def labelled_places(connection: Connection, audit: str, limit: int, after: int =
         .limit(limit)
     ).all()
     newest: dict[int, dict[str, Any]] = {}
-    given = select(Label.__table__).where(*of_audit, is_among(Label.episode, [row.episode for row in rows]))
-    for label in connection.execute(given.order_by(Label.id)):
+    query = select(Label.__table__).where(*of_audit, is_among(Label.episode, [row.episode for row in rows]))
+    for label in connection.execute(query.order_by(Label.id)):
         newest.setdefault(label.episode, {})[label.labeller] = label
     return [
         LabelledPlace(

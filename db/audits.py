@@ -1,4 +1,4 @@
-"""Audits as rows: the sample that was drawn, and the labels it was given."""
+"""Audits as rows: the sample, and its labels."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from lumos_queue.scoring.sampling import AuditKind, SampledEpisode, draw, side_o
 from lumos_queue.util.sanitize import storable
 
 MAX_NAME = 80  #: of an audit's name
-#: An audit of annotations asks how far the acceptance check can be trusted: it is of those that the check accepted for
-#: both modules. One that it rejects for one module keeps the level that it reached for the other.
+#: An audit of annotations measures the acceptance check: it samples annotations that the check accepted for both
+#: modules. An annotation that is rejected for one module keeps the level that it reached for the other.
 ACCEPTED = Filter((Term("level", ">=", "format"), Term("verdict", "=", "accepted")))
 RUNS = ("evaluate", "infer")  #: kinds of jobs whose episodes are runs
 
@@ -36,75 +36,77 @@ class Sampled:
     stratum: str
     weight: float
     labels: dict[str, str]  #: labeller to label
-    score: float | None = None  #: by the main metric; of a judge's grade 1 or 0: on which side of the middle it is
-    labels_left: int = 1  #: that it needs yet
+    score: float | None = None  #: by the main metric; a judge's grade counts as 1 or 0, by its side of the middle
+    labels_left: int = 1  #: labels that it still needs
 
 
-def strata_of(connection: Connection, wanted: Filter, kind: AuditKind = AuditKind.ANNOTATIONS) -> dict[str, list[int]]:
-    """What can be drawn of the episodes for which the filter holds, by stratum."""
+def strata_of(connection: Connection, query: Filter, kind: AuditKind = AuditKind.ANNOTATIONS) -> dict[str, list[int]]:
+    """Return the ids of the episodes that meet the filter and can be sampled, by stratum."""
     subgoals = (
         select(func.count())
         .where(SubgoalRow.episode == EpisodeRow.id, SubgoalRow.attempt == EpisodeRow.attempt)
         .scalar_subquery()
     )
-    judged: Any = newest_score(connection) if kind == AuditKind.RUNS else EpisodeRow.level
+    judgement: Any = newest_score(connection) if kind == AuditKind.RUNS else EpisodeRow.level
     name: Callable[[str, Any, int], str] = stratum_of_run if kind == AuditKind.RUNS else stratum_of
     rows = connection.execute(
-        select(EpisodeRow.id, JobRow.benchmark, judged, subgoals, JobRow.main_metric)
+        select(EpisodeRow.id, JobRow.benchmark, judgement, subgoals, JobRow.main_metric)
         .join(JobRow, JobRow.id == EpisodeRow.job)
-        .where(*_members(connection, wanted, kind))
+        .where(*_members(connection, query, kind))
         .order_by(EpisodeRow.id)
         .execution_options(yield_per=1000)
     )
-    found: dict[str, list[int]] = {}
+    strata: dict[str, list[int]] = {}
     for episode, benchmark, value, count, metric in rows:
         side: Any = side_of(value, metric) if kind == AuditKind.RUNS else value
-        found.setdefault(name(benchmark, side, count), []).append(episode)
-    return found
+        strata.setdefault(name(benchmark, side, count), []).append(episode)
+    return strata
 
 
-def count_members(connection: Connection, wanted: Filter, kind: AuditKind, most: int) -> int:
-    """How many episodes an audit would be drawn from; `most` + 1 where there are more than that."""
+def count_members(connection: Connection, query: Filter, kind: AuditKind, limit: int) -> int:
+    """The size of an audit's population; `limit` + 1 if it is larger than `limit`."""
     few = (
         select(EpisodeRow.id)
         .join(JobRow, JobRow.id == EpisodeRow.job)
-        .where(*_members(connection, wanted, kind))
-        .limit(most + 1)
+        .where(*_members(connection, query, kind))
+        .limit(limit + 1)
         .subquery()
     )
     return connection.execute(select(func.count()).select_from(few)).scalar_one()
 
 
-def _members(connection: Connection, wanted: Filter, kind: AuditKind) -> list[Condition]:
-    """Accepted annotations; or runs, but for those that a failure of infrastructure ended: they say nothing."""
+def _members(connection: Connection, query: Filter, kind: AuditKind) -> list[Condition]:
+    """Return the conditions for accepted annotations, or for runs that no failure of infrastructure ended."""
     if kind == AuditKind.ANNOTATIONS:
-        return conditions(connection, wanted & ACCEPTED)
-    return [*conditions(connection, wanted), JobRow.kind.in_(RUNS), EpisodeRow.ending != Ending.INFRA_ERROR]
+        return conditions(connection, query & ACCEPTED)
+    return [*conditions(connection, query), JobRow.kind.in_(RUNS), EpisodeRow.ending != Ending.INFRA_ERROR]
 
 
 def draw_audit(
     database: Database,
     name: str,
-    wanted: Filter,
+    query: Filter,
     size: int,
     seed: int,
     kind: AuditKind = AuditKind.ANNOTATIONS,
     twice: float = 0.0,
 ) -> list[SampledEpisode]:
-    """Draw a sample of what the filter chooses, and keep it under a new name; `twice`: the share two people label.
+    """Draw a sample of the episodes that meet the filter, and store it under a new name.
 
-    Raises SpecError when the name is taken or not valid, when nothing fits, when `size` is less than the strata, or
-    when `twice` is not a share.
+    `twice`: the share of the sample that two people label.
+
+    Raises SpecError when the name is taken or not valid, when no episode fits, when `size` is less than the number of
+    strata, or when `twice` is not a share.
     """
     check_name(name)
     with database.engine.connect() as connection:
         _refuse_taken(connection, name)
-        strata = strata_of(connection, wanted, kind)
+        strata = strata_of(connection, query, kind)
     population = sum(map(len, strata.values()))
     if not population:
-        raise _nothing_fits(wanted, kind)
-    drawn = draw(strata, size, seed, twice)
-    audit = {"name": name, "query": str(wanted), "seed": seed, "population": population, "kind": kind, "twice": twice}
+        raise _no_match_error(query, kind)
+    sample = draw(strata, size, seed, twice)
+    audit = {"name": name, "query": str(query), "seed": seed, "population": population, "kind": kind, "twice": twice}
     try:
         with database.writer.begin() as connection:
             connection.execute(insert(Audit).values(**audit, created_at=now()))
@@ -113,39 +115,39 @@ def draw_audit(
                 [
                     {
                         "audit": name,
-                        "place": one.place,
-                        "episode": one.episode,
-                        "stratum": one.stratum,
-                        "weight": one.weight,
-                        "labels_wanted": one.labels_wanted,
-                        "labels_left": one.labels_wanted,
+                        "place": member.place,
+                        "episode": member.episode,
+                        "stratum": member.stratum,
+                        "weight": member.weight,
+                        "labels_wanted": member.labels_wanted,
+                        "labels_left": member.labels_wanted,
                     }
-                    for one in drawn
+                    for member in sample
                 ],
             )
     except IntegrityError:
         with database.engine.connect() as connection:
-            _refuse_taken(connection, name)  # another process drew one of this name meanwhile
+            _refuse_taken(connection, name)  # another process has stored an audit of this name meanwhile
         raise SpecError("A drawn episode was removed meanwhile: draw the audit again.") from None
-    return drawn
+    return sample
 
 
 def check_name(name: str) -> None:
-    """Raises SpecError for a name that no audit can have: it is a part of an address, beside those of the pages."""
+    """Raise SpecError for an invalid name. A name is part of a web address, beside the names of the pages."""
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable() or storable(name)[1]:
         raise SpecError(f"'{name[:40]}' is not a name for an audit: give 1 to {MAX_NAME} printable characters.")
     if "/" in name or name in ("new", ".", ".."):
         raise SpecError(f"'{name}' is not a name for an audit: give one without a slash, and not new, '.' or '..'.")
 
 
-def _nothing_fits(wanted: Filter, kind: AuditKind) -> SpecError:
+def _no_match_error(query: Filter, kind: AuditKind) -> SpecError:
     if kind == AuditKind.RUNS:
         return SpecError(
-            f"No run answers '{wanted}': an audit of runs is drawn from finished episodes of evaluations and "
+            f"No run answers '{query}': an audit of runs is drawn from finished episodes of evaluations and "
             "inferences that no failure of infrastructure has ended."
         )
     return SpecError(
-        f"No accepted annotation answers '{wanted}': an audit is drawn from episodes with a check level "
+        f"No accepted annotation answers '{query}': an audit is drawn from episodes with a check level "
         "that no verdict rejects. To draw from evaluations and inferences, say that it is of runs."
     )
 
@@ -156,24 +158,24 @@ def _refuse_taken(connection: Connection, name: str) -> None:
 
 
 def get_audit(connection: Connection, name: str) -> Any:
-    """The audit's row. Raises SpecError when there is none, and names the newest ones."""
-    found = connection.execute(select(Audit.__table__).where(Audit.name == name)).first()
-    if found is None:
+    """Return the audit's row. Raises SpecError, which lists the newest audits, when there is none."""
+    row = connection.execute(select(Audit.__table__).where(Audit.name == name)).first()
+    if row is None:
         names = connection.execute(select(Audit.name).order_by(Audit.created_at.desc()).limit(10)).scalars().all()
-        there = f"There are: {', '.join(names)}." if names else "Draw one with: lumos audit draw NAME"
-        raise SpecError(f"No audit is called '{name}'. {there}")
-    return found
+        hint = f"There are: {', '.join(names)}." if names else "Draw one with: lumos audit draw NAME"
+        raise SpecError(f"No audit is called '{name}'. {hint}")
+    return row
 
 
 def samples_of(connection: Connection, audit: str) -> list[Sampled]:
     """The places of an audit in order. Labels given outside this audit do not count."""
     labels: dict[int, dict[str, str]] = {}
-    given = select(Label.episode, Label.labeller, Label.value).where(
+    query = select(Label.episode, Label.labeller, Label.value).where(
         Label.episode.in_(select(AuditSample.episode).where(AuditSample.audit == audit)),
         Label.audit == audit,
         Label.position.is_(None),
     )
-    for episode, labeller, value in connection.execute(given.order_by(Label.id)):
+    for episode, labeller, value in connection.execute(query.order_by(Label.id)):
         labels.setdefault(episode, {})[labeller] = value
     rows = connection.execute(
         select(
@@ -200,11 +202,11 @@ def samples_of(connection: Connection, audit: str) -> list[Sampled]:
     ]
 
 
-def next_of(samples: Sequence[Sampled], labeller: str, divided: bool = False) -> Sampled | None:
+def next_of(samples: Sequence[Sampled], labeller: str, is_divided: bool = False) -> Sampled | None:
     """The first place that the labeller has not labelled.
 
-    `divided`: people divide the places among them, so one that needs a label comes before all others.
+    `is_divided`: people divide the places among them, so a place that needs a label comes before all others.
     """
-    own = [one for one in samples if labeller not in one.labels]
-    needed = (one for one in own if one.labels_left) if divided else iter(())
-    return next(needed, own[0] if own else None)
+    candidates = [sample for sample in samples if labeller not in sample.labels]
+    open_samples = (sample for sample in candidates if sample.labels_left) if is_divided else iter(())
+    return next(open_samples, candidates[0] if candidates else None)

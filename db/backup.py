@@ -22,17 +22,17 @@ def backup(database: Database, file: Path) -> int:
         raise SpecError(f"A PostgreSQL database is copied with: {_pg_dump(database.url, file)}")
     if file.exists():
         raise SpecError(f"'{file}' exists already: name a new file for the backup.")
-    begun = file.with_name(f".{file.name}.{os.getpid()}.part")
+    partial_file = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
-        os.close(os.open(begun, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.close(os.open(partial_file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as error:
         raise SpecError(f"Cannot write in '{file.parent}': {error.strerror}.") from None
     try:
-        _copy(database, begun)
-        with begun.open("rb") as copied:
-            os.fsync(copied.fileno())
+        _copy(database, partial_file)
+        with partial_file.open("rb") as copy:
+            os.fsync(copy.fileno())
         try:
-            os.link(begun, file)  # a rename would replace a file that was made there meanwhile
+            os.link(partial_file, file)  # a rename would replace a file that was made there meanwhile
         except FileExistsError:
             raise SpecError(f"'{file}' exists already: name a new file for the backup.") from None
         folder = os.open(file.parent, os.O_RDONLY)
@@ -43,11 +43,11 @@ def backup(database: Database, file: Path) -> int:
         return file.stat().st_size
     finally:
         with suppress(FileNotFoundError):
-            begun.unlink()
+            partial_file.unlink()
 
 
 def _copy(database: Database, file: Path) -> None:
-    """All pages within one read transaction: other writers do not wait, and what they write then is not copied."""
+    """Copy all pages within one read transaction. Other writers do not wait; their later writes are not copied."""
     with database.engine.connect() as connection, closing(sqlite3.connect(file)) as target:
         connection.rollback()
         source = connection.connection.driver_connection

@@ -1,4 +1,4 @@
-"""Baselines that are kept: what rules without a model score on some tasks of a dataset, by the version of the code."""
+"""Stored baselines: the scores of rules without a model on tasks of a dataset, by code version."""
 
 from __future__ import annotations
 
@@ -17,45 +17,44 @@ from db.models import BaselineRow, Item
 from lumos_queue.errors import SpecError
 
 AT_ONCE = 10_000  #: keys of tasks read at once
-WAITS = 200  #: milliseconds for the right to write: what is kept only saves time
+WAITS = 200  #: milliseconds to wait for SQLite's write lock; stored baselines only save time
 
 
 def tasks_of(connection: Connection, job: Any) -> str:
-    """Which tasks of its dataset a job (its row) has, in words that are the same for another job on the same ones.
+    """Describe the tasks of a job (its row) within its dataset. Jobs on the same tasks have the same description.
 
-    A job as it is submitted has the first rows; of one that goes on from another, or was made by an import, the tasks
-    are looked at.
+    A submitted job has the first rows. The tasks of a job that continues another one, or that an import made, are read.
     """
     if job.parent is None and not job.chosen and job.origin in ("run", "derived"):
         return f"first {job.items // max(1, job.spec.get('infer', job.spec).get('samples', 1))}"
     keys, count = hashlib.sha256(), 0
-    wanted = select(Item.task).where(Item.job == job.id, Item.sample == 0).order_by(Item.ordinal)
-    for task in connection.execute(wanted.execution_options(yield_per=AT_ONCE)).scalars():
+    query = select(Item.task).where(Item.job == job.id, Item.sample == 0).order_by(Item.ordinal)
+    for task in connection.execute(query.execution_options(yield_per=AT_ONCE)).scalars():
         keys.update(b"%d " % (task or 0))
         count += 1
     return f"{count} with the keys {keys.hexdigest()}"
 
 
 def load_baselines(connection: Connection, dataset: str, tasks: str, code_version: str) -> dict[str, Any] | None:
-    """What was kept; None where nothing was."""
-    wanted = select(BaselineRow.found).where(
+    """The stored baselines; None without any."""
+    query = select(BaselineRow.found).where(
         BaselineRow.dataset == dataset, BaselineRow.tasks == tasks, BaselineRow.code_version == code_version
     )
-    return connection.execute(wanted).scalar()
+    return connection.execute(query).scalar()
 
 
-def keep_baselines(connection: Connection, dataset: str, tasks: str, code_version: str, found: dict[str, Any]) -> None:
-    """Keep what was computed, in a transaction of its own, where the database can be written now; else nothing."""
-    row = {"dataset": dataset, "tasks": tasks, "code_version": code_version, "found": found, "computed_at": now()}
+def keep_baselines(connection: Connection, dataset: str, tasks: str, code_version: str, scores: dict[str, Any]) -> None:
+    """Store baselines in their own transaction. Do nothing if the database cannot be written now."""
+    row = {"dataset": dataset, "tasks": tasks, "code_version": code_version, "found": scores, "computed_at": now()}
     engine = connection.engine.execution_options(lumos_write=True)
-    refused = suppress(SQLAlchemyError, SpecError)  # read-only, locked, or the dataset is gone
-    with refused, engine.connect() as writer, _waits_shortly(writer), writer.begin():
+    refusals = suppress(SQLAlchemyError, SpecError)  # read-only, locked, or the dataset is gone
+    with refusals, engine.connect() as writer, _shorten_wait(writer), writer.begin():
         writer.execute(insert_into(writer, BaselineRow).values(row).on_conflict_do_nothing())
 
 
 @contextmanager
-def _waits_shortly(connection: Connection) -> Iterator[None]:
-    """Where SQLite's one right to write is taken, waiting for it is not worth it."""
+def _shorten_wait(connection: Connection) -> Iterator[None]:
+    """Shorten the wait for SQLite's write lock."""
     if connection.dialect.name != "sqlite":
         yield
         return

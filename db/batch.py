@@ -1,4 +1,4 @@
-"""What one commit of a slice carries: rows, results, and the items that it gives back."""
+"""The content of one commit of a slice: rows, results, and the items that it gives back."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class Finished:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     seconds: float = 0.0
-    output: Any = None  #: of kinds whose items are not
+    output: Any = None  #: of kinds whose items are not episodes
     verdicts: Sequence[Verdict] = ()
     level: str = ""  #: how an annotation was checked
     training_steps: Sequence[TrainingStep] = ()
     feedback_steps: Sequence[FeedbackStep] = ()
     models: Sequence[TrainedModel] = ()
-    stop: JobStop | None = None  #: whether its job must not go on with the next item, and why
+    stop: JobStop | None = None  #: why its job must stop before the next item; None: it continues
     figures: EpisodeFigures | None = None  #: for the job's sums; None: they are counted from the rows
 
 
 @dataclass(frozen=True, slots=True)
 class GivenBack:
-    """An item that is owed again: after an infrastructure failure, because the slice stops, or once a person answers.
+    """An item that is given back: after an infrastructure failure, when the slice stops, or to wait for a person.
 
     If its job is being cancelled, settling the job cancels the item.
     """
@@ -44,15 +44,15 @@ class GivenBack:
     problem: str = ""  #: empty: nothing failed
     wait_seconds: float = 0.0  #: before it is due again
     awaits: bool = False  #: whether a person has to answer first
-    failed: bool = False  #: whether a server failed all its tries while it answered others
-    stop: JobStop | None = None  #: whether its job must not go on, and why
+    failed: bool = False  #: whether a server failed all tries of this item while it answered other requests
+    stop: JobStop | None = None  #: why its job must stop; None: it continues
 
 
 @dataclass(slots=True)
 class Batch:
-    """What one commit carries. Sent again unchanged when a commit was interrupted: every part is idempotent."""
+    """The content of one commit. An interrupted commit is repeated unchanged: every part is idempotent."""
 
-    claims: dict[int, int]  #: claim number of each item held, those those that the batch is about among them
+    claims: dict[int, int]  #: claim number of each held item, including the items of the batch
     rows: dict[type, list[tuple]] = field(default_factory=dict)
     contents: Contents = field(default_factory=Contents)  #: what the rows refer to
     finished: list[Finished] = field(default_factory=list)
@@ -64,12 +64,12 @@ class Batch:
         return sorted(items.union(part.item for part in (*self.finished, *self.given_back)))
 
     def part(self, items: Collection[int]) -> Batch:
-        """What it says of these items, with what their rows refer to."""
+        """The part of the batch that concerns these items, with the contents that their rows refer to."""
         rows = {table: [row for row in all_rows if row[0] in items] for table, all_rows in self.rows.items()}
         return Batch(
             self.claims,
             rows,
             self.contents.of_rows(row for part in rows.values() for row in part),
-            [done for done in self.finished if done.item in items],
+            [finished_item for finished_item in self.finished if finished_item.item in items],
             [back for back in self.given_back if back.item in items],
         )

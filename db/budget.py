@@ -1,4 +1,4 @@
-"""What the model calls of a job have cost, and pausing it for that reason."""
+"""The cost of a job's model calls, and the pause of a job that exceeds its budget."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from lumos_queue.errors import SpecError
 
 def cost_of_job(connection: Connection, job: str, prompt_price: float, completion_price: float) -> float:
     """USD of all stored model calls of the job, at prices in USD for a million tokens."""
-    asked, written = tokens(connection, job)
-    return (asked * prompt_price + written * completion_price) / 1e6
+    prompt_tokens, completion_tokens = tokens(connection, job)
+    return (prompt_tokens * prompt_price + completion_tokens * completion_price) / 1e6
 
 
 def tokens(connection: Connection, job: str) -> tuple[int, int]:
@@ -40,7 +40,7 @@ def job_of(connection: Connection, item: int) -> str:
 
 
 def pause_for(database: Database, job: str, reason: str) -> None:
-    """Pause an open job and say why; what is in flight is given back."""
+    """Pause an open job and store the reason. Items in flight are given back."""
     with database.writer.begin() as connection:
         stop_job(connection, job, JobStop(JobState.PAUSED, reason))
     finish_if_idle(database, job)
@@ -58,8 +58,8 @@ def set_budget(database: Database, job: str, usd: float) -> None:
         prices = find_prices(row.spec)
         if row.kind != "convert" and not (prices.get("prompt_price") or prices.get("completion_price")):
             raise SpecError(f"Job {job} has no prices, so it has no budget: submit it with --price-prompt USD.")
-        changed = {**prices, "budget": usd}
-        spec = {**row.spec, "infer": changed} if prices is not row.spec else changed
+        settings = {**prices, "budget": usd}
+        spec = {**row.spec, "infer": settings} if prices is not row.spec else settings
         connection.execute(update(JobRow).where(JobRow.id == job).values(spec=spec))
 
 

@@ -21,11 +21,11 @@ from lumos_queue.errors import LumosError
 
 
 class RowsDiffer(LumosError):
-    """Raised when a row that arrives again is not the row that is stored: the journal would no longer be the truth."""
+    """Raised when a row is sent again with other content than the stored row."""
 
 
 def insert_into(connection: Connection, table: type) -> Any:
-    """The database's own insert statement, which can say what is done about rows that are there."""
+    """Return the insert statement of the database's dialect, which has ON CONFLICT."""
     if connection.dialect.name == "postgresql":
         from sqlalchemy.dialects import postgresql as dialect
     else:
@@ -34,10 +34,10 @@ def insert_into(connection: Connection, table: type) -> Any:
 
 
 class Writes:
-    """Rows for several tables. Use it as a context manager: what has not been sent by its end is sent then.
+    """Rows for several tables. Use it as a context manager, which sends the remaining rows at its end.
 
-    SQLite writes at once. PostgreSQL gets all of them in one statement, whose parts see the database as it was before:
-    no row may be written twice.
+    SQLite writes at once. PostgreSQL gets all rows in one statement, whose parts do not see each other's rows: no row
+    may be written twice.
     """
 
     def __init__(self, connection: Connection):
@@ -60,10 +60,10 @@ class Writes:
         compare: tuple[str, ...] = (),
         stamp: str = "",
     ) -> None:
-        """Insert `rows`; one whose key is stored already is left alone.
+        """Insert `rows`. A row whose key is stored already is skipped.
 
-        With `compare`, rows left alone must equal what is stored in these columns, or RowsDiffer is raised when they
-        are sent. `stamp` names one more column, which gets the time by the database's clock.
+        With `compare`, skipped rows must equal the stored rows in these columns, or RowsDiffer is raised when they are
+        sent. `stamp` names one more column, which gets the time by the database's clock.
         """
         if not rows:
             return
@@ -78,18 +78,18 @@ class Writes:
     ) -> None:
         """Set `columns` of the rows whose key is the first of them, where the stored row satisfies `only` (SQL).
 
-        `stamp` names a column that gets the time by the database's clock, but not one before the row's `started_at`.
+        `stamp` names a column that gets the time by the database's clock, but no time before the row's `started_at`.
         """
         if not rows:
             return
         if self._dialect == "sqlite":
-            key_last = [(*others, key) for key, *others in rows]
+            key_last = [(*cells, key) for key, *cells in rows]
             self._connection.exec_driver_sql(_update_each(table, columns, only, stamp), key_last)
         else:
             self._parts.append(_Part(_update(table, columns, only, stamp), table, columns, rows))
 
     def add(self, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
-        """Insert rows of sums, or add to those that are there: columns beside the primary key are numbers."""
+        """Insert rows of sums, or add them to the stored sums. Columns beside the primary key are numbers."""
         if not rows:
             return
         if self._dialect == "sqlite":
@@ -118,14 +118,14 @@ class Writes:
         new: int,
     ) -> None:
         if compare and new < len(rows):
-            statement = _differing(self._dialect, table, columns, compare)
+            statement = _select_difference(self._dialect, table, columns, compare)
             if first := self._connection.execute(statement, {"rows": _write_rows(rows)}).first():
                 raise RowsDiffer(f"{table.name} {tuple(first)} is stored with other content than what arrives again")
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What is written to one table."""
+    """The rows for one table, and the statement that writes them."""
 
     statement: str  #: SQL of PostgreSQL, with `:rows`
     table: Table
@@ -161,7 +161,7 @@ def update_rows(
 
 
 def adding(table: Table) -> str:
-    """SQL that adds what an INSERT brings to the row of sums that is there."""
+    """Return the SQL that adds the values of an INSERT to the stored row of sums."""
     keys = [column.name for column in table.primary_key.columns]
     sums = (column.name for column in table.columns if not column.primary_key)
     changes = ", ".join(f'"{name}" = "{table.name}"."{name}" + excluded."{name}"' for name in sums)
@@ -171,31 +171,33 @@ def adding(table: Table) -> str:
 def copy_rows(connection: Connection, table: Table, columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
     """Insert very many rows, without a comparison.
 
-    PostgreSQL copies them, and refuses them all if one has a key that is stored already; SQLite leaves that one out.
+    PostgreSQL refuses all rows if the key of one row is stored already. SQLite skips such rows.
     """
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql(_insert_each(table, columns, ""), rows)
         return
     import psycopg
 
-    listed = ", ".join(f'"{name}"' for name in columns)
-    statement = f'COPY "{table.name}" ({listed}) FROM STDIN'
+    names = ", ".join(f'"{name}"' for name in columns)
+    statement = f'COPY "{table.name}" ({names}) FROM STDIN'
     session = connection.connection.driver_connection
     assert isinstance(session, psycopg.Connection)
     try:
         with session.cursor() as cursor, cursor.copy(statement.encode()) as copy:
             for row in rows:
                 copy.write_row(row)
-    except psycopg.Error as error:  # as SQLAlchemy raises what its own statements meet
+    except psycopg.Error as error:  # the error that SQLAlchemy raises for its own statements
         raise DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect) from error
 
 
 #: JSON as it is stored.
-as_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode  # made once, not a row
+as_json = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":")
+).encode  # made once, not for each row
 
 
 def _as_text(value: object) -> str:
-    """Bytes in the rows that are sent as JSON: as both databases write them."""
+    """Return bytes as text for JSON, in the form that both databases read."""
     if not isinstance(value, bytes):
         raise TypeError(f"a column takes no {type(value).__name__}")
     return f"\\x{value.hex()}"
@@ -213,8 +215,8 @@ def _insert_each(table: Table, columns: tuple[str, ...], stamp: str) -> str:
 
 @cache
 def _update_each(table: Table, columns: tuple[str, ...], only: str, stamp: str) -> str:
-    key, *others = columns
-    changes = ", ".join(f'"{name}" = ?' for name in others) + _set_end("sqlite", stamp)
+    key, *changed_columns = columns
+    changes = ", ".join(f'"{name}" = ?' for name in changed_columns) + _set_end("sqlite", stamp)
     return f'UPDATE "{table.name}" AS s SET {changes} WHERE s."{key}" = ? AND {only}'
 
 
@@ -236,46 +238,46 @@ def _add_each(table: Table, columns: tuple[str, ...]) -> str:
 @cache
 def _add(table: Table, columns: tuple[str, ...]) -> str:
     names = ", ".join(f'"{name}"' for name in columns)
-    arriving = f"SELECT {', '.join(_values('postgresql', table, columns))} FROM {_unnest('postgresql')}"
-    return f'INSERT INTO "{table.name}" ({names}) {arriving} {adding(table)}'
+    query = f"SELECT {', '.join(_values('postgresql', table, columns))} FROM {_unnest('postgresql')}"
+    return f'INSERT INTO "{table.name}" ({names}) {query} {adding(table)}'
 
 
 @cache
 def _update(table: Table, columns: tuple[str, ...], only: str, stamp: str) -> str:
-    key, *others = columns
-    changes = ", ".join(f'"{name}" = a."{name}"' for name in others)
+    key, *changed_columns = columns
+    changes = ", ".join(f'"{name}" = a."{name}"' for name in changed_columns)
     changes += _set_end("postgresql", stamp)
-    arriving = f"SELECT {_select('postgresql', table, columns)} FROM {_unnest('postgresql')}"
-    return f'UPDATE "{table.name}" AS s SET {changes} FROM ({arriving}) AS a WHERE s."{key}" = a."{key}" AND {only}'
+    query = f"SELECT {_select('postgresql', table, columns)} FROM {_unnest('postgresql')}"
+    return f'UPDATE "{table.name}" AS s SET {changes} FROM ({query}) AS a WHERE s."{key}" = a."{key}" AND {only}'
 
 
 @cache
 def _in_one(parts: tuple[tuple[str, bool], ...]) -> TextClause:
-    """One statement for those of several tables; its row has for each that is to be counted how many rows it wrote."""
-    named = [
-        f"w{number} AS ({statement.replace(':rows', f':rows{number}')}{' RETURNING 1' if counted else ''})"
-        for number, (statement, counted) in enumerate(parts)
+    """Combine statements for several tables. The row of the combined statement has the counts that are requested."""
+    subqueries = [
+        f"w{number} AS ({statement.replace(':rows', f':rows{number}')}{' RETURNING 1' if is_counted else ''})"
+        for number, (statement, is_counted) in enumerate(parts)
     ]
-    counts = [f"(SELECT count(*) FROM w{number})" for number, (_, counted) in enumerate(parts) if counted]
-    return text(f"WITH {', '.join(named)} SELECT {', '.join(counts or ['0'])}")
+    counts = [f"(SELECT count(*) FROM w{number})" for number, (_, is_counted) in enumerate(parts) if is_counted]
+    return text(f"WITH {', '.join(subqueries)} SELECT {', '.join(counts or ['0'])}")
 
 
 @cache
-def _differing(dialect: str, table: Table, columns: tuple[str, ...], compare: tuple[str, ...]) -> TextClause:
+def _select_difference(dialect: str, table: Table, columns: tuple[str, ...], compare: tuple[str, ...]) -> TextClause:
     keys = [column.name for column in table.primary_key.columns]
-    arriving = f"SELECT {_select(dialect, table, columns)} FROM {_unnest(dialect)}"
+    query = f"SELECT {_select(dialect, table, columns)} FROM {_unnest(dialect)}"
     same = " AND ".join(f's."{name}" = a."{name}"' for name in keys)
     unlike = "IS NOT" if dialect == "sqlite" else "IS DISTINCT FROM"  # also where one of the two is NULL
-    stored = {name: f's."{name}"' for name in compare}
-    if dialect == "sqlite":  # which has no function that makes bytes of text
-        stored |= {
+    stored_columns = {name: f's."{name}"' for name in compare}
+    if dialect == "sqlite":  # SQLite has no function that converts text to bytes
+        stored_columns |= {
             name: f"'\\x' || lower(hex(s.\"{name}\"))"
             for name in compare
             if isinstance(table.columns[name].type, LargeBinary)
         }
-    differs = " OR ".join(f'{stored[name]} {unlike} a."{name}"' for name in compare)
-    shown = ", ".join(f's."{name}"' for name in keys)
-    return text(f'SELECT {shown} FROM "{table.name}" s JOIN ({arriving}) a ON {same} WHERE {differs} LIMIT 1')
+    differs = " OR ".join(f'{stored_columns[name]} {unlike} a."{name}"' for name in compare)
+    key_columns = ", ".join(f's."{name}"' for name in keys)
+    return text(f'SELECT {key_columns} FROM "{table.name}" s JOIN ({query}) a ON {same} WHERE {differs} LIMIT 1')
 
 
 def _unnest(dialect: str) -> str:
@@ -290,7 +292,7 @@ def _select(dialect: str, table: Table, columns: tuple[str, ...]) -> str:
 
 
 def _values(dialect: str, table: Table, columns: tuple[str, ...]) -> list[str]:
-    """What a row of the JSON has for each column."""
+    """Return for each column the SQL that reads it from a row of the JSON."""
     if dialect == "sqlite":
         return [f"r.value ->> '$[{index}]'" for index in range(len(columns))]
     types = (table.columns[name].type.compile(dialect=_postgresql()) for name in columns)

@@ -1,12 +1,12 @@
 """Many rows in many short transactions, so that other writers have their turn between them.
 
 SQLite has one write lock and no queue for it: a process that waits looks again after up to 100 ms. So a writer of very
-many rows must leave the lock free for about as long as it holds it, or others cannot report for so long that they are
-declared dead. Where no worker reports, a quarter of that is enough: commands of people wait for up to ten seconds.
+many rows must leave the lock free for about as long as it holds it. Otherwise workers cannot report in time, and are
+declared dead. A quarter of that is enough when no worker reports, because commands wait for up to ten seconds.
 
-What is written like this is hidden until its last transaction: a job is `submitting` until then. Each chunk says that
-a process is at work on it (`touch`); one that died does not say so any more, and what it left may be removed. The same
-the other way round: a job that is `removing` is hidden.
+A job is hidden (`submitting`) until its last transaction. Each chunk reports that a process is at work on it (`touch`).
+When the reports stop, the process counts as dead, and its rows may be removed. A job that is being removed is hidden
+in the same way (`removing`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from lumos_queue.errors import SpecError
 FIRST_ROWS = 5000  #: of the first chunk; what fits in one such chunk is written in one transaction
 MAX_ROWS = 5000
 SECONDS = 0.1  #: that a transaction should take
-IDLE_REST = 0.25  #: of the time that the lock was held, where no worker session is alive
+IDLE_REST = 0.25  #: pause after a transaction, in units of its duration, when no worker session is alive
 ALIVE_SECONDS = 60.0  #: since a session's last report; longer than leases usually are
-UNTOUCHED_SECONDS = 15.0  #: after which the process that wrote counts as dead
+UNTOUCHED_SECONDS = 15.0  #: without a report, after which the writing process counts as dead
 
 
 def _somebody_works(connection: Connection) -> bool:
@@ -38,7 +38,7 @@ def _somebody_works(connection: Connection) -> bool:
 
 
 class Chunks:
-    """How large the next transaction is: the quicker the last ones were, the larger, whatever the size of the rows."""
+    """Transactions for many rows. The faster the last ones were, the more rows the next one has."""
 
     def __init__(self, database: Database):
         self.database = database
@@ -48,17 +48,17 @@ class Chunks:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """A write transaction for `rows` rows. Others have had their turn since the last one.
+        """A write transaction for `rows` rows. Other processes had time to write since the last one.
 
-        What this process prepares between two transactions counts: others have the lock then.
+        The time in which this process prepares rows counts as such time, because the lock is free then.
         """
         if self._rests_until is not None:
             self.rest(self._rests_until - time.monotonic())
         with self.database.writer.begin() as connection:
-            started = time.monotonic()
+            start_time = time.monotonic()
             yield connection
             rests = 1.0 if self.database.is_sqlite and _somebody_works(connection) else IDLE_REST
-        seconds = time.monotonic() - started
+        seconds = time.monotonic() - start_time
         self.longest = max(self.longest, seconds)
         self.rows = max(1, min(MAX_ROWS, int(self.rows * min(2.0, SECONDS / max(seconds, 1e-6)))))
         self._rests_until = time.monotonic() + rests * seconds
@@ -68,7 +68,7 @@ class Chunks:
             time.sleep(seconds)
 
     def touch(self, connection: Connection, job: str, state: JobState = JobState.SUBMITTING) -> None:
-        """Say that this process is at work on the job. Raises SpecError when it was declared dead meanwhile."""
-        mine = update(JobRow).where(JobRow.id == job, JobRow.state == state)
-        if not connection.execute(mine.values(not_before_at=now() + UNTOUCHED_SECONDS)).rowcount:
+        """Record that this process is at work on the job. Raises SpecError when it was declared dead meanwhile."""
+        statement = update(JobRow).where(JobRow.id == job, JobRow.state == state)
+        if not connection.execute(statement.values(not_before_at=now() + UNTOUCHED_SECONDS)).rowcount:
             raise SpecError(f"Job {job} was removed while it was being stored: submit it again.")

@@ -1,4 +1,4 @@
-"""Claiming: which items a process works on next, with all that is recorded of them."""
+"""Claim the items that a process works on next, with their recorded steps."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _EPISODE_COLUMNS = (
     "seconds",
     "level",
 )
-# Made once: putting a statement together costs more than sending it.
+# Made once, because building a statement costs more than sending it.
 _LARGEST_BATCH = select(func.max(Item.batch)).where(
     Item.job == bindparam("job"),
     Item.state == ItemState.OWED,
@@ -71,7 +71,7 @@ _DUE = is_due(literal_column("i.not_before_at", Float), ITEM_WAIT_SECONDS)
 
 @dataclass(frozen=True, slots=True)
 class LeaseHolder:
-    """A worker session at work on one job: it claims items and writes what they do."""
+    """A worker session at work on one job, for which it claims items and writes steps."""
 
     session: int
     code_version: str
@@ -80,12 +80,12 @@ class LeaseHolder:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """An item this process now holds, until it finishes it, gives it back or dies."""
+    """An item that this process holds until it finishes the item, gives it back or dies."""
 
     id: int
     ordinal: int
     claim: int
-    batch: int  #: 0, or a suspect: it may only run with so many items in all
+    batch: int  #: of a suspect: how many items may run together; 0: not a suspect
     failures: int  #: rounds of tries that have failed
     sample: int
     task: Task | None
@@ -99,7 +99,7 @@ class ClaimRequest:
     """How many items a process asks for, and of which kind."""
 
     items: int  #: at most so many
-    busy: int = 0  #: it works on so many already
+    busy: int = 0  #: items that it works on already
     suspects: bool = False  #: whether those are suspects
     after: int = -1  #: ordinal after which to look first: where its last claim ended
 
@@ -110,20 +110,20 @@ NO_CLAIM = ClaimRequest(0)
 def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimRequest) -> list[Claimed]:
     """Claim items of the holder's job.
 
-    Those that have failed come after the others, when they are due.
+    Items that have failed come last, when they are due.
 
-    Suspects, which a dead process held, never run beside other items: a process that works on `busy` items claims
-    more of their kind, and an idle one suspects only when nothing else is due. So a job whose processes keep dying
-    gets its other items done first.
+    Suspects are items that a dead process held. They never run beside other items: a process that works on `busy`
+    items claims more of their kind, and an idle process claims suspects only when nothing else is due. So a job whose
+    processes keep dying gets its other items done first.
     """
     rows: list[Row] = []
     if not (request.busy and request.suspects):
-        # Where the last claim ended, not at the beginning: while a transaction holds an old snapshot, PostgreSQL keeps
+        # The search begins where the last claim ended: while a transaction holds an old snapshot, PostgreSQL keeps
         # an index entry for every item that is done, and each claim would read all of them.
         rows = _claim(connection, holder, request.items, after=request.after)
         if not rows and request.after >= 0:
             rows = _claim(connection, holder, request.items)
-        rows = rows or _claim(connection, holder, request.items, failed=True)
+        rows = rows or _claim(connection, holder, request.items, has_failures=True)
     if not rows and (request.suspects or not request.busy):
         rows = _claim_suspects(connection, holder, request)
     if not rows:
@@ -151,49 +151,57 @@ def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimReque
 
 
 def its_turn() -> ColumnElement[bool]:
-    """In an ordered job, whether the item of the enclosing query is next: the one before it is done."""
+    """Whether the item of the enclosing query is next in an ordered job: its predecessor is done."""
     before = aliased(Item)
     return ~exists().where(before.job == Item.job, before.ordinal == Item.ordinal - 1, before.state != ItemState.DONE)
 
 
 @cache
-def _claim_statement(dialect: str, ordered: bool, failed: bool) -> TextClause:
-    """In SQL, because PostgreSQL would evaluate a plain IN (SELECT … SKIP LOCKED) more than once, with other rows."""
+def _claim_statement(dialect: str, is_ordered: bool, has_failures: bool) -> TextClause:
+    """Return the claim as text: PostgreSQL may evaluate a plain IN (SELECT … SKIP LOCKED) again, with other rows."""
     due = (
         f"SELECT i.id FROM item AS i WHERE i.job = :job AND i.state = '{ItemState.OWED}' AND i.batch = :batch "
-        f"AND i.ordinal > :after AND i.failures {'>' if failed else '='} 0 AND ({compile_sql(dialect, _DUE)}) "
+        f"AND i.ordinal > :after AND i.failures {'>' if has_failures else '='} 0 AND ({compile_sql(dialect, _DUE)}) "
     )
-    if ordered:
+    if is_ordered:
         due += (
             "AND NOT EXISTS (SELECT 1 FROM item AS before WHERE before.job = i.job "
             f"AND before.ordinal = i.ordinal - 1 AND before.state <> '{ItemState.DONE}') "
         )
     due += "ORDER BY i.ordinal LIMIT :items"
-    chosen = f"= ANY(ARRAY({due} FOR UPDATE SKIP LOCKED))" if dialect == "postgresql" else f"IN ({due})"
+    selection = f"= ANY(ARRAY({due} FOR UPDATE SKIP LOCKED))" if dialect == "postgresql" else f"IN ({due})"
     return text(
-        f"UPDATE item SET state = '{ItemState.CLAIMED}', claim = claim + 1, session = :session WHERE id {chosen} "
+        f"UPDATE item SET state = '{ItemState.CLAIMED}', claim = claim + 1, session = :session WHERE id {selection} "
         "RETURNING id, ordinal, claim, batch, failures, sample, task"
     )
 
 
 def _claim(
-    connection: Connection, holder: LeaseHolder, items: int, *, batch: int = 0, after: int = -1, failed: bool = False
+    connection: Connection,
+    holder: LeaseHolder,
+    items: int,
+    *,
+    batch: int = 0,
+    after: int = -1,
+    has_failures: bool = False,
 ) -> list[Row]:
     job = holder.job
-    wanted = 1 if job.ordered else items
-    values = {"job": job.id, "batch": batch, "after": after, "session": holder.session, "items": wanted}
-    statement = _claim_statement(connection.dialect.name, bool(job.ordered), failed)
+    limit = 1 if job.ordered else items
+    values = {"job": job.id, "batch": batch, "after": after, "session": holder.session, "items": limit}
+    statement = _claim_statement(connection.dialect.name, bool(job.ordered), has_failures)
     return list(connection.execute(statement, values))
 
 
 def _claim_suspects(connection: Connection, holder: LeaseHolder, request: ClaimRequest) -> list[Any]:
-    """Suspects whose batch is not full, those of one batch size at a time, from the largest down."""
+    """Claim suspects whose batch is not full, those of the largest batch size first."""
     values = {"job": holder.job.id, "busy": request.busy}
     batch = connection.execute(_LARGEST_BATCH, values).scalar()
     if not batch:
         return []
     items = min(request.items, batch - request.busy)
-    return _claim(connection, holder, items, batch=batch) or _claim(connection, holder, items, batch=batch, failed=True)
+    return _claim(connection, holder, items, batch=batch) or _claim(
+        connection, holder, items, batch=batch, has_failures=True
+    )
 
 
 def _open_episodes(connection: Connection, holder: LeaseHolder, first: list[Row]) -> None:

@@ -1,4 +1,4 @@
-"""One commit of a slice: what it did goes in, what it will do next comes out, behind the fence, in one transaction."""
+"""One commit of a slice: one transaction behind the fence, which writes a batch and claims the next items."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from db.training_steps import insert_feedback, insert_models, insert_steps
 from lumos_queue.records import Ending, FinishReason, Outcome
 
 _DONE = ItemState.DONE.value  # plain text: a driver takes longer for a subclass
-HELD = (ItemState.CLAIMED, ItemState.DONE)  #: an item that is done may get the same commit again
+HELD = (ItemState.CLAIMED, ItemState.DONE)  #: an item is done already when the same commit is repeated
 _HELD_ITEMS = select(Item.id, Item.claim, Item.state).where(Item.id.op("IN")(numbers(bindparam("items"))))
 _SCORE_COLUMNS = ("episode", "metric", "version", "value", "detail", "trials")
 _VERDICT_COLUMNS = ("episode", "module", "name", "rejects", "detail")
@@ -47,42 +47,50 @@ _EPISODE_COLUMNS = (
 def commit(database: Database, holder: LeaseHolder, batch: Batch, request: ClaimRequest = NO_CLAIM) -> list[Claimed]:
     """Write the batch and claim what the holder requests of its job.
 
-    Rows of an item that this process no longer holds are dropped, and so is what it says of the job. A job that is
-    stopped here gives no more items. Raises Fenced when the holder may write nothing at all.
+    Rows of an item that this process does not hold are dropped, and so is the item's request to stop the job. A job
+    that is stopped gives no more items. Raises Fenced when the holder was declared dead.
     """
-    stops = {one.item: one.stop for one in (*batch.finished, *batch.given_back) if one.stop}
+    stops = {part.item: part.stop for part in (*batch.finished, *batch.given_back) if part.stop}
     with database.writer.begin() as connection:
         hold_fence(connection, holder.session)
         if stops:
             lock_job(connection, holder.job.id)  # before its items
-        held = _held(connection, batch)
+        held_items = _find_held_items(connection, batch)
         with Writes(connection) as writes:
-            _write_steps(connection, writes, batch, held)
-            _finish(connection, writes, holder, [done for done in batch.finished if done.item in held], held)
+            _write_steps(connection, writes, batch, held_items)
+            _finish(
+                connection,
+                writes,
+                holder,
+                [finished_item for finished_item in batch.finished if finished_item.item in held_items],
+                held_items,
+            )
         for back in batch.given_back:
-            if back.item in held:
+            if back.item in held_items:
                 _give_back(connection, back)
-        for item in held.keys() & stops.keys():
+        for item in held_items.keys() & stops.keys():
             stop_job(connection, holder.job.id, stops[item])
-        return claim_items(connection, holder, request) if request.items and not held.keys() & stops.keys() else []
+        return (
+            claim_items(connection, holder, request) if request.items and not held_items.keys() & stops.keys() else []
+        )
 
 
-def release_strays(database: Database, holder: LeaseHolder, known: set[int]) -> None:
+def release_strays(database: Database, holder: LeaseHolder, known_items: set[int]) -> None:
     """Give back items that an interrupted commit claimed without this process knowing."""
     with database.writer.begin() as connection:
         hold_fence(connection, holder.session)
         connection.execute(
             update(Item)
             .where(Item.session == holder.session, Item.job == holder.job.id)
-            .where(Item.state == ItemState.CLAIMED, Item.id.not_in(known))
+            .where(Item.state == ItemState.CLAIMED, Item.id.not_in(known_items))
             .values(state=ItemState.OWED, session=None)
         )
 
 
-def _held(connection: Connection, batch: Batch) -> dict[int, str]:
-    """The items the batch is about that are still this process's own, each with its state."""
+def _find_held_items(connection: Connection, batch: Batch) -> dict[int, str]:
+    """Return the state of each item of the batch that this process still holds."""
     items = {row[0] for table in (Attempt, EpisodeArtifact, *COMPARED) for row in batch.rows.get(table, ())}
-    items.update(one.item for one in (*batch.finished, *batch.given_back))
+    items.update(part.item for part in (*batch.finished, *batch.given_back))
     if not items:
         return {}
     rows = connection.execute(_HELD_ITEMS, {"items": json.dumps(sorted(items))})
@@ -90,105 +98,116 @@ def _held(connection: Connection, batch: Batch) -> dict[int, str]:
 
 
 def end_refused(database: Database, holder: LeaseHolder, item: int, claim: int, problem: str) -> None:
-    """End an item whose rows the database refuses, with what is stored of it: those rows would be refused again.
+    """End an item whose rows the database refuses and would refuse again; keep the rows that are stored.
 
-    Its newest attempt on record is the accepted one, and its counts are those of the calls on record. An item that is
-    not an episode stays owed, and its job fails: nothing else could say what is wrong with it.
+    The newest stored attempt is the accepted one, and the item's counts are those of the stored calls. An item that is
+    not an episode stays pending, and its job fails: only the job can report the problem.
     """
     with database.writer.begin() as connection:
         hold_fence(connection, holder.session)
         if holder.job.kind == "train":
             lock_job(connection, holder.job.id)  # before its items
-        held = _held(connection, Batch({item: claim}, given_back=[GivenBack(item)]))
-        if item not in held:
+        held_items = _find_held_items(connection, Batch({item: claim}, given_back=[GivenBack(item)]))
+        if item not in held_items:
             return
         attempt = connection.execute(select(func.max(Attempt.number)).where(Attempt.episode == item)).scalar()
         if attempt is None:
             _give_back(connection, GivenBack(item, problem))
             stop_job(connection, holder.job.id, JobStop(JobState.FAILED, problem))
             return
-        stored = select(
+        query = select(
             func.count().filter(CompletionRow.finish_reason != FinishReason.GIVEN.value),
             func.coalesce(func.sum(CompletionRow.prompt_tokens), 0),
             func.coalesce(func.sum(CompletionRow.completion_tokens), 0),
         ).where(CompletionRow.episode == item, CompletionRow.attempt == attempt)
-        calls, asked, written = connection.execute(stored).one()
+        calls, prompt_tokens, completion_tokens = connection.execute(query).one()
         outcome = Outcome(None, Ending.INFRA_ERROR, problem)
-        done = Finished(item, outcome, (), attempt, calls, int(asked), int(written))
+        finished_item = Finished(item, outcome, (), attempt, calls, int(prompt_tokens), int(completion_tokens))
         with Writes(connection) as writes:
-            _finish(connection, writes, holder, [done], held)
+            _finish(connection, writes, holder, [finished_item], held_items)
 
 
-def _write_steps(connection: Connection, writes: Writes, batch: Batch, held: Collection[int]) -> None:
+def _write_steps(connection: Connection, writes: Writes, batch: Batch, held_items: Collection[int]) -> None:
     insert_texts(connection, batch.contents.texts)
-    names = [row for row in batch.rows.get(EpisodeArtifact, ()) if row[0] in held]
-    named = {digest for _, digest in names}
-    insert_artifacts(connection, {key: one for key, one in batch.contents.artifacts.items() if key in named})
+    names = [row for row in batch.rows.get(EpisodeArtifact, ()) if row[0] in held_items]
+    digests = {digest for _, digest in names}
+    insert_artifacts(
+        connection, {key: artifact for key, artifact in batch.contents.artifacts.items() if key in digests}
+    )
     writes.insert(EpisodeArtifact.__table__, COLUMNS[EpisodeArtifact], names)
-    attempts = [row for row in batch.rows.get(Attempt, ()) if row[0] in held]
+    attempts = [row for row in batch.rows.get(Attempt, ()) if row[0] in held_items]
     writes.insert(Attempt.__table__, COLUMNS[Attempt], attempts, stamp="started_at")
-    for table, compared in COMPARED.items():
-        kept = [row for row in batch.rows.get(table, ()) if row[0] in held]
+    for table, compared_columns in COMPARED.items():
+        rows = [row for row in batch.rows.get(table, ()) if row[0] in held_items]
         stamp = "asked_at" if table is Approval else ""
-        writes.insert(table.__table__, COLUMNS[table], kept, compared, stamp)
+        writes.insert(table.__table__, COLUMNS[table], rows, compared_columns, stamp)
 
 
 def _finish(
-    connection: Connection, writes: Writes, holder: LeaseHolder, finished: list[Finished], held: Mapping[int, str]
+    connection: Connection,
+    writes: Writes,
+    holder: LeaseHolder,
+    finished_items: list[Finished],
+    held_items: Mapping[int, str],
 ) -> None:
-    """`held`: the state that each item had before this transaction; one that is done already is in the sums."""
-    if not finished:
+    """`held_items`: the state of each item before this transaction. Items that were done already are in the sums."""
+    if not finished_items:
         return
     job = holder.job.id
     episodes = [
         (
-            done.item,
-            done.attempt,
-            str(done.outcome.ending),
-            done.outcome.answer,
-            done.outcome.message,
-            done.calls,
-            done.prompt_tokens,
-            done.completion_tokens,
-            done.seconds,
-            str(done.level),
+            finished_item.item,
+            finished_item.attempt,
+            str(finished_item.outcome.ending),
+            finished_item.outcome.answer,
+            finished_item.outcome.message,
+            finished_item.calls,
+            finished_item.prompt_tokens,
+            finished_item.completion_tokens,
+            finished_item.seconds,
+            str(finished_item.level),
         )
-        for done in finished
-        if done.outcome
+        for finished_item in finished_items
+        if finished_item.outcome
     ]
-    # An empty ending is the only one that may be replaced: one accepted result.
+    # Only an empty ending may be replaced, so that there is one accepted result.
     writes.update(EpisodeRow.__table__, _EPISODE_COLUMNS, episodes, "s.ending = ''", stamp="finished_at")
     scores = [
-        (done.item, score.metric, score.version, score.value, score.detail, score.of)
-        for done in finished
-        for score in done.scores
+        (finished_item.item, score.metric, score.version, score.value, score.detail, score.of)
+        for finished_item in finished_items
+        for score in finished_item.scores
     ]
     writes.insert(ScoreRow.__table__, _SCORE_COLUMNS, scores)
     verdicts = [
-        (done.item, verdict.module, verdict.name, verdict.rejects, verdict.detail)
-        for done in finished
-        for verdict in done.verdicts
+        (finished_item.item, verdict.module, verdict.name, verdict.rejects, verdict.detail)
+        for finished_item in finished_items
+        for verdict in finished_item.verdicts
     ]
     writes.insert(VerdictRow.__table__, _VERDICT_COLUMNS, verdicts)
-    for done in finished:
-        insert_steps(connection, job, done.item, done.training_steps)
-        insert_feedback(connection, job, done.item, done.feedback_steps)
-        insert_models(connection, job, done.item, done.models)
-    writes.send()  # all of an item is written while it is claimed
-    items = [(done.item, _DONE, None, "", None if done.output is None else as_json(done.output)) for done in finished]
+    for finished_item in finished_items:
+        insert_steps(connection, job, finished_item.item, finished_item.training_steps)
+        insert_feedback(connection, job, finished_item.item, finished_item.feedback_steps)
+        insert_models(connection, job, finished_item.item, finished_item.models)
+    writes.send()  # all rows of an item are written while it is claimed
+    items = [
+        (finished_item.item, _DONE, None, "", None if finished_item.output is None else as_json(finished_item.output))
+        for finished_item in finished_items
+    ]
     columns = ("id", "state", "session", "problem", "output")
     writes.update(Item.__table__, columns, items, f"s.state = '{ItemState.CLAIMED}'")
-    ended = [done for done in finished if held[done.item] == ItemState.CLAIMED]
-    add_sums(writes, job, holder.session, [done for done in ended if done.figures])
-    if uncounted := [done.item for done in ended if not done.figures]:
-        writes.send()  # it counts the rows
-        add_counted(connection, holder.session, Item.id.in_(uncounted))
+    claimed_items = [
+        finished_item for finished_item in finished_items if held_items[finished_item.item] == ItemState.CLAIMED
+    ]
+    add_sums(writes, job, holder.session, [finished_item for finished_item in claimed_items if finished_item.figures])
+    if uncounted_items := [finished_item.item for finished_item in claimed_items if not finished_item.figures]:
+        writes.send()  # before these rows are counted
+        add_counted(connection, holder.session, Item.id.in_(uncounted_items))
 
 
 def _give_back(connection: Connection, back: GivenBack) -> None:
     changes: dict[str, Any] = {"state": ItemState.OWED, "session": None}
     if back.awaits:
-        # Locked before looking: who answers at this moment has seen that the item is claimed, or waits for this lock.
+        # The lock comes first: a person's answer is stored before it, or waits for it.
         connection.execute(select(Item.id).where(Item.id == back.item).with_for_update())
         if is_unanswered(connection, back.item):
             changes["state"] = ItemState.AWAITING

@@ -24,8 +24,8 @@ class strings(FunctionElement):
 
 @compiles(strings, "postgresql")
 def _strings_postgresql(element: strings, compiler: SQLCompiler, **options: Any) -> str:
-    sent = compiler.process(element.clauses, **options)
-    return f"(SELECT value FROM json_array_elements_text(CAST({sent} AS json)))"
+    parameter = compiler.process(element.clauses, **options)
+    return f"(SELECT value FROM json_array_elements_text(CAST({parameter} AS json)))"
 
 
 @compiles(strings, "sqlite")
@@ -44,7 +44,7 @@ def is_among(column: Any, ids: Sequence[int]) -> Condition:
 
 
 def contains(connection: Connection, column: Any, text: str) -> Condition:
-    """Whether the column's text contains this one, with capitals as written. No character of it is a wildcard."""
+    """Whether the column contains `text`, in the same case. No character of the text is a wildcard."""
     if connection.dialect.name == "postgresql":  # whose planner can estimate LIKE, and not strpos
         return column.contains(text, autoescape=True)
     return func.instr(column, text) > 0

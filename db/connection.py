@@ -1,4 +1,4 @@
-"""Opening the database: one engine, whose write transactions start as such."""
+"""Open the database: an engine for reading, and a writer whose transactions begin as write transactions."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from db.sqlite import open_sqlite, park
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.util.secret_urls import hide_secrets, quotes_secret
 
-#: How soon the kernel notices a server that is gone without notice: in seconds, the last in milliseconds. Each can
-#: be set in the database's URL instead.
+#: How soon the kernel notices an unreachable server: in seconds, `tcp_user_timeout` in milliseconds. The database's URL
+#: may set other values.
 _TCP_OPTIONS = {
     "connect_timeout": 10,
     "keepalives": 1,
@@ -56,7 +56,7 @@ def _now_sqlite(_element: now, _compiler: SQLCompiler, **_: object) -> str:
 class numbers(FunctionElement):
     """A list of whole numbers sent as one JSON text, for `column.op("IN")(numbers(bindparam(…)))`.
 
-    A statement with a parameter for each number would be another statement each time.
+    A statement with a parameter for each number would depend on how many there are.
     """
 
     inherit_cache = True
@@ -64,8 +64,8 @@ class numbers(FunctionElement):
 
 @compiles(numbers, "postgresql")
 def _numbers_postgresql(element: numbers, compiler: SQLCompiler, **options: Any) -> str:
-    sent = compiler.process(element.clauses, **options)
-    return f"(SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST({sent} AS json)))"
+    parameter = compiler.process(element.clauses, **options)
+    return f"(SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST({parameter} AS json)))"
 
 
 @compiles(numbers, "sqlite")
@@ -80,7 +80,7 @@ class Database:
     url: str = field(repr=False)
     engine: Engine
     writer: Engine
-    connections: ServerConnections | None = None  #: those to a server; a file answers or fails by itself
+    connections: ServerConnections | None = None  #: to a server; None for a file
     #: The engine of a file until `close`, which parks it once.
     opening: list[Engine] = field(default_factory=list, repr=False, compare=False)
 
@@ -97,10 +97,10 @@ class Database:
 
 
 def open_database(url: str, lease_seconds: float = 15.0) -> Database:
-    """Engines for the database at `url`; no table is created or migrated here.
+    """Open the database at `url`, without creating or migrating tables.
 
-    Nothing is written either: one that may only be read can be read.
-    Raises SpecError when the URL, the driver, the file's place or the server's database cannot be used,
+    Nothing is written, so that a read-only database can be opened.
+    Raises SpecError when the URL, the driver, the file's path or the server's database cannot be used,
     InfrastructureError when the server is silent.
     """
     try:
@@ -116,17 +116,17 @@ def open_database(url: str, lease_seconds: float = 15.0) -> Database:
             with engine.connect():
                 pass
         else:
-            # A transaction left idle holds the fence and item locks: the server ends it before the lease does.
+            # A transaction left idle holds the fence and item locks: the server ends it before the lease ends.
             engine = _open_server(address, int(lease_seconds * 1000 * 2 / 3))
             connections = ServerConnections(engine)
     except OperationalError as error:
         raise InfrastructureError(f"The database at {hide_secrets(url)} does not answer: {_reason(error)}") from None
-    opening = [] if connections else [engine]
-    return Database(url, engine, engine.execution_options(lumos_write=True), connections, opening)
+    engines = [] if connections else [engine]
+    return Database(url, engine, engine.execution_options(lumos_write=True), connections, engines)
 
 
 def _open_server(address: URL, idle_milliseconds: int) -> Engine:
-    """An engine whose connections have the settings that this code needs, from their beginning where that is possible.
+    """Return an engine whose connections have the required settings, from their beginning where that is possible.
 
     Raises SpecError for a database that cannot be used, OperationalError when the server is silent.
     """
@@ -167,7 +167,7 @@ def _server_engine(address: URL, **driver_options: Any) -> Engine:
 
 
 def _connect(url: str, dialect: Dialect, _record: object, arguments: Any, options: Any) -> Any:
-    """A driver's connection. Its errors, which become messages, lines of logs and tracebacks, quote no password."""
+    """Return the driver's connection. Errors, which appear in messages, logs and tracebacks, quote no password."""
     try:
         return dialect.connect(*arguments, **options)
     except Exception as error:  # the driver's own
@@ -181,14 +181,14 @@ def _connect(url: str, dialect: Dialect, _record: object, arguments: Any, option
 
 
 def _reason(error: OperationalError) -> str:
-    """The last line of what the driver says."""
+    """The last line of the driver's message."""
     return str(error.orig).strip().splitlines()[-1]
 
 
 def _refuse_if_closed(connection: Any, _record: object, _proxy: object) -> None:
-    """A connection that the server has closed meanwhile is replaced by a new one, without a round trip to find out.
+    """Have SQLAlchemy replace a connection that the server has closed, without a round trip.
 
-    Between transactions a server sends nothing, except that it closes the connection.
+    Between transactions a server sends nothing unless it closes the connection.
     """
     if connection.closed or _has_something_to_read(connection):
         raise DisconnectionError("the server has closed the connection")

@@ -1,4 +1,4 @@
-"""Corrections that are stored."""
+"""Queries of stored corrections."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ MAX_LOOKED_AT = 1_000  #: corrections of one episode
 
 
 def find_correction(connection: Connection, parent: int, person: str, text: str) -> str | None:
-    """JOB-NUMBER of the person's correction of an episode by this whole text; None where there is none."""
+    """The name JOB-NUMBER of the person's correction of an episode with exactly this text; None without one."""
     task = select(EpisodeRow.task).where(EpisodeRow.id == parent).scalar_subquery()
-    wanted = (
+    query = (
         select(EpisodeRow.job, Item.ordinal, JobRow.spec)
         .join(Item, Item.id == EpisodeRow.id)
         .join(JobRow, JobRow.id == EpisodeRow.job)
-        # Of the same task, which has an index, as the parent has not.
+        # The task has an index, the parent has none.
         .where(EpisodeRow.task == task, EpisodeRow.parent == parent, JobRow.submitted_by == person)
         .where(JobRow.kind == "correct")
         .order_by(EpisodeRow.id.desc())
         .limit(MAX_LOOKED_AT)
     )
-    rows = connection.execute(wanted)
+    rows = connection.execute(query)
     return next((f"{row.job}-{row.ordinal}" for row in rows if (row.spec or {}).get("text") == text), None)

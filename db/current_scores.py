@@ -1,4 +1,4 @@
-"""Which score counts where a scorer has judged an episode in several versions: the newest, in the order of bytes."""
+"""The current score of an episode: that of the scorer's newest version, in the order of bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from db.models import ScoreRow
 
 
 def is_replaced(dialect: str) -> ColumnElement[bool]:
-    """Whether a newer version of its scorer has judged what a row of ScoreRow is about."""
+    """Whether a newer version of the scorer has judged the episode of a row of ScoreRow."""
     later, order = aliased(ScoreRow), "C" if dialect == "postgresql" else "BINARY"
     return exists().where(
         later.episode == ScoreRow.episode,

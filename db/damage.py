@@ -1,6 +1,6 @@
-"""Rows of jobs that are not as this code writes them: changed by hand, by another program, or by a failing disk.
+"""Damaged rows of jobs: changed by hand, by another program, or by a failing disk.
 
-Lists show such a job as damaged beside the others. A command that names it ends with one line.
+Lists show such a job as damaged beside the others. A command that names it fails with one line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lumos_queue.errors import SpecError
 MAX_DEPTH = 60  #: of lists and objects in a request; those of this code have fewer than ten
 MAX_SECONDS = 253_402_300_799  #: since 1970, at the end of the year 9999
 _NAMES = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a whole number"}
-#: What the request of a kind of job always has.
+#: Fields that the request of each kind of job must have.
 _REQUIRED = {
     "train": ("recipe",),
     "infer": ("benchmark", "formulation", "agent"),
@@ -45,18 +45,18 @@ class DamagedJob(SpecError):
 
 
 def find_damage(row: Any) -> str:
-    """What cannot be read in the row of a job, of which columns may be left out; '' where all can be read."""
+    """Describe the first unreadable value in a job's row, which may lack columns; '' if all are readable."""
     values = row._mapping
     return next(_find_problems({name: values[name] for name in _COLUMNS if name in values}), "")
 
 
 def find_spec_damage(spec: object) -> str:
-    """What cannot be read in the stored request of a job; '' where all can be read."""
+    """Describe the first unreadable value in a job's stored request; '' if all are readable."""
     return next(_spec_problems(spec), "")
 
 
 def find_gaps(kind: str, spec: Mapping[str, Any]) -> str:
-    """What is missing in a stored request that can be read; '' where it is complete."""
+    """Describe the first missing field of a readable stored request; '' if it is complete."""
     infer = spec.get("infer", {}) if kind == "evaluate" else spec
     agent = infer.get("agent", {})
     parts = [("spec", spec, _REQUIRED.get(kind, ()))]
@@ -85,9 +85,9 @@ def _find_problems(values: Mapping[str, Any]) -> Iterator[str]:
         yield f"its pool is '{pool[:40]}', expected {', '.join(POOLS)}"
     if "spec" in values:
         yield from _spec_problems(values["spec"])
-    if chosen := values.get("chosen"):
+    if selection := values.get("chosen"):
         try:
-            parse_where(chosen)
+            parse_where(selection)
         except SpecError:
             yield "its chosen is no filter"
     plugins = values.get("plugins") or []
@@ -100,9 +100,9 @@ _NUMBERS: dict[type, tuple[type, ...]] = {int: (int,), float: (int, float), bool
 
 
 def _column_problems(name: str, value: Any) -> Iterator[str]:
-    """What is wrong with the type of a column's value: SQLite stores any value in any column."""
+    """Check the type of a column's value: SQLite stores any value in any column."""
     column = _COLUMNS[name]
-    expected = column.type.python_type if column.type.python_type in _NUMBERS else str
+    expected_type = column.type.python_type if column.type.python_type in _NUMBERS else str
     if isinstance(value, UnreadableJson):
         yield f"its {name} is {value.problem}"
     elif value is None:
@@ -110,9 +110,11 @@ def _column_problems(name: str, value: Any) -> Iterator[str]:
             yield f"its {name} is missing"
     elif name in ("spec", "plugins"):
         return
-    elif not isinstance(value, _NUMBERS.get(expected, str)) or (isinstance(value, bool) and expected is not bool):
-        yield f"its {name} is {_describe(value)}, expected {_NAMES.get(expected, 'a number')}"
-    elif expected is float and not (math.isfinite(value) and abs(value) <= MAX_SECONDS):
+    elif not isinstance(value, _NUMBERS.get(expected_type, str)) or (
+        isinstance(value, bool) and expected_type is not bool
+    ):
+        yield f"its {name} is {_describe(value)}, expected {_NAMES.get(expected_type, 'a number')}"
+    elif expected_type is float and not (math.isfinite(value) and abs(value) <= MAX_SECONDS):
         yield f"its {name} is {value}, which is no time"
 
 
@@ -134,7 +136,7 @@ def _spec_problems(spec: object) -> Iterator[str]:
 
 
 def _request_problems(path: str, request: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with a request's values as far as lists and reports read them."""
+    """Check the values of a request that lists and reports read."""
     for name, value in request.items():
         if name in _TEXTS and not isinstance(value, str):
             yield f"its {path}.{name} is {_describe(value)}, expected a text"

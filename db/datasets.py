@@ -16,7 +16,7 @@ from db.states import ItemState
 from lumos_queue.records import Task
 
 TASK_COLUMNS = ("dataset", "ordinal", "row", "question", "inputs", "gold")
-#: What an item begins with, beside its place, task and sample.
+#: Initial values of an item, beside its ordinal, task and sample.
 UNCLAIMED = {
     "state": ItemState.OWED.value,
     "claim": 0,
@@ -40,11 +40,11 @@ class NewDataset:
     licence: str
     tasks: Sequence[Task]  #: their texts, inputs and gold as they can be stored (util/sanitize.py)
     file_sha256: str = ""  #: of the file that they were read from; '': not known
-    published: str = ""  #: the published file that it is, or `generated`; '': neither is known
+    published: str = ""  #: the name of the published file, or `generated`; '': unknown
 
 
 def open_dataset(connection: Connection, dataset: NewDataset) -> bool:
-    """Insert the dataset unless it is stored, and keep it from being removed until this transaction ends.
+    """Insert the dataset unless it is stored, and lock it against removal until this transaction ends.
 
     Returns whether all of its tasks are stored.
     """
@@ -58,16 +58,16 @@ def open_dataset(connection: Connection, dataset: NewDataset) -> bool:
         "published": dataset.published,
         "complete": False,
     }
-    wanted = select(Dataset.complete).where(Dataset.digest == dataset.digest).with_for_update(key_share=True, read=True)
+    query = select(Dataset.complete).where(Dataset.digest == dataset.digest).with_for_update(key_share=True, read=True)
     while True:
         insert_rows(connection, Dataset.__table__, tuple(values), [tuple(values.values())], stamp="created_at")
-        if found := connection.execute(wanted).first():  # else it was removed between the two
+        if row := connection.execute(query).first():  # else it was removed between the two
             verify_rows(connection, dataset)
-            return found.complete
+            return row.complete
 
 
 def verify_rows(connection: Connection, dataset: NewDataset) -> None:
-    """Store which published file the rows are of, where the same rows were stored before and that was not known."""
+    """Store the name of the published file for rows that were stored before it was known."""
     if not dataset.published:
         return
     connection.execute(
@@ -77,18 +77,19 @@ def verify_rows(connection: Connection, dataset: NewDataset) -> None:
     )
 
 
-def load_tasks(connection: Connection, benchmark: str, dataset: str, places: Sequence[int]) -> list[Task]:
-    """The tasks at these places of a stored dataset, in their order here. Raises KeyError for a place without one."""
+def load_tasks(connection: Connection, benchmark: str, dataset: str, positions: Sequence[int]) -> list[Task]:
+    """The tasks at these positions of a stored dataset, in order. Raises KeyError for a position without a task."""
     columns = (TaskRow.ordinal, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold)
-    wanted = select(*columns).where(TaskRow.dataset == dataset, TaskRow.ordinal.in_(places))
-    found = {row.ordinal: row for row in connection.execute(wanted)}
+    query = select(*columns).where(TaskRow.dataset == dataset, TaskRow.ordinal.in_(positions))
+    rows = {row.ordinal: row for row in connection.execute(query)}
     return [
-        Task(benchmark, dataset, row.row, row.question, row.inputs, row.gold) for row in (found[one] for one in places)
+        Task(benchmark, dataset, row.row, row.question, row.inputs, row.gold)
+        for row in (rows[position] for position in positions)
     ]
 
 
 def encode_tasks(dataset: NewDataset, first: int, last: int) -> Rows:
-    """The tasks from place `first` to before `last` as `store_tasks` takes them. Nothing is locked meanwhile."""
+    """Return the tasks from position `first` to before `last` as rows for `store_tasks`. This takes no lock."""
     return [
         (
             dataset.digest,
@@ -103,57 +104,57 @@ def encode_tasks(dataset: NewDataset, first: int, last: int) -> Rows:
 
 
 def store_tasks(connection: Connection, dataset: NewDataset, rows: Rows) -> bool:
-    """Store these tasks; those that are stored stay. Returns whether all of the dataset are stored now.
+    """Store these tasks; stored ones stay unchanged. Return whether all tasks of the dataset are stored now.
 
-    Of several processes that store the same dataset one does so at a time, and none when it is complete.
+    Only one process at a time stores tasks of a dataset, and none when it is complete.
     """
-    own = Dataset.digest == dataset.digest
-    if connection.execute(select(Dataset.complete).where(own).with_for_update(key_share=True)).scalar_one():
+    of_dataset = Dataset.digest == dataset.digest
+    if connection.execute(select(Dataset.complete).where(of_dataset).with_for_update(key_share=True)).scalar_one():
         return True
     first, last = rows[0][1], rows[-1][1]
     between = (TaskRow.dataset == dataset.digest, TaskRow.ordinal >= first, TaskRow.ordinal <= last)
     if connection.dialect.name == "sqlite" or not connection.execute(select(TaskRow.id).where(*between).limit(1)).all():
         copy_rows(connection, TaskRow.__table__, TASK_COLUMNS, rows)
-    else:  # left by one that was cut off
+    else:  # left by a process that was interrupted
         insert_rows(connection, TaskRow.__table__, TASK_COLUMNS, rows)
     if last + 1 < len(dataset.tasks):
         return False
-    connection.execute(update(Dataset).where(own).values(complete=True))
+    connection.execute(update(Dataset).where(of_dataset).values(complete=True))
     return True
 
 
 def store_items(connection: Connection, job: str, dataset: str, tasks: int, first: int, last: int) -> None:
-    """Store the items from place `first` to before `last`: sample by sample of the dataset's first `tasks` tasks."""
+    """Store the items `first` to before `last` of a job on the dataset's first `tasks` tasks, sample by sample."""
     while first < last:
         sample, begin = divmod(first, tasks)
         end = min(tasks, begin + last - first)
-        place = literal(job), TaskRow.ordinal + sample * tasks, TaskRow.id, literal(sample)
-        wanted = (
-            select(*place, *map(literal, UNCLAIMED.values()))
+        columns = literal(job), TaskRow.ordinal + sample * tasks, TaskRow.id, literal(sample)
+        query = (
+            select(*columns, *map(literal, UNCLAIMED.values()))
             .where(TaskRow.dataset == dataset, TaskRow.ordinal >= begin, TaskRow.ordinal < end)
             .order_by(TaskRow.ordinal)
         )
-        connection.execute(insert(Item).from_select(ITEM_COLUMNS, wanted))
+        connection.execute(insert(Item).from_select(ITEM_COLUMNS, query))
         first += end - begin
 
 
 def store_windows(connection: Connection, job: str, first: int, last: int) -> None:
     """Store items that have no task."""
-    rows = [(job, place, None, 0, *UNCLAIMED.values()) for place in range(first, last)]
+    rows = [(job, ordinal, None, 0, *UNCLAIMED.values()) for ordinal in range(first, last)]
     insert_rows(connection, Item.__table__, ITEM_COLUMNS, rows)
 
 
 def store_in_chunks(chunks: Chunks, job: str, dataset: NewDataset, tasks: int, samples: int) -> None:
-    """Store all tasks of a dataset that are not there yet, then all items of a job that is being submitted."""
+    """Store the missing tasks of a dataset, then all items of a job that is being submitted."""
     first, complete = 0, False
-    # While a server stores one chunk, the next one is prepared; beside a file, that would only take turns.
+    # While a server stores one chunk, a thread prepares the next one. With a file, this would save no time.
     with ThreadPoolExecutor(1) as ahead:
-        prepared = None
+        future = None
         while first < len(dataset.tasks) and not complete:
-            rows = prepared.result() if prepared else encode_tasks(dataset, first, first + chunks.rows)
+            rows = future.result() if future else encode_tasks(dataset, first, first + chunks.rows)
             first += len(rows)
             if not chunks.database.is_sqlite:
-                prepared = ahead.submit(encode_tasks, dataset, first, first + chunks.rows)
+                future = ahead.submit(encode_tasks, dataset, first, first + chunks.rows)
             with chunks.transaction() as connection:
                 chunks.touch(connection, job)
                 complete = store_tasks(connection, dataset, rows)

@@ -1,4 +1,4 @@
-"""Reading the episodes of derived tasks beside those that they come from (lumos_queue/rollouts/derivation.py)."""
+"""Read the episodes of derived tasks and their source episodes (lumos_queue/rollouts/derivation.py)."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ class DerivedTry:
     episode: int
     ending: str
     answer: str | None
-    at_limit: str  #: what its answer counts where it ended as `limit` (lumos_queue/scoring/limit.py)
+    at_limit: str  #: how its answer counts if it ended as `limit` (lumos_queue/scoring/limit.py)
 
     @property
     def origin(self) -> dict[str, Any]:
-        """What the task says of where it comes from: the name of its source's `episode`, `row`, `subgoals`, …"""
+        """The task's origin: the name of its source's `episode`, `row`, `subgoals`, …"""
         return self.task.inputs["from"]
 
     @property
     def ended(self) -> bool:
-        """Whether it can be judged: what infrastructure or a person ended says nothing about the modules."""
+        """Whether it can be judged: an infrastructure failure or a cancellation says nothing about the modules."""
         return self.ending not in ("", "infra_error", "cancelled")
 
 
 def tries_of(connection: Connection, job: Any) -> list[DerivedTry]:
-    """Every item of a job (its row) on a derived dataset, those that have not begun included, in order.
+    """Return the items of a job (its row) on a derived dataset in order, including those that have not begun.
 
     Raises SpecError when its tasks are not derived from episodes.
     """
@@ -56,27 +56,27 @@ def tries_of(connection: Connection, job: Any) -> list[DerivedTry]:
         .where(Item.job == job.id)
         .order_by(Item.ordinal)
     )
-    found = []
+    tries = []
     for row in rows:
         task = Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold)
-        found.append(DerivedTry(task, row.sample, row.id, row.ending or "", row.answer, at_limit))
-    if not found or not all("from" in one.task.inputs for one in found):
+        tries.append(DerivedTry(task, row.sample, row.id, row.ending or "", row.answer, at_limit))
+    if not tries or not all("from" in derived_try.task.inputs for derived_try in tries):
         raise SpecError(
             f"The tasks of job {job.id} are not derived from episodes: name one that the command submitted."
         )
-    return found
+    return tries
 
 
 def named_episodes(database: Database, names: Iterable[str]) -> Iterator[StoredEpisode]:
-    """The episodes of these names (`JOB-ORDINAL`) with their steps, job by job; removed ones are left out."""
+    """Yield the episodes with these names (`JOB-ORDINAL`) and their steps, job by job. Removed ones are skipped."""
     ordinals: dict[str, list[int]] = {}
     for name in dict.fromkeys(names):
         job, _, ordinal = name.rpartition("-")
         ordinals.setdefault(job, []).append(int(ordinal))
-    for job, wanted in ordinals.items():
-        for start in range(0, len(wanted), CHUNK):
-            sent = literal(json.dumps(wanted[start : start + CHUNK]))
+    for job, job_ordinals in ordinals.items():
+        for start in range(0, len(job_ordinals), CHUNK):
+            parameter = literal(json.dumps(job_ordinals[start : start + CHUNK]))
             with reading(database) as connection:
-                keys = select(Item.id).where(Item.job == job, Item.ordinal.op("IN")(numbers(sent)))
-                found = load_episodes(connection, list(connection.execute(keys).scalars()))
-            yield from found
+                keys = select(Item.id).where(Item.job == job, Item.ordinal.op("IN")(numbers(parameter)))
+                episodes = load_episodes(connection, list(connection.execute(keys).scalars()))
+            yield from episodes

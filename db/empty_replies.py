@@ -23,14 +23,14 @@ class EmptyReplies:
 def count_empty_replies(connection: Connection, job: str) -> list[EmptyReplies]:
     """The replies that are only reasoning (Completion.is_only_reasoning) of finished episodes, the most frequent first.
 
-    It reads the empty replies of all jobs by their own index, and no other reply.
+    The query reads the empty replies of all jobs through an index, and no other replies.
     """
     length = FinishReason.LENGTH.value
     replies = func.count()
     rows = connection.execute(
         select(CompletionRow.role, CompletionRow.finish_reason, replies, func.count(distinct(CompletionRow.episode)))
         .join(EpisodeRow, and_(EpisodeRow.id == CompletionRow.episode, EpisodeRow.attempt == CompletionRow.attempt))
-        # In the statement itself: SQLite does not see that a parameter is what a partial index is made of.
+        # A literal, not a parameter: SQLite uses a partial index only if the statement contains its condition.
         .where(CompletionRow.reply == literal_column("''"))
         .where(
             or_(
@@ -39,7 +39,7 @@ def count_empty_replies(connection: Connection, job: str) -> list[EmptyReplies]:
                 CompletionRow.reasoning_tokens.is_not(None),
             )
         )
-        # Else SQLite begins with all episodes of the job.
+        # The concatenation keeps SQLite from beginning with all episodes of the job.
         .where(EpisodeRow.job.concat("") == job, EpisodeRow.ending != "")
         .group_by(CompletionRow.role, CompletionRow.finish_reason)
         .order_by(replies.desc(), CompletionRow.role, CompletionRow.finish_reason)

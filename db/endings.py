@@ -1,4 +1,4 @@
-"""Taking endings back: episodes that infrastructure ended are owed again, and what they had been is kept."""
+"""Take endings back: episodes that infrastructure ended are pending again, and their former endings are stored."""
 
 from __future__ import annotations
 
@@ -39,43 +39,43 @@ _KEPT: dict[Any, tuple[str, ...]] = {
 
 
 def take_back(connection: Connection, job: str, only: Sequence[int] | None = None) -> int:
-    """Owe a job's `infra_error` episodes again, in the caller's transaction, which locks the job; returns how many.
+    """Make a job's `infra_error` episodes pending again; return their number. The caller's transaction locks the job.
 
-    `only`: of these items (their keys); None: all.
-    Ending, answer, message, scores and verdicts move to `ending_history`; the attempt and its steps stay, so that the
-    episode goes on by replay, and so does whatever refers to the episode. The statements touch all episodes at once.
+    `only`: the keys of the items; None: all.
+    Ending, answer, message, scores and verdicts move to `ending_history`. The attempt and its steps stay, so that the
+    episode continues by replay. References to the episode stay as well. Each statement changes all episodes at once.
     """
-    accepted = exists().where(EpisodeRow.id == Item.id, EpisodeRow.ending == TAKEN_BACK)
+    has_ending = exists().where(EpisodeRow.id == Item.id, EpisodeRow.ending == TAKEN_BACK)
     runs = exists().where(JobRow.id == job, JobRow.origin.not_in(STORED))
-    which = and_(Item.job == job, Item.state == ItemState.DONE, accepted, runs)
+    condition = and_(Item.job == job, Item.state == ItemState.DONE, has_ending, runs)
     if only is not None:
-        which = and_(which, Item.id.op("IN")(numbers(literal(json.dumps(only)))))
-    add_counted(connection, 0, which, sign=-1)
-    owed = connection.execute(
-        update(Item).where(which).values(state=ItemState.OWED, not_before_at=0.0, deaths=0, failures=0, problem="")
+        condition = and_(condition, Item.id.op("IN")(numbers(literal(json.dumps(only)))))
+    add_counted(connection, 0, condition, sign=-1)
+    count = connection.execute(
+        update(Item).where(condition).values(state=ItemState.OWED, not_before_at=0.0, deaths=0, failures=0, problem="")
     ).rowcount
-    if not owed:
+    if not count:
         return 0
-    # Items that are owed though their episode has ended: they exist only between these two statements.
-    taken = (
+    # These items are pending though their episode has ended: such items exist only within this function.
+    episodes = (
         select(EpisodeRow.id)
         .join(Item, Item.id == EpisodeRow.id)
         .where(EpisodeRow.job == job, EpisodeRow.ending == TAKEN_BACK, Item.state == ItemState.OWED)
     )
-    names, kept = _history(connection.dialect.name)
-    connection.execute(insert(EndingHistory).from_select(names, kept.where(EpisodeRow.id.in_(taken))))
+    names, query = _history(connection.dialect.name)
+    connection.execute(insert(EndingHistory).from_select(names, query.where(EpisodeRow.id.in_(episodes))))
     for table in _KEPT:
-        connection.execute(delete(table).where(table.episode.in_(taken)))
+        connection.execute(delete(table).where(table.episode.in_(episodes)))
     connection.execute(
         update(EpisodeRow)
-        .where(EpisodeRow.id.in_(taken))
+        .where(EpisodeRow.id.in_(episodes))
         .values(ending="", answer=None, message="", level="", finished_at=None)
     )
-    return owed
+    return count
 
 
 def _history(dialect: str) -> tuple[list[str], Select]:
-    """Columns of `ending_history`, and the episodes' values for them."""
+    """Return the columns of `ending_history`, and a query of the episodes' values for them."""
     before = select(func.count()).where(EndingHistory.episode == EpisodeRow.id).correlate(EpisodeRow).scalar_subquery()
     values = {
         "episode": EpisodeRow.id,

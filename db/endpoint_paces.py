@@ -1,4 +1,4 @@
-"""What worker processes have learnt of endpoints: a new process begins with its share of it."""
+"""The pace of endpoints as worker processes have measured it. A new process begins with its share."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from lumos_queue.endpoints.traffic import Traffic
 
 
 def read_paces(connection: Connection, urls: Collection[str], lease_seconds: float) -> dict[str, tuple[float, float]]:
-    """By endpoint the window that a process begins with, and the seconds of a reply, as heartbeats of the last hour
-    have them.
+    """Return by endpoint the initial window of a process and the seconds of a reply, from heartbeats of the last hour.
 
-    The windows of the processes that used an endpoint last, all within one lease, are what it serves well. Those that
-    are alive share it with the new process. Endpoints of which nothing is known are left out.
+    An endpoint can serve the sum of the windows of the processes that used it last, all within one lease. The living
+    processes share this sum with the new one. Endpoints without a report are left out.
     """
     rows = connection.execute(
         select(Heartbeat.at, Heartbeat.calls, WorkerSessionRow.ended_at, now().label("now"))

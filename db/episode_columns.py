@@ -33,8 +33,8 @@ TEXTS = (
 )
 WHOLE = ("episode_id", "sample", "subgoals", "calls", "prompt_tokens", "completion_tokens")
 NUMBERS = ("score", "seconds", "finished_at")
-#: In their order: of the view v_episodes (docs/queries.md). A column `metric:NAME` follows for each metric, one
-#: `meta.NAME` for each field of the tasks.
+#: The columns of the view v_episodes (docs/queries.md), in its order. A column `metric:NAME` follows for each metric,
+#: and a column `meta.NAME` for each field of the tasks.
 COLUMNS = (
     "episode_id",
     "episode",
@@ -62,7 +62,7 @@ COLUMNS = (
 )
 METRIC, FIELD = "metric:", "meta."
 Columns = dict[str, list]
-MOST = 10**300  #: a column that has a larger number is one of texts: it may be no float
+MOST = 10**300  #: a column with a larger number is a column of texts, because the number may be no float
 
 _IDS = numbers(bindparam("ids"))
 _VIEW = table("v_episodes", *(column(name) for name in COLUMNS))
@@ -73,37 +73,37 @@ _SCORED = table("v_scores", column("episode_id"), column("metric"), column("valu
 _SCORES = select(*_SCORED.c).where(_SCORED.c.episode_id.op("IN")(_IDS))
 
 
-def read_columns(database: Database, wanted: Filter) -> Columns:
-    """Every finished episode that meets the filter, by id: name of a column to its values, None where there is none."""
-    found: Columns = {name: [] for name in COLUMNS}
+def read_columns(database: Database, query: Filter) -> Columns:
+    """Return each column's values for the finished episodes that meet the filter, by id; None is a missing value."""
+    columns: Columns = {name: [] for name in COLUMNS}
     metrics: dict[str, dict[int, float]] = {}
     fields: dict[str, dict[int, Any]] = {}
-    for ids in _pages(database, wanted):
+    for ids in _pages(database, query):
         with reading(database) as connection:
-            _add_page(connection, ids, found, metrics, fields)
-    keys = found["episode_id"]
+            _add_page(connection, ids, columns, metrics, fields)
+    keys = columns["episode_id"]
     for metric in sorted(metrics):
         values = metrics[metric]
-        found[METRIC + metric] = [values.get(key) for key in keys]
+        columns[METRIC + metric] = [values.get(key) for key in keys]
     for name in sorted(fields):
         values = fields.pop(name)
-        found[FIELD + name] = make_column([values.get(key) for key in keys])
-    return found
+        columns[FIELD + name] = make_column([values.get(key) for key in keys])
+    return columns
 
 
-def count_episodes(database: Database, wanted: Filter) -> int:
+def count_episodes(database: Database, query: Filter) -> int:
     """How many finished episodes meet the filter."""
-    return sum(map(len, _pages(database, wanted)))
+    return sum(map(len, _pages(database, query)))
 
 
-def _pages(database: Database, wanted: Filter) -> Iterator[Sequence[int]]:
+def _pages(database: Database, query: Filter) -> Iterator[Sequence[int]]:
     """The ids, IDS_AT_ONCE at a time."""
     with reading(database) as connection:
-        met = conditions(connection, wanted)
+        filter_conditions = conditions(connection, query)
     after = 0
     while True:
         with reading(database) as connection:
-            ids = list(connection.execute(select_ids(met, after, IDS_AT_ONCE)).scalars())
+            ids = list(connection.execute(select_ids(filter_conditions, after, IDS_AT_ONCE)).scalars())
         if ids:
             yield ids
         if len(ids) < IDS_AT_ONCE:
@@ -114,18 +114,18 @@ def _pages(database: Database, wanted: Filter) -> Iterator[Sequence[int]]:
 def _add_page(
     connection: Connection,
     ids: Sequence[int],
-    found: Columns,
+    columns: Columns,
     metrics: dict[str, dict[int, float]],
     fields: dict[str, dict[int, Any]],
 ) -> None:
-    sent = {"ids": json.dumps(list(ids))}
-    rows = connection.execute(_EPISODES, sent).all()
+    parameters = {"ids": json.dumps(list(ids))}
+    rows = connection.execute(_EPISODES, parameters).all()
     for name, values in zip(COLUMNS, zip(*rows, strict=True), strict=True) if rows else ():
-        # SQLite gives the number where a gold answer is one, PostgreSQL its text.
-        found[name].extend(map(_as_text, values) if name == "gold" else values)
-    for row in connection.execute(_SCORES, sent):
+        # A gold answer that is a number is a number from SQLite, and a text from PostgreSQL.
+        columns[name].extend(map(_as_text, values) if name == "gold" else values)
+    for row in connection.execute(_SCORES, parameters):
         metrics.setdefault(row.metric, {})[row.episode_id] = row.value
-    for key, gold in connection.execute(_GOLDS, sent):
+    for key, gold in connection.execute(_GOLDS, parameters):
         for name, value in read_fields(gold).items():
             fields.setdefault(name, {})[key] = value
 
@@ -133,7 +133,7 @@ def _add_page(
 def make_column(values: list[Any]) -> list[Any]:
     """Return the values of a field as a column has them: all truth values, all numbers, or all texts; None is null.
 
-    In a column of texts a number is written as groups have it, and a list or a mapping as JSON.
+    In a column of texts, `format_value` writes the numbers, and lists and mappings are JSON.
     """
     if kind_of(values) is not str:
         return values
@@ -144,7 +144,7 @@ def make_column(values: list[Any]) -> list[Any]:
 
 
 def kind_of(values: list[Any]) -> type:
-    """Return what the values of a column are, beside None: bool, int of 64 bits, float, or else str."""
+    """Return the type of a column's values beside None: bool, int of 64 bits, float, or else str."""
     kinds = {type(value) for value in values} - {type(None)}
     if kinds == {bool}:
         return bool

@@ -24,10 +24,10 @@ def split_name(name: str) -> tuple[str, int]:
 def finished_trajectory(connection: Connection, name: str) -> Trajectory:
     """The finished episode of that name, with its steps. Raises SpecError when there is none, or it has not ended."""
     job, number = split_name(name)
-    found = get_trajectory(connection, get_job(connection, job), number)
-    if not found.episode.ending:
-        raise SpecError(f"Episode {found.job.id}-{number} has not ended: its item is {found.item.state}.")
-    return found
+    trajectory = get_trajectory(connection, get_job(connection, job), number)
+    if not trajectory.episode.ending:
+        raise SpecError(f"Episode {trajectory.job.id}-{number} has not ended: its item is {trajectory.item.state}.")
+    return trajectory
 
 
 def trajectory_of(connection: Connection, episode: int) -> Trajectory:
@@ -37,9 +37,11 @@ def trajectory_of(connection: Connection, episode: int) -> Trajectory:
 
 
 def read_cursor(connection: Connection, job: str, after: str) -> int:
-    """The id after which a page of episodes begins: after the episode JOB-NUMBER, or with a job, at a number of it.
+    """The id after which a page of episodes begins.
 
-    Raises SpecError for anything else, and for a job that is not there.
+    `after`: the episode JOB-NUMBER that precedes the page; or with a job, the number of the page's first episode.
+
+    Raises SpecError for anything else, and for an unknown job.
     """
     name, dash, number = after.rpartition("-")
     if not number.isascii() or not number.isdecimal() or len(number) > 9 or not (name if dash else job):

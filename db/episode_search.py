@@ -1,4 +1,4 @@
-"""Looking for a text in what is stored of episodes, long results that are stored compressed included."""
+"""Search stored episodes for a text, including long results, which are stored compressed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy.orm import aliased
 from db.conditions import Condition, contains, is_among, is_one_of
 from db.models import CompletionRow, EpisodeRow, ExecutionRow, SubgoalRow, TaskRow, TextBlock
 
-DENSE = 10  #: ids in a range for each that is meant
+DENSE = 10  #: ids in a range for each id that is searched
 
 
 def of_accepted_attempt(table: Any) -> tuple[Condition, Condition]:
@@ -20,45 +20,47 @@ def of_accepted_attempt(table: Any) -> tuple[Condition, Condition]:
     return table.episode == EpisodeRow.id, table.attempt == EpisodeRow.attempt
 
 
-def says(connection: Connection, text: str, others: list[Condition], among: Sequence[int] | None = None) -> Condition:
+def says(
+    connection: Connection, text: str, conditions: list[Condition], among: Sequence[int] | None = None
+) -> Condition:
     """Whether question, answer, a subgoal, an action's arguments or result, or a reply contains the text.
 
-    With `among`, ids in ascending order, only these are searched, and some between them: what it costs is then bounded.
+    With `among`, ids in ascending order, only these and some ids between them are searched, which bounds the cost.
     """
 
     def within(key: Any) -> tuple[Condition, ...]:
         if not among:
             return ()
-        # A range of a key costs PostgreSQL a twentieth of as many keys one by one.
+        # A range of keys costs PostgreSQL a twentieth of a list of as many keys.
         dense = among[-1] - among[0] < DENSE * len(among)
         return (key.between(among[0], among[-1]) if dense else is_among(key, among),)
 
     result: Condition = contains(connection, ExecutionRow.result, text)
-    if long := _long_results(connection, text, [*others, *within(EpisodeRow.id)]):
+    if long := _long_results(connection, text, [*conditions, *within(EpisodeRow.id)]):
         result = or_(result, is_one_of(ExecutionRow.result_block, long))
-    places = [
+    sources = [
         (SubgoalRow, contains(connection, SubgoalRow.text, text)),
         (CompletionRow, contains(connection, CompletionRow.reply, text)),
         (ExecutionRow, or_(contains(connection, ExecutionRow.arguments, text), result)),
     ]
-    other = aliased(EpisodeRow)
-    own = select(other.id, other.attempt)
+    episode = aliased(EpisodeRow)
+    query = select(episode.id, episode.attempt)
     parts = [
-        own.where(contains(connection, other.answer, text), *within(other.id)),
-        own.join(TaskRow, TaskRow.id == other.task).where(
-            contains(connection, TaskRow.question, text), *within(other.id)
+        query.where(contains(connection, episode.answer, text), *within(episode.id)),
+        query.join(TaskRow, TaskRow.id == episode.task).where(
+            contains(connection, TaskRow.question, text), *within(episode.id)
         ),
-        *(select(table.episode, table.attempt).where(fits, *within(table.episode)) for table, fits in places),
+        *(select(table.episode, table.attempt).where(fits, *within(table.episode)) for table, fits in sources),
     ]
-    # One list of all: combined by OR, PostgreSQL would search the list for each episode.
+    # One list of all sources: with OR, PostgreSQL would search the list for each episode.
     return tuple_(EpisodeRow.id, EpisodeRow.attempt).in_(union_all(*parts))
 
 
-def _long_results(connection: Connection, text: str, others: list[Condition]) -> list[str]:
-    """Digests of compressed results that contain the text, of those that episodes which meet the others have."""
-    used = select(ExecutionRow.result_block).where(ExecutionRow.result_block.is_not(None))
-    if others:
-        used = used.join(EpisodeRow, and_(*of_accepted_attempt(ExecutionRow))).where(*others)
-    blocks = select(TextBlock.digest, TextBlock.data).where(TextBlock.digest.in_(used))
-    needle, found = text.encode(), connection.execute(blocks.execution_options(yield_per=100))
-    return [digest for digest, data in found if needle in zlib.decompress(data)]
+def _long_results(connection: Connection, text: str, conditions: list[Condition]) -> list[str]:
+    """Return the digests of compressed results that contain the text, for episodes that meet the conditions."""
+    query = select(ExecutionRow.result_block).where(ExecutionRow.result_block.is_not(None))
+    if conditions:
+        query = query.join(EpisodeRow, and_(*of_accepted_attempt(ExecutionRow))).where(*conditions)
+    blocks = select(TextBlock.digest, TextBlock.data).where(TextBlock.digest.in_(query))
+    needle, rows = text.encode(), connection.execute(blocks.execution_options(yield_per=100))
+    return [digest for digest, data in rows if needle in zlib.decompress(data)]

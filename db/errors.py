@@ -1,4 +1,4 @@
-"""What an error of the database says: try again, the rows are to blame, or a person has to look at it."""
+"""Classify errors of the database: try again, the rows are to blame, or a person has to look at it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from db.bulk import RowsDiffer
 from lumos_queue.errors import LumosError
 from lumos_queue.util.sanitize import storable
 
-#: SQLSTATEs after which the same may succeed: the server fails over, ends, starts, is full or was interrupted.
+#: SQLSTATEs after which the same statement may succeed: the server fails over, ends, starts, is full or interrupted.
 _PASSING = re.compile(r"08(?!P01)...|25006|57P0[123]|57014|40001|40P01|53...|55P03")
-#: Classes of SQLSTATE that blame what was sent: a value, a constraint, a size.
+#: Classes of SQLSTATE that blame the rows: a value, a constraint, a size.
 _BLAMING = ("22", "23", "54")
 _SQLITE_PASSING = frozenset(
     (
@@ -30,7 +30,7 @@ _SQLITE_PASSING = frozenset(
 
 
 def retryable(error: BaseException) -> bool:
-    """Whether what failed is the way to the database, or its state, so that the same may succeed in a while."""
+    """Whether the connection or the state of the database failed, so that the same statement may succeed later."""
     if not isinstance(error, DBAPIError):
         return False
     if error.connection_invalidated:
@@ -43,7 +43,7 @@ def retryable(error: BaseException) -> bool:
 
 
 def blames_rows(error: BaseException) -> bool:
-    """Whether a commit was refused for what it carries, so that the rows of other items may well be accepted.
+    """Whether a commit was refused because of its rows, so that the rows of other items may be accepted.
 
     Some rows are refused before the database sees them: not JSON (ValueError, TypeError, RecursionError), not UTF-8
     (a ValueError), more than 64 bits (OverflowError).
@@ -59,8 +59,8 @@ def blames_rows(error: BaseException) -> bool:
 
 def reason(error: BaseException) -> str:
     """The error in one line, with its SQLSTATE where there is one."""
-    said = str(error.orig if isinstance(error, DBAPIError) and error.orig else error).strip()
-    first = storable(said.splitlines()[0] if said else "")[0]
+    message = str(error.orig if isinstance(error, DBAPIError) and error.orig else error).strip()
+    first = storable(message.splitlines()[0] if message else "")[0]
     if not isinstance(error, DBAPIError):
         return first if isinstance(error, LumosError) else f"{type(error).__name__}: {first}"
     code = _sqlstate(error)
@@ -77,5 +77,5 @@ def _sqlite_code(error: DBAPIError) -> int:
 
 
 def describe_failure(error: BaseException) -> str:
-    """One line for a person, of an error of the database or its driver."""
+    """Describe an error of the database or its driver in one line for a person."""
     return f"The database failed: {reason(error)}. Check it with: lumos doctor"

@@ -1,4 +1,4 @@
-"""What the first episodes of a filter have in common: how many ended so, got this score, had so many subgoals."""
+"""Counts of a filter's first episodes by ending, score, number of subgoals and class of failure."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from db.trajectories import select_ids
 from lumos_queue.records import Ending
 
 MAX_COUNTED = 20_000  #: episodes
-FEW_SCORES = 12  #: different scores that are told one by one
+FEW_SCORES = 12  #: different scores that are listed
 
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """Values and how many of the counted episodes have each."""
+    """The number of counted episodes for each value."""
 
     counted: int = 0
     more: bool = False  #: whether the filter has further episodes, which were not counted
@@ -32,23 +32,23 @@ class Facets:
     failures: Mapping[str, int] = field(default_factory=dict)  #: classes of infrastructure failures
 
 
-def count_facets(connection: Connection, wanted: Filter, most: int = MAX_COUNTED) -> Facets:
-    """Of the first episodes by id that meet the filter, at most so many."""
-    ids = list(connection.execute(select_ids(conditions(connection, wanted), 0, most + 1)).scalars())
-    more, ids = len(ids) > most, ids[:most]
+def count_facets(connection: Connection, query: Filter, limit: int = MAX_COUNTED) -> Facets:
+    """Count the facets of the first episodes by id that meet the filter, at most `limit` of them."""
+    ids = list(connection.execute(select_ids(conditions(connection, query), 0, limit + 1)).scalars())
+    has_more, ids = len(ids) > limit, ids[:limit]
     if not ids:
         return Facets()
-    # Sent as one text and not as the filter again, which would be met anew for each facet.
-    sent = EpisodeRow.id.op("IN")(numbers(literal(str(ids))))
-    failed = EpisodeRow.ending == Ending.INFRA_ERROR.value
-    message = case((failed, EpisodeRow.message), else_=cast(literal(""), Text))
+    # The ids are sent as one text, because the filter would be evaluated again for each facet.
+    condition = EpisodeRow.id.op("IN")(numbers(literal(str(ids))))
+    is_failure = EpisodeRow.ending == Ending.INFRA_ERROR.value
+    message = case((is_failure, EpisodeRow.message), else_=cast(literal(""), Text))
     score = newest_score(connection)
-    each = select(EpisodeRow.ending, message.label("message"), score.label("score")).where(sent).subquery().c
-    grouped = select(each.ending, each.message, each.score, func.count()).group_by(
-        each.ending, each.message, each.score
+    columns = select(EpisodeRow.ending, message.label("message"), score.label("score")).where(condition).subquery().c
+    groups = select(columns.ending, columns.message, columns.score, func.count()).group_by(
+        columns.ending, columns.message, columns.score
     )
     endings, scores, failures = Counter[str](), Counter[float](), Counter[str]()
-    for ending, text, value, count in connection.execute(grouped):
+    for ending, text, value, count in connection.execute(groups):
         endings[ending] += count
         if value is not None:
             scores[value] += count
@@ -56,7 +56,7 @@ def count_facets(connection: Connection, wanted: Filter, most: int = MAX_COUNTED
             failures[classify(text)] += count
     return Facets(
         counted=len(ids),
-        more=more,
+        more=has_more,
         endings=dict(endings.most_common()),
         scores=dict(sorted(scores.items())) if len(scores) <= FEW_SCORES else {},
         subgoals=_count_subgoals(connection, ids),
@@ -65,11 +65,11 @@ def count_facets(connection: Connection, wanted: Filter, most: int = MAX_COUNTED
 
 
 def _count_subgoals(connection: Connection, ids: list[int]) -> dict[int, int]:
-    """Number of subgoals to number of episodes."""
+    """Return the number of episodes by their number of subgoals."""
     of_accepted = (SubgoalRow.episode == EpisodeRow.id, SubgoalRow.attempt == EpisodeRow.attempt)
     within = EpisodeRow.id.op("IN")(numbers(literal(str(ids))))
-    each = select(func.count().label("count")).where(*of_accepted, within).group_by(SubgoalRow.episode).subquery().c
-    rows = connection.execute(select(each.count, func.count()).group_by(each.count).order_by(each.count))
-    found = {int(count): int(episodes) for count, episodes in rows}
-    none = len(ids) - sum(found.values())
-    return ({0: none} if none else {}) | found
+    columns = select(func.count().label("count")).where(*of_accepted, within).group_by(SubgoalRow.episode).subquery().c
+    rows = connection.execute(select(columns.count, func.count()).group_by(columns.count).order_by(columns.count))
+    counts = {int(count): int(episodes) for count, episodes in rows}
+    none = len(ids) - sum(counts.values())
+    return ({0: none} if none else {}) | counts

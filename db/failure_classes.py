@@ -1,4 +1,4 @@
-"""Kinds of infrastructure failures, told from the message that is stored with an episode's ending."""
+"""Kinds of infrastructure failures, by the message that is stored with an episode's ending."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from functools import lru_cache
 
 
 class FailureClass(StrEnum):
-    """Kinds of failures beside models and tasks. Each has another remedy."""
+    """Kinds of failures that neither a model nor a task causes. Each has its own remedy."""
 
     REFUSED = "refused"  #: a model server kept refusing this request and answered others (endpoints/evidence.py)
     FAILED = "failed"  #: a model server failed every try of this request and answered others
-    UNFIT = "unfit"  #: the endpoint of a role cannot do what is asked, or there is none: images, candidates, beams
+    UNFIT = "unfit"  #: a role has no endpoint, or one that lacks a feature: images, candidates, beams
     SCRIPT = "script"  #: a script of replies (scripted:FILE) has none for the prompt
-    IMAGE = "image"  #: the database has an image no more that the task or a step names
+    IMAGE = "image"  #: the database lacks an image that the task or a step names
     DATABASE = "database"  #: the database refuses the episode's rows
     FAULT = "fault"  #: an error in Lumos, or in an extension, with the name of the exception
     DIED = "died"  #: quarantined: too many processes died while this item was all they worked on
-    OTHER = "other"  #: none of these: messages of earlier versions, and of code that is not ours
+    OTHER = "other"  #: none of these: messages of earlier versions, and of third-party code
 
 
-#: The first that fits counts. What a server or a row said may be anything: patterns begin where the message does.
+#: The first match counts. Texts of servers and rows may be anything, so a pattern matches the message's beginning.
 _PATTERNS = (
     (FailureClass.DATABASE, r"the database refuses its rows: "),
     (FailureClass.IMAGE, r"the database holds no image "),

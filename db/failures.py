@@ -1,4 +1,4 @@
-"""How many episodes of a job infrastructure ended, by class, and which."""
+"""Items of a job that failures of infrastructure ended, by class."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from db.states import ItemState
 
 
 def count_failures(connection: Connection, job: str) -> dict[FailureClass, int]:
-    """How many items of the job infrastructure ended, by class, the commonest first."""
-    failed = select(EpisodeRow.message, func.count()).where(EpisodeRow.job == job, EpisodeRow.ending == TAKEN_BACK)
-    found: Counter[FailureClass] = Counter()
-    for message, episodes in connection.execute(failed.group_by(EpisodeRow.message)):
-        found[classify(message)] += episodes
-    died = select(func.count()).where(Item.job == job, Item.state == ItemState.QUARANTINED)
-    found[FailureClass.DIED] += connection.execute(died).scalar_one()
+    """Count the job's items that failures of infrastructure ended, by class, the most frequent class first."""
+    query = select(EpisodeRow.message, func.count()).where(EpisodeRow.job == job, EpisodeRow.ending == TAKEN_BACK)
+    counts: Counter[FailureClass] = Counter()
+    for message, episodes in connection.execute(query.group_by(EpisodeRow.message)):
+        counts[classify(message)] += episodes
+    quarantine_query = select(func.count()).where(Item.job == job, Item.state == ItemState.QUARANTINED)
+    counts[FailureClass.DIED] += connection.execute(quarantine_query).scalar_one()
     order = tuple(FailureClass)
-    ranked = sorted(found.items(), key=lambda one: (-one[1], order.index(one[0])))
-    return {kind: count for kind, count in ranked if count}
+    ranking = sorted(counts.items(), key=lambda pair: (-pair[1], order.index(pair[0])))
+    return {kind: count for kind, count in ranking if count}
 
 
-def failed_items(connection: Connection, job: str, wanted: FailureClass) -> list[int]:
+def failed_items(connection: Connection, job: str, failure_class: FailureClass) -> list[int]:
     """The items (their keys) of the job whose episodes ended in a failure of that class."""
-    failed = select(EpisodeRow.id, EpisodeRow.message).where(EpisodeRow.job == job, EpisodeRow.ending == TAKEN_BACK)
-    return [item for item, message in connection.execute(failed) if classify(message) == wanted]
+    query = select(EpisodeRow.id, EpisodeRow.message).where(EpisodeRow.job == job, EpisodeRow.ending == TAKEN_BACK)
+    return [item for item, message in connection.execute(query) if classify(message) == failure_class]

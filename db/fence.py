@@ -1,4 +1,4 @@
-"""Worker sessions: a process's presence, its heartbeat, and the fence that keeps a replaced one from writing."""
+"""Worker sessions: a process's presence, its heartbeat, and the fence that keeps a dead one from writing."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ _HEARTBEATS = (
 
 
 class Fenced(InfrastructureError):
-    """Raised when this process has been declared dead: its items belong to others and it may write nothing more."""
+    """Raised when this process was declared dead: its items belong to other processes, and it may not write."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatReply:
-    """What a heartbeat brings back."""
+    """The database's reply to a heartbeat."""
 
-    states: dict[str, str]  #: of the jobs being worked on: cancel, pause and removal travel this way
+    states: dict[str, str]  #: of the jobs being worked on, which may be cancelled, paused or removed
     shares: dict[str, int | None]  #: requests this process may have in flight, by endpoint; None: no cap
 
 
 def start_session(database: Database, code_version: str, pools: Sequence[str] = POOLS, gpus: Gpus | None = None) -> int:
     """Register this process in the database; returns the session's number.
 
-    `pools`: those that it was started for; `gpus`: those that it has, None as long as it has not looked for them.
+    `pools`: those that it was started for; `gpus`: those that it has, None until it has looked for them.
     """
     with database.writer.begin() as connection:
         session = connection.execute(
@@ -71,14 +71,14 @@ def start_session(database: Database, code_version: str, pools: Sequence[str] = 
 def record_gpus(database: Database, session: int, gpus: Gpus) -> None:
     """Store which GPUs the process of a session has."""
     with database.writer.begin() as connection:
-        stored = update(WorkerSessionRow).where(WorkerSessionRow.id == session)
-        connection.execute(stored.values(gpus=gpus.number, gpu_mib=gpus.mib))
+        statement = update(WorkerSessionRow).where(WorkerSessionRow.id == session)
+        connection.execute(statement.values(gpus=gpus.number, gpu_mib=gpus.mib))
 
 
-def end_session(database: Database, session: int, died: bool = False) -> None:
-    """End this process's session: what it still holds is owed again at once, as suspects if it `died` of them."""
+def end_session(database: Database, session: int, has_died: bool = False) -> None:
+    """End this process's session. Its items are pending again at once, as suspects if it `has_died`."""
     with database.writer.begin() as connection:
-        close_sessions(connection, [session], "itself", died)
+        close_sessions(connection, [session], "itself", has_died)
 
 
 def beat(
@@ -86,18 +86,18 @@ def beat(
     session: int,
     jobs: list[str],
     traffic: Mapping[str, Traffic],
-    stated: Mapping[str, int] = MappingProxyType({}),
-    others: Mapping[str, Traffic] = MappingProxyType({}),
+    capacities: Mapping[str, int] = MappingProxyType({}),
+    earlier_traffic: Mapping[str, Traffic] = MappingProxyType({}),
 ) -> HeartbeatReply:
-    """Report that this process is alive, and what it has to do with endpoints.
+    """Report that this process is alive, and its traffic with endpoints.
 
-    `traffic`: those it uses; `stated`: how many requests at once keep an endpoint busy, where its servers say so;
-    `others`: those it has used before.
+    `traffic`: with the endpoints that it uses; `earlier_traffic`: with those that it used before; `capacities`: the
+    concurrent requests that keep an endpoint busy, where its servers state them.
 
     Raises Fenced when it has been declared dead.
     """
     with database.writer.begin() as connection:
-        calls = {url: list(use) for url, use in {**others, **traffic}.items()}
+        calls = {url: list(use) for url, use in {**earlier_traffic, **traffic}.items()}
         connection.execute(update(Heartbeat).where(Heartbeat.session == session).values(at=now(), calls=calls))
         if (
             connection.execute(select(WorkerSessionRow.ended_at).where(WorkerSessionRow.id == session)).scalar()
@@ -107,11 +107,11 @@ def beat(
         states: dict[str, str] = dict.fromkeys(jobs, JobState.REMOVED)
         if jobs:
             states |= dict(connection.execute(select(JobRow.id, JobRow.state).where(JobRow.id.in_(jobs))).all())
-        return HeartbeatReply(states, lease_shares(connection, session, traffic, stated))
+        return HeartbeatReply(states, lease_shares(connection, session, traffic, capacities))
 
 
 def hold_fence(connection: Connection, session: int) -> None:
-    """First statement of every write transaction: no fence, no write.
+    """Lock the session's row, as the first statement of every write transaction. Raises Fenced if the session is dead.
 
     On PostgreSQL the key-share lock keeps a reaper from declaring the session dead until this transaction ends.
     """
@@ -126,20 +126,22 @@ def reap(database: Database, session: int, watch: SilenceWatch) -> list[int]:
     A session stopped inside a transaction keeps its row locked: it is skipped now and declared dead later.
     """
     with database.engine.connect() as connection:  # a cheap look first: most of the time no session is dead
-        started = watch.start()
+        start_time = watch.start()
         rows = connection.execute(_HEARTBEATS).all()
     heartbeats = {row.session: row.at for row in rows}
-    silent = watch.look(heartbeats, rows[0].clock, started) if rows else []
+    silent = watch.look(heartbeats, rows[0].clock, start_time) if rows else []
     if not silent:
         return []
     with database.writer.begin() as connection:
-        unchanged = or_(*(and_(Heartbeat.session == number, Heartbeat.at == heartbeats[number]) for number in silent))
+        is_unchanged = or_(
+            *(and_(Heartbeat.session == number, Heartbeat.at == heartbeats[number]) for number in silent)
+        )
         rows = (
             select(WorkerSessionRow.id)
             .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
-            .where(WorkerSessionRow.ended_at.is_(None), unchanged)
+            .where(WorkerSessionRow.ended_at.is_(None), is_unchanged)
             .with_for_update(of=WorkerSessionRow.__table__, skip_locked=True)
         )
         dead = list(connection.execute(rows).scalars())
-        close_sessions(connection, dead, f"session {session}", died=True)
+        close_sessions(connection, dead, f"session {session}", has_died=True)
         return dead

@@ -31,28 +31,28 @@ from db.job_filters import COMPARE
 from db.models import EpisodeRow, TaskRow
 from db.task_fields import field_of_postgresql, json_entries
 
-LARGEST = 1e300  #: numbers from here on are compared with nothing: not every one of them is a float
+LARGEST = 1e300  #: numbers from here on match nothing, because some of them are no floats
 DIGITS = 300  #: of a whole number below LARGEST
 TEXT_LENGTH = 30  #: characters of a text that is read as a number
-#: A text that is compared as a number with <, <=, > and >=, as CSV has them: JSON's numbers without an exponent.
+#: Texts, for example from CSV, that <, <=, > and >= compare as numbers: JSON's numbers without an exponent.
 NUMBER = r"^-?(0|[1-9][0-9]*)([.][0-9]+)?$"
 
 
 def field_condition(connection: Connection, term: Term) -> Condition:
-    """What must hold of EpisodeRow. `!=` holds where the field does not have the value, or is not there."""
+    """Return the condition on EpisodeRow. `!=` holds where the field has another value or is missing."""
     if connection.dialect.name == "postgresql":
         fits = _compare(connection, term, *_columns_of_postgresql(term))
         condition = exists().where(TaskRow.id == EpisodeRow.task, fits)
     else:
-        each = json_entries()
-        fits = _compare(connection, term, *_columns_of_sqlite(each, term))
-        tasks = select(TaskRow.id).join(each, literal(1) == 1)
-        condition = tasks.where(TaskRow.id == EpisodeRow.task, each.c.key == term.key, fits).exists()
+        fields = json_entries()
+        fits = _compare(connection, term, *_columns_of_sqlite(fields, term))
+        tasks = select(TaskRow.id).join(fields, literal(1) == 1)
+        condition = tasks.where(TaskRow.id == EpisodeRow.task, fields.c.key == term.key, fits).exists()
     return not_(condition) if term.operator == "!=" else condition
 
 
 def _compare(connection: Connection, term: Term, text: Any, number: Any) -> Condition:
-    """`text`: the value where it is text or a truth value; `number`: where it is a number; else they are null."""
+    """`text` is the value if it is a text or a truth value, `number` if it is a number; otherwise they are null."""
     if term.operator == "~":
         return contains(connection, text, str(term.value))
     amount = read_number(term.value)
@@ -66,7 +66,7 @@ def _compare(connection: Connection, term: Term, text: Any, number: Any) -> Cond
 
 
 def _columns_of_postgresql(term: Term) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    """The field's value as text, and as a number. A `case` keeps a cast from what it would fail for."""
+    """Return the field's value as text and as a number. A `case` keeps other values from each cast."""
     value = field_of_postgresql(term.key)
     kind = func.json_typeof(value)
     content = func.json_extract_path_text(TaskRow.gold, "meta", literal(term.key, Text))
@@ -79,8 +79,8 @@ def _columns_of_postgresql(term: Term) -> tuple[ColumnElement[Any], ColumnElemen
     return text, case(*cases)
 
 
-def _columns_of_sqlite(each: Any, term: Term) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    kind, value = each.c.type, each.c.value
+def _columns_of_sqlite(fields: Any, term: Term) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    kind, value = fields.c.type, fields.c.value
     text = case((kind == "text", value), (kind == "true", "true"), (kind == "false", "false"), else_=null())
     # A whole number is compared as a float, as PostgreSQL does.
     cases: list[tuple[Any, Any]] = [(kind.in_(("integer", "real")), cast(value, Float))]

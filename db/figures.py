@@ -1,4 +1,4 @@
-"""The figures of a job from its sums (db/models/sums.py): reading them takes no longer when the job is larger."""
+"""Read the figures of a job from its sums (db/models/sums.py), in a time that does not depend on the job's size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from sqlalchemy import Connection, ScalarSelect, func, literal_column, select
 from db.models import CallSum, Item, ItemSum, JobRow, ScoreSum, VersionSum
 from db.states import ItemState
 
-_HELD = (ItemState.CLAIMED, ItemState.AWAITING)  #: items that are neither owed nor ended: few, and each has an index
+_HELD = (
+    ItemState.CLAIMED,
+    ItemState.AWAITING,
+)  #: states of few items, which are neither pending nor ended; each has an index
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class ScoreCount:
-    """How many episodes of a job have a score of that value, the mean of so many trials."""
+    """The number of a job's episodes with this score, the mean of this many trials."""
 
     value: float
     trials: int
@@ -37,34 +40,34 @@ def _sum(column: Any) -> Any:
 
 
 def done_items() -> ScalarSelect[int]:
-    """How many items are done of the job in the enclosing query."""
-    mine = (ItemSum.job == JobRow.id, ItemSum.state == ItemState.DONE)
-    return select(_sum(ItemSum.items)).where(*mine).correlate(JobRow).scalar_subquery()
+    """Count the done items of the enclosing query's job."""
+    of_job = (ItemSum.job == JobRow.id, ItemSum.state == ItemState.DONE)
+    return select(_sum(ItemSum.items)).where(*of_job).correlate(JobRow).scalar_subquery()
 
 
 def progress(connection: Connection, job: str) -> dict[str, int]:
     """How many items of the job are in each state; states without any are left out."""
-    ended = select(ItemSum.state, func.sum(ItemSum.items)).where(ItemSum.job == job).group_by(ItemSum.state)
-    found = {state: int(items) for state, items in connection.execute(ended)}
-    found |= held_items(connection).get(job, {})
+    query = select(ItemSum.state, func.sum(ItemSum.items)).where(ItemSum.job == job).group_by(ItemSum.state)
+    counts = {state: int(items) for state, items in connection.execute(query)}
+    counts |= held_items(connection).get(job, {})
     items = connection.execute(select(JobRow.items).where(JobRow.id == job)).scalar() or 0
-    found[ItemState.OWED] = items - sum(found.values())
-    return {str(state): count for state, count in found.items() if count > 0}
+    counts[ItemState.OWED] = items - sum(counts.values())
+    return {str(state): count for state, count in counts.items() if count > 0}
 
 
 def held_items(connection: Connection) -> dict[str, dict[str, int]]:
-    """By job how many of its items are claimed and awaiting an answer; jobs without any are left out.
+    """The numbers of claimed and of awaiting items by job; jobs without any are left out.
 
-    Of all jobs at once: so each query walks over its own small index (db/models/jobs.py), and never over a job's items.
+    Each query covers all jobs, so that it reads its own small index (db/models/jobs.py) and not the items of a job.
     """
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     for state in _HELD:
-        # In the statement itself: SQLite does not see that a parameter is what a partial index is made of.
+        # A literal, not a parameter: SQLite uses a partial index only if the statement contains its condition.
         is_held = Item.state == literal_column(f"'{state}'")
-        job_of = Item.job.concat("")  # else SQLite walks over the items in the order of their jobs
+        job_of = Item.job.concat("")  # the concatenation keeps SQLite from reading all items by job
         for job, items in connection.execute(select(job_of, func.count()).where(is_held).group_by(job_of)):
-            found.setdefault(job, {})[state.value] = items
-    return found
+            counts.setdefault(job, {})[state.value] = items
+    return counts
 
 
 def count_endings(connection: Connection, job: str) -> dict[str, int]:
@@ -96,36 +99,36 @@ def running_score(connection: Connection, job: str) -> tuple[float, int]:
 
 
 def count_scores(connection: Connection, job: str) -> dict[str, list[ScoreCount]]:
-    """By metric the scores of a job's episodes, in the order of their values. An `infra_error` has none."""
+    """The scores of a job's episodes by metric, in the order of their values. An `infra_error` has none."""
     episodes = func.sum(ScoreSum.episodes)
     keys = (ScoreSum.metric, ScoreSum.value, ScoreSum.trials)
     rows = connection.execute(
         select(*keys, episodes).where(ScoreSum.job == job).group_by(*keys).having(episodes > 0).order_by(*keys)
     )
-    found: dict[str, list[ScoreCount]] = {}
+    scores: dict[str, list[ScoreCount]] = {}
     for metric, value, trials, count in rows:
-        found.setdefault(metric, []).append(ScoreCount(float(value), int(trials), int(count)))
-    return found
+        scores.setdefault(metric, []).append(ScoreCount(float(value), int(trials), int(count)))
+    return scores
 
 
 def score_versions(connection: Connection, job: str) -> dict[str, dict[str, int]]:
-    """Each metric's scored episodes by the version of the scorer that judged them."""
+    """The number of each metric's scored episodes by the version of the scorer."""
     episodes = func.sum(ScoreSum.episodes)
     keys = (ScoreSum.metric, ScoreSum.version)
     rows = connection.execute(
         select(*keys, episodes).where(ScoreSum.job == job).group_by(*keys).having(episodes > 0).order_by(*keys)
     )
-    found: dict[str, dict[str, int]] = {}
+    versions: dict[str, dict[str, int]] = {}
     for metric, version, count in rows:
-        found.setdefault(metric, {})[version] = int(count)
-    return found
+        versions.setdefault(metric, {})[version] = int(count)
+    return versions
 
 
 def seconds_by_phase(connection: Connection, job: str) -> dict[str, float]:
     """Seconds waiting for each role's model and running actions, added up over episodes that ran at the same time."""
     phases = {role: calls * means["seconds"] for role, calls, means in latency_by_role(connection, job)}
-    acting = connection.execute(select(_sum(ItemSum.action_seconds)).where(ItemSum.job == job))
-    return phases | {"actions": max(0.0, float(acting.scalar_one()))}
+    query = connection.execute(select(_sum(ItemSum.action_seconds)).where(ItemSum.job == job))
+    return phases | {"actions": max(0.0, float(query.scalar_one()))}
 
 
 def latency_by_role(connection: Connection, job: str) -> list[tuple[str, int, dict[str, float]]]:
@@ -142,19 +145,19 @@ def latency_by_role(connection: Connection, job: str) -> list[tuple[str, int, di
         .having(calls > 0)
         .order_by(CallSum.role)
     )
-    found = []
+    latencies = []
     for row in rows:
         role, count, *sums = tuple(row)
-        means = {phase: max(0.0, one) / int(count) for phase, one in zip(phases, sums, strict=True)}
-        found.append((role, int(count), means))
-    return found
+        means = {phase: max(0.0, total) / int(count) for phase, total in zip(phases, sums, strict=True)}
+        latencies.append((role, int(count), means))
+    return latencies
 
 
 def calls_by_ending(connection: Connection, job: str) -> list[tuple[str, int, int, int]]:
-    """(ending, subgoals, model calls, episodes): how many episodes had so many subgoals and made so many calls.
+    """Count episodes by ending, subgoals and model calls: (ending, subgoals, model calls, episodes).
 
-    Replies that the task gave count as calls here, as the rule of how many calls an episode makes does not ask who
-    answered.
+    Replies that the task gave count as calls here, because the rule for an episode's calls does not depend on who
+    answers.
     """
     keys = (ItemSum.ending, ItemSum.subgoals, ItemSum.replies)
     items = func.sum(ItemSum.items)
@@ -169,16 +172,16 @@ def calls_by_ending(connection: Connection, job: str) -> list[tuple[str, int, in
 
 
 def code_versions(connection: Connection, job: str) -> list[tuple[str, int]]:
-    """(code version, finished episodes whose accepted attempt was begun by it), the commonest first."""
+    """(code version, finished episodes whose accepted attempt it began), the most frequent first."""
     return _count_versions(connection, job).get("", [])
 
 
 def prompt_heads(connection: Connection, job: str) -> dict[str, list[tuple[str, int]]]:
-    """By role (digest of the text that prompts begin with, finished episodes that were asked so), commonest first.
+    """By role: (digest of the text that prompts begin with, finished episodes with such prompts), most frequent first.
 
     The text does not depend on the task: another digest is another version of the prompts.
     """
-    return {role: found for role, found in _count_versions(connection, job).items() if role}
+    return {role: heads for role, heads in _count_versions(connection, job).items() if role}
 
 
 def _count_versions(connection: Connection, job: str) -> dict[str, list[tuple[str, int]]]:
@@ -191,7 +194,7 @@ def _count_versions(connection: Connection, job: str) -> dict[str, list[tuple[st
         .having(episodes > 0)
         .order_by(VersionSum.role, episodes.desc(), VersionSum.value)
     )
-    found: dict[str, list[tuple[str, int]]] = {}
+    versions: dict[str, list[tuple[str, int]]] = {}
     for role, value, count in rows:
-        found.setdefault(role, []).append((value, int(count)))
-    return found
+        versions.setdefault(role, []).append((value, int(count)))
+    return versions

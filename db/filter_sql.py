@@ -21,78 +21,80 @@ from lumos_queue.records import Ending
 
 _OF_EPISODE = ("job", "split", "formulation", "origin", "licence", "ending", "calls", "sample")
 _OF_JOB = ("benchmark", "project", "name", "tag", "kind")
-FEW_JOBS = 50  #: that are named one by one
+FEW_JOBS = 50  #: jobs that a condition lists as parameters
 
 
-def conditions(connection: Connection, wanted: Filter) -> list[Condition]:
-    """What must hold of EpisodeRow: of jobs that are not being stored or removed.
+def conditions(connection: Connection, query: Filter) -> list[Condition]:
+    """Return the conditions on EpisodeRow, which also exclude jobs that are being stored or removed.
 
-    Such jobs, models, messages of failures, and texts that are stored compressed are looked up at once.
+    Such jobs, models, messages of failures, and texts that are stored compressed are queried immediately.
     """
-    plain = [_condition(connection, one) for one in wanted.terms if one.field not in ("text", "failure")]
-    plain += [_failed_by(connection, one, plain) for one in wanted.terms if one.field == "failure"]
-    found = [EpisodeRow.ending != "", *plain]
+    plain = [_condition(connection, term) for term in query.terms if term.field not in ("text", "failure")]
+    plain += [_has_failure(connection, term, plain) for term in query.terms if term.field == "failure"]
+    all_conditions = [EpisodeRow.ending != "", *plain]
     if half := list(connection.execute(select(JobRow.id).where(JobRow.state.in_(HIDDEN))).scalars()):
-        found.append(EpisodeRow.job.not_in(half))
-    searched = [str(one.value) for one in wanted.terms if one.field == "text"]
-    return found + [says(connection, text, plain) for text in searched]
+        all_conditions.append(EpisodeRow.job.not_in(half))
+    texts = [str(term.value) for term in query.terms if term.field == "text"]
+    return all_conditions + [says(connection, text, plain) for text in texts]
 
 
-def _condition(connection: Connection, one: Term) -> Condition:
-    field, value = one.field, one.value
+def _condition(connection: Connection, term: Term) -> Condition:
+    field, value = term.field, term.value
     if field in _OF_EPISODE:
-        return compare(connection, getattr(EpisodeRow, field), one)
+        return compare(connection, getattr(EpisodeRow, field), term)
     if field in _OF_JOB:
-        # The jobs first: their episodes have an index, and where there is no such job nothing has to be read.
-        fit = select(JobRow.id).where(job_condition(connection, one))
+        # The jobs come first: an index finds their episodes, and without such a job no episode is read.
+        fit = select(JobRow.id).where(job_condition(connection, term))
         jobs = list(connection.execute(fit).scalars())
         if not jobs:
             return false()
         return EpisodeRow.job.in_(jobs) if len(jobs) <= FEW_JOBS else is_one_of(EpisodeRow.job, jobs)
     match field:
         case "model":
-            jobs = is_one_of(EpisodeRow.job, jobs_of_model(connection, one))
-            return not_(jobs) if one.operator == "!=" else jobs
+            jobs = is_one_of(EpisodeRow.job, jobs_of_model(connection, term))
+            return not_(jobs) if term.operator == "!=" else jobs
         case "level":
             levels = CHOICES["level"]
-            fits = [level for level in levels if COMPARE[one.operator](levels.index(level), levels.index(str(value)))]
+            fits = [level for level in levels if COMPARE[term.operator](levels.index(level), levels.index(str(value)))]
             return EpisodeRow.level.in_(["" if level == "none" else level for level in fits])
         case "score":
-            return compare(connection, newest_score(connection), one)
+            return compare(connection, newest_score(connection), term)
         case "metric":
-            return compare(connection, newest_score(connection, one.key), one)
+            return compare(connection, newest_score(connection, term.key), term)
         case "subgoals":
             count = select(func.count()).where(*of_accepted_attempt(SubgoalRow)).scalar_subquery()
-            return compare(connection, count, one)
+            return compare(connection, count, term)
         case "since":
             return EpisodeRow.finished_at >= literal(value, Float)
         case "until":
             return EpisodeRow.finished_at < literal(value, Float)
         case "action":
-            return _any(connection, ExecutionRow, ExecutionRow.name, one)
+            return _any(connection, ExecutionRow, ExecutionRow.name, term)
         case "error":
-            return _any(connection, ExecutionRow, ExecutionRow.status, one, ExecutionRow.status != "ok")
-        case "verdict" if value == "accepted" and one.operator != "~":
-            rejected = exists().where(VerdictRow.episode == EpisodeRow.id, VerdictRow.rejects)
-            return rejected if one.operator == "!=" else not_(rejected)
+            return _any(connection, ExecutionRow, ExecutionRow.status, term, ExecutionRow.status != "ok")
+        case "verdict" if value == "accepted" and term.operator != "~":
+            is_rejected = exists().where(VerdictRow.episode == EpisodeRow.id, VerdictRow.rejects)
+            return is_rejected if term.operator == "!=" else not_(is_rejected)
         case "verdict":
-            return _any(connection, VerdictRow, VerdictRow.name, one)
+            return _any(connection, VerdictRow, VerdictRow.name, term)
         case "label":
-            found = _has_label(VALUES, Label.value == one.value)
-            return not_(found) if one.operator == "!=" else found
+            has_label = _has_label(VALUES, Label.value == term.value)
+            return not_(has_label) if term.operator == "!=" else has_label
         case "meta":
-            return field_condition(connection, one)
+            return field_condition(connection, term)
         case "rating":
-            return _has_label(RATINGS, compare(connection, RATING, one))
+            return _has_label(RATINGS, compare(connection, RATING, term))
     raise AssertionError(f"the field '{field}' has no condition")
 
 
-def _failed_by(connection: Connection, one: Term, others: Sequence[Condition]) -> Condition:
-    """Whether infrastructure ended it so. The class is told from the message, of which there are few."""
-    ended = EpisodeRow.ending == Ending.INFRA_ERROR.value
-    messages = connection.execute(select(EpisodeRow.message).where(ended, *others).distinct()).scalars()
-    found = and_(ended, is_one_of(EpisodeRow.message, [text for text in messages if classify(text) == one.value]))
-    return not_(found) if one.operator == "!=" else found
+def _has_failure(connection: Connection, term: Term, other_conditions: Sequence[Condition]) -> Condition:
+    """Whether a failure of this class ended the episode. The class follows from the message; there are few messages."""
+    is_failure = EpisodeRow.ending == Ending.INFRA_ERROR.value
+    messages = connection.execute(select(EpisodeRow.message).where(is_failure, *other_conditions).distinct()).scalars()
+    condition = and_(
+        is_failure, is_one_of(EpisodeRow.message, [text for text in messages if classify(text) == term.value])
+    )
+    return not_(condition) if term.operator == "!=" else condition
 
 
 def newest_score(connection: Connection, metric: str = "") -> Any:
@@ -108,23 +110,23 @@ def newest_score(connection: Connection, metric: str = "") -> Any:
     )
 
 
-def _any(connection: Connection, table: Any, column: Any, one: Term, *others: Condition) -> Condition:
+def _any(connection: Connection, table: Any, column: Any, term: Term, *other_conditions: Condition) -> Condition:
     """Whether a row of the episode has such a value; with !=, whether none has it."""
-    own = of_accepted_attempt(table) if hasattr(table, "attempt") else (table.episode == EpisodeRow.id,)
-    fits = contains(connection, column, str(one.value)) if one.operator == "~" else column == one.value
-    found = exists().where(*own, *others, fits)
-    return not_(found) if one.operator == "!=" else found
+    of_episode = of_accepted_attempt(table) if hasattr(table, "attempt") else (table.episode == EpisodeRow.id,)
+    fits = contains(connection, column, str(term.value)) if term.operator == "~" else column == term.value
+    condition = exists().where(*of_episode, *other_conditions, fits)
+    return not_(condition) if term.operator == "!=" else condition
 
 
 def _has_label(kind: Sequence[str], fits: Condition) -> Condition:
-    """By any person: the newest label of this kind of each for the whole episode counts."""
+    """Whether the newest label of this kind that any person gave the whole episode fits."""
     later = aliased(Label)
-    replaced = exists().where(
+    is_replaced = exists().where(
         later.episode == Label.episode,
         later.labeller == Label.labeller,
         later.position.is_(None),
         later.id > Label.id,
         later.value.in_(kind),
     )
-    mine = (Label.episode == EpisodeRow.id, Label.position.is_(None), Label.value.in_(kind))
-    return exists().where(*mine, fits, not_(replaced))
+    of_episode = (Label.episode == EpisodeRow.id, Label.position.is_(None), Label.value.in_(kind))
+    return exists().where(*of_episode, fits, not_(is_replaced))

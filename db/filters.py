@@ -1,6 +1,6 @@
 """The small language that selects episodes and jobs: `benchmark=gsm8k score=1 tag.team=maths text~"red apples"`.
 
-Terms follow one another, or with `and` between them, and all must hold. No part of a filter ever becomes SQL text.
+Terms are separated by spaces or by `and`, and all must hold. No part of a filter becomes SQL text.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from lumos_queue.records import LEVELS, Ending
 from lumos_queue.util.sanitize import storable
 
 EQUALITY = ("=", "!=")
-NAMES = ("=", "!=", "~")  #: equal, unequal, contains (with capitals as written)
+NAMES = ("=", "!=", "~")  #: equal, unequal, contains (case-sensitively)
 ORDER = ("=", "!=", "<", "<=", ">", ">=")
 
 Fields = Mapping[str, tuple[str, ...]]  #: field to the operators that make sense for it
-#: Of a job, and of the episodes of one. `tag` is written with its key: `tag.team=maths`.
+#: Fields of a job and of its episodes. `tag` is written with its key: `tag.team=maths`.
 _OF_BOTH: Fields = {
     "job": NAMES,
     "name": NAMES,
@@ -37,10 +37,10 @@ _OF_BOTH: Fields = {
     "since": ("=",),
     "until": ("=",),
 }
-#: What selects jobs.
+#: Fields that select jobs.
 JOB_FIELDS: Fields = {**_OF_BOTH, "state": EQUALITY}
-#: What selects episodes. `metric` is written with its name: `metric:strict>=0.5`; `meta` with a field of the data:
-#: `meta.year>1990`.
+#: Fields that select episodes. `metric` is written with its name: `metric:strict>=0.5`; `meta` with a field of the
+#: data: `meta.year>1990`.
 FIELDS: Fields = {
     **_OF_BOTH,
     "ending": NAMES,
@@ -52,8 +52,8 @@ FIELDS: Fields = {
     "sample": ORDER,
     "action": NAMES,
     "error": NAMES,
-    "verdict": NAMES,  # of any of its actions, of any filter's finding
-    "failure": EQUALITY,  # of infrastructure, that ended it
+    "verdict": NAMES,  # the name of any verdict on the episode
+    "failure": EQUALITY,  # of infrastructure
     "label": EQUALITY,
     "rating": ORDER,  # by any person
     "text": ("~",),
@@ -61,13 +61,13 @@ FIELDS: Fields = {
 }
 NUMBERS = frozenset(("score", "metric", "subgoals", "calls", "sample", "rating"))
 TIMES = frozenset(("since", "until"))
-#: What a value of these fields can be. A level is `none` for what is not an accepted annotation: below all others.
+#: The values of these fields. The level `none`, below all others, is for episodes that are no accepted annotations.
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "ending": tuple(Ending),
     "level": ("none", *LEVELS),
     "label": ("right", "wrong", "unsure"),
     "kind": ("evaluate", "infer", "convert", "train", "import"),
-    "failure": tuple(one for one in FailureClass if one != FailureClass.DIED),  # quarantined items have not ended
+    "failure": tuple(kind for kind in FailureClass if kind != FailureClass.DIED),  # quarantined items have not ended
 }
 
 _TERM = re.compile(
@@ -78,7 +78,7 @@ _TERM = re.compile(
         (?=\s|$)""",
     re.VERBOSE | re.DOTALL,
 )
-_BEFORE_KEY = {"metric": ":", "tag": ".", "meta": "."}  #: fields that have a key, and what stands before it
+_BEFORE_KEY = {"metric": ":", "tag": ".", "meta": "."}  #: the separator before the key, by field
 _KEYED_EXAMPLES = {
     "metric": "a metric with its name, as in metric:strict=1",
     "tag": "a tag with its key, as in tag.team=maths",
@@ -96,18 +96,16 @@ class Term:
     field: str
     operator: str
     value: str | float
-    key: str = ""  #: which one, when the field is `metric`, `tag` or `meta`
+    key: str = ""  #: the name after `metric:`, `tag.` or `meta.`
 
     def __str__(self) -> str:
-        name = f"{self.field}{_BEFORE_KEY[self.field]}{_written_key(self)}" if self.key else self.field
-        return f"{name}{self.operator}{_written(self.field, self.value)}"
+        name = f"{self.field}{_BEFORE_KEY[self.field]}{_write_key(self)}" if self.key else self.field
+        return f"{name}{self.operator}{_write_value(self.field, self.value)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which jobs, or finished episodes, are wanted: those for which all terms hold. `str` gives text that parses to
-    the same.
-    """
+    """A selection of jobs or finished episodes: those for which all terms hold. `str` gives text that parses to it."""
 
     terms: tuple[Term, ...] = ()
 
@@ -119,44 +117,45 @@ class Filter:
 
 
 def parse_where(text: str, fields: Fields = FIELDS) -> Filter:
-    """Read a filter of episodes; the empty text gives the filter that holds for every finished one.
+    """Read a filter of episodes; the empty text selects every finished episode.
 
-    Raises SpecError naming what cannot be read, an unknown field, an operator or a value that a field does not have.
+    Raises SpecError for text that cannot be read, an unknown field, or an operator or a value that a field does not
+    have.
     """
     terms: list[Term] = []
-    place, end = 0, len(text.rstrip())
-    while place < end:
-        if terms and (between := _AND.match(text, place)):
-            place = between.end()
-        found = _TERM.match(text, place)
-        if not found:
+    position, end = 0, len(text.rstrip())
+    while position < end:
+        if terms and (between := _AND.match(text, position)):
+            position = between.end()
+        match = _TERM.match(text, position)
+        if not match:
             raise SpecError(
-                f"Cannot read the filter at '{text[place:end].strip()[:40]}': "
+                f"Cannot read the filter at '{text[position:end].strip()[:40]}': "
                 'expected FIELD OPERATOR VALUE, as in score=1 or text~"two words".'
             )
-        quoted = found["double"] if found["double"] is not None else found["single"]
-        value = _unquote(quoted) if quoted is not None else found["bare"]
-        terms.append(_read_term(found, value, fields))
-        place = found.end()
+        quotation = match["double"] if match["double"] is not None else match["single"]
+        value = _unquote(quotation) if quotation is not None else match["bare"]
+        terms.append(_read_term(match, value, fields))
+        position = match.end()
     return Filter(tuple(terms))
 
 
 def parse_job_where(text: str) -> Filter:
-    """Read a filter of jobs, of which `state` is not checked. Raises SpecError as `parse_where` does."""
+    """Read a filter of jobs. The value of `state` is not checked. Raises SpecError as `parse_where` does."""
     return parse_where(text, JOB_FIELDS)
 
 
-def _read_term(found: re.Match[str], value: str, fields: Fields) -> Term:
-    if found["metric"] and found["field"] != "metric":
+def _read_term(match: re.Match[str], value: str, fields: Fields) -> Term:
+    if match["metric"] and match["field"] != "metric":
         raise SpecError("Write a metric with its name, as in metric:strict=1; no other field has one.")
-    key, quoted = found["key"], found["quoted_key"]
-    if (key or quoted is not None) and _BEFORE_KEY.get(found["field"]) != ".":
+    key, quoted_key = match["key"], match["quoted_key"]
+    if (key or quoted_key is not None) and _BEFORE_KEY.get(match["field"]) != ".":
         raise SpecError("Write a tag with its key, as in tag.team=maths; no other field but meta has one.")
-    if quoted is not None:
-        if found["field"] == "tag":
+    if quoted_key is not None:
+        if match["field"] == "tag":
             raise SpecError("Write a tag's key without quotes, as in tag.team=maths.")
-        key = _unquote(quoted)
-    return term(found["field"], found["operator"], value, found["metric"] or key or "", fields)
+        key = _unquote(quoted_key)
+    return term(match["field"], match["operator"], value, match["metric"] or key or "", fields)
 
 
 def _unquote(text: str) -> str:
@@ -185,11 +184,11 @@ def term(field: str, operator: str, value: str, key: str = "", fields: Fields = 
 
 
 def _unknown_field(field: str, fields: Fields) -> SpecError:
-    """Of one that selects the other kind, that it does."""
+    """Return the error, which explains a field that selects the other kind."""
     if field in FIELDS or field in JOB_FIELDS:
-        other, these = ("jobs", "episodes") if fields is FIELDS else ("episodes", "jobs")
+        kind, queried_kind = ("jobs", "episodes") if fields is FIELDS else ("episodes", "jobs")
         return SpecError(
-            f"The field '{field}' selects {other}, not {these}. Choose one of: {', '.join(sorted(fields))}."
+            f"The field '{field}' selects {kind}, not {queried_kind}. Choose one of: {', '.join(sorted(fields))}."
         )
     return unknown("field", field, fields)
 
@@ -202,7 +201,7 @@ def _number(field: str, value: str) -> float:
 
 
 def read_number(value: str | float) -> float | None:
-    """Return the number that a value is or reads as; None where it is none, or is not finite."""
+    """Return the number that a value is or represents; None if it is no finite number."""
     try:
         number = float(value)
     except ValueError:
@@ -211,7 +210,7 @@ def read_number(value: str | float) -> float | None:
 
 
 def _time(field: str, value: str) -> float:
-    """Seconds since 1970 of a date or a time, UTC unless it says otherwise."""
+    """Seconds since 1970 of a date or a time, which is UTC if it has no time zone."""
     try:
         moment = datetime.fromisoformat(value)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
@@ -221,16 +220,16 @@ def _time(field: str, value: str) -> float:
         ) from None
 
 
-def _written(field: str, value: str | float) -> str:
+def _write_value(field: str, value: str | float) -> str:
     if not isinstance(value, str):
         return datetime.fromtimestamp(value, UTC).isoformat() if field in TIMES else f"{value!r}".removesuffix(".0")
     return value if _BARE.fullmatch(value) else _quote(value)
 
 
-def _written_key(one: Term) -> str:
-    return one.key if one.field != "meta" or _BARE_KEY.fullmatch(one.key) else _quote(one.key)
+def _write_key(condition: Term) -> str:
+    return condition.key if condition.field != "meta" or _BARE_KEY.fullmatch(condition.key) else _quote(condition.key)
 
 
 def _quote(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    escaped_text = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped_text}"'

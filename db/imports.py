@@ -1,8 +1,8 @@
-"""Storing episodes that no worker ran: read from files, or corrected by a person. All of them appear, or none.
+"""Store episodes that no worker ran: read from files, or corrected by a person. All of them appear, or none.
 
-Rows arrive in chunks, under a job in state `importing` whose episodes have no ending yet: no query counts them as
-finished, and no worker finds anything owed. One last transaction ends them all. What a killed process leaves behind
-is removed when the same content is stored again, or with `lumos rm`.
+Rows are stored in chunks, under a job in state `importing` whose episodes have no ending yet: no query counts them as
+finished, and no worker finds a pending item. One last transaction ends all episodes. The rows that a killed process
+leaves are removed when the same content is stored again, or with `lumos rm`.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ _EPISODE = (
 
 @dataclass(frozen=True, slots=True)
 class ImportedEpisode:
-    """An episode as it is to be stored. Texts must be storable (lumos_queue/util/sanitize.py)."""
+    """An episode to store. Texts must be storable (lumos_queue/util/sanitize.py)."""
 
     task: Task | int  #: a task of the import's own dataset, or the key of a stored one
     steps: Sequence[Step]
     outcome: Outcome
-    level: str = ""  #: how its annotation was checked (records.LEVELS); empty: not
+    level: str = ""  #: how its annotation was checked (records.LEVELS); empty: it was not
     verdicts: Sequence[Verdict] = ()
     scores: Sequence[Score] = ()
     parent: int | None = None  #: the episode it corrects
@@ -79,25 +79,27 @@ def store_episodes(
 ) -> tuple[str, bool]:
     """Store the episodes as a job that is done; returns its id and whether it is new (else it was stored before).
 
-    `origin` is 'imported' or 'corrected'. `dataset` is the digest of what the job's tasks come from: it is made for
-    tasks that are not stored yet, and may be None when all of them are. Memory does not grow with the episodes,
-    except for eight bytes each. Raises whatever `episodes` raises, after removing what was stored so far.
+    `origin` is 'imported' or 'corrected'. `dataset` is the digest of a new dataset for tasks that are not stored yet;
+    it may be None when all tasks are stored. Memory grows by eight bytes for each episode. Raises whatever `episodes`
+    raises, after removing the rows stored so far.
     """
     job = new_id()
     with database.writer.begin() as connection:
         if not database.is_sqlite:  # SQLite has one writer at a time anyway
             connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
-        known = dict(connection.execute(select(JobRow.id, JobRow.state).where(JobRow.digest == new.digest)).all())
-        if not again and (same := next((one for one, state in known.items() if state == JobState.DONE), None)):
+        states = dict(connection.execute(select(JobRow.id, JobRow.state).where(JobRow.digest == new.digest)).all())
+        if not again and (
+            same := next((candidate for candidate, state in states.items() if state == JobState.DONE), None)
+        ):
             return same, False
         _open(connection, job, new, origin, dataset)
-    for left in (one for one, state in known.items() if state == JobState.IMPORTING):
-        remove(database, left)
+    for stale_job in (candidate for candidate, state in states.items() if state == JobState.IMPORTING):
+        remove(database, stale_job)
     try:
-        ended = _write(database, job, new, origin, dataset, iter(episodes))
-        _publish(database, job, dataset, ended)
+        keys_by_ending = _write(database, job, new, origin, dataset, iter(episodes))
+        _publish(database, job, dataset, keys_by_ending)
     except BaseException:
-        with suppress(Exception):  # the reason for which it failed is the one to tell
+        with suppress(Exception):  # the first error is the one to report
             remove(database, job)
         raise
     return job, True
@@ -122,7 +124,7 @@ def _write(
     database: Database, job: str, new: NewJob, origin: str, dataset: str | None, episodes: Iterator[ImportedEpisode]
 ) -> dict[str, array[int]]:
     """Write all episodes, chunk by chunk; returns their keys by ending."""
-    ended: dict[str, array[int]] = {}
+    keys_by_ending: dict[str, array[int]] = {}
     first, tasks = 0, 0
     while chunk := list(islice(episodes, CHUNK)):
         with database.writer.begin() as connection:
@@ -131,10 +133,10 @@ def _write(
             items = _store_items(connection, job, first, keys, chunk)
             _store_chunk(connection, items, keys, chunk, job, new, origin)
         for item, episode in zip(items, chunk, strict=True):
-            ended.setdefault(str(episode.outcome.ending), array("q")).append(item)
+            keys_by_ending.setdefault(str(episode.outcome.ending), array("q")).append(item)
         first += len(chunk)
         tasks += sum(isinstance(episode.task, Task) for episode in chunk)
-    return ended
+    return keys_by_ending
 
 
 def _require(connection: Connection, job: str) -> None:
@@ -146,35 +148,35 @@ def _require(connection: Connection, job: str) -> None:
 def _store_tasks(
     connection: Connection, dataset: str | None, first: int, chunk: Sequence[ImportedEpisode]
 ) -> list[int]:
-    """The key of each episode's task; tasks that are new are stored, from place `first` of the dataset on."""
+    """Store new tasks, from ordinal `first` of the dataset on; return the key of each episode's task."""
     fresh = [episode.task for episode in chunk if isinstance(episode.task, Task)]
     if fresh and dataset is None:
         raise LumosError("tasks that are not stored yet need a dataset")
     rows = [
-        (dataset, first + place, task.row, task.question, as_json(task.inputs), as_json(task.gold))
-        for place, task in enumerate(fresh)
+        (dataset, first + index, task.row, task.question, as_json(task.inputs), as_json(task.gold))
+        for index, task in enumerate(fresh)
     ]
     insert_rows(connection, TaskRow.__table__, TASK_COLUMNS, rows)
-    stored = connection.execute(
+    stored_keys = connection.execute(
         select(TaskRow.id)
         .where(TaskRow.dataset == dataset, TaskRow.ordinal >= first, TaskRow.ordinal < first + len(fresh))
         .order_by(TaskRow.ordinal)
     ).scalars()
-    keys = iter(stored.all() if fresh else ())
+    keys = iter(stored_keys.all() if fresh else ())
     return [next(keys) if isinstance(episode.task, Task) else episode.task for episode in chunk]
 
 
 def _store_items(
     connection: Connection, job: str, first: int, keys: Sequence[int], chunk: Sequence[ImportedEpisode]
 ) -> list[int]:
-    """The keys of the items, in order. They are done from the start: no worker claims them."""
+    """Store items that are done from the start, so that no worker claims them; return their keys in order."""
     rows = [
-        (job, first + place, key, episode.sample, ItemState.DONE, 1, 0.0, 0, 0, 0, "")
-        for place, (key, episode) in enumerate(zip(keys, chunk, strict=True))
+        (job, first + index, key, episode.sample, ItemState.DONE, 1, 0.0, 0, 0, 0, "")
+        for index, (key, episode) in enumerate(zip(keys, chunk, strict=True))
     ]
     insert_rows(connection, Item.__table__, ITEM_COLUMNS, rows)
-    wanted = select(Item.id).where(Item.job == job, Item.ordinal >= first).order_by(Item.ordinal)
-    return list(connection.execute(wanted).scalars())
+    query = select(Item.id).where(Item.job == job, Item.ordinal >= first).order_by(Item.ordinal)
+    return list(connection.execute(query).scalars())
 
 
 def _store_chunk(
@@ -213,8 +215,10 @@ def _store_chunk(
                 0.0,
             )
         )
-        scores += [(item, one.metric, one.version, one.value, one.detail, one.of) for one in episode.scores]
-        verdicts += [(item, one.module, one.name, one.rejects, one.detail) for one in episode.verdicts]
+        scores += [(item, score.metric, score.version, score.value, score.detail, score.of) for score in episode.scores]
+        verdicts += [
+            (item, verdict.module, verdict.name, verdict.rejects, verdict.detail) for verdict in episode.verdicts
+        ]
     steps, contents = buffer.take()
     insert_rows(connection, EpisodeRow.__table__, _EPISODE, rows, stamp="started_at")
     insert_texts(connection, contents.texts)
@@ -229,19 +233,21 @@ def _counts(journal: EpisodeJournal) -> tuple[int, int, int]:
     return journal.figures.calls, journal.figures.prompt_tokens, journal.figures.completion_tokens
 
 
-def _publish(database: Database, job: str, dataset: str | None, ended: dict[str, array[int]]) -> None:
-    """Give every episode its ending, and the job its state: from here on people see them."""
+def _publish(database: Database, job: str, dataset: str | None, keys_by_ending: dict[str, array[int]]) -> None:
+    """Give every episode its ending, and the job its state, which makes them visible."""
     with database.writer.begin() as connection:
         _require(connection, job)
-        for ending, keys in ended.items():
+        for ending, keys in keys_by_ending.items():
             for start in range(0, len(keys), 10_000):
                 rows = [(key, ending) for key in keys[start : start + 10_000]]
                 update_rows(connection, EpisodeRow.__table__, ("id", "ending"), rows, "s.ending = ''", "finished_at")
         add_counted(connection, 0, Item.job == job)
-        count = sum(map(len, ended.values()))
-        stored = select(func.count()).where(TaskRow.dataset == dataset).scalar_subquery()
+        count = sum(map(len, keys_by_ending.values()))
+        stored_count = select(func.count()).where(TaskRow.dataset == dataset).scalar_subquery()
         if dataset:
-            connection.execute(update(Dataset).where(Dataset.digest == dataset, Dataset.rows == 0).values(rows=stored))
+            connection.execute(
+                update(Dataset).where(Dataset.digest == dataset, Dataset.rows == 0).values(rows=stored_count)
+            )
         connection.execute(
             update(JobRow)
             .where(JobRow.id == job)

@@ -23,63 +23,64 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def job_condition(connection: Connection, one: Term) -> Condition:
-    """What must hold of JobRow, for every field of a job but `state`, which is not stored. Models are looked up."""
-    match one.field:
+def job_condition(connection: Connection, term: Term) -> Condition:
+    """Return the condition on JobRow for every field except `state`, which is not stored. This queries models."""
+    match term.field:
         case "job":
-            return compare(connection, JobRow.id, one)
+            return compare(connection, JobRow.id, term)
         case "tag":
-            return _has_tag(connection, one)
-        case "name" if one.operator == "~":
-            return func.lower(JobRow.name).contains(str(one.value).lower(), autoescape=True)
+            return _has_tag(connection, term)
+        case "name" if term.operator == "~":
+            return func.lower(JobRow.name).contains(str(term.value).lower(), autoescape=True)
         case "model":
-            found = is_one_of(JobRow.id, jobs_of_model(connection, one))
-            return not_(found) if one.operator == "!=" else found
+            condition = is_one_of(JobRow.id, jobs_of_model(connection, term))
+            return not_(condition) if term.operator == "!=" else condition
         case "since":
-            return JobRow.created_at >= literal(one.value, Float)
+            return JobRow.created_at >= literal(term.value, Float)
         case "until":
-            return JobRow.created_at < literal(one.value, Float)
+            return JobRow.created_at < literal(term.value, Float)
         case "name" | "kind" | "benchmark" | "split" | "formulation" | "project" | "origin" | "licence":
-            return compare(connection, getattr(JobRow, one.field), one)
-    raise AssertionError(f"the field '{one.field}' has no condition on jobs")
+            return compare(connection, getattr(JobRow, term.field), term)
+    raise AssertionError(f"the field '{term.field}' has no condition on jobs")
 
 
-def compare(connection: Connection, column: Any, one: Term) -> Condition:
-    """Whether the column is to the term's value as its operator says."""
-    if one.operator == "~":
-        return contains(connection, column, str(one.value))
-    # As a Float: a number may be too large for the column's own type, and is then simply not there.
-    value = literal(one.value, Float) if isinstance(one.value, float) else one.value
-    return COMPARE[one.operator](column, value)
+def compare(connection: Connection, column: Any, term: Term) -> Condition:
+    """Compare the column with the term's value by the term's operator."""
+    if term.operator == "~":
+        return contains(connection, column, str(term.value))
+    # As a Float, a number that is too large for the column's own type matches no row.
+    value = literal(term.value, Float) if isinstance(term.value, float) else term.value
+    return COMPARE[term.operator](column, value)
 
 
-def _has_tag(connection: Connection, one: Term) -> Condition:
-    """Whether the job has such a tag; with !=, whether it has none like it."""
-    fits = contains(connection, JobTag.value, str(one.value)) if one.operator == "~" else JobTag.value == one.value
-    found = exists().where(JobTag.job == JobRow.id, JobTag.key == one.key, fits)
-    return not_(found) if one.operator == "!=" else found
+def _has_tag(connection: Connection, term: Term) -> Condition:
+    """Whether the job has such a tag; with !=, whether it has no such tag."""
+    fits = contains(connection, JobTag.value, str(term.value)) if term.operator == "~" else JobTag.value == term.value
+    has_tag = exists().where(JobTag.job == JobRow.id, JobTag.key == term.key, fits)
+    return not_(has_tag) if term.operator == "!=" else has_tag
 
 
-def jobs_of_model(connection: Connection, one: Term) -> list[str]:
-    """Jobs one of whose models has this name, address or digest, by its URL or by what it said it was: as the term says
-    with `=` and `~`; with `!=` as with `=`.
+def jobs_of_model(connection: Connection, term: Term) -> list[str]:
+    """Return the jobs with a model that has this name, address or digest, by its URL or by its reported identity.
+
+    The operator `!=` is read as `=`.
     """
-    said: dict[str, set[str]] = {}
+    texts_by_job: dict[str, set[str]] = {}
     for job, spec in connection.execute(select(JobRow.id, JobRow.spec)):
         if find_spec_damage(spec):
             continue
-        said.setdefault(job, set()).update(_models_in(spec))
+        texts_by_job.setdefault(job, set()).update(_models_in(spec))
     for job, url, identity in connection.execute(select(JobEndpoint.job, JobEndpoint.url, JobEndpoint.identity)):
-        said.setdefault(job, set()).update((url, *_texts_in(identity)))
-    return [job for job, texts in said.items() if is_any_model(one, texts)]
+        texts_by_job.setdefault(job, set()).update((url, *_texts_in(identity)))
+    return [job for job, texts in texts_by_job.items() if is_any_model(term, texts)]
 
 
-def is_any_model(one: Term, texts: Iterable[str]) -> bool:
-    """Whether one of the texts is the term's value; with `~`, contains it, whether in capitals or not."""
-    wanted = str(one.value)
-    if one.operator == "~":
-        return any(wanted.casefold() in text.casefold() for text in texts)
-    return wanted in texts
+def is_any_model(term: Term, texts: Iterable[str]) -> bool:
+    """Whether one of the texts is the term's value, or with `~` contains it, case-insensitively."""
+    target = str(term.value)
+    if term.operator == "~":
+        return any(target.casefold() in text.casefold() for text in texts)
+    return target in texts
 
 
 def _models_in(spec: Any) -> Iterator[str]:

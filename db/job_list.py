@@ -1,4 +1,4 @@
-"""The list of jobs: a page of their rows, and the figures of all of them by one query for each kind of figure."""
+"""The list of jobs: a page of rows, and their figures, with one query for each kind of figure."""
 
 from __future__ import annotations
 
@@ -38,39 +38,39 @@ class ScoreSums:
     greatest: float
 
 
-def page_of_jobs(connection: Connection, wanted: Filter, before: str, limit: int) -> list[Row]:
+def page_of_jobs(connection: Connection, query: Filter, before: str, limit: int) -> list[Row]:
     """The newest jobs that match a filter without `state` and `model`, the newest first; with `before`, the id of a
     job, only those that were submitted before it. Raises SpecError when it names no job.
     """
-    matching = [JobRow.state.not_in(HIDDEN), *(job_condition(connection, one) for one in wanted.terms)]
+    conditions = [JobRow.state.not_in(HIDDEN), *(job_condition(connection, term) for term in query.terms)]
     if before:
         last = connection.execute(select(JobRow.created_at).where(JobRow.id == before)).first()
         if last is None:
             raise SpecError(f"No job has the id '{before}': --before takes the whole id of one.")
-        at = last.created_at
-        matching.append(or_(JobRow.created_at < at, and_(JobRow.created_at == at, JobRow.id < before)))
+        timestamp = last.created_at
+        conditions.append(or_(JobRow.created_at < timestamp, and_(JobRow.created_at == timestamp, JobRow.id < before)))
     order = (JobRow.created_at.desc(), JobRow.id.desc())
-    return list(connection.execute(select(JobRow.__table__).where(*matching).order_by(*order).limit(limit)))
+    return list(connection.execute(select(JobRow.__table__).where(*conditions).order_by(*order).limit(limit)))
 
 
 def count_items(connection: Connection, jobs: Sequence[str]) -> dict[str, ItemCounts]:
-    """The ended items of each of these jobs that has some."""
-    wanted = select(ItemSum.job, ItemSum.state, ItemSum.ending, func.sum(ItemSum.items))
-    rows = connection.execute(wanted.where(ItemSum.job.in_(jobs)).group_by(ItemSum.job, ItemSum.state, ItemSum.ending))
-    done: dict[str, int] = {}
-    lacking: dict[str, int] = {}
+    """Count the ended items of each of these jobs that has any."""
+    query = select(ItemSum.job, ItemSum.state, ItemSum.ending, func.sum(ItemSum.items))
+    rows = connection.execute(query.where(ItemSum.job.in_(jobs)).group_by(ItemSum.job, ItemSum.state, ItemSum.ending))
+    completed: dict[str, int] = {}
+    without_result: dict[str, int] = {}
     for job, state, ending, items in rows:
-        into = done if state == ItemState.DONE else lacking
+        into = completed if state == ItemState.DONE else without_result
         into[job] = into.get(job, 0) + int(items)
         if ending == Ending.INFRA_ERROR:
-            lacking[job] = lacking.get(job, 0) + int(items)
-    return {job: ItemCounts(done.get(job, 0), lacking.get(job, 0)) for job in done | lacking}
+            without_result[job] = without_result.get(job, 0) + int(items)
+    return {job: ItemCounts(completed.get(job, 0), without_result.get(job, 0)) for job in completed | without_result}
 
 
 def sum_scores(connection: Connection, jobs: Sequence[str]) -> dict[str, tuple[str, ScoreSums]]:
     """The main metric of each of these jobs that has scores, and their sums; an infra_error has none.
 
-    One row for each job comes back, also where every score has another value.
+    The query returns one row for each job, even if all of its scores differ.
     """
     w, v, n = ScoreSum.trials, ScoreSum.value, ScoreSum.episodes
     sums = (n, w * n, w * v * n, w * w * n, w * w * v * n, w * w * v * v * n)
@@ -81,8 +81,8 @@ def sum_scores(connection: Connection, jobs: Sequence[str]) -> dict[str, tuple[s
         .group_by(ScoreSum.job, ScoreSum.metric)
         .having(func.sum(n) > 0)
     )
-    # A sum over what is not a number is NULL in SQLite.
+    # A sum over a value that is not a number is NULL in SQLite.
     return {
-        row[0]: (row[1], ScoreSums(int(row[2]), *(math.nan if one is None else float(one) for one in row[3:])))
+        row[0]: (row[1], ScoreSums(int(row[2]), *(math.nan if total is None else float(total) for total in row[3:])))
         for row in rows
     }

@@ -1,4 +1,4 @@
-"""Stopping a job because of what came of one of its items: it pauses, or it has failed."""
+"""Stop a job because of one of its items: the job pauses or fails."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from db.states import OPEN, JobState
 
 @dataclass(frozen=True, slots=True)
 class JobStop:
-    """That a job must not go on by itself. Whoever resumes it has looked at the reason."""
+    """A request to stop a job until a person, who has seen the reason, resumes it."""
 
     state: JobState  #: PAUSED or FAILED
     reason: str  #: one line, for people
@@ -20,5 +20,5 @@ class JobStop:
 
 def stop_job(connection: Connection, job: str, stop: JobStop) -> None:
     """Stop a job that is open; one that was stopped already keeps its reason."""
-    mine = update(JobRow).where(JobRow.id == job, JobRow.state.in_(OPEN))
-    connection.execute(mine.values(state=stop.state, waiting=stop.reason))
+    statement = update(JobRow).where(JobRow.id == job, JobRow.state.in_(OPEN))
+    connection.execute(statement.values(state=stop.state, waiting=stop.reason))

@@ -1,4 +1,4 @@
-"""The tasks of a stored job, read block by block: what goes over all of them needs no memory for all of them."""
+"""The tasks of a stored job, read block by block, so that a loop over them needs memory for one block."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ NUMBERS_AT_ONCE = 10_000  #: numbers of items read at once
 
 
 class JobTasks(Sequence[Task]):
-    """The tasks of a job, in order, each once. It holds one block of them, and reads each block when it is needed.
+    """The tasks of a job, in order, each once. The object holds one block, and reads each block when it is needed.
 
-    Between two blocks the connection is in no transaction: PostgreSQL ends one that is idle for too long, and what
-    goes over the tasks may take its time.
+    Between two blocks the connection is in no transaction: PostgreSQL ends a transaction that is idle for too long,
+    and the code that reads the tasks may be slow.
     """
 
     def __init__(self, connection: Connection, job: str):
@@ -27,7 +27,7 @@ class JobTasks(Sequence[Task]):
         self._starts: list[int] = []  #: the number of each block's first item
         self._length = 0
         self._block: tuple[int, list[Task]] = (-1, [])  #: the block that was read last, with its index
-        #: Why a block could not be read. Who goes over the tasks (a benchmark of a plug-in) may hide what was raised.
+        #: The error of a block that could not be read. Code that reads the tasks (a plug-in's benchmark) may hide it.
         self.failure: Exception | None = None
         benchmark = select(JobRow.benchmark).where(JobRow.id == job)
         self._benchmark = connection.execute(benchmark).scalar() or ""

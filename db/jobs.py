@@ -1,4 +1,4 @@
-"""Jobs: looking one up, its figures, and the changes of its state. Each change is one compare-and-swap."""
+"""Look up jobs and change their state. Each change is one compare-and-swap."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from db.wait_reasons import PAUSED_BY_PERSON
 from lumos_queue.errors import SpecError
 
 _OWED = Item.state == ItemState.OWED
-_UNHELD = Item.state.in_((ItemState.OWED, ItemState.AWAITING))  #: of an open job: what nobody works on
+_UNHELD = Item.state.in_((ItemState.OWED, ItemState.AWAITING))  #: items of an open job that no process works on
 _STOPPED = Item.state.in_((ItemState.CANCELLED, ItemState.QUARANTINED))
-#: What a resume changes, and into what: also what is owed already, but later.
+#: Items that a resume changes, including pending ones that are not due yet, and their new state.
 _UNFINISHED = _STOPPED | (_OWED & ((Item.not_before_at > 0) | (Item.deaths > 0)))
 _OWED_AGAIN = {"state": ItemState.OWED, "not_before_at": 0.0, "deaths": 0}
-#: What a job becomes when nothing is left of it to do.
+#: The state of a job without remaining work, by its state before.
 _AFTER = {
     JobState.QUEUED: JobState.DONE,
     JobState.RUNNING: JobState.DONE,
@@ -35,38 +35,38 @@ _AFTER = {
 }
 
 
-def get_job(connection: Connection, job: str, damaged: bool = False) -> Row:
-    """The job's row; a beginning of an id that only one job has will do.
+def get_job(connection: Connection, job: str, allow_damaged: bool = False) -> Row:
+    """Return the row of the job with this id, or whose id alone begins with it.
 
-    Raises SpecError when there is none, and DamagedJob when the row is damaged; with `damaged`, that is returned too.
+    Raises SpecError when there is none, and DamagedJob when the row is damaged, unless `allow_damaged`.
     """
-    if not job:  # every id begins with it
+    if not job:  # every id begins with the empty text
         raise SpecError("The job's id is empty. List the jobs with: lumos jobs")
-    escaped = job.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    named = JobRow.id.like(f"{escaped}%", escape="\\")
-    found = connection.execute(select(JobRow.__table__).where(named, JobRow.state.not_in(HIDDEN)).limit(2)).all()
-    if len(found) != 1:
-        problem = "No job has" if not found else "More than one job has"
+    prefix = job.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    has_prefix = JobRow.id.like(f"{prefix}%", escape="\\")
+    rows = connection.execute(select(JobRow.__table__).where(has_prefix, JobRow.state.not_in(HIDDEN)).limit(2)).all()
+    if len(rows) != 1:
+        problem = "No job has" if not rows else "More than one job has"
         raise SpecError(f"{problem} an id that starts with '{job}'. List them with: lumos jobs")
-    if not damaged and (problem := find_damage(found[0])):
-        raise DamagedJob(str(found[0].id), problem)
-    return found[0]
+    if not allow_damaged and (problem := find_damage(rows[0])):
+        raise DamagedJob(str(rows[0].id), problem)
+    return rows[0]
 
 
 def find_job(connection: Connection, job: str) -> Row | None:
-    """The row of the job with exactly this id; None when it does not exist (any more)."""
-    wanted = select(JobRow.__table__).where(JobRow.id == job, JobRow.state.not_in(HIDDEN))
-    return connection.execute(wanted).first()
+    """The row of the job with exactly this id; None when it does not exist."""
+    query = select(JobRow.__table__).where(JobRow.id == job, JobRow.state.not_in(HIDDEN))
+    return connection.execute(query).first()
 
 
 def lock_job(connection: Connection, job: str) -> Row | None:
     """State, number of items and dataset of a job, locked before any of its items; None when it was removed.
 
-    Every transaction that locks both takes them in this order.
+    Every transaction that locks a job and its items locks them in this order.
     """
-    wanted = select(JobRow.state, JobRow.items, JobRow.dataset)
-    mine = wanted.where(JobRow.id == job, JobRow.state != JobState.REMOVING)
-    return connection.execute(mine.with_for_update()).first()
+    query = select(JobRow.state, JobRow.items, JobRow.dataset)
+    job_query = query.where(JobRow.id == job, JobRow.state != JobState.REMOVING)
+    return connection.execute(job_query.with_for_update()).first()
 
 
 def _require(connection: Connection, job: str) -> Row:
@@ -78,23 +78,24 @@ def _require(connection: Connection, job: str) -> Row:
 
 
 def finish_if_idle(database: Database, job: str) -> str:
-    """Finish the job if nothing of it is left to do; returns its state, `removed` for one that is gone.
+    """Finish the job if no work remains; return its state, `removed` for a removed job.
 
-    In its own transaction, after the last item's: two processes that finish the last two items do not see each other's.
+    This needs its own transaction, after that of the last item: two processes that finish the last two items do not see
+    each other's changes.
     """
-    cancelled = _cancel_most(database, job)
+    was_cancelling = _cancel_most(database, job)
     with database.writer.begin() as connection:
         row = lock_job(connection, job)
         if row is None:
             return JobState.REMOVED
         state = row.state
-        if state == JobState.CANCELLING and not cancelled:
-            return state  # since a moment ago: the process that cancels it is at work, and finishes it
-        if state == JobState.CANCELLING:  # what its workers gave back will not run either
+        if state == JobState.CANCELLING and not was_cancelling:
+            return state  # since a moment ago: the process that cancels the job also finishes it
+        if state == JobState.CANCELLING:  # including items that its workers gave back
             change_states(connection, job, and_(Item.job == job, _UNHELD), {"state": ItemState.CANCELLED})
         if after := _AFTER.get(state):
-            finished = {"state": after, "finished_at": now_after(JobRow.started_at), "waiting": ""}
-            connection.execute(update(JobRow).where(JobRow.id == job, *_idle()).values(finished))
+            changes = {"state": after, "finished_at": now_after(JobRow.started_at), "waiting": ""}
+            connection.execute(update(JobRow).where(JobRow.id == job, *_idle()).values(changes))
         if state in OPEN:
             update_waiting(connection, job)
             note_awaiting(connection, job)
@@ -102,23 +103,23 @@ def finish_if_idle(database: Database, job: str) -> str:
 
 
 def _idle() -> tuple[ColumnElement[bool], ...]:
-    """Nothing of the job is left to do: three conditions, for each of which there is a small index."""
+    """Return the conditions for a job without remaining work. Each of them has a small index."""
     return tuple(~exists().where(Item.job == JobRow.id, Item.state == state) for state in UNFINISHED)
 
 
 def pause(database: Database, job: str) -> str:
-    """Stop a job for a while: what is in flight is given back, its steps are kept. Returns the state after."""
+    """Pause a job: its items in flight are given back, and their steps stay. Return the new state."""
     with database.writer.begin() as connection:
         _require(connection, job)
-        mine = update(JobRow).where(JobRow.id == job, JobRow.state.in_(OPEN))
-        connection.execute(mine.values(state=JobState.PAUSED, waiting=PAUSED_BY_PERSON))
+        statement = update(JobRow).where(JobRow.id == job, JobRow.state.in_(OPEN))
+        connection.execute(statement.values(state=JobState.PAUSED, waiting=PAUSED_BY_PERSON))
     return finish_if_idle(database, job)
 
 
 def cancel(database: Database, job: str) -> str:
-    """Stop a job: what is owed will not run, what is running is told by heartbeat. Returns the state after.
+    """Cancel a job: pending items do not run, and workers learn of it by heartbeat. Return the new state.
 
-    Very many items are cancelled in chunks; where that is cut off, the next `finish_if_idle` does the rest.
+    Very many items are cancelled in chunks. After an interruption, the next `finish_if_idle` cancels the rest.
     """
     with database.writer.begin() as connection:
         if _require(connection, job).state in (*OPEN, JobState.PAUSED, JobState.FAILED):
@@ -127,7 +128,7 @@ def cancel(database: Database, job: str) -> str:
 
 
 def _cancel_most(database: Database, job: str) -> bool:
-    """Cancel what is owed of a job that is being cancelled, if it is much: then in chunks. Whether it is such a job."""
+    """Cancel very many pending items in chunks, if the job is being cancelled; return whether it is."""
 
     def is_cancelling(connection: Connection) -> bool:
         row = lock_job(connection, job)
@@ -137,19 +138,19 @@ def _cancel_most(database: Database, job: str) -> bool:
     with database.engine.connect() as connection:
         if connection.execute(select(JobRow.state).where(JobRow.id == job)).scalar() != JobState.CANCELLING:
             return False
-        owed = select(Item.id).where(Item.job == job, _UNHELD).limit(chunks.rows + 1).subquery()
-        much = connection.execute(select(func.count()).select_from(owed)).scalar_one() > chunks.rows
+        pending_items = select(Item.id).where(Item.job == job, _UNHELD).limit(chunks.rows + 1).subquery()
+        much = connection.execute(select(func.count()).select_from(pending_items)).scalar_one() > chunks.rows
     if much:
         change_items(chunks, job, _UNHELD, {"state": ItemState.CANCELLED}, is_cancelling)
     return True
 
 
 def resume(database: Database, job: str) -> str:
-    """Make a job's unfinished items owed again and due at once, and those that infrastructure ended or quarantined.
+    """Make a job's items pending and due at once: unfinished ones, and those that infrastructure ended or quarantined.
 
-    Returns the state after. Very many items are owed again in chunks, before the job is open again: where that is cut
-    off the job is as incomplete as before, and the next resume does the rest. Raises SpecError when another process
-    cancels or removes it meanwhile.
+    Returns the new state. Very many items change in chunks, before the job is open again: after an interruption the job
+    is as incomplete as before, and the next resume changes the rest. Raises SpecError when another process cancels or
+    removes the job meanwhile.
     """
     chunks = Chunks(database)
     with database.writer.begin() as connection:
@@ -157,9 +158,9 @@ def resume(database: Database, job: str) -> str:
         take_back(connection, job)
         if before.items <= chunks.rows:
             return _open_again(connection, job, before.items)
-        if before.state == JobState.CANCELLING:  # or the next `finish_if_idle` would cancel what is owed again
-            paused = update(JobRow).where(JobRow.id == job)
-            connection.execute(paused.values(state=JobState.PAUSED, waiting=PAUSED_BY_PERSON))
+        if before.state == JobState.CANCELLING:  # else the next `finish_if_idle` would cancel these items
+            statement = update(JobRow).where(JobRow.id == job)
+            connection.execute(statement.values(state=JobState.PAUSED, waiting=PAUSED_BY_PERSON))
 
     def still(connection: Connection) -> bool:
         state = _require(connection, job).state
@@ -174,7 +175,7 @@ def resume(database: Database, job: str) -> str:
 
 
 def _open_again(connection: Connection, job: str, below: int) -> str:
-    """Owe the unfinished ones of the items before that ordinal, and open the job if anything of it is left to do."""
+    """Make the unfinished items before that ordinal pending, and open the job if work remains."""
     change_states(connection, job, and_(Item.job == job, Item.ordinal < below, _UNFINISHED), _OWED_AGAIN)
     connection.execute(
         update(JobRow)
@@ -188,7 +189,7 @@ def _open_again(connection: Connection, job: str, below: int) -> str:
 def remove(database: Database, job: str, with_labels: bool = False) -> None:
     """Delete a job with everything it stored.
 
-    Raises SpecError while it is being worked on and, unless `with_labels`, when people's work would go with it.
+    Raises SpecError while workers work on it and, unless `with_labels`, when people's work would be lost.
     """
     with database.writer.begin() as connection:
         check_removable(connection, _require(connection, job).state, job, with_labels)
@@ -197,38 +198,38 @@ def remove(database: Database, job: str, with_labels: bool = False) -> None:
 
 
 def check_removable(connection: Connection, state: str, job: str, with_labels: bool) -> None:
-    """Raises SpecError as `remove` does, for a job in that state."""
+    """Raise SpecError as `remove` does, for a job in that state."""
     if state in (*OPEN, JobState.CANCELLING):
         raise SpecError(f"Job {job} is {state}: cancel it first with: lumos cancel {job}")
-    if not with_labels and (found := work_of_people(connection, job)):
+    if not with_labels and (work := work_of_people(connection, job)):
         raise SpecError(
-            f"People have worked on episodes of job {job}: {', '.join(found)}. "
+            f"People have worked on episodes of job {job}: {', '.join(work)}. "
             f"To remove it with all its labels and audit places: lumos rm {job} --with-labels"
         )
 
 
 def work_of_people(connection: Connection, job: str) -> list[str]:
-    """How many episodes of the job people have labelled, drawn or corrected elsewhere, in words."""
-    own = select(Item.id).where(Item.job == job)
+    """Describe how many episodes of the job people have labelled, drawn in an audit or corrected in another job."""
+    items = select(Item.id).where(Item.job == job)
     counts = {
-        "labelled": select(func.count(Label.episode.distinct())).where(Label.episode.in_(own)),
-        "drawn in an audit": select(func.count(AuditSample.episode.distinct())).where(AuditSample.episode.in_(own)),
+        "labelled": select(func.count(Label.episode.distinct())).where(Label.episode.in_(items)),
+        "drawn in an audit": select(func.count(AuditSample.episode.distinct())).where(AuditSample.episode.in_(items)),
         "corrected in another job": select(func.count(EpisodeRow.parent.distinct())).where(
-            EpisodeRow.parent.in_(own), EpisodeRow.job != job
+            EpisodeRow.parent.in_(items), EpisodeRow.job != job
         ),
     }
-    found = {what: connection.execute(wanted).scalar_one() for what, wanted in counts.items()}
-    return [f"{count:,} {what}" for what, count in found.items() if count]
+    episode_counts = {activity: connection.execute(query).scalar_one() for activity, query in counts.items()}
+    return [f"{count:,} {activity}" for activity, count in episode_counts.items() if count]
 
 
 def problems(connection: Connection, job: str, limit: int = 5) -> list[tuple[str, int]]:
-    """(latest failure, items) of items that are owed again after one, the commonest first."""
-    counted = func.count()
+    """(latest failure, items) of items that are pending again after a failure, the most frequent first."""
+    count = func.count()
     rows = connection.execute(
-        select(Item.problem, counted)
+        select(Item.problem, count)
         .where(Item.job == job, Item.problem != "")
         .group_by(Item.problem)
-        .order_by(counted.desc())
+        .order_by(count.desc())
         .limit(limit)
     )
     return [(problem, items) for problem, items in rows]

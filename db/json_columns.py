@@ -1,4 +1,4 @@
-"""Columns of JSON, read without an exception: it would fail all rows of a query for one of them."""
+"""Read columns of JSON without exceptions, because an exception for one row would fail the whole query."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 
 class UnreadableJson:
-    """What is read where the database has no JSON. Code that expects a value fails on it, for its row alone."""
+    """The value of a column whose text is not JSON. Code that expects another value fails for this row only."""
 
     def __init__(self, problem: str):
         self.problem = problem
 
 
 def read_json(text: Any) -> Any:
-    """The value of a column of JSON, or UnreadableJson: an exception here would fail all rows of a query."""
+    """Return the value of a column of JSON, or UnreadableJson."""
     try:
         return json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Reading every item of a job with its episode, for a judge: also the items that have none."""
+"""Read every item of a job for a judge, with its episode if there is one."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ CHUNK = 200  #: episodes that are read whole at once
 class JudgedItem:
     """One item: a task, tried for the `sample`-th time. `episode` is None where there is none yet."""
 
-    name: str  #: as of its episode
+    name: str  #: of its episode
     task: Task
     sample: int
     episode: StoredEpisode | None
 
 
 def items_of(database: Database, job: Any) -> Iterator[JudgedItem]:
-    """Every item of a job (its row), in order, a chunk in a transaction: call it for jobs that change no more."""
-    wanted = (
+    """Yield every item of a job (its row) in order, each chunk in its own transaction. The job must not change."""
+    query = (
         select(Item.id, Item.ordinal, Item.sample, TaskRow.dataset, TaskRow.row, TaskRow.question, TaskRow.inputs)
         .add_columns(TaskRow.gold)
         .join(TaskRow, TaskRow.id == Item.task)
@@ -39,11 +39,11 @@ def items_of(database: Database, job: Any) -> Iterator[JudgedItem]:
     after = -1
     while True:
         with reading(database) as connection:
-            rows = connection.execute(wanted.where(Item.ordinal > after)).all()
-            found = {one.id: one for one in load_episodes(connection, [row.id for row in rows])}
+            rows = connection.execute(query.where(Item.ordinal > after)).all()
+            episodes = {episode.id: episode for episode in load_episodes(connection, [row.id for row in rows])}
         for row in rows:
             task = Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold)
-            yield JudgedItem(f"{job.id}-{row.ordinal}", task, row.sample, found.get(row.id))
+            yield JudgedItem(f"{job.id}-{row.ordinal}", task, row.sample, episodes.get(row.id))
         if len(rows) < CHUNK:
             return
         after = rows[-1].ordinal

@@ -1,7 +1,6 @@
-"""Labels: what people say of episodes and steps. Rows are never changed; the newest of a person counts.
+"""Labels: people's opinions of episodes and steps. Rows are never changed; a person's newest label counts.
 
-A rating, from 1 to 10, is a label of a whole episode. It says something else than right or wrong, so that neither
-replaces the other.
+A rating, from 1 to 10, is a label of a whole episode. A rating and the label right or wrong do not replace each other.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from lumos_queue.util.sanitize import storable
 
 VALUES = ("right", "wrong", "unsure")
 RATINGS = tuple(map(str, range(1, 11)))
-#: The number of a label that is a rating. A cast would fail on PostgreSQL for labels that are none.
-RATING: ColumnElement[int | None] = case({one: int(one) for one in RATINGS}, value=Label.value)
+#: The number of a rating. A cast would fail on PostgreSQL for other labels.
+RATING: ColumnElement[int | None] = case({rating: int(rating) for rating in RATINGS}, value=Label.value)
 MAX_NAME = 200  #: of a labeller's name
 _PLACE = re.compile(
     r"(?P<subgoal>[0-9]{1,6})(?:-(?P<action>[0-9]{1,6}))?|@(?P<position>[0-9]{1,9})(?:\.(?P<branch>[0-9]{1,9}))?"
@@ -33,7 +32,7 @@ _PLACE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class NewLabel:
-    """A label about to be stored, of an episode's key or, with a position, of one of its steps."""
+    """A label to store: of an episode (its key) or, with a position, of one of its steps."""
 
     episode: int
     value: str  #: one of VALUES; of a whole episode also one of RATINGS
@@ -46,14 +45,14 @@ class NewLabel:
 
 def add_labels(database: Database, labels: Sequence[NewLabel]) -> None:
     """Store all of them, or none. Raises SpecError for a value or a name that cannot be used."""
-    for one in labels:
-        check(one.value, one.labeller, VALUES if one.position is not None or one.audit else (*VALUES, *RATINGS))
+    for label in labels:
+        check(label.value, label.labeller, VALUES if label.position is not None or label.audit else (*VALUES, *RATINGS))
     if not labels:
         return
     of_audits: dict[str, set[int]] = {}
-    for one in labels:
-        if one.audit:
-            of_audits.setdefault(one.audit, set()).add(one.episode)
+    for label in labels:
+        if label.audit:
+            of_audits.setdefault(label.audit, set()).add(label.episode)
     with database.writer.begin() as connection:
         for audit in sorted(of_audits):
             lock_audit(connection, audit)
@@ -63,15 +62,17 @@ def add_labels(database: Database, labels: Sequence[NewLabel]) -> None:
 
 
 def insert_labels(connection: Connection, labels: Sequence[NewLabel]) -> None:
-    """Store labels that were checked, in a transaction that counts afterwards what their audits still need."""
-    rows = [asdict(one) | {"note": storable(one.note)[0], "labeller": storable(one.labeller)[0]} for one in labels]
+    """Store checked labels. The transaction must then count the labels that their audits still need."""
+    rows = [
+        asdict(label) | {"note": storable(label.note)[0], "labeller": storable(label.labeller)[0]} for label in labels
+    ]
     connection.execute(insert(Label).values(labelled_at=now()), rows)
 
 
 def labels_of(connection: Connection, episode: int) -> list[Any]:
-    """The newest label of each person for the episode, and for each of its steps; the whole episode's come first.
+    """Return each person's newest label of the episode and of each of its steps; the whole episode's come first.
 
-    Beside it there may be the newest rating.
+    They include each person's newest rating.
     """
     newest: dict[tuple[Any, ...], Any] = {}
     for row in connection.execute(select(Label.__table__).where(Label.episode == episode).order_by(Label.id)):
@@ -90,24 +91,24 @@ def newest_of_audit(connection: Connection, audit: str) -> dict[tuple[int, str],
 
 
 def new_labels(connection: Connection, labels: Sequence[NewLabel]) -> list[NewLabel]:
-    """Those of an audit that say something else than the person's newest one: a file may be stored twice."""
-    known: dict[str, dict[tuple[int, str], tuple[str, str]]] = {}
-    found = []
-    for one in labels:
-        audit = one.audit or ""
-        if audit not in known:
-            known[audit] = newest_of_audit(connection, audit)
-        said = one.value, storable(one.note)[0]
-        who = one.episode, storable(one.labeller)[0]
-        if known[audit].get(who) != said:
-            known[audit][who] = said
-            found.append(one)
-    return found
+    """Return the labels that differ from the person's newest one in the audit: a file may be stored twice."""
+    newest_labels: dict[str, dict[tuple[int, str], tuple[str, str]]] = {}
+    additions = []
+    for label in labels:
+        audit = label.audit or ""
+        if audit not in newest_labels:
+            newest_labels[audit] = newest_of_audit(connection, audit)
+        opinion = label.value, storable(label.note)[0]
+        who = label.episode, storable(label.labeller)[0]
+        if newest_labels[audit].get(who) != opinion:
+            newest_labels[audit][who] = opinion
+            additions.append(label)
+    return additions
 
 
 def newest_ratings(connection: Connection, job: str) -> list[tuple[int, str, int]]:
     """(episode, person, rating) of a job's episodes, the newest of each person."""
-    found: dict[tuple[int, str], int] = {}
+    ratings: dict[tuple[int, str], int] = {}
     rows = connection.execute(
         select(Label.episode, Label.labeller, Label.value)
         .join(Item, Item.id == Label.episode)
@@ -115,12 +116,12 @@ def newest_ratings(connection: Connection, job: str) -> list[tuple[int, str, int
         .order_by(Label.id)
     )
     for episode, labeller, value in rows:
-        found[episode, labeller] = int(value)
-    return [(episode, labeller, value) for (episode, labeller), value in sorted(found.items())]
+        ratings[episode, labeller] = int(value)
+    return [(episode, labeller, value) for (episode, labeller), value in sorted(ratings.items())]
 
 
 def check(value: str, labeller: str, values: Sequence[str] = VALUES) -> None:
-    """Raises SpecError unless it is one of these labels and a person's name."""
+    """Raise SpecError unless `value` is one of `values` and `labeller` a person's name."""
     if value not in values:
         raise unknown("label", value, values)
     if not labeller.strip() or len(labeller) > MAX_NAME:
@@ -130,34 +131,34 @@ def check(value: str, labeller: str, values: Sequence[str] = VALUES) -> None:
 def place_of_step(steps: Sequence[RecordedStep], text: str) -> tuple[int, int]:
     """(position, branch) of the step that a person names: `2` a subgoal, `2-1` its first action, `@9.1` a position.
 
-    Subgoals and actions are those of the annotation: what a teacher tried before is reached by position only.
+    Subgoals and actions are those of the annotation: a teacher's earlier tries are named by position only.
     Raises SpecError when there is no such step.
     """
-    found = _PLACE.fullmatch(text)
-    if not found:
+    match = _PLACE.fullmatch(text)
+    if not match:
         raise SpecError(
             f"'{text}' names no step: expected 2 (a subgoal), 2-1 (its first action) or @9 (the step at position 9)."
         )
-    if found["position"]:
-        place = int(found["position"]), int(found["branch"] or 0)
-        if not any((step.position, step.branch) == place for step in steps):
+    if match["position"]:
+        location = int(match["position"]), int(match["branch"] or 0)
+        if not any((step.position, step.branch) == location for step in steps):
             raise SpecError(f"The episode has no step at position {text[1:]}: its steps are @0 to @{_last(steps)}.")
-        return place
-    number, action = int(found["subgoal"]), int(found["action"] or 0)
-    own = annotated_steps(steps)
-    starts = [index for index, step in enumerate(own) if isinstance(step.detail, Subgoal)]
+        return location
+    number, action = int(match["subgoal"]), int(match["action"] or 0)
+    own_steps = annotated_steps(steps)
+    starts = [index for index, step in enumerate(own_steps) if isinstance(step.detail, Subgoal)]
     if not 1 <= number <= len(starts):
         raise SpecError(f"The episode has no subgoal {number}: it has {len(starts)}.")
-    start, end = starts[number - 1], [*starts, len(own)][number]
-    actions = [step for step in own[start:end] if isinstance(step.detail, Action)]
-    if found["action"] and not 1 <= action <= len(actions):
+    start, end = starts[number - 1], [*starts, len(own_steps)][number]
+    actions = [step for step in own_steps[start:end] if isinstance(step.detail, Action)]
+    if match["action"] and not 1 <= action <= len(actions):
         raise SpecError(f"Subgoal {number} has no action {action}: it has {len(actions)}. By position: @0 and so on.")
-    step = actions[action - 1] if found["action"] else own[start]
+    step = actions[action - 1] if match["action"] else own_steps[start]
     return step.position, step.branch
 
 
 def name_of_step(steps: Sequence[RecordedStep], position: int, branch: int) -> str:
-    """The name of the step at this place, as `place_of_step` reads it."""
+    """The name of the step at this position and branch, as `place_of_step` reads it."""
     subgoal = action = 0
     for step in annotated_steps(steps):
         if isinstance(step.detail, Subgoal):

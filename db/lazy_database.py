@@ -1,4 +1,4 @@
-"""A database that is opened by the first who needs it, from whatever thread."""
+"""A database that is opened at its first use, from any thread."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from db.connection import Database, open_database
 
 
 class LazyDatabase:
-    """Opened once, by `get`."""
+    """A database that `get` opens once."""
 
     def __init__(self, url: str, lease_seconds: float):
         self._url, self._lease_seconds = url, lease_seconds
         self._database: Database | None = None
-        self._opening = Lock()
+        self._lock = Lock()
 
     def get(self) -> Database:
-        """Raises as `open_database` does."""
-        with self._opening:
+        """Return the database. Raises the errors of `open_database`."""
+        with self._lock:
             if self._database is None:
                 self._database = open_database(self._url, self._lease_seconds)
         return self._database

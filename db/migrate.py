@@ -1,4 +1,4 @@
-"""Bringing the database's tables to this code's revision, and refusing to work on any other."""
+"""Migrate the database's tables to this code's revision, and refuse to work with other revisions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 LOCK = 0x6C756D6F73  #: the advisory lock of processes that migrate: 'lumos'
-MIGRATION_SECONDS = 300  #: that another process's migration of an SQLite file is waited for
+MIGRATION_SECONDS = 300  #: to wait for another process's migration of an SQLite file
 SCRIPTS = Path(__file__).resolve().parent.parent / "migrations"
 
 
@@ -44,7 +44,7 @@ def upgrade(database: Database, revision: str = "head") -> None:
     """Run the migrations up to `revision`, all in one transaction. Several processes may do so at once."""
     from alembic import command
 
-    with _migrating(database) as config:
+    with _prepare_migration(database) as config:
         command.upgrade(config, revision)
 
 
@@ -52,19 +52,19 @@ def downgrade(database: Database, revision: str) -> None:
     """Run migrations backwards down to `revision`. For tests of the migrations; nothing in production calls it."""
     from alembic import command
 
-    with _migrating(database) as config:
+    with _prepare_migration(database) as config:
         command.downgrade(config, revision)
 
 
 @contextmanager
-def _migrating(database: Database) -> Iterator[Config]:
+def _prepare_migration(database: Database) -> Iterator[Config]:
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS))
     with database.writer.connect() as connection, _without_cascades(connection), connection.begin():
-        if not database.is_sqlite:  # there the transaction itself has taken the one write lock
-            # Before the version is looked at: a second process finds everything done.
+        if not database.is_sqlite:  # the transaction has taken SQLite's one write lock
+            # The lock comes before the version is read, so that a second process sees the finished migration.
             connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
             if _read_revision(connection) != head():  # a role that only works on jobs needs no such right
                 check_may_create(connection)
@@ -74,16 +74,16 @@ def _migrating(database: Database) -> Iterator[Config]:
 
 @contextmanager
 def _without_cascades(connection: Connection) -> Iterator[None]:
-    """SQLite changes a table by copying and dropping it; a dropped table would take the rows that refer to it along.
+    """Turn foreign keys off: SQLite changes a table by copying and dropping it, which would delete referring rows.
 
-    SQLite obeys this only outside a transaction.
+    SQLite accepts this only outside a transaction.
     """
     if connection.dialect.name != "sqlite":
         yield
         return
     driver: Any = connection.connection.driver_connection
     driver.execute("PRAGMA foreign_keys=OFF")
-    driver.execute(f"PRAGMA busy_timeout={MIGRATION_SECONDS * 1000}")  # for others who migrate
+    driver.execute(f"PRAGMA busy_timeout={MIGRATION_SECONDS * 1000}")  # for other processes that migrate
     try:
         yield
     finally:
@@ -93,26 +93,29 @@ def _without_cascades(connection: Connection) -> Iterator[None]:
 
 def create_tables(database: Database) -> None:
     """Run all migrations on a database without tables. Raises SpecError for one at another revision."""
-    found = current(database)
-    if found is None:
+    revision = current(database)
+    if revision is None:
         upgrade(database)
-        found = current(database)
-    _check_revision(found)
+        revision = current(database)
+    _check_revision(revision)
 
 
 def require_current(database: Database) -> None:
-    """Raises SpecError unless the database is at this code's revision."""
+    """Raise SpecError unless the database is at this code's revision."""
     _check_revision(current(database))
 
 
-def _check_revision(found: str | None) -> None:
-    wanted = head()
-    if found == wanted:
+def _check_revision(revision: str | None) -> None:
+    expected_revision = head()
+    if revision == expected_revision:
         return
-    if found is None:
+    if revision is None:
         raise SpecError("The database has no tables yet. Create them with: lumos db upgrade")
-    if found > wanted:
+    if revision > expected_revision:
         raise SpecError(
-            f"The database is at revision {found}, this code at {wanted}: a newer lumos-queue made it. Update this one."
+            f"The database is at revision {revision}, this code at {expected_revision}: a newer lumos-queue made it. "
+            "Update this one."
         )
-    raise SpecError(f"The database is at revision {found}, this code needs {wanted}. Run: lumos db upgrade")
+    raise SpecError(
+        f"The database is at revision {revision}, this code needs {expected_revision}. Run: lumos db upgrade"
+    )

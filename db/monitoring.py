@@ -1,4 +1,4 @@
-"""The figures of a whole deployment, for monitoring: read from sums and small indexes, however much is stored."""
+"""The figures of a whole deployment, for monitoring: read from sums and small indexes only."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from db.states import HIDDEN, OPEN, UNFINISHED, ItemState, JobState
 from db.time_conditions import ITEM_WAIT_SECONDS, JOB_WAIT_SECONDS, is_due
 from lumos_queue.endpoints.traffic import Traffic
 
-MAX_JOBS = 50  #: open jobs that are told apart, the oldest; what the others have is in the sums
-MAX_ENDPOINTS = 50  #: endpoints that are told apart
-MAX_LATENCIES = 5000  #: actions, and calls of tools, of which latencies are told
+MAX_JOBS = 50  #: open jobs with their own figures, the oldest; the sums cover all jobs
+MAX_ENDPOINTS = 50  #: endpoints with their own figures
+MAX_LATENCIES = 5000  #: actions, and calls of tools, whose latencies are read
 
 
 @dataclass(frozen=True, slots=True)
 class DeploymentFigures:
-    """One look at a deployment."""
+    """The figures of a deployment at one moment."""
 
     jobs: dict[str, int]  #: by state
     open_jobs: dict[str, dict[str, int]]  #: items by state of each open job
-    items: dict[tuple[str, str], int]  #: of all jobs, by state and ending; of unfinished ones those of `open_jobs`
+    items: dict[tuple[str, str], int]  #: by state and ending: ended items of all jobs, unfinished items of `open_jobs`
     tokens: dict[str, int]  #: of finished episodes: prompt, completion
     calls: dict[str, tuple[int, float]]  #: model calls of finished episodes and their seconds, by role
     action_seconds: float  #: of finished episodes
     latencies: dict[str, Sequence[float]]  #: seconds of the actions, and calls of tools, of the episodes that run now
-    queue_seconds: float  #: since when the longest due item has been owed; 0: nothing is due
-    unattended: int  #: open jobs with something due of which no worker holds an item
+    queue_seconds: float  #: for how long the oldest due item has been pending; 0: none is due
+    unattended: int  #: open jobs with a due item, of which no worker holds an item
     leases_lost: int  #: worker sessions that were declared dead, ever
     workers: dict[str, int]  #: at work, idle
     endpoints: dict[str, Traffic]
@@ -46,30 +46,31 @@ class DeploymentFigures:
 def read_deployment(connection: Connection, lease_seconds: float) -> DeploymentFigures:
     """`lease_seconds`: for how long a silent worker counts as alive."""
     states = select(JobRow.state, func.count()).where(JobRow.state.not_in(HIDDEN)).group_by(JobRow.state)
-    wanted = select(
+    query = select(
         JobRow.__table__, now().label("clock"), is_due(JobRow.not_before_at, JOB_WAIT_SECONDS).label("due")
     ).where(JobRow.state.in_((*OPEN, JobState.CANCELLING)))
-    rows = sound_jobs(connection.execute(wanted.order_by(JobRow.created_at).limit(MAX_JOBS)))
+    rows = sound_jobs(connection.execute(query.order_by(JobRow.created_at).limit(MAX_JOBS)))
     open_jobs = {row.id: progress(connection, row.id) for row in rows}
     due = {row.id: seconds for row in rows if (seconds := _due_for(connection, row)) is not None}
-    sessions, held = live_sessions(connection, lease_seconds), jobs_held(connection)
-    busy = sum(one.id in held for one in sessions)
-    worked_on = {job for one in sessions for job in held.get(one.id, ())}
-    ended = _ended_items(connection)
-    prompt, completion, acting = connection.execute(_SUMS).one()
+    sessions, jobs_by_session = live_sessions(connection, lease_seconds), jobs_held(connection)
+    busy = sum(session.id in jobs_by_session for session in sessions)
+    active_jobs = {job for session in sessions for job in jobs_by_session.get(session.id, ())}
+    ended_items = _count_ended_items(connection)
+    prompt, completion, action_seconds = connection.execute(_SUMS).one()
     caps = select(EndpointCap.url, EFFECTIVE).order_by(EndpointCap.url).limit(MAX_ENDPOINTS)
-    lost = select(func.count()).where(WorkerSessionRow.ended_by.like("session %"))
+    lost_leases = select(func.count()).where(WorkerSessionRow.ended_by.like("session %"))
     return DeploymentFigures(
         jobs=dict(connection.execute(states).all()),
         open_jobs=open_jobs,
-        items=ended | {(state, ""): sum(one.get(state, 0) for one in open_jobs.values()) for state in UNFINISHED},
+        items=ended_items
+        | {(state, ""): sum(counts.get(state, 0) for counts in open_jobs.values()) for state in UNFINISHED},
         tokens={"prompt": int(prompt), "completion": int(completion)},
         calls=_calls(connection),
-        action_seconds=max(0.0, float(acting)),
+        action_seconds=max(0.0, float(action_seconds)),
         latencies={"action": _latencies(connection, ExecutionRow), "call": _latencies(connection, ToolCallRow)},
         queue_seconds=max(due.values(), default=0.0),
-        unattended=len(due.keys() - worked_on),
-        leases_lost=connection.execute(lost).scalar_one(),
+        unattended=len(due.keys() - active_jobs),
+        leases_lost=connection.execute(lost_leases).scalar_one(),
         workers={"at work": busy, "idle": len(sessions) - busy},
         endpoints=dict(list(traffic_of(sessions).items())[:MAX_ENDPOINTS]),
         caps=dict(connection.execute(caps).all()),
@@ -84,7 +85,7 @@ _SUMS = select(
 )
 
 
-def _ended_items(connection: Connection) -> dict[tuple[str, str], int]:
+def _count_ended_items(connection: Connection) -> dict[tuple[str, str], int]:
     rows = connection.execute(
         select(ItemSum.state, ItemSum.ending, func.sum(ItemSum.items)).group_by(ItemSum.state, ItemSum.ending)
     )
@@ -99,22 +100,22 @@ def _calls(connection: Connection) -> dict[str, tuple[int, float]]:
 
 
 def _latencies(connection: Connection, table: Any) -> list[float]:
-    running = select(Item.id).where(Item.state == ItemState.CLAIMED)
-    wanted = select(table.seconds).where(table.episode.in_(running)).limit(MAX_LATENCIES)
-    return sorted(connection.execute(wanted).scalars())
+    active_items = select(Item.id).where(Item.state == ItemState.CLAIMED)
+    query = select(table.seconds).where(table.episode.in_(active_items)).limit(MAX_LATENCIES)
+    return sorted(connection.execute(query).scalars())
 
 
 def _due_for(connection: Connection, job: Any) -> float | None:
-    """Since how many seconds the next item of an open job could have been claimed; None when none is due.
+    """Return for how many seconds the next item of an open job has been due; None if none is due.
 
     `job`: its row, with the `clock` and whether the job is `due`.
     """
     if job.state not in OPEN or not job.due or job.awaits:
         return None
-    wanted = select(Item.not_before_at).where(
+    query = select(Item.not_before_at).where(
         Item.job == job.id, Item.state == ItemState.OWED, is_due(Item.not_before_at, ITEM_WAIT_SECONDS)
     )
-    item = connection.execute(wanted.order_by(Item.batch, Item.ordinal).limit(1)).first()
+    item = connection.execute(query.order_by(Item.batch, Item.ordinal).limit(1)).first()
     if item is None:
         return None
     return max(0.0, job.clock - max(job.created_at, job.not_before_at, item.not_before_at))

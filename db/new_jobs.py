@@ -1,4 +1,4 @@
-"""Submitting a job: its row, its dataset and its items."""
+"""Submit a job: store its row, its dataset and its items."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """What submitting needs to know of a job, whatever its kind."""
+    """The request for a new job of any kind."""
 
     kind: str
     pool: str
@@ -55,15 +55,15 @@ class NewJob:
     submitted_by: str
     priority: int
     code_version: str
-    concurrency: int = 0  #: as lumos_queue/jobs/scheduling.py has it
+    concurrency: int = 0  #: see lumos_queue/jobs/scheduling.py
     ordered: bool = False
     origin: str = "run"  #: of its episodes: run, converted, derived, imported or corrected
-    name: str = ""  #: this and what follows is not part of the digest
+    name: str = ""  #: neither this nor the fields below are part of the digest
     tags: Mapping[str, str] = field(default_factory=dict)
     parent: str | None = None  #: the job that it reruns or extends
-    chosen: str = ""  #: the filter by which its tasks were chosen from the parent's
-    main_metric: str = ""  #: the metric that its episodes are first judged by; '': they are not
-    #: The plug-ins that it needs (lumos_queue/util/plugins.py). Part of the digest, where there are some.
+    chosen: str = ""  #: the filter that selected its tasks from the parent's
+    main_metric: str = ""  #: the metric of its `score`; '': its episodes have none
+    #: The plug-ins that it needs (lumos_queue/util/plugins.py). They are part of the digest, unless there are none.
     plugins: Sequence[Mapping[str, str]] = ()
 
 
@@ -80,9 +80,9 @@ def create_job(
     """Write rows, job and items; returns the job's id and whether it is new.
 
     Items are (task, sample) for the first `limit` rows of the dataset (0: all), sample by sample, or `windows` without
-    a task. A job of the same content that was not cancelled is returned instead, unless `again`. What is small is
-    written in one transaction. What is not is written in chunks: the job is hidden until the last one, and what a
-    submit that died half-way has left is removed by the next one.
+    a task. A job of the same content that was not cancelled is returned instead, unless `again`. A small job is written
+    in one transaction. A large job is written in chunks, and is hidden until the last one. The next submit removes the
+    rows of a submit that was interrupted.
     """
     job, chunks = new_id(), Chunks(database)
     tasks = min(limit or len(dataset.tasks), len(dataset.tasks)) if dataset else 0
@@ -125,7 +125,7 @@ def create_job(
             chunks.touch(connection, job)
             publish(connection, job)
     except BaseException:
-        with suppress(Exception):  # the reason for which it failed is the one to tell
+        with suppress(Exception):  # the first error is the one to report
             remove_leftovers(database, job)
         raise
     return job, True
@@ -141,12 +141,12 @@ def find_same(connection: Connection, digest: str) -> str | None:
 
 
 def is_being_submitted(connection: Connection, digest: str) -> bool:
-    wanted = select(JobRow.id).where(JobRow.digest == digest, JobRow.state == JobState.SUBMITTING)
-    return connection.execute(wanted).first() is not None
+    query = select(JobRow.id).where(JobRow.digest == digest, JobRow.state == JobState.SUBMITTING)
+    return connection.execute(query).first() is not None
 
 
 def insert_job(connection: Connection, job: str, new: NewJob, **values: Any) -> None:
-    """Insert the job's row; `values` are the columns of which the request says nothing."""
+    """Insert the job's row; `values` are the columns that the request does not have."""
     columns = asdict(new) | {
         "plugins": list(new.plugins),
         "id": job,
@@ -162,7 +162,7 @@ def insert_job(connection: Connection, job: str, new: NewJob, **values: Any) -> 
 
 
 def publish(connection: Connection, job: str) -> None:
-    """All of it is stored: from here on people and workers see it."""
+    """Make a completely stored job visible to people and workers."""
     connection.execute(
         update(JobRow).where(JobRow.id == job).values(state=JobState.QUEUED, not_before_at=0.0, created_at=now())
     )

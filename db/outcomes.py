@@ -1,4 +1,4 @@
-"""How the finished episodes of a job came out: by ending and score, over time, and what failed in them."""
+"""Outcomes of a job's finished episodes: by ending and score, over time, and with their failures."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from db.episode_search import of_accepted_attempt
 from db.filter_sql import newest_score
 from db.models import EpisodeRow, ExecutionRow, Item, TaskRow, VerdictRow
 
-HALF = 0.5  #: of the main metric: an episode that scores less has failed
-NO_FAILURES = ("", "infra_error", "cancelled")  #: endings that say nothing of the agent
+HALF = 0.5  #: an episode with a lower score by the main metric has failed
+NO_FAILURES = ("", "infra_error", "cancelled")  #: endings that say nothing about the agent
 
 
 @dataclass(frozen=True, slots=True)
 class FailedEpisode:
-    """A finished episode that failed for a reason of its own, not of the infrastructure."""
+    """A finished episode that failed by itself, and not because of the infrastructure."""
 
     ordinal: int
     row: str  #: of its task
@@ -26,26 +26,33 @@ class FailedEpisode:
     task: int  #: key of its task
     ending: str
     score: float | None
-    error: str  #: the status of a failed action, the first in the order of the alphabet; '' where none failed
-    verdict: str  #: a verdict that rejects it, likewise
+    error: str  #: the status of a failed action, the first one in alphabetical order; '' if none failed
+    verdict: str  #: a verdict that rejects it, the first one in alphabetical order; '' if none does
 
 
 def count_outcomes(connection: Connection, job: str, metric: str) -> list[tuple[str, bool | None, int]]:
-    """(ending, whether it scored at least HALF, episodes) of the finished ones; None: it has no score of the metric.
+    """(ending, whether the score is at least HALF, episodes) of finished episodes; None: no score of the metric.
 
     `metric`: '' where a job has no scores.
     """
     score: Any = newest_score(connection, metric) if metric else cast(None, Float)
-    each = select(EpisodeRow.ending, score.label("score")).where(EpisodeRow.job == job, EpisodeRow.ending != "")
-    found = each.subquery()
-    right = case((found.c.score.is_(None), None), (found.c.score >= HALF, 1), else_=0).label("judged")
-    wanted = select(found.c.ending, right, func.count()).group_by(found.c.ending, right).order_by(found.c.ending, right)
-    return [(ending, None if one is None else bool(one), count) for ending, one, count in connection.execute(wanted)]
+    scores = select(EpisodeRow.ending, score.label("score")).where(EpisodeRow.job == job, EpisodeRow.ending != "")
+    subquery = scores.subquery()
+    right = case((subquery.c.score.is_(None), None), (subquery.c.score >= HALF, 1), else_=0).label("judged")
+    query = (
+        select(subquery.c.ending, right, func.count())
+        .group_by(subquery.c.ending, right)
+        .order_by(subquery.c.ending, right)
+    )
+    return [
+        (ending, None if is_right is None else bool(is_right), count)
+        for ending, is_right, count in connection.execute(query)
+    ]
 
 
 def find_failures(connection: Connection, job: str, metric: str) -> Iterator[FailedEpisode]:
-    """The episodes that failed, by their place: those that ended otherwise than by an answer, those that score less
-    than HALF, those that a verdict rejects, and without a metric also those in which an action failed."""
+    """Yield the failed episodes in the job's order: those that did not end by an answer, score less than HALF, or are
+    rejected by a verdict; without a metric also those in which an action failed."""
     score: Any = newest_score(connection, metric) if metric else cast(None, Float)
     error = (
         select(func.min(ExecutionRow.status))
@@ -57,7 +64,7 @@ def find_failures(connection: Connection, job: str, metric: str) -> Iterator[Fai
         .where(VerdictRow.episode == EpisodeRow.id, VerdictRow.rejects)
         .scalar_subquery()
     )
-    each = (
+    episodes = (
         select(Item.ordinal, TaskRow.row, EpisodeRow.sample, EpisodeRow.task, EpisodeRow.ending)
         .add_columns(score.label("score"), error.label("error"), verdict.label("verdict"))
         .join(Item, Item.id == EpisodeRow.id)
@@ -65,68 +72,70 @@ def find_failures(connection: Connection, job: str, metric: str) -> Iterator[Fai
         .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(NO_FAILURES))
         .subquery()
     )
-    failed = [each.c.ending != "answered", each.c.score < HALF, each.c.verdict.is_not(None)]
-    failed += [] if metric else [each.c.error.is_not(None)]
-    wanted = select(each).where(or_(*failed)).order_by(each.c.ordinal)
-    for one in connection.execute(wanted.execution_options(yield_per=1000)):
+    conditions = [episodes.c.ending != "answered", episodes.c.score < HALF, episodes.c.verdict.is_not(None)]
+    conditions += [] if metric else [episodes.c.error.is_not(None)]
+    query = select(episodes).where(or_(*conditions)).order_by(episodes.c.ordinal)
+    for row in connection.execute(query.execution_options(yield_per=1000)):
         yield FailedEpisode(
-            one.ordinal, one.row, one.sample, one.task, one.ending, one.score, one.error or "", one.verdict or ""
+            row.ordinal, row.row, row.sample, row.task, row.ending, row.score, row.error or "", row.verdict or ""
         )
 
 
 def find_right(connection: Connection, job: str, metric: str) -> dict[tuple[int, int], int]:
-    """(task, sample) to place in the job, of the episodes that score at least HALF."""
-    each = (
+    """The ordinal in the job, by (task, sample), of each episode that scores at least HALF."""
+    episodes = (
         select(EpisodeRow.task, EpisodeRow.sample, Item.ordinal, newest_score(connection, metric).label("score"))
         .join(Item, Item.id == EpisodeRow.id)
         .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(NO_FAILURES))
         .subquery()
     )
-    rows = connection.execute(select(each.c.task, each.c.sample, each.c.ordinal).where(each.c.score >= HALF))
+    rows = connection.execute(
+        select(episodes.c.task, episodes.c.sample, episodes.c.ordinal).where(episodes.c.score >= HALF)
+    )
     return {(task, sample): ordinal for task, sample, ordinal in rows}
 
 
 def action_errors(connection: Connection, job: str, limit: int = 20) -> list[tuple[str, str, int, int]]:
-    """(status, action, failed actions, episodes) of finished episodes, the commonest first."""
-    counted = func.count().label("failed")
+    """(status, action, failed actions, episodes) of finished episodes, the most frequent first."""
+    count = func.count().label("failed")
     columns = (ExecutionRow.status, ExecutionRow.name)
     rows = connection.execute(
-        select(*columns, counted, func.count(distinct(ExecutionRow.episode)))
+        select(*columns, count, func.count(distinct(ExecutionRow.episode)))
         .join(EpisodeRow, EpisodeRow.id == ExecutionRow.episode)
         .where(EpisodeRow.job == job, EpisodeRow.ending != "", ExecutionRow.attempt == EpisodeRow.attempt)
         .where(ExecutionRow.status != "ok")
         .group_by(*columns)
-        .order_by(counted.desc(), *columns)
+        .order_by(count.desc(), *columns)
         .limit(limit)
     )
-    return [(status, name, failed, episodes) for status, name, failed, episodes in rows]
+    return [(status, name, failures, episodes) for status, name, failures, episodes in rows]
 
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Finished episodes in equal times, from the first slice's start to the last that finished."""
+    """Finished episodes in equal intervals, from the first slice's start to the last finished episode."""
 
     start: float  #: seconds since 1970
-    width: float  #: seconds of each
-    counts: list[tuple[int, int]]  #: (episodes, tokens of their prompts and replies), one for each
+    width: float  #: seconds of an interval
+    counts: list[tuple[int, int]]  #: (episodes, tokens of their prompts and replies) of each interval
 
 
-def throughput(connection: Connection, job: str, started_at: float | None, buckets: int) -> Throughput | None:
-    """None where no episode has a time at which it finished. A clock that was set back makes nothing negative."""
-    mine = (EpisodeRow.job == job, EpisodeRow.ending != "", EpisodeRow.finished_at.is_not(None))
+def throughput(connection: Connection, job: str, start_time: float | None, buckets: int) -> Throughput | None:
+    """Count finished episodes by interval; None if no episode has an end time. No figure is negative."""
+    conditions = (EpisodeRow.job == job, EpisodeRow.ending != "", EpisodeRow.finished_at.is_not(None))
     ends = func.min(EpisodeRow.finished_at), func.max(EpisodeRow.finished_at)
-    first, last = connection.execute(select(*ends).where(*mine)).one()
+    first, last = connection.execute(select(*ends).where(*conditions)).one()
     if first is None or last is None:
         return None
-    start = first if started_at is None else min(first, started_at)
+    start = first if start_time is None else min(first, start_time)
     width = max((last - start) / buckets, 1e-3)
-    place: Any = (EpisodeRow.finished_at - literal(start)) / literal(width)
-    # PostgreSQL rounds where SQLite cuts off; not every SQLite has floor().
-    number = cast(func.floor(place) if connection.dialect.name == "postgresql" else place, Integer).label("number")
+    bucket: Any = (EpisodeRow.finished_at - literal(start)) / literal(width)
+    # PostgreSQL rounds, SQLite truncates; not every SQLite has floor().
+    number = cast(func.floor(bucket) if connection.dialect.name == "postgresql" else bucket, Integer).label("number")
     tokens = func.sum(EpisodeRow.prompt_tokens + EpisodeRow.completion_tokens)
-    rows = connection.execute(select(number, func.count(), tokens).where(*mine).group_by(number))
+    rows = connection.execute(select(number, func.count(), tokens).where(*conditions).group_by(number))
     counts = [(0, 0)] * buckets
-    for place_in, episodes, used in rows:
-        here = min(max(int(place_in), 0), buckets - 1)  # the last one ends where the last bucket does
-        counts[here] = counts[here][0] + episodes, counts[here][1] + int(used or 0)
+    for bucket_number, episodes, token_count in rows:
+        index = min(max(int(bucket_number), 0), buckets - 1)  # the last episode ends at the end of the last bucket
+        counts[index] = counts[index][0] + episodes, counts[index][1] + int(token_count or 0)
     return Throughput(start, width, counts)

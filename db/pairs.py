@@ -1,6 +1,6 @@
-"""Scores of two jobs on the same tasks, paired by task and sample; counted in the database, which has far more of them.
+"""Scores of two jobs on the same tasks, paired by task and sample. The database counts the pairs.
 
-Pairs have a score of the metric in both jobs: an episode that ended with infra_error, or has not ended, is in none.
+A pair has a score of the metric in both jobs. Episodes that ended with infra_error, or have not ended, are in no pair.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lumos_queue.records import Ending
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How many tasks have these sums over their pairs of scores; with one sample, how many pairs these scores."""
+    """The number of tasks with these sums over their pairs of scores. With one sample, a task has one pair."""
 
     weight_a: float  #: Σ trials
     sum_a: float  #: Σ trials × value
@@ -45,7 +45,7 @@ class Pair:
 
 
 class Pairs:
-    """The pairs of two jobs (their rows) by one metric. `by_content`: tasks of other datasets that are the same."""
+    """The pairs of two jobs (their rows) by one metric. `by_content`: include equal tasks of different datasets."""
 
     def __init__(self, connection: Connection, job_a: Any, job_b: Any, metric: str, by_content: bool = False):
         self._connection = connection
@@ -55,19 +55,19 @@ class Pairs:
         self._few = [newest_scores(connection, job.id, metric, whole=False) for job in self._jobs]
 
     def kinds(self) -> list[Kind]:
-        """The pairs counted by their scores, in an order that is always the same."""
+        """Count the pairs by their scores, in a fixed order."""
         columns = (self._a.c.trials, self._a.c.value, self._b.c.trials, self._b.c.value)
-        rows: Any = self._connection.execute(self._joined(*columns, func.count()).group_by(*columns).order_by(*columns))
+        rows: Any = self._connection.execute(self._join(*columns, func.count()).group_by(*columns).order_by(*columns))
         return [Kind(row[0], row[0] * row[1], row[2], row[2] * row[3], 1, row[4]) for row in rows]
 
     def task_kinds(self) -> list[Kind]:
-        """The tasks counted by the sums over their pairs, in an order that is always the same."""
+        """Count the tasks by the sums over their pairs, in a fixed order."""
         a, b = self._a.c, self._b.c
         sums = (a.trials, a.trials * a.value, b.trials, b.trials * b.value)
-        columns = [func.sum(column).label(f"sum_{place}") for place, column in enumerate(sums)]
-        each = self._joined(*columns, func.count().label("pairs")).group_by(a.task).subquery().c
-        counted: Any = select(*each, func.count())
-        rows: Any = self._connection.execute(counted.group_by(*each).order_by(*each))
+        columns = [func.sum(column).label(f"sum_{index}") for index, column in enumerate(sums)]
+        task_columns = self._join(*columns, func.count().label("pairs")).group_by(a.task).subquery().c
+        query: Any = select(*task_columns, func.count())
+        rows: Any = self._connection.execute(query.group_by(*task_columns).order_by(*task_columns))
         return [
             Kind(float(row[0]), float(row[1]), float(row[2]), float(row[3]), int(row[4]), int(row[5])) for row in rows
         ]
@@ -75,19 +75,19 @@ class Pairs:
     def each(self) -> list[tuple[int, float, int, float, int]]:
         """(task of A, value and trials of A, value and trials of B) of every pair."""
         a, b = self._a.c, self._b.c
-        rows: Any = self._connection.execute(self._joined(a.task, a.value, a.trials, b.value, b.trials).order_by(a.id))
+        rows: Any = self._connection.execute(self._join(a.task, a.value, a.trials, b.value, b.trials).order_by(a.id))
         return [tuple(row) for row in rows]
 
-    def list_changed(self, better: bool, limit: int, shown: int = 200, after: int = 0) -> list[Pair]:
-        """The first pairs of which B's score is better, or else worse, with so many characters of the question.
+    def list_changed(self, better: bool, limit: int, max_characters: int = 200, after: int = 0) -> list[Pair]:
+        """The first pairs with a better, or else worse, score of B, with `max_characters` of the question.
 
-        `after`: an episode of A (its key), only pairs of later ones.
+        `after`: the key of an episode of A; only pairs of later episodes are returned.
         """
         a, b = (scores.c for scores in self._few)
         item_a, item_b = aliased(Item), aliased(Item)
         differs = b.value > a.value if better else b.value < a.value
-        wanted = (
-            self._joined(
+        query = (
+            self._join(
                 a.id,
                 b.id,
                 item_a.ordinal,
@@ -96,7 +96,7 @@ class Pairs:
                 a.sample,
                 a.value,
                 b.value,
-                func.substr(TaskRow.question, 1, shown),
+                func.substr(TaskRow.question, 1, max_characters),
                 few=True,
             )
             .join(item_a, item_a.id == a.id)
@@ -106,13 +106,13 @@ class Pairs:
             .order_by(a.id)
             .limit(limit)
         )
-        return [Pair(*row) for row in self._connection.execute(wanted)]
+        return [Pair(*row) for row in self._connection.execute(query)]
 
-    def _joined(self, *columns: Any, few: bool = False) -> Any:
-        one, other = self._few if few else (self._a, self._b)
-        a, b = one.c, other.c
+    def _join(self, *columns: Any, few: bool = False) -> Any:
+        scores_a, scores_b = self._few if few else (self._a, self._b)
+        a, b = scores_a.c, scores_b.c
         if not self._by_content:
-            return select(*columns).select_from(one.join(other, and_(b.task == a.task, b.sample == a.sample)))
+            return select(*columns).select_from(scores_a.join(scores_b, and_(b.task == a.task, b.sample == a.sample)))
         task_a, task_b = aliased(TaskRow), aliased(TaskRow)
         same = and_(
             task_b.dataset == self._jobs[1].dataset,
@@ -120,8 +120,8 @@ class Pairs:
             task_b.question == task_a.question,
             func.coalesce(cast(task_b.gold, Text), "") == func.coalesce(cast(task_a.gold, Text), ""),
         )
-        source = one.join(task_a, task_a.id == a.task).join(task_b, same)
-        return select(*columns).select_from(source.join(other, and_(b.task == task_b.id, b.sample == a.sample)))
+        source = scores_a.join(task_a, task_a.id == a.task).join(task_b, same)
+        return select(*columns).select_from(source.join(scores_b, and_(b.task == task_b.id, b.sample == a.sample)))
 
 
 def newest_scores(
@@ -129,41 +129,41 @@ def newest_scores(
 ) -> FromClause:
     """(id, task, sample, value, trials) of the job's episodes, by the newest version of the metric's scorer.
 
-    `whole`: whether all of them will be read, and not the first few.
+    `whole`: whether the caller reads all rows, and not only the first few.
     """
     versions = list(score_versions(connection, job).get(metric, {}))
     postgresql = connection.dialect.name == "postgresql"
-    wanted = (
+    query = (
         select(EpisodeRow.id, EpisodeRow.task, EpisodeRow.sample, ScoreRow.value, ScoreRow.trials)
         .join(ScoreRow, ScoreRow.episode == EpisodeRow.id)
         .where(EpisodeRow.job == job, ScoreRow.metric == metric, ScoreRow.trials > 0)
     )
     if postgresql and whole:
-        wanted = wanted.where(_in_range(connection, job))
-    if count_endings(connection, job).get(Ending.INFRA_ERROR.value):  # else an index says all that is asked
-        wanted = wanted.where(EpisodeRow.ending != Ending.INFRA_ERROR.value)
+        query = query.where(_in_range(connection, job))
+    if count_endings(connection, job).get(Ending.INFRA_ERROR.value):  # without such endings an index suffices
+        query = query.where(EpisodeRow.ending != Ending.INFRA_ERROR.value)
     if len(versions) == 1:
-        wanted = wanted.where(ScoreRow.version == versions[0])
+        query = query.where(ScoreRow.version == versions[0])
     else:
-        wanted = wanted.where(~is_replaced(connection.dialect.name))
-    return wanted.cte(name).prefix_with("MATERIALIZED", dialect="postgresql") if whole else wanted.subquery()
+        query = query.where(~is_replaced(connection.dialect.name))
+    return query.cte(name).prefix_with("MATERIALIZED", dialect="postgresql") if whole else query.subquery()
 
 
 def _in_range(connection: Connection, job: str) -> ColumnElement[bool]:
-    """What holds of all scores of a job: PostgreSQL, which sees no bound of a join, would read those of all jobs.
+    """Return a bound on the episodes of a job: without it PostgreSQL would read the scores of all jobs for a join.
 
-    The items of a job are stored together, so that few others are between its first and its last one.
+    The items of a job are stored together, so that few other items are between the first and the last.
     """
     ends = select(
         func.min(EpisodeRow.id), func.max(EpisodeRow.id), func.count()
-    )  # counted: so it takes the job's index
+    )  # the count makes PostgreSQL use the job's index
     first, last, _ = connection.execute(ends.where(EpisodeRow.job == job)).one()
     return ScoreRow.episode.between(first or 0, last or 0)
 
 
 def count_common(connection: Connection, job_a: str, job_b: str) -> int:
-    """How many items (task and sample) both jobs have."""
+    """Count the items (task and sample) that both jobs have."""
     a, b = aliased(Item), aliased(Item)
     same = and_(b.task == a.task, b.sample == a.sample)
-    wanted = select(func.count()).select_from(a).join(b, same).where(a.job == job_a, b.job == job_b)
-    return connection.execute(wanted).scalar_one()
+    query = select(func.count()).select_from(a).join(b, same).where(a.job == job_a, b.job == job_b)
+    return connection.execute(query).scalar_one()

@@ -1,4 +1,4 @@
-"""The plug-ins of a job, as they were submitted, and as a person has accepted others since."""
+"""The plug-ins of a job: those of its submission, or those that a person has accepted since."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from lumos_queue.errors import SpecError
 _CODE = ("distribution", "version", "digest")
 
 
-def accept_plugins(database: Database, job: str, found: Sequence[Mapping[str, str]], accepted_by: str) -> list[str]:
-    """Make `found` the plug-ins that the job needs; returns the names of those that are other code than before.
+def accept_plugins(database: Database, job: str, plugins: Sequence[Mapping[str, str]], person: str) -> list[str]:
+    """Make `plugins` the plug-ins that the job needs; return the names of those whose code has changed.
 
-    What they were stays beside them, under `earlier`. Raises SpecError when the job is gone.
+    The former plug-ins are stored under `earlier`. Raises SpecError when the job was removed.
     """
     with database.writer.begin() as connection:
         if lock_job(connection, job) is None:
             raise SpecError(f"Job {job} was removed.")
-        kept = connection.execute(select(JobRow.plugins).where(JobRow.id == job)).scalar()
-        before = {(one["group"], one["name"]): one for one in kept or ()}
-        at, changed, now_needed = clock(connection), [], []
-        for one in found:
-            was = before.get((one["group"], one["name"]))
-            earlier = list(was.get("earlier", ())) if was else []
-            if was is None or any(was[name] != one[name] for name in _CODE):
-                changed.append(one["name"])
-                former = {name: was[name] for name in _CODE} if was else {}
-                earlier.append(former | {"until": at, "accepted_by": accepted_by})
-            now_needed.append(dict(one) | ({"earlier": earlier} if earlier else {}))
-        if changed:
-            connection.execute(update(JobRow).where(JobRow.id == job).values(plugins=now_needed, not_before_at=0.0))
-        return changed
+        stored_plugins = connection.execute(select(JobRow.plugins).where(JobRow.id == job)).scalar()
+        before = {(plugin["group"], plugin["name"]): plugin for plugin in stored_plugins or ()}
+        timestamp, changed_names, new_plugins = clock(connection), [], []
+        for plugin in plugins:
+            previous = before.get((plugin["group"], plugin["name"]))
+            earlier = list(previous.get("earlier", ())) if previous else []
+            if previous is None or any(previous[name] != plugin[name] for name in _CODE):
+                changed_names.append(plugin["name"])
+                former = {name: previous[name] for name in _CODE} if previous else {}
+                earlier.append(former | {"until": timestamp, "accepted_by": person})
+            new_plugins.append(dict(plugin) | ({"earlier": earlier} if earlier else {}))
+        if changed_names:
+            connection.execute(update(JobRow).where(JobRow.id == job).values(plugins=new_plugins, not_before_at=0.0))
+        return changed_names

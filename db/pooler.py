@@ -1,4 +1,4 @@
-"""A connection pooler in front of PostgreSQL, such as pgbouncer: it is used if it keeps the connections of sessions.
+"""A connection pooler in front of PostgreSQL, such as pgbouncer, is used if each session keeps its connection.
 
 pgbouncer drops the settings that a connection is opened with. With pool_mode = session they are set again here, as each
 session has one connection to the server. With pool_mode = transaction they would be lost, and set for other clients.
@@ -13,9 +13,9 @@ from sqlalchemy.exc import OperationalError
 
 from lumos_queue.errors import SpecError
 
-ROUNDS = 5  #: other clients of a busy pooler may hide in one round that it changes connections
+ROUNDS = 5  #: in one round, other clients of a busy pooler may hide that it changes connections
 _PROCESS = text("SELECT pg_backend_pid()")
-#: What pgbouncer says to the settings that a connection is opened with, and to a transaction in statement mode.
+#: pgbouncer's messages about the settings of a new connection, and about a transaction in statement mode.
 _REFUSALS = ("unsupported startup parameter", "in statement pooling mode")
 
 
@@ -25,9 +25,9 @@ def is_from_pooler(error: OperationalError) -> bool:
 
 
 def check_sessions(engine: Engine, address: str) -> None:
-    """Raises SpecError unless each session keeps its connection to the server. No setting is changed.
+    """Raise SpecError unless each session keeps its connection to the server. No setting is changed.
 
-    `engine`: one whose driver prepares no statements, as a pooler may send them to different servers.
+    The driver of `engine` must prepare no statements, because a pooler may send them to different servers.
     """
     try:
         is_kept = _keeps_sessions(engine)
@@ -44,10 +44,10 @@ def check_sessions(engine: Engine, address: str) -> None:
 
 
 def _keeps_sessions(engine: Engine) -> bool:
-    """Whether two sessions reach one server process each, and different ones.
+    """Whether two sessions reach two different server processes, and always the same ones.
 
-    A pooler that changes connections gives the second session the one that the first has just used, or gives the first
-    session the next of several in turn.
+    A pooler that changes connections gives the second session the connection that the first has just used, or gives
+    the first session several connections in turn.
     """
     first_processes: set[int] = set()
     second_processes: set[int] = set()

@@ -1,4 +1,4 @@
-"""Pools, the kinds of work: which worker sessions can run the jobs of a pool, and what to do when none can."""
+"""Pools, the kinds of work: the worker sessions that can run a pool's jobs, and advice when none can."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 POOLS = ("cpu", "llm", "gpu")  #: also the names of Celery's queues
-GPU_POOL = "gpu"  #: jobs of it need a GPU
+GPU_POOL = "gpu"  #: jobs of this pool need a GPU
 
 
 class Gpus(NamedTuple):
@@ -27,12 +27,12 @@ def serves(session: Any, pool: str) -> bool:
 
 
 def can_run(session: Any, pool: str) -> bool:
-    """Whether a worker session (its row) may take jobs of the pool. One that has not looked for GPUs yet may."""
+    """Whether a worker session (its row) may take jobs of the pool. A session that has not looked for GPUs yet may."""
     return serves(session, pool) and not (pool == GPU_POOL and session.gpus == 0)
 
 
 def describe_gpus(session: Any) -> str:
-    """The GPUs of a worker session (its row): `2, at least 81,559 MiB each`; `not asked` before torch was asked."""
+    """The GPUs of a worker session (its row): `2, at least 81,559 MiB each`; `not asked` before it has asked torch."""
     if session.gpus is None:
         return "not asked" if serves(session, GPU_POOL) else ""
     if session.gpus < 2:
@@ -41,9 +41,9 @@ def describe_gpus(session: Any) -> str:
 
 
 def describe_lack(sessions: Collection[Any], pool: str) -> str:
-    """Why none of the live worker sessions (their rows) can run jobs of the pool, with what to do.
+    """Explain why no live worker session (their rows) can run jobs of the pool, with advice.
 
-    Empty when one of them can, and when no session is alive at all.
+    Return '' when a session can, and when no session is alive.
     """
     if not sessions or any(can_run(session, pool) for session in sessions):
         return ""

@@ -1,4 +1,4 @@
-"""Which worker processes are alive, and of which jobs they hold items: two small queries, however large the jobs."""
+"""The live worker processes, and the jobs of their items: two small queries, however large the jobs are."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Presence:
     """The worker processes that reported within the lease."""
 
     sessions: Sequence[Any]  #: their rows
-    held: Mapping[str, int]  #: items that they hold, by job; what a silent process holds does not count
+    held: Mapping[str, int]  #: items that they hold, by job; items of silent processes do not count
 
     @property
     def workers(self) -> int:
@@ -26,17 +26,17 @@ class Presence:
 
 
 def read_presence(connection: Connection, lease_seconds: float) -> Presence:
-    """Who is alive by the database's clock. A process that stays silent for longer than the lease has lost its items,
-    whether or not another process has noticed yet."""
+    """Read the processes that are alive by the database's clock. A process that is silent for longer than the lease has
+    lost its items, even if no other process has noticed yet."""
     alive = (
         select(WorkerSessionRow.id, WorkerSessionRow.pools, WorkerSessionRow.gpus)
         .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
         .where(WorkerSessionRow.ended_at.is_(None), is_recent(Heartbeat.at, lease_seconds))
     )
     sessions = connection.execute(alive).all()
-    held = (
+    query = (
         select(Item.job, func.count())
         .where(Item.session.in_([session.id for session in sessions]), Item.state == ItemState.CLAIMED)
         .group_by(Item.job)
     )
-    return Presence(sessions, dict(connection.execute(held).all()) if sessions else {})
+    return Presence(sessions, dict(connection.execute(query).all()) if sessions else {})

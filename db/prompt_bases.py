@@ -1,8 +1,8 @@
-"""Which earlier prompt of an episode a prompt repeats from its beginning, so that only what follows it is stored.
+"""The earlier prompt of an episode that a prompt begins with, so that only the rest of the prompt is stored.
 
-In an episode without a tree that is the latest prompt of the role. In a tree it is one on the path to the root, or one
-that an elder sibling of a step on that path was asked with: an elder sibling's prompt may end in what only it was told,
-but the eldest's is the path alone.
+Without a tree this is the latest prompt of the role. In a tree it is a prompt of a step on the path to the root, or of
+an elder sibling of such a step. An elder sibling's prompt may end with text for this sibling only; the eldest's prompt
+contains the path alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lumos_queue.commands import ROOT
 
 
 class PromptBases:
-    """The prompts of one attempt at an episode that later ones may continue: by position, of branch 0."""
+    """The prompts of one attempt that later prompts may continue: by position, of branch 0."""
 
     def __init__(self) -> None:
         self._latest: dict[str, tuple[int, str]] = {}  # role to position and prompt, of asks outside any tree
@@ -22,7 +22,7 @@ class PromptBases:
         self._prompts: dict[tuple[int, str], list[tuple[int, str]]] = defaultdict(list)  # by parent and role
 
     def add(self, role: str, prompt: str, position: int, branch: int, parent: int | None) -> None:
-        """Take in an ask that was answered."""
+        """Add an answered ask."""
         if branch:
             return
         if parent is None:
@@ -32,22 +32,22 @@ class PromptBases:
             self._prompts[parent, role].append((position, prompt))
 
     def add_other(self, position: int, parent: int | None) -> None:
-        """Take in another step: asks may have it as their parent."""
+        """Add another step, which may be the parent of asks."""
         if parent is not None:
             self._parents[position] = parent
 
     def find(self, role: str, prompt: str, parent: int | None) -> tuple[int, str] | None:
-        """Position and prompt of the longest one with which this prompt begins; None when there is none."""
+        """Position and prompt of the longest earlier prompt with which this prompt begins; None when there is none."""
         if parent is None:
             latest = self._latest.get(role)
             return latest if latest is not None and prompt.startswith(latest[1]) else None
-        found: tuple[int, str] | None = None
+        longest: tuple[int, str] | None = None
         for step in self._path(parent):
-            for one in self._prompts.get((step, role), ()):
-                # The nearest is mostly the longest: of the others no more than the length is looked at.
-                if (found is None or len(one[1]) > len(found[1])) and prompt.startswith(one[1]):
-                    found = one
-        return found
+            for candidate in self._prompts.get((step, role), ()):
+                # The nearest prompt is mostly the longest, so a comparison of lengths excludes most of the others.
+                if (longest is None or len(candidate[1]) > len(longest[1])) and prompt.startswith(candidate[1]):
+                    longest = candidate
+        return longest
 
     def _path(self, position: int) -> Iterator[int]:
         """The step and its ancestors, the root last."""

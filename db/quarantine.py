@@ -1,10 +1,10 @@
-"""What becomes of the items that a dead process held.
+"""The items of a dead process: suspects, retries and quarantine.
 
-Any of them may have killed it, so all are suspects. Suspects run again in batches of half the size, at last alone, and
-only a death while alone counts against an item. So one poisonous item among thousands is found in a few deaths, and
-processes that are killed from outside put no item into quarantine. A machine that keeps killing (too little memory, a
-service that restarts) may still hit the same item three times: it is tried again, after longer and longer waits,
-before it is put into quarantine.
+Any of these items may have killed the process, so all are suspects. Suspects run again in batches of half the size,
+at last alone, and only a death while alone counts against an item. So a few deaths identify one poisonous item among
+thousands, and processes that are killed from outside put no item into quarantine. A machine that keeps killing
+processes (too little memory, a service that restarts) may still hit the same item three times. So an item is retried
+after longer and longer waits before it is put into quarantine.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from db.states import OPEN, ItemState, JobState
 from db.sums import add_ended
 from db.time_conditions import ITEM_WAIT_SECONDS, is_due, now_after
 
-AT_ONCE = 2  #: deaths after which an item is tried again at once
-WAITS = (60.0, 300.0, ITEM_WAIT_SECONDS)  #: seconds before it is tried again after each further one
+AT_ONCE = 2  #: deaths after which an item is retried at once
+WAITS = (60.0, 300.0, ITEM_WAIT_SECONDS)  #: seconds before the retry after each further death
 DEATHS = AT_ONCE + len(WAITS) + 1  #: processes that may die of an item before it is quarantined
 
 
-def close_sessions(connection: Connection, sessions: list[int], by: str, died: bool) -> None:
+def close_sessions(connection: Connection, sessions: list[int], by: str, has_died: bool) -> None:
     """End sessions and give their items back; as suspects, if the processes died."""
     if not sessions:
         return
-    # A commit of the same process may be under way. It holds the fence, which an update alone would not wait for; what
-    # it claims has to be given back as well.
+    # A commit of the same process may be under way. It holds the fence, for which an update alone would not wait. The
+    # items that it claims have to be given back as well.
     connection.execute(
         select(WorkerSessionRow.id)
         .where(WorkerSessionRow.id.in_(sessions))
@@ -43,26 +43,28 @@ def close_sessions(connection: Connection, sessions: list[int], by: str, died: b
         .values(ended_at=now_after(WorkerSessionRow.started_at), ended_by=by)
     )
     connection.execute(EndpointShare.__table__.delete().where(EndpointShare.session.in_(sessions)))
-    held = (Item.session.in_(sessions), Item.state == ItemState.CLAIMED)
-    if not died:
-        connection.execute(update(Item).where(*held).values(state=ItemState.OWED, session=None))
+    held_items = (Item.session.in_(sessions), Item.state == ItemState.CLAIMED)
+    if not has_died:
+        connection.execute(update(Item).where(*held_items).values(state=ItemState.OWED, session=None))
         return
-    jobs = list(connection.execute(select(Item.job).where(*held).distinct()).scalars())
-    counts = connection.execute(select(Item.session, func.count()).where(*held).group_by(Item.session)).all()
+    jobs = list(connection.execute(select(Item.job).where(*held_items).distinct()).scalars())
+    counts = connection.execute(select(Item.session, func.count()).where(*held_items).group_by(Item.session)).all()
     for session, items in counts:
-        mine = (Item.session == session, Item.state == ItemState.CLAIMED)
+        of_session = (Item.session == session, Item.state == ItemState.CLAIMED)
         if items == 1:
             _charge(connection, session)
-        connection.execute(update(Item).where(*mine).values(state=ItemState.OWED, session=None, batch=(items + 1) // 2))
+        connection.execute(
+            update(Item).where(*of_session).values(state=ItemState.OWED, session=None, batch=(items + 1) // 2)
+        )
     for job in jobs:
         update_waiting(connection, job)
 
 
 def _charge(connection: Connection, session: int | None) -> None:
-    """One more death for the only item of a session: tried again at once, then later, then quarantined."""
-    mine = (Item.session == session, Item.state == ItemState.CLAIMED)
-    connection.execute(update(Item).where(*mine).values(deaths=Item.deaths + 1))
-    fatal = connection.execute(select(Item.id, Item.job, Item.ordinal, Item.deaths).where(*mine)).one()
+    """Count one more death for the only item of a session, which is retried at once, then later, then quarantined."""
+    of_session = (Item.session == session, Item.state == ItemState.CLAIMED)
+    connection.execute(update(Item).where(*of_session).values(deaths=Item.deaths + 1))
+    fatal = connection.execute(select(Item.id, Item.job, Item.ordinal, Item.deaths).where(*of_session)).one()
     if fatal.deaths <= AT_ONCE:
         return
     if fatal.deaths < DEATHS:
@@ -74,9 +76,9 @@ def _charge(connection: Connection, session: int | None) -> None:
     connection.execute(
         update(Item).where(Item.id == fatal.id).values(state=ItemState.QUARANTINED, session=None, problem=problem)
     )
-    # Under the dead session, whose rows nobody else writes any more.
+    # Under the dead session, because no other process writes its rows.
     add_ended(connection, fatal.job, session or 0, {ItemState.QUARANTINED: 1})
-    # What comes after an item of an ordered job waits for it: a person has to decide.
+    # In an ordered job the next items wait for this one, so a person has to decide.
     connection.execute(
         update(JobRow)
         .where(JobRow.id == fatal.job, JobRow.ordered, JobRow.state.in_(OPEN))
@@ -87,23 +89,23 @@ def _charge(connection: Connection, session: int | None) -> None:
 
 
 def update_waiting(connection: Connection, job: str) -> None:
-    """Note at the job when all that could be claimed of it is an item that waits after so many deaths."""
-    mine = [Item.job == job, Item.state == ItemState.OWED]
+    """Note at the job that its only claimable item waits after several deaths, if this is so."""
+    conditions = [Item.job == job, Item.state == ItemState.OWED]
     if connection.execute(select(JobRow.ordered).where(JobRow.id == job)).scalar():
-        mine.append(its_turn())
-    due = exists().where(*mine, is_due(Item.not_before_at, ITEM_WAIT_SECONDS))
-    claimed = exists().where(Item.job == job, Item.state == ItemState.CLAIMED)
-    next_one = (
+        conditions.append(its_turn())
+    due = exists().where(*conditions, is_due(Item.not_before_at, ITEM_WAIT_SECONDS))
+    is_claimed = exists().where(Item.job == job, Item.state == ItemState.CLAIMED)
+    next_item = (
         select(Item.ordinal, Item.deaths, Item.not_before_at)
-        .where(*mine, Item.deaths > AT_ONCE, ~due, ~claimed)
+        .where(*conditions, Item.deaths > AT_ONCE, ~due, ~is_claimed)
         .order_by(Item.not_before_at)
         .limit(1)
     )
-    if found := connection.execute(next_one).first():
-        at = time.strftime("%H:%M:%S", time.gmtime(found.not_before_at))
-        waiting = (
-            f"item {found.ordinal}: {found.deaths} processes died while this was all they worked on; "
-            f"it is tried again at {at} UTC (quarantined after {DEATHS})"
+    if row := connection.execute(next_item).first():
+        due_time = time.strftime("%H:%M:%S", time.gmtime(row.not_before_at))
+        reason = (
+            f"item {row.ordinal}: {row.deaths} processes died while this was all they worked on; "
+            f"it is tried again at {due_time} UTC (quarantined after {DEATHS})"
         )
         is_open = JobRow.state.in_(OPEN)
-        connection.execute(update(JobRow).where(JobRow.id == job, is_open).values(waiting=waiting))
+        connection.execute(update(JobRow).where(JobRow.id == job, is_open).values(waiting=reason))

@@ -1,4 +1,4 @@
-"""Reading what was stored: jobs, their tasks and messages, and the steps of one episode."""
+"""Read stored jobs, their tasks and messages, and the steps of one episode."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from lumos_queue.records import Task
 
 
 def values_by_metric(connection: Connection, job: str) -> dict[str, list[tuple[int, float, int]]]:
-    """Each metric's (task, value, trials), one for each scored episode, by the newest version of the metric's scorer.
+    """By metric: (task, value, trials) of each scored episode, by the newest version of the metric's scorer.
 
     An `infra_error` has no score.
     """
@@ -38,27 +38,27 @@ def values_by_metric(connection: Connection, job: str) -> dict[str, list[tuple[i
         .where(EpisodeRow.job == job, EpisodeRow.ending != "infra_error", ~is_replaced(connection.dialect.name))
         .order_by(ScoreRow.episode)
     )
-    found: dict[str, list[tuple[int, float, int]]] = {}
+    scores: dict[str, list[tuple[int, float, int]]] = {}
     for metric, task, value, trials in rows:
-        found.setdefault(metric, []).append((task, value, trials))
-    return found
+        scores.setdefault(metric, []).append((task, value, trials))
+    return scores
 
 
 def messages(connection: Connection, job: str, limit: int = 10) -> list[tuple[str, str, int]]:
-    """(ending, message, episodes) of episodes that did not end by an answer, the commonest first."""
-    counted = func.count().label("episodes")
+    """(ending, message, episodes) of episodes that did not end by an answer, the most frequent first."""
+    count = func.count().label("episodes")
     rows = connection.execute(
-        select(EpisodeRow.ending, EpisodeRow.message, counted)
+        select(EpisodeRow.ending, EpisodeRow.message, count)
         .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(("", "answered")))
         .group_by(EpisodeRow.ending, EpisodeRow.message)
-        .order_by(counted.desc(), EpisodeRow.message)
+        .order_by(count.desc(), EpisodeRow.message)
         .limit(limit)
     )
     return [(ending, message, episodes) for ending, message, episodes in rows]
 
 
 def keyed_tasks(connection: Connection, job: str) -> dict[int, Task]:
-    """Key to task of a job, in order, each once."""
+    """The tasks of a job by key, in order, each once."""
     rows = connection.execute(
         select(TaskRow.__table__, JobRow.benchmark)
         .join(Item, Item.task == TaskRow.id)
@@ -81,23 +81,23 @@ def first_task(connection: Connection, job: str) -> Task | None:
 
 
 def jobs_of_kind(connection: Connection, kind: str) -> list[Any]:
-    """The jobs of a kind that were not cancelled, the newest first; none that is damaged."""
-    wanted = select(JobRow.__table__).where(
+    """The jobs of a kind that are neither cancelled nor damaged, the newest first."""
+    query = select(JobRow.__table__).where(
         JobRow.kind == kind, JobRow.state.not_in((JobState.CANCELLING, JobState.CANCELLED, *HIDDEN))
     )
-    return sound_jobs(connection.execute(wanted.order_by(JobRow.created_at.desc(), JobRow.id)))
+    return sound_jobs(connection.execute(query.order_by(JobRow.created_at.desc(), JobRow.id)))
 
 
 def endpoints_of_kind(connection: Connection, kind: str) -> list[Any]:
-    """What the endpoints of all jobs of a kind said they were, in the order they said it; nothing that is damaged."""
-    wanted = select(JobEndpoint.__table__).join(JobRow, JobRow.id == JobEndpoint.job).where(JobRow.kind == kind)
-    return _readable(connection.execute(wanted.order_by(JobEndpoint.id)))
+    """The reported identities of the endpoints of all jobs of a kind, the oldest first; damaged rows are left out."""
+    query = select(JobEndpoint.__table__).join(JobRow, JobRow.id == JobEndpoint.job).where(JobRow.kind == kind)
+    return _readable(connection.execute(query.order_by(JobEndpoint.id)))
 
 
 def endpoints_of(connection: Connection, job: str) -> list[Any]:
-    """What the job's endpoints said they were, in the order they said it; nothing that is damaged."""
-    wanted = select(JobEndpoint.__table__).where(JobEndpoint.job == job).order_by(JobEndpoint.id)
-    return _readable(connection.execute(wanted))
+    """The reported identities of the job's endpoints, the oldest first; damaged rows are left out."""
+    query = select(JobEndpoint.__table__).where(JobEndpoint.job == job).order_by(JobEndpoint.id)
+    return _readable(connection.execute(query))
 
 
 def _readable(endpoints: Iterable[Any]) -> list[Any]:
@@ -114,7 +114,7 @@ def outputs(connection: Connection, job: str) -> list[tuple[int, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """One episode with everything that is stored of it."""
+    """One episode with all of its stored rows."""
 
     job: Any
     item: Any
@@ -124,12 +124,12 @@ class Trajectory:
     scores: list[Any]
     verdicts: list[Any]
     labels: list[Any]  #: the newest of each person, of the episode and of its steps
-    parent: str | None  #: the episode that it corrects; '' when that is gone
-    earlier: list[Any]  #: endings that were taken back, the first one first (rows of `ending_history`)
+    parent: str | None  #: the name of the episode that it corrects; '' if that was removed
+    earlier: list[Any]  #: endings that were taken back, the oldest first (rows of `ending_history`)
 
 
 def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory:
-    """The episode at that place of the job. Raises SpecError when there is none, or none has begun."""
+    """The job's episode with that ordinal. Raises SpecError when there is none, or it has not begun."""
     item = connection.execute(select(Item.__table__).where(Item.job == job.id, Item.ordinal == ordinal)).first()
     if job.kind == "train":
         raise SpecError(f"Job {job.id} trains a model: it has no episodes. See: lumos report {job.id}")
@@ -152,8 +152,8 @@ def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory
 
 
 def _name_of(connection: Connection, episode: int | None) -> str | None:
-    """JOB-NUMBER of an episode's key; '' when that episode was removed, None for None."""
+    """The name JOB-NUMBER of an episode's key; '' if the episode was removed, None for None."""
     if episode is None:
         return None
-    found = connection.execute(select(Item.job, Item.ordinal).where(Item.id == episode)).first()
-    return f"{found.job}-{found.ordinal}" if found else ""
+    row = connection.execute(select(Item.job, Item.ordinal).where(Item.id == episode)).first()
+    return f"{row.job}-{row.ordinal}" if row else ""

@@ -1,4 +1,4 @@
-"""Comparing the kept sums of a job with what its rows add up to, and putting them right."""
+"""Compare the kept sums of a job with the sums over its rows, and repair them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from db.sums import TABLES, add_counted, count_ended
 from db.trajectories import reading
 from lumos_queue.errors import SpecError
 
-SECONDS = 1e-6  #: by which sums of seconds may differ, relative to their size: they are added up in different orders
+SECONDS = 1e-6  #: relative difference allowed between sums of seconds, which are added up in different orders
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Sums that are not what the rows add up to."""
+    """Kept sums that differ from the sums over the rows."""
 
     job: str
     table: str
@@ -32,12 +32,12 @@ class Difference:
 
     def __str__(self) -> str:
         wrong = [name for name in self.counted if not _agree(self.kept[name], self.counted[name])]
-        told = ", ".join(f"{name} {self.kept[name]:g} kept, {self.counted[name]:g} counted" for name in wrong)
-        return f"{self.table} {' '.join(map(str, self.key))}: {told}"
+        figures = ", ".join(f"{name} {self.kept[name]:g} kept, {self.counted[name]:g} counted" for name in wrong)
+        return f"{self.table} {' '.join(map(str, self.key))}: {figures}"
 
 
 def recount(database: Database) -> Iterator[tuple[str, list[Difference]]]:
-    """Each job with the differences between its kept sums and its rows, each job in one snapshot of the database."""
+    """Yield each job with the differences between its kept sums and its rows, read in one snapshot of the database."""
     with database.engine.connect() as connection:
         jobs = list(
             connection.execute(select(JobRow.id).where(JobRow.state.not_in(HIDDEN)).order_by(JobRow.id)).scalars()
@@ -48,39 +48,39 @@ def recount(database: Database) -> Iterator[tuple[str, list[Difference]]]:
 
 
 def differences(connection: Connection, job: str) -> list[Difference]:
-    """Where the job's sums over all sessions are not what its rows add up to."""
-    found = []
-    for table, counted in count_ended(Item.job == job, connection.dialect.name).items():
-        keys = [one.name for one in table.__table__.primary_key if one.name not in ("job", "session")]
+    """Find where the job's sums over all sessions differ from the sums over its rows."""
+    mismatches = []
+    for table, query in count_ended(Item.job == job, connection.dialect.name).items():
+        keys = [column.name for column in table.__table__.primary_key if column.name not in ("job", "session")]
         names = [column.name for column in table.__table__.columns if not column.primary_key]
         columns = [getattr(table, name) for name in keys]
         sums = [func.sum(getattr(table, name)).label(name) for name in names]
-        kept = _by_key(connection, select(*columns, *sums).where(table.job == job).group_by(*columns), keys, names)
-        right = _by_key(connection, counted, keys, names)
+        kept_sums = _by_key(connection, select(*columns, *sums).where(table.job == job).group_by(*columns), keys, names)
+        right = _by_key(connection, query, keys, names)
         zero = dict.fromkeys(names, 0.0)
-        for key in sorted(kept.keys() | right.keys(), key=str):
-            one, other = kept.get(key, zero), right.get(key, zero)
-            if not all(_agree(one[name], other[name]) for name in names):
-                found.append(Difference(job, table.__tablename__, key, one, other))
-    return found
+        for key in sorted(kept_sums.keys() | right.keys(), key=str):
+            kept_row, counted_row = kept_sums.get(key, zero), right.get(key, zero)
+            if not all(_agree(kept_row[name], counted_row[name]) for name in names):
+                mismatches.append(Difference(job, table.__tablename__, key, kept_row, counted_row))
+    return mismatches
 
 
 def repair(database: Database, job: str) -> None:
-    """Replace the sums of a job by what its rows add up to. Raises SpecError while the job is being worked on."""
+    """Replace the sums of a job by the sums over its rows. Raises SpecError while the job is being worked on."""
     with database.writer.begin() as connection:
         row = lock_job(connection, job)
-        held = select(func.count()).where(Item.job == job, Item.state == ItemState.CLAIMED)
-        if row is None or row.state in (*OPEN, JobState.CANCELLING) or connection.execute(held).scalar_one():
+        query = select(func.count()).where(Item.job == job, Item.state == ItemState.CLAIMED)
+        if row is None or row.state in (*OPEN, JobState.CANCELLING) or connection.execute(query).scalar_one():
             raise SpecError(f"Job {job} is being worked on: pause it first with: lumos pause {job}")
         for table in TABLES:
             connection.execute(delete(table).where(table.job == job))
         add_counted(connection, 0, Item.job == job)
 
 
-def _by_key(connection: Connection, wanted: Any, keys: list[str], names: list[str]) -> dict[tuple, dict[str, float]]:
-    rows = connection.execute(wanted).mappings()
+def _by_key(connection: Connection, query: Any, keys: list[str], names: list[str]) -> dict[tuple, dict[str, float]]:
+    rows = connection.execute(query).mappings()
     return {tuple(row[name] for name in keys): {name: float(row[name]) for name in names} for row in rows}
 
 
-def _agree(kept: float, counted: float) -> bool:
-    return math.isclose(kept, counted, rel_tol=SECONDS, abs_tol=SECONDS) if kept % 1 or counted % 1 else kept == counted
+def _agree(first: float, second: float) -> bool:
+    return math.isclose(first, second, rel_tol=SECONDS, abs_tol=SECONDS) if first % 1 or second % 1 else first == second

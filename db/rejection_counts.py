@@ -1,4 +1,4 @@
-"""Counts of rejected messages by reason; nothing else is kept of them."""
+"""Counts of rejected messages by reason, with details of the latest one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from db.connection import Database, now
 from db.models import RefusedMessage
 
 
-def add_rejected(database: Database, counted: Mapping[str, tuple[int, str]]) -> None:
-    """Add to the counts: for each reason how many more there were, and what is known of the latest."""
+def add_rejected(database: Database, counts: Mapping[str, tuple[int, str]]) -> None:
+    """Add to the counts: for each reason the number of further messages, and details of the latest one."""
     insert = (sqlite if database.is_sqlite else postgresql).insert(RefusedMessage)
     new = insert.excluded
     statement = insert.on_conflict_do_update(
@@ -23,6 +23,6 @@ def add_rejected(database: Database, counted: Mapping[str, tuple[int, str]]) -> 
         },
     )
     with database.writer.begin() as connection:
-        # In one order: two processes that lock the same rows must not deadlock.
-        for reason, (messages, latest) in sorted(counted.items()):
+        # Sorted, so that two processes that lock the same rows do not deadlock.
+        for reason, (messages, latest) in sorted(counts.items()):
             connection.execute(statement.values(reason=reason, messages=messages, latest=latest, latest_at=now()))

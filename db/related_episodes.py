@@ -1,4 +1,4 @@
-"""Other episodes on the task of one: its other samples, corrections of it, and those of other jobs."""
+"""Other episodes on the task of an episode: other samples, corrections, and episodes of other jobs."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ class Relative:
     origin: str
     ending: str
     score: float | None
-    corrects: bool  #: whether it is a correction of the one that was asked about
+    corrects: bool  #: whether it is a correction of the given episode
 
 
-def find_relatives(connection: Connection, episode: Any, most: int = MAX_RELATIVES) -> Sequence[Relative]:
-    """The others on the task of an episode (its row): corrections of it, then those of its job, then by job and sample.
+def find_relatives(connection: Connection, episode: Any, limit: int = MAX_RELATIVES) -> Sequence[Relative]:
+    """The other episodes on an episode's task: its corrections, then those of its job, then by job and sample.
 
-    At most one more than `most`, which says that there are more. A correction is stored with
-    the task of what it corrects, so that it is among them.
+    `episode` is its row. At most `limit` + 1 are returned; the last one means that there are more. A correction has the
+    task of the episode that it corrects, so it is included.
     """
-    hidden = select(JobRow.id).where(JobRow.state.in_(HIDDEN))
+    hidden_jobs = select(JobRow.id).where(JobRow.state.in_(HIDDEN))
     nearness = case((EpisodeRow.parent == episode.id, 0), (EpisodeRow.job == episode.job, 1), else_=2)
     rows = connection.execute(
         select(EpisodeRow.job, EpisodeRow.formulation, EpisodeRow.sample, EpisodeRow.origin, EpisodeRow.ending)
         .add_columns(EpisodeRow.parent, Item.ordinal, JobRow.name, newest_score(connection).label("score"))
         .join(Item, Item.id == EpisodeRow.id)
         .join(JobRow, JobRow.id == EpisodeRow.job)
-        .where(EpisodeRow.task == episode.task, EpisodeRow.id != episode.id, EpisodeRow.job.not_in(hidden))
+        .where(EpisodeRow.task == episode.task, EpisodeRow.id != episode.id, EpisodeRow.job.not_in(hidden_jobs))
         .order_by(nearness, EpisodeRow.job, EpisodeRow.sample)
-        .limit(most + 1)
+        .limit(limit + 1)
     )
     return [
         Relative(

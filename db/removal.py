@@ -1,4 +1,4 @@
-"""Removing a job in chunks: it is hidden at once, then its rows are deleted."""
+"""Remove a job in chunks: it is hidden at once, then its rows are deleted."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from db.time_conditions import JOB_WAIT_SECONDS, is_due
 
 
 def hide(connection: Connection, job: str) -> None:
-    """From the end of this transaction on the job is hidden; `remove_rest` is still to be called."""
-    gone = update(JobRow).where(JobRow.id == job)
-    connection.execute(gone.values(state=JobState.REMOVING, not_before_at=now() + UNTOUCHED_SECONDS))
+    """Hide the job from the end of this transaction on. The caller must then call `remove_rest`."""
+    statement = update(JobRow).where(JobRow.id == job)
+    connection.execute(statement.values(state=JobState.REMOVING, not_before_at=now() + UNTOUCHED_SECONDS))
 
 
 def remove_leftovers(database: Database, job: str | None = None) -> None:
-    """Remove what interrupted submits and removals have left, and the hidden or half-stored `job`."""
-    abandoned = JobRow.state.in_(HIDDEN) & or_(is_due(JobRow.not_before_at, JOB_WAIT_SECONDS), JobRow.id == job)
+    """Remove the jobs that interrupted submits and removals have left, and the hidden or half-stored `job`."""
+    is_abandoned = JobRow.state.in_(HIDDEN) & or_(is_due(JobRow.not_before_at, JOB_WAIT_SECONDS), JobRow.id == job)
     with database.engine.connect() as connection:
-        left = list(connection.execute(select(JobRow.id).where(abandoned)).scalars())
-    for one in left:
+        leftovers = list(connection.execute(select(JobRow.id).where(is_abandoned)).scalars())
+    for leftover in leftovers:
         with database.writer.begin() as connection:
-            # Looked at again under the lock: a process that was only slow has touched it meanwhile.
-            mine = update(JobRow).where(JobRow.id == one, abandoned)
+            # The condition is checked again under the lock: a slow process may have touched the job meanwhile.
+            statement = update(JobRow).where(JobRow.id == leftover, is_abandoned)
             if not connection.execute(
-                mine.values(state=JobState.REMOVING, not_before_at=now() + UNTOUCHED_SECONDS)
+                statement.values(state=JobState.REMOVING, not_before_at=now() + UNTOUCHED_SECONDS)
             ).rowcount:
                 continue
-        remove_rest(database, one)
+        remove_rest(database, leftover)
 
 
 def remove_rest(database: Database, job: str) -> None:
-    """Remove all rows of a hidden job, and of its dataset what no other job uses."""
+    """Remove all rows of a hidden job, and its dataset's tasks unless another job uses them."""
     chunks = Chunks(database)
     chunks.rows = min(chunks.rows, 200)  # an item has many rows of steps
     with database.engine.connect() as connection:
@@ -58,37 +58,37 @@ def remove_rest(database: Database, job: str) -> None:
                 break
             connection.execute(update(Dataset).where(Dataset.digest == dataset).values(complete=False))
             # A correction's items have tasks of other jobs' datasets: these tasks stay, and so does the dataset.
-            unused = ~exists().where(Item.task == TaskRow.id)
-            mine = (TaskRow.dataset == dataset, TaskRow.ordinal >= first, TaskRow.ordinal < tasks)
-            connection.execute(delete(TaskRow).where(*mine, unused))
+            is_unused = ~exists().where(Item.task == TaskRow.id)
+            of_chunk = (TaskRow.dataset == dataset, TaskRow.ordinal >= first, TaskRow.ordinal < tasks)
+            connection.execute(delete(TaskRow).where(*of_chunk, is_unused))
         tasks = first
     with chunks.transaction() as connection:
         connection.execute(delete(JobRow).where(JobRow.id == job, JobRow.state == JobState.REMOVING))
         if dataset:
-            used = exists().where(JobRow.dataset == Dataset.digest), exists().where(TaskRow.dataset == Dataset.digest)
-            gone = connection.execute(delete(Dataset).where(Dataset.digest == dataset, ~or_(*used))).rowcount
-            if gone:
+            usage = exists().where(JobRow.dataset == Dataset.digest), exists().where(TaskRow.dataset == Dataset.digest)
+            removed_rows = connection.execute(delete(Dataset).where(Dataset.digest == dataset, ~or_(*usage))).rowcount
+            if removed_rows:
                 connection.execute(delete(DatasetArtifact).where(DatasetArtifact.dataset == dataset))
     while True:
         with chunks.transaction() as connection:
-            if not remove_unnamed(connection, most=20):  # each may have megabytes
+            if not remove_unnamed(connection, limit=20):  # each may have megabytes
                 break
 
 
-def _end_of(connection: Connection, table: Any, which: ColumnElement[bool]) -> int:
-    """The ordinals of these rows are smaller than this. From there on downwards they are removed, without looking for
-    the rest each time: PostgreSQL would walk over the entries of all that is gone already."""
-    return connection.execute(select(func.coalesce(func.max(table.ordinal) + 1, 0)).where(which)).scalar_one()
+def _end_of(connection: Connection, table: Any, condition: ColumnElement[bool]) -> int:
+    """Return a number that is larger than the ordinals of these rows. Rows are removed from there downwards, because
+    PostgreSQL would read the index entries of all removed rows in each search for the remaining ones."""
+    return connection.execute(select(func.coalesce(func.max(table.ordinal) + 1, 0)).where(condition)).scalar_one()
 
 
 def _touch(connection: Connection, job: str) -> None:
-    """Say that this process is at work. By the lock, two that remove the same job take turns."""
-    mine = update(JobRow).where(JobRow.id == job, JobRow.state == JobState.REMOVING)
-    connection.execute(mine.values(not_before_at=now() + UNTOUCHED_SECONDS))
+    """Record that this process is at work. With the lock, two processes that remove the same job take turns."""
+    statement = update(JobRow).where(JobRow.id == job, JobRow.state == JobState.REMOVING)
+    connection.execute(statement.values(not_before_at=now() + UNTOUCHED_SECONDS))
 
 
 def _is_used(connection: Connection, dataset: str, job: str) -> bool:
-    """Whether another job works on the dataset; none begins to before this transaction ends."""
+    """Whether another job works on the dataset. No job can begin to do so before this transaction ends."""
     connection.execute(select(Dataset.digest).where(Dataset.digest == dataset).with_for_update())
-    others = select(func.count()).where(JobRow.dataset == dataset, JobRow.id != job, JobRow.state != JobState.REMOVING)
-    return connection.execute(others).scalar_one() > 0
+    query = select(func.count()).where(JobRow.dataset == dataset, JobRow.id != job, JobRow.state != JobState.REMOVING)
+    return connection.execute(query).scalar_one() > 0

@@ -1,5 +1,5 @@
-"""Jobs on rows that are stored: a request that is made again, on all of its rows, on chosen ones, or with episodes that
-are adopted from another job (db/adopt.py). No file is read.
+"""Jobs on stored rows: a repeated request, on all of its rows, on selected rows, or with episodes that are adopted from
+another job (db/adopt.py). No file is read.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from db.states import UNFINISHED, JobState
 from db.time_conditions import now_after
 from lumos_queue.errors import SpecError
 
-#: Stores some of a job's items in one transaction: gets the connection, the job, the first ordinal and the one after
-#: the last.
+#: A function that stores some of a job's items in one transaction. Its arguments: the connection, the job, the first
+#: ordinal, and the ordinal after the last.
 Store = Callable[[Connection, str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A task that was chosen."""
+    """A selected task."""
 
     task: int  #: its key
     place: int  #: in the dataset, from 0
 
 
-def choose_tasks(connection: Connection, job: str, wanted: Filter) -> list[Part]:
-    """The tasks of which an episode of the job fits the filter, in the order of the dataset."""
-    fitting = select(EpisodeRow.task).where(EpisodeRow.job == job, *conditions(connection, wanted))
+def choose_tasks(connection: Connection, job: str, query: Filter) -> list[Part]:
+    """The tasks with an episode of the job that meets the filter, in the order of the dataset."""
+    matching_tasks = select(EpisodeRow.task).where(EpisodeRow.job == job, *conditions(connection, query))
     rows = connection.execute(
-        select(TaskRow.id, TaskRow.ordinal).where(TaskRow.id.in_(fitting)).order_by(TaskRow.ordinal)
+        select(TaskRow.id, TaskRow.ordinal).where(TaskRow.id.in_(matching_tasks)).order_by(TaskRow.ordinal)
     )
-    return [Part(task, place) for task, place in rows]
+    return [Part(task, position) for task, position in rows]
 
 
 def store_first(dataset: str, tasks: int) -> Store:
-    """Items of the first tasks of a dataset, sample by sample."""
+    """Return a function that stores items of the first tasks of a dataset, sample by sample."""
 
     def store(connection: Connection, job: str, first: int, last: int) -> None:
         store_items(connection, job, dataset, tasks, first, last)
@@ -57,30 +57,30 @@ def store_first(dataset: str, tasks: int) -> Store:
 
 
 def store_chosen(tasks: Sequence[Part]) -> Store:
-    """Items of these tasks, sample by sample."""
+    """Return a function that stores items of these tasks, sample by sample."""
 
     def store(connection: Connection, job: str, first: int, last: int) -> None:
         rows: list[tuple[Any, ...]] = []
         for ordinal in range(first, last):
-            sample, place = divmod(ordinal, len(tasks))
-            rows.append((job, ordinal, tasks[place].task, sample, *UNCLAIMED.values()))
+            sample, index = divmod(ordinal, len(tasks))
+            rows.append((job, ordinal, tasks[index].task, sample, *UNCLAIMED.values()))
         insert_rows(connection, Item.__table__, ITEM_COLUMNS, rows)
 
     return store
 
 
 def create_repeat(
-    database: Database, new: NewJob, dataset: str, items: int, store: Store, *, again: bool = False, most: int = 0
+    database: Database, new: NewJob, dataset: str, items: int, store: Store, *, again: bool = False, max_items: int = 0
 ) -> tuple[str, bool]:
     """Write a job on a stored dataset and its items; returns its id and whether it is new.
 
-    As db/new_jobs.py does: a job of the same content that was not cancelled is returned instead, unless `again`; the
-    job is hidden until all of it is stored, and what a process that died half-way has left is removed by the next one.
-    `most`: items of the first transaction, where an item brings many rows along. A job that owes nothing is done.
-    Raises SpecError when the dataset is gone.
+    As in db/new_jobs.py, a job of the same content that was not cancelled is returned instead, unless `again`. The job
+    is hidden until all of it is stored, and the next submit removes the rows of an interrupted one. `max_items`: items
+    of the first transaction, if an item has many rows. A job without pending items is done. Raises SpecError when the
+    dataset was removed.
     """
     job, chunks = new_id(), Chunks(database)
-    chunks.rows = min(chunks.rows, most or chunks.rows)
+    chunks.rows = min(chunks.rows, max_items or chunks.rows)
     while True:
         remove_leftovers(database)
         with database.writer.begin() as connection:
@@ -90,9 +90,15 @@ def create_repeat(
                 return same, False
             if again or not is_being_submitted(connection, new.digest):
                 _keep(connection, dataset, new.parent)
-                touched = now() + UNTOUCHED_SECONDS
+                deadline = now() + UNTOUCHED_SECONDS
                 insert_job(
-                    connection, job, new, dataset=dataset, items=items, state=JobState.SUBMITTING, not_before_at=touched
+                    connection,
+                    job,
+                    new,
+                    dataset=dataset,
+                    items=items,
+                    state=JobState.SUBMITTING,
+                    not_before_at=deadline,
                 )
                 break
         time.sleep(SAME_SECONDS)  # another process is storing the same
@@ -109,20 +115,20 @@ def create_repeat(
             publish(connection, job)
             _finish_if_all_done(connection, job)
     except BaseException:
-        with suppress(Exception):  # the reason for which it failed is the one to tell
+        with suppress(Exception):  # the first error is the one to report
             remove_leftovers(database, job)
         raise
     return job, True
 
 
 def _keep(connection: Connection, dataset: str, parent: str | None) -> None:
-    """Keep a dataset from being removed until this transaction ends. Raises SpecError when it is gone."""
-    wanted = select(Dataset.complete).where(Dataset.digest == dataset).with_for_update(key_share=True, read=True)
-    if not connection.execute(wanted).scalar():
+    """Lock a dataset against removal until this transaction ends. Raises SpecError when it was removed."""
+    query = select(Dataset.complete).where(Dataset.digest == dataset).with_for_update(key_share=True, read=True)
+    if not connection.execute(query).scalar():
         raise SpecError(f"Job {parent} was removed meanwhile, and its rows with it: give the data again, with --data.")
 
 
 def _finish_if_all_done(connection: Connection, job: str) -> None:
-    left = exists().where(Item.job == job, Item.state.in_(UNFINISHED))
-    done = {"state": JobState.DONE, "finished_at": now_after(JobRow.started_at)}
-    connection.execute(update(JobRow).where(JobRow.id == job, ~left).values(done))
+    has_unfinished = exists().where(Item.job == job, Item.state.in_(UNFINISHED))
+    changes = {"state": JobState.DONE, "finished_at": now_after(JobRow.started_at)}
+    connection.execute(update(JobRow).where(JobRow.id == job, ~has_unfinished).values(changes))

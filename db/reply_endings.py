@@ -1,4 +1,4 @@
-"""How the replies of a job's finished episodes ended, by role: counted from their rows."""
+"""The endings of replies in a job's finished episodes, by role, counted from their rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNANSWERED = (Ending.NO_ANSWER.value, Ending.UNREADABLE.value)
 
 @dataclass(frozen=True, slots=True)
 class ReplyEndings:
-    """Counts of one role's replies, those that tasks brought along left out."""
+    """Counts of one role's replies, without those that tasks gave."""
 
     replies: int
     cut: int  #: at the limit of tokens
@@ -24,8 +24,8 @@ class ReplyEndings:
 
 
 def count_reply_endings(connection: Connection, job: str) -> dict[str, ReplyEndings]:
-    """Return how the replies of accepted attempts ended, by role."""
-    accepted = and_(CompletionRow.episode == EpisodeRow.id, CompletionRow.attempt == EpisodeRow.attempt)
+    """Count how the replies of accepted attempts ended, by role."""
+    is_accepted = and_(CompletionRow.episode == EpisodeRow.id, CompletionRow.attempt == EpisodeRow.attempt)
     conditions = (
         EpisodeRow.job == job,
         EpisodeRow.ending != "",
@@ -41,9 +41,11 @@ def count_reply_endings(connection: Connection, job: str) -> dict[str, ReplyEndi
     is_last = case((and_(EpisodeRow.ending.in_(UNANSWERED), CompletionRow.position == last), 1), else_=0)
     rows = connection.execute(
         select(CompletionRow.role, func.count(), func.sum(is_cut), func.sum(is_last))
-        .join(EpisodeRow, accepted)
+        .join(EpisodeRow, is_accepted)
         .where(*conditions)
         .group_by(CompletionRow.role)
         .order_by(CompletionRow.role)
     )
-    return {role: ReplyEndings(int(replies), int(cut), int(unanswered)) for role, replies, cut, unanswered in rows}
+    return {
+        role: ReplyEndings(int(replies), int(cut), int(without_answer)) for role, replies, cut, without_answer in rows
+    }

@@ -1,4 +1,4 @@
-"""Owing again what failures of one class have ended, and nothing else of a job."""
+"""Make the items that failures of one class have ended pending again, and no other items of the job."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from db.sums import change_states
 from lumos_queue.errors import SpecError
 
 
-def requeue(database: Database, job: str, wanted: FailureClass) -> int:
-    """Owe the job's items again that a failure of that class has ended; returns how many.
+def requeue(database: Database, job: str, failure_class: FailureClass) -> int:
+    """Make the job's items pending again that a failure of that class has ended; return their number.
 
-    What the endings had been is kept, as db/endings.py has it; a cancelled item of the job stays cancelled. Raises
-    SpecError when there is none, and while the job is being cancelled.
+    The former endings are stored (db/endings.py). A cancelled item of the job stays cancelled. Raises SpecError when
+    there is no such item, and while the job is being cancelled.
     """
     with database.writer.begin() as connection:
         row = lock_job(connection, job)
@@ -27,19 +27,19 @@ def requeue(database: Database, job: str, wanted: FailureClass) -> int:
             raise SpecError(f"Job {job} was removed meanwhile. List the jobs there are with: lumos jobs")
         if row.state == JobState.CANCELLING:
             raise SpecError(f"Job {job} is being cancelled: try again once it is, or go on with: lumos resume {job}")
-        found = count_failures(connection, job)
-        if wanted == FailureClass.DIED:
-            owed = found.get(wanted, 0)
-            quarantined = and_(Item.job == job, Item.state == ItemState.QUARANTINED)
+        counts = count_failures(connection, job)
+        if failure_class == FailureClass.DIED:
+            total = counts.get(failure_class, 0)
+            is_quarantined = and_(Item.job == job, Item.state == ItemState.QUARANTINED)
             again = {"state": ItemState.OWED, "not_before_at": 0.0, "deaths": 0}
-            if owed:
-                change_states(connection, job, quarantined, again)
+            if total:
+                change_states(connection, job, is_quarantined, again)
         else:
-            owed = take_back(connection, job, failed_items(connection, job, wanted))
-        if not owed:
-            others = ", ".join(f"{kind} {count:,}" for kind, count in found.items())
-            known = f"there are: {others}" if others else "it has no failures"
-            raise SpecError(f"No item of job {job} ended with '{wanted}'; {known}.")
+            total = take_back(connection, job, failed_items(connection, job, failure_class))
+        if not total:
+            classes = ", ".join(f"{kind} {count:,}" for kind, count in counts.items())
+            hint = f"there are: {classes}" if classes else "it has no failures"
+            raise SpecError(f"No item of job {job} ended with '{failure_class}'; {hint}.")
         changes = {"state": JobState.QUEUED, "not_before_at": 0.0, "waits": 0, "waiting": "", "finished_at": None}
         connection.execute(update(JobRow).where(JobRow.id == job).values(changes))
-        return owed
+        return total

@@ -1,9 +1,9 @@
 """The queue of an audit: which place a person sees next, and the label that this person gives it.
 
-A place is reserved for whoever sees it, by a token that the form brings back, until it is labelled or skipped, or the
-reservation has expired and another person needs the place. So two people at once see the same place only where it wants
-two labels. All of a step is one transaction under the audit's lock, by the database's clock, however many servers there
-are.
+A place is reserved for the person who sees it, by a token that the form sends back. The reservation ends when the place
+is labelled or skipped, or when it has expired and another person needs the place. So two people see the same place at
+once only if it needs two labels. Each step is one transaction under the audit's lock, by the database's clock, so that
+several servers can share an audit.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Reserved:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What came of a form, and what the person sees next."""
+    """The effect of a form, and the place that the person sees next."""
 
-    next: Reserved | None  #: None: nothing is left for this person
+    next: Reserved | None  #: None: no place is left for this person
     place: int = 0
     episode: int | None = None  #: that was labelled, skipped or taken back; None: nothing was stored
     value: str = ""  #: of the label
@@ -49,152 +49,153 @@ class Turn:
 
 
 def reserve_next(database: Database, audit: str, person: str) -> Turn:
-    """The place that the person has reserved already, for as long again, or the next one."""
+    """Extend the person's reservation, or reserve the next place."""
     with database.writer.begin() as connection:
         lock_audit(connection, audit)
         return Turn(_reserve_next(connection, audit, person))
 
 
 def store_label(
-    database: Database, audit: str, person: str, place: int, token: str, value: str, note: str = ""
+    database: Database, audit: str, person: str, number: int, token: str, value: str, note: str = ""
 ) -> Turn:
     """Label the place that was reserved with this token, and reserve the next one.
 
-    Nothing is stored where it is not reserved any more: it was labelled already, or another person got it meanwhile.
-    Raises SpecError for a label that there is not.
+    Nothing is stored if the reservation has ended: the place was labelled already, or another person has it.
+    Raises SpecError for an unknown label.
     """
     check(value, person)
-    return _take_turn(database, audit, person, place, token, _Labelling(value, note))
+    return _take_turn(database, audit, person, number, token, _LabelInput(value, note))
 
 
-def skip_place(database: Database, audit: str, person: str, place: int, token: str) -> Turn:
-    """Put off the place that was reserved with this token until nothing else is left, and reserve the next one."""
-    return _take_turn(database, audit, person, place, token, None)
+def skip_place(database: Database, audit: str, person: str, number: int, token: str) -> Turn:
+    """Postpone the place that was reserved with this token until no other is left, and reserve the next one."""
+    return _take_turn(database, audit, person, number, token, None)
 
 
 def take_back_label(database: Database, audit: str, person: str) -> Turn:
     """Remove the newest label that the person gave in this audit, and reserve its place again.
 
-    What the person was looking at goes back to the queue. The label before it, if there is one, counts again.
+    The place that the person was looking at returns to the queue. The person's earlier label, if any, counts again.
     """
     with database.writer.begin() as connection:
         lock_audit(connection, audit)
-        own = Label.audit == audit, Label.labeller == person
-        newest = select(func.max(Label.id)).where(*own, Label.position.is_(None)).scalar_subquery()
-        gone: Any = connection.execute(
-            delete(Label).where(Label.id == newest, *own).returning(Label.episode, Label.value)
+        of_person = Label.audit == audit, Label.labeller == person
+        newest = select(func.max(Label.id)).where(*of_person, Label.position.is_(None)).scalar_subquery()
+        label: Any = connection.execute(
+            delete(Label).where(Label.id == newest, *of_person).returning(Label.episode, Label.value)
         ).first()
-        if gone is None:
+        if label is None:
             return Turn(_reserve_next(connection, audit, person), problem="You have no label here to take back.")
-        count_labels_left(connection, audit, [gone.episode])
+        count_labels_left(connection, audit, [label.episode])
         _release(connection, audit, person)
         row: Any = connection.execute(
             select(
                 AuditSample.place,
                 AuditSample.episode,
                 AuditSample.labels_left,
-                (AuditSample.labels_left > _held_by_others(person)).label("has_room"),
-            ).where(AuditSample.audit == audit, AuditSample.episode == gone.episode)
+                (AuditSample.labels_left > _count_other_holders(person)).label("has_room"),
+            ).where(AuditSample.audit == audit, AuditSample.episode == label.episode)
         ).one()
-        note_action(connection, person, "take back label", audit, f"place {row.place}: {gone.value}")
+        note_action(connection, person, "take back label", audit, f"place {row.place}: {label.value}")
         again = _reserve(connection, audit, row, person) if row.has_room else _reserve_free(connection, audit, person)
-        return Turn(again, row.place, gone.episode, gone.value)
+        return Turn(again, row.place, label.episode, label.value)
 
 
 @dataclass(frozen=True, slots=True)
-class _Labelling:
+class _LabelInput:
     value: str
     note: str
 
 
-def _take_turn(
-    database: Database, audit: str, person: str, place: int, token: str, labelling: _Labelling | None
-) -> Turn:
+def _take_turn(database: Database, audit: str, person: str, number: int, token: str, label: _LabelInput | None) -> Turn:
     try:
         with database.writer.begin() as connection:
             lock_audit(connection, audit)
-            return _store(connection, audit, person, place, token, labelling)
+            return _store(connection, audit, person, number, token, label)
     except IntegrityError:  # its job was removed between two statements
         with database.writer.begin() as connection:
             lock_audit(connection, audit)
-            return Turn(_reserve_next(connection, audit, person), problem=f"Place {place} was removed with its job.")
+            return Turn(_reserve_next(connection, audit, person), problem=f"Place {number} was removed with its job.")
 
 
-def _store(
-    connection: Connection, audit: str, person: str, place: int, token: str, labelling: _Labelling | None
-) -> Turn:
-    own = Reservation.audit == audit, Reservation.place == place, Reservation.person == person
-    found: Any = connection.execute(
+def _store(connection: Connection, audit: str, person: str, number: int, token: str, label: _LabelInput | None) -> Turn:
+    of_reservation = Reservation.audit == audit, Reservation.place == number, Reservation.person == person
+    row: Any = connection.execute(
         select(AuditSample.episode, AuditSample.labels_left, Reservation.token)
         .join_from(AuditSample, Reservation, (Reservation.audit == audit) & (Reservation.place == AuditSample.place))
-        .where(*own, Reservation.token == storable(token)[0], Reservation.token != "", AuditSample.audit == audit)
+        .where(
+            *of_reservation,
+            Reservation.token == storable(token)[0],
+            Reservation.token != "",
+            AuditSample.audit == audit,
+        )
     ).first()
-    if found is None or not found.labels_left:
-        return Turn(_reserve_next(connection, audit, person), problem=_why_stale(connection, audit, place, person))
-    if labelling is None:
-        connection.execute(update(Reservation).where(*own).values(token="", expires_at=0, skipped_at=now()))
-        note_action(connection, person, "skip", audit, f"place {place}")
-        return Turn(_reserve_free(connection, audit, person), place, found.episode)
-    value, note = labelling.value, labelling.note
-    insert_labels(connection, [NewLabel(found.episode, value, person, note, audit=audit)])
-    count_labels_left(connection, audit, [found.episode])
-    connection.execute(delete(Reservation).where(*own))
-    note_action(connection, person, "label", audit, f"place {place}: {value}" + (", with a note" if note else ""))
-    return Turn(_reserve_free(connection, audit, person), place, found.episode, value)
+    if row is None or not row.labels_left:
+        return Turn(_reserve_next(connection, audit, person), problem=_why_stale(connection, audit, number, person))
+    if label is None:
+        connection.execute(update(Reservation).where(*of_reservation).values(token="", expires_at=0, skipped_at=now()))
+        note_action(connection, person, "skip", audit, f"place {number}")
+        return Turn(_reserve_free(connection, audit, person), number, row.episode)
+    value, note = label.value, label.note
+    insert_labels(connection, [NewLabel(row.episode, value, person, note, audit=audit)])
+    count_labels_left(connection, audit, [row.episode])
+    connection.execute(delete(Reservation).where(*of_reservation))
+    note_action(connection, person, "label", audit, f"place {number}: {value}" + (", with a note" if note else ""))
+    return Turn(_reserve_free(connection, audit, person), number, row.episode, value)
 
 
-def _why_stale(connection: Connection, audit: str, place: int, person: str) -> str:
-    """Why the form of a place stores nothing."""
-    where = AuditSample.audit == audit, AuditSample.place == place
-    found: Any = connection.execute(select(AuditSample.episode, AuditSample.labels_left).where(*where)).first()
-    if found is None:
-        return f"There is no place {place} any more: its job was removed. Nothing was stored; this is the next one."
-    if connection.execute(select(exists().where(*_by(audit, person), Label.episode == found.episode))).scalar_one():
-        return f"You have labelled place {place} already. Nothing was stored; this is the next one."
-    if not found.labels_left:
-        return f"Place {place} was labelled by another person meanwhile. Nothing was stored; this is the next one."
+def _why_stale(connection: Connection, audit: str, number: int, person: str) -> str:
+    """Explain why the form of a place stores nothing."""
+    where = AuditSample.audit == audit, AuditSample.place == number
+    row: Any = connection.execute(select(AuditSample.episode, AuditSample.labels_left).where(*where)).first()
+    if row is None:
+        return f"There is no place {number} any more: its job was removed. Nothing was stored; this is the next one."
+    if connection.execute(select(exists().where(*_by(audit, person), Label.episode == row.episode))).scalar_one():
+        return f"You have labelled place {number} already. Nothing was stored; this is the next one."
+    if not row.labels_left:
+        return f"Place {number} was labelled by another person meanwhile. Nothing was stored; this is the next one."
     return (
-        f"Place {place} is not reserved for you any more, as too much time has passed or you went on in another "
+        f"Place {number} is not reserved for you any more, as too much time has passed or you went on in another "
         "window. Nothing was stored; this is the next one."
     )
 
 
 def _reserve_next(connection: Connection, audit: str, person: str) -> Reserved | None:
-    """What the person holds already, or what is next."""
-    held: Any = connection.execute(
+    """Return the place that the person holds already, or reserve the next one."""
+    row: Any = connection.execute(
         select(AuditSample.place, AuditSample.episode, Reservation.token, Reservation.skipped_at)
         .join_from(AuditSample, Reservation, (Reservation.audit == audit) & (Reservation.place == AuditSample.place))
         .where(AuditSample.audit == audit, Reservation.person == person, Reservation.token != "")
         .join(EpisodeRow, EpisodeRow.id == AuditSample.episode)
         .join(JobRow, JobRow.id == EpisodeRow.job)
-        .where(AuditSample.labels_left > 0, ~_labelled_by(audit, person), JobRow.state.not_in(HIDDEN))
+        .where(AuditSample.labels_left > 0, ~_has_label(audit, person), JobRow.state.not_in(HIDDEN))
     ).first()
-    if held is not None:
-        own = Reservation.audit == audit, Reservation.place == held.place, Reservation.person == person
-        connection.execute(update(Reservation).where(*own).values(expires_at=now() + SECONDS))
-        return Reserved(held.place, held.episode, held.token, held.skipped_at is not None)
+    if row is not None:
+        of_reservation = Reservation.audit == audit, Reservation.place == row.place, Reservation.person == person
+        connection.execute(update(Reservation).where(*of_reservation).values(expires_at=now() + SECONDS))
+        return Reserved(row.place, row.episode, row.token, row.skipped_at is not None)
     _release(connection, audit, person)
     return _reserve_free(connection, audit, person)
 
 
 def _reserve_free(connection: Connection, audit: str, person: str) -> Reserved | None:
-    """The first place that is free, for who holds none; those that the person has skipped come last."""
-    mine = (Reservation.audit == audit) & (Reservation.place == AuditSample.place) & (Reservation.person == person)
+    """Reserve the first free place for a person who holds none. Places that the person has skipped come last."""
+    of_person = (Reservation.audit == audit) & (Reservation.place == AuditSample.place) & (Reservation.person == person)
     free = (
         select(AuditSample.place, AuditSample.episode, AuditSample.labels_left)
         .join(EpisodeRow, EpisodeRow.id == AuditSample.episode)
         .join(JobRow, JobRow.id == EpisodeRow.job)
         .where(AuditSample.audit == audit, AuditSample.labels_left > 0, JobRow.state.not_in(HIDDEN))
-        .where(~_labelled_by(audit, person), AuditSample.labels_left > _held_by_others(person))
+        .where(~_has_label(audit, person), AuditSample.labels_left > _count_other_holders(person))
         .limit(1)
-        # A place must not go with its job between this statement and the reservation that refers to it.
+        # The lock keeps the place from being removed with its job before the reservation refers to it.
         .with_for_update(read=True, key_share=True, skip_locked=True, of=AuditSample)
     )
-    skipped = free.join(Reservation, mine).order_by(Reservation.skipped_at, AuditSample.place)
-    for wanted in (free.where(~exists().where(mine)).order_by(AuditSample.place), skipped):
-        found: Any = connection.execute(wanted).first()
-        if found is not None:
-            return _reserve(connection, audit, found, person)
+    skipped_places = free.join(Reservation, of_person).order_by(Reservation.skipped_at, AuditSample.place)
+    for query in (free.where(~exists().where(of_person)).order_by(AuditSample.place), skipped_places):
+        row: Any = connection.execute(query).first()
+        if row is not None:
+            return _reserve(connection, audit, row, person)
     return None
 
 
@@ -206,33 +207,33 @@ def _reserve(connection: Connection, audit: str, free: Any, person: str) -> Rese
         .where(*at_place)
         .order_by(Reservation.expires_at.desc())
     ).all()
-    others = [row.person for row in rows if row.person != person and row.token]
-    # Of others those that are too many have expired, or there would be no room.
-    for gone in [*others[free.labels_left - 1 :], *(row.person for row in rows if row.person == person)]:
-        connection.execute(delete(Reservation).where(*at_place, Reservation.person == gone))
-    skipped_at = next((row.skipped_at for row in rows if row.person == person), None)
+    holders = [row.person for row in rows if row.person != person and row.token]
+    # The reservations of other people that are too many have expired, or there would be no room.
+    for holder in [*holders[free.labels_left - 1 :], *(row.person for row in rows if row.person == person)]:
+        connection.execute(delete(Reservation).where(*at_place, Reservation.person == holder))
+    skip_time = next((row.skipped_at for row in rows if row.person == person), None)
     token = secrets.token_urlsafe(16)
-    row = {"audit": audit, "place": free.place, "person": person, "token": token, "skipped_at": skipped_at}
+    row = {"audit": audit, "place": free.place, "person": person, "token": token, "skipped_at": skip_time}
     connection.execute(insert(Reservation).values(expires_at=now() + SECONDS, **row))
-    return Reserved(free.place, free.episode, token, skipped_at is not None)
+    return Reserved(free.place, free.episode, token, skip_time is not None)
 
 
 def _release(connection: Connection, audit: str, person: str) -> None:
-    """Give back what the person holds; what was skipped before stays so."""
-    own = Reservation.audit == audit, Reservation.person == person, Reservation.token != ""
-    connection.execute(delete(Reservation).where(*own, Reservation.skipped_at.is_(None)))
-    connection.execute(update(Reservation).where(*own).values(token="", expires_at=0))
+    """Give back the place that the person holds. Skipped places stay skipped."""
+    conditions = Reservation.audit == audit, Reservation.person == person, Reservation.token != ""
+    connection.execute(delete(Reservation).where(*conditions, Reservation.skipped_at.is_(None)))
+    connection.execute(update(Reservation).where(*conditions).values(token="", expires_at=0))
 
 
 def _by(audit: str, person: str) -> tuple[Any, ...]:
     return Label.audit == audit, Label.labeller == person, Label.position.is_(None)
 
 
-def _labelled_by(audit: str, person: str) -> Any:
+def _has_label(audit: str, person: str) -> Any:
     return exists().where(*_by(audit, person), Label.episode == AuditSample.episode)
 
 
-def _held_by_others(person: str) -> Any:
+def _count_other_holders(person: str) -> Any:
     return (
         select(func.count())
         .where(

@@ -1,4 +1,4 @@
-"""Which published file the rows of stored datasets are of."""
+"""The published files from which the rows of stored datasets are."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _CHUNK = 500  #: digests of one query
 
 @dataclass(frozen=True, slots=True)
 class StoredOrigin:
-    """What is stored of the file that a dataset's rows were read from."""
+    """The stored facts about the file from which a dataset's rows were read."""
 
     split: str
-    published: str  #: the published file that it is, or `generated`; '': neither is known
+    published: str  #: the name of the published file, or `generated`; '': unknown
     rows: int
     file_sha256: str  #: of the file; '': not known
 
 
 def load_row_origins(connection: Connection, datasets: Iterable[str | None]) -> dict[str, StoredOrigin]:
-    """Return what is stored of these datasets, by digest."""
+    """Return the origins of these datasets, by digest."""
     digests = sorted({digest for digest in datasets if digest})
     columns = (Dataset.digest, Dataset.split, Dataset.published, Dataset.rows, Dataset.file_sha256)
     origins: dict[str, StoredOrigin] = {}

@@ -1,4 +1,4 @@
-"""How the samples of a job's tasks were judged, counted in the database, and their answers."""
+"""The scores of the samples of a job's tasks, counted in the database, and their answers."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ AT_ONCE = 1000  #: rows fetched together
 
 @dataclass(frozen=True, slots=True)
 class SampleKind:
-    """How many tasks of a job have so many judged samples, of which so many have the score 1."""
+    """The number of tasks of a job with this many judged samples, this many of which have the score 1."""
 
     judged: int
     right: int
     alike: bool  #: whether all of them have the same score
-    graded: bool  #: whether one of them is neither 0 nor 1, or the mean of several trials
+    graded: bool  #: whether a score is neither 0 nor 1, or is the mean of several trials
     tasks: int
 
 
 def sample_kinds(connection: Connection, job: str, metric: str) -> list[SampleKind]:
-    """The tasks of a job with a score of the metric, counted by their samples, in an order that is always the same."""
-    one = newest_scores(connection, job, metric).c
-    graded = case((one.value.in_((0, 1)) & (one.trials == 1), 0), else_=1)
-    each = (
+    """Count the tasks of a job with a score of the metric by their samples, in a fixed order."""
+    scores = newest_scores(connection, job, metric).c
+    is_graded = case((scores.value.in_((0, 1)) & (scores.trials == 1), 0), else_=1)
+    columns = (
         select(
             func.count().label("judged"),
-            func.sum(case((one.value == 1, 1), else_=0)).label("correct"),
-            case((func.min(one.value) == func.max(one.value), 1), else_=0).label("alike"),
-            func.max(graded).label("graded"),
+            func.sum(case((scores.value == 1, 1), else_=0)).label("correct"),
+            case((func.min(scores.value) == func.max(scores.value), 1), else_=0).label("alike"),
+            func.max(is_graded).label("graded"),
         )
-        .group_by(one.task)
+        .group_by(scores.task)
         .subquery()
         .c
     )
-    counted: Any = select(*each, func.count())
-    rows: Any = connection.execute(counted.group_by(*each).order_by(*each))
+    query: Any = select(*columns, func.count())
+    rows: Any = connection.execute(query.group_by(*columns).order_by(*columns))
     return [SampleKind(int(row[0]), int(row[1]), bool(row[2]), bool(row[3]), int(row[4])) for row in rows]
 
 
@@ -57,13 +57,13 @@ class TaskSamples:
 
 
 def stream_samples(connection: Connection, job: str, metric: str) -> Iterator[TaskSamples]:
-    """Yield the judged samples of each task of a job. An answer that a limit makes worthless is among them."""
-    scored = newest_scores(connection, job, metric).c
+    """Yield the judged samples of each task of a job. They include answers that do not count because of a limit."""
+    scores = newest_scores(connection, job, metric).c
     rows: Any = connection.execute(
-        select(scored.task, TaskRow.question, EpisodeRow.answer, scored.value)
-        .join(EpisodeRow, EpisodeRow.id == scored.id)
-        .join(TaskRow, TaskRow.id == scored.task)
-        .order_by(scored.task, scored.sample)
+        select(scores.task, TaskRow.question, EpisodeRow.answer, scores.value)
+        .join(EpisodeRow, EpisodeRow.id == scores.id)
+        .join(TaskRow, TaskRow.id == scores.task)
+        .order_by(scores.task, scores.sample)
         .execution_options(yield_per=AT_ONCE)
     )
     for _, group in groupby(rows, key=itemgetter(0)):

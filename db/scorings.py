@@ -1,4 +1,4 @@
-"""Scores that are added to stored episodes afterwards: beside those of the run, which stay as they are."""
+"""Scores that are added to stored episodes after a run. The scores of the run stay unchanged."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _IDS = numbers(bindparam("ids"))
 
 @dataclass(frozen=True, slots=True)
 class ScorerCode:
-    """Which code scores, in which version."""
+    """The code of a scorer, in one version."""
 
     scorer: str  #: its name in the registry
-    version: str  #: that its author gave it: of two versions of a metric the newest counts
+    version: str  #: from its author; of several versions of a metric the newest counts
     metrics: tuple[str, ...]
-    code: str  #: what the code is: distribution, version and digest
+    code: str  #: the code's distribution, version and digest
     scored_by: str
     is_remade: bool = False  #: whether the run may have given its metrics, in an earlier version
 
 
 def begin_scoring(database: Database, job: str, scorer: ScorerCode) -> None:
-    """Note that a scorer is run on a job.
+    """Record that a scorer runs on a job.
 
-    Raises SpecError where its metrics are those of the run or of another scorer, or the same version is other code.
+    Raises SpecError if its metrics are those of the run or of another scorer, or if this version had other code.
     """
     with database.writer.begin() as connection:
         row = lock_job(connection, job)
@@ -54,24 +54,33 @@ def begin_scoring(database: Database, job: str, scorer: ScorerCode) -> None:
 
 
 def _check(connection: Connection, job: str, scorer: ScorerCode) -> None:
-    known = scorings_of(connection, job)
+    scorings = scorings_of(connection, job)
     for metric in scorer.metrics:
-        mine = [one for one in known if one.metric == metric]
-        if not mine and not scorer.is_remade and connection.execute(_has_scores(job, metric)).scalar():
+        metric_scorings = [scoring for scoring in scorings if scoring.metric == metric]
+        if not metric_scorings and not scorer.is_remade and connection.execute(_has_scores(job, metric)).scalar():
             raise SpecError(
                 f"Job {job} has scores of '{metric}' from its run: a scorer's metric needs a name of its own."
             )
-        if other := next((one for one in mine if one.scorer != scorer.scorer), None):
+        if conflict := next((scoring for scoring in metric_scorings if scoring.scorer != scorer.scorer), None):
             raise SpecError(
-                f"Job {job} has scores of '{metric}' from the scorer '{other.scorer}': give the metric another name."
+                f"Job {job} has scores of '{metric}' from the scorer '{conflict.scorer}': give the metric another name."
             )
-        if other := next((one for one in mine if one.version == scorer.version and one.code != scorer.code), None):
+        if conflict := next(
+            (
+                scoring
+                for scoring in metric_scorings
+                if scoring.version == scorer.version and scoring.code != scorer.code
+            ),
+            None,
+        ):
             raise SpecError(
-                f"Job {job} has scores of '{metric}', version {scorer.version}, from other code ({other.code}; here "
+                f"Job {job} has scores of '{metric}', version {scorer.version}, from other code ({conflict.code}; here "
                 f"{scorer.code}): give the scorer a new version, and the newest counts."
             )
-        newest = max((one.version for one in mine), key=str.encode, default="")
-        if scorer.version.encode() < newest.encode() and scorer.version not in {one.version for one in mine}:
+        newest = max((scoring.version for scoring in metric_scorings), key=str.encode, default="")
+        if scorer.version.encode() < newest.encode() and scorer.version not in {
+            scoring.version for scoring in metric_scorings
+        }:
             raise SpecError(
                 f"Job {job} has scores of '{metric}', version {newest}, which would count before {scorer.version}: "
                 f"versions are compared as texts. Give the scorer one that comes later, such as '{newest}.1'."
@@ -83,63 +92,65 @@ def _has_scores(job: str, metric: str) -> Any:
 
 
 def find_unscored(connection: Connection, job: str, scorer: ScorerCode, after: int, limit: int) -> list[int]:
-    """Ids of finished episodes that this version of the scorer has not judged, from the first one after `after`.
+    """The ids, larger than `after`, of finished episodes that this version of the scorer has not judged.
 
     An episode that ended with infra_error is not judged.
     """
-    judged = exists().where(
+    has_score = exists().where(
         ScoreRow.episode == EpisodeRow.id,
         ScoreRow.metric.in_(scorer.metrics),
         ScoreRow.version == scorer.version,
     )
-    wanted = select(EpisodeRow.id).where(EpisodeRow.job == job, EpisodeRow.id > after, _is_judged(), ~judged)
-    return list(connection.execute(wanted.order_by(EpisodeRow.id).limit(limit)).scalars())
+    query = select(EpisodeRow.id).where(EpisodeRow.job == job, EpisodeRow.id > after, _is_judged(), ~has_score)
+    return list(connection.execute(query.order_by(EpisodeRow.id).limit(limit)).scalars())
 
 
 def store_scores(
     database: Database, job: str, scores: Mapping[int, tuple[int, Sequence[Score]]], main_metric: str
 ) -> int:
-    """Add scores: episode to the attempt that was judged, and its scores. Returns how many episodes got some.
+    """Add scores, by episode: the judged attempt and its scores. Return how many episodes got scores.
 
-    An episode that was taken back meanwhile, or is judged already, is left as it is. A job without a main metric gets
-    this one with its first scores.
+    An episode whose ending was taken back meanwhile, or that is judged already, stays unchanged. A job without a main
+    metric gets `main_metric` with its first scores.
     """
     with database.writer.begin() as connection:
         if lock_job(connection, job) is None:
             raise SpecError(f"Job {job} was removed.")
-        sent = {"ids": json.dumps(list(scores))}
+        parameters = {"ids": json.dumps(list(scores))}
         still = select(EpisodeRow.id, EpisodeRow.attempt).where(EpisodeRow.id.op("IN")(_IDS), _is_judged())
-        attempts = {row.id: row.attempt for row in connection.execute(still.with_for_update(), sent)}
+        attempts = {row.id: row.attempt for row in connection.execute(still.with_for_update(), parameters)}
         columns = (ScoreRow.episode, ScoreRow.metric, ScoreRow.version, ScoreRow.value, ScoreRow.trials)
-        kept = list(connection.execute(select(*columns).where(ScoreRow.episode.op("IN")(_IDS)), sent))
-        there = {tuple(row[:3]) for row in kept}
+        stored_rows = list(connection.execute(select(*columns).where(ScoreRow.episode.op("IN")(_IDS)), parameters))
+        stored_keys = {tuple(row[:3]) for row in stored_rows}
         new = [
-            (episode, one)
-            for episode, (attempt, found) in scores.items()
-            for one in found
-            if attempts.get(episode) == attempt and (episode, one.metric, one.version) not in there
+            (episode, score)
+            for episode, (attempt, episode_scores) in scores.items()
+            for score in episode_scores
+            if attempts.get(episode) == attempt and (episode, score.metric, score.version) not in stored_keys
         ]
-        rows = [(episode, one.metric, one.version, float(one.value), one.of, one.detail) for episode, one in new]
-        counts = _count_changes(kept, new)
+        rows = [
+            (episode, score.metric, score.version, float(score.value), score.of, score.detail) for episode, score in new
+        ]
+        counts = _count_changes(stored_rows, new)
         with Writes(connection) as writes:
             writes.insert(ScoreRow.__table__, _SCORE, rows)
             writes.add(ScoreSum.__table__, _SUM, [(job, _BY_PEOPLE, *key, count) for key, count in counts.items()])
         if new:
-            unjudged = (JobRow.id == job, JobRow.main_metric == "")
-            connection.execute(update(JobRow).where(*unjudged).values(main_metric=main_metric))
+            conditions = (JobRow.id == job, JobRow.main_metric == "")
+            connection.execute(update(JobRow).where(*conditions).values(main_metric=main_metric))
         return len({episode for episode, _ in new})
 
 
-def _count_changes(kept: Sequence[Any], new: Sequence[tuple[int, Score]]) -> Counter[tuple]:
-    """What new scores add to the sums, in which the newest version counts: it takes the place of the one before it."""
+def _count_changes(stored_rows: Sequence[Any], new: Sequence[tuple[int, Score]]) -> Counter[tuple]:
+    """Return the changes of the sums. Only the newest version counts there: its score replaces the former one."""
     newest: dict[tuple[int, str], Any] = {}
-    for row in sorted(kept, key=lambda row: row.version.encode()):
+    for row in sorted(stored_rows, key=lambda row: row.version.encode()):
         newest[row.episode, row.metric] = row
     counts: Counter[tuple] = Counter()
-    for episode, one in new:
-        former = newest.get((episode, one.metric))
-        if former is None or former.version.encode() < one.version.encode():
-            counts[one.metric, one.version, float(one.value), one.of] += 1
+    for episode, score in new:
+        former = newest.get((episode, score.metric))
+        if former is None or former.version.encode() < score.version.encode():
+            counts[score.metric, score.version, float(score.value), score.of] += 1
             if former is not None:
                 counts[former.metric, former.version, float(former.value), former.trials] -= 1
     return counts

@@ -1,4 +1,4 @@
-"""What a PostgreSQL database must be like, checked before anything is stored in it."""
+"""Check that a PostgreSQL database meets the requirements, before anything is stored in it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _MAY_CREATE = text(
 
 
 def check_server(connection: Connection, idle_milliseconds: int) -> None:
-    """Raises SpecError unless the database stores all texts and keeps the settings of a connection.
+    """Raise SpecError unless the database stores all texts and keeps the settings of a connection.
 
-    `idle_milliseconds`: what `idle_in_transaction_session_timeout` was set to.
+    `idle_milliseconds`: the value to which `idle_in_transaction_session_timeout` was set.
     """
     row = connection.execute(_NEEDS).one()
     if row.encoding != "UTF8":
@@ -41,7 +41,7 @@ def has_settings(connection: Connection, idle_milliseconds: int) -> bool:
 
 
 def check_may_create(connection: Connection) -> None:
-    """Raises SpecError unless the role may create tables; PostgreSQL 15 and later allow it to the owner only."""
+    """Raise SpecError unless the role may create tables. PostgreSQL 15 and later allow this to the owner only."""
     row = connection.execute(_MAY_CREATE).one()
     if not row.allowed:
         raise SpecError(
@@ -51,7 +51,7 @@ def check_may_create(connection: Connection) -> None:
 
 
 def _milliseconds(setting: str) -> int:
-    """Of a time as PostgreSQL shows it: a number with the largest unit that divides it."""
+    """Read a time as PostgreSQL writes it: a number with the largest unit that divides it."""
     units = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
     digits = setting.rstrip("abcdefghijklmnopqrstuvwxyz")
     return int(digits) * units.get(setting[len(digits) :], 1)

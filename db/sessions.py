@@ -1,4 +1,4 @@
-"""What worker sessions tell of themselves: those alive, the items that they hold, their traffic, rejected messages."""
+"""Worker sessions: the live ones, the items that they hold, their traffic, and rejected messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lumos_queue.endpoints.traffic import Traffic
 
 def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
     """Worker processes that reported within the lease, each with the number of items it holds."""
-    held = (
+    item_count = (
         select(func.count())
         .where(Item.session == WorkerSessionRow.id, Item.state == ItemState.CLAIMED)
         .scalar_subquery()
@@ -25,7 +25,7 @@ def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
         select(
             WorkerSessionRow.__table__,
             case((Heartbeat.at > now(), 0.0), else_=now() - Heartbeat.at).label("silent_seconds"),
-            held.label("items"),
+            item_count.label("items"),
             Heartbeat.calls,
         )
         .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
@@ -36,7 +36,7 @@ def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
 
 
 def jobs_held(connection: Connection) -> dict[int, dict[str, int]]:
-    """How many items of each job each worker session holds: those that hold none are left out."""
+    """The number of items that each worker session holds, by job. Sessions without items are left out."""
     rows = connection.execute(
         select(Item.session, Item.job, func.count())
         .join(JobRow, JobRow.id == Item.job)
@@ -51,7 +51,7 @@ def jobs_held(connection: Connection) -> dict[int, dict[str, int]]:
 
 
 def traffic_of(sessions: Iterable[Any]) -> dict[str, Traffic]:
-    """By endpoint what these worker sessions, rows of `live_sessions`, have to do with it as of their last heartbeats.
+    """The traffic of these worker sessions (rows of `live_sessions`) by endpoint, as of their last heartbeats.
 
     Endpoints that run in the worker's own process (`local:`, `scripted:`) have none.
     """

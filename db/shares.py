@@ -1,9 +1,10 @@
-"""Leasing shares of an endpoint's cap, which holds over all workers.
+"""Lease shares of an endpoint's cap, which holds over all workers.
 
-Each process says with its heartbeat how many requests it would have in flight, and is told how many it may. Demands
-are met fairly from the smallest up (max-min fairness), and what is left is given out evenly, so that a process that
-finds work a moment later need not wait. No process gets what another still holds: a share shrinks only as its requests
-end, and a dead process keeps its share until it is declared dead. So what is in flight never exceeds the cap.
+Each process reports with its heartbeat how many requests it would have in flight, and gets the number that it may have.
+Demands are met fairly from the smallest up (max-min fairness). The rest is divided evenly, so that a process that finds
+work a moment later need not wait. No process gets a share that another still holds: a share shrinks only as its
+requests end, and a dead process keeps its share until it is declared dead. So the requests in flight never exceed the
+cap.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ class Cap(NamedTuple):
 
     url: str
     requests: int
-    held: int  #: what worker processes may have in flight of it
-    workers: int  #: processes that hold some
-    stated: bool  #: whether it is what the endpoint's servers state, and not set by a person
+    held: int  #: requests that worker processes may have in flight
+    workers: int  #: processes that hold a share
+    stated: bool  #: whether the endpoint's servers state the cap, and no person has set it
 
 
-#: The cap that counts.
+#: The cap that holds: a person's, or else that of the servers.
 EFFECTIVE = func.coalesce(EndpointCap.requests, EndpointCap.stated)
 
 
 def set_cap(database: Database, url: str, requests: int | None) -> None:
-    """Let the endpoint at `url` have at most so many requests in flight, over all workers; None: no cap."""
+    """Let the endpoint at `url` have at most `requests` in flight, over all workers; None: no cap."""
     with database.writer.begin() as connection:
         _set(connection, url, requests=requests)
         connection.execute(
@@ -54,27 +55,32 @@ def list_caps(connection: Connection) -> list[Cap]:
         select(EndpointCap.url, EFFECTIVE.label("cap"), EndpointCap.requests).order_by(EndpointCap.url)
     ).all()
     shares = connection.execute(select(EndpointShare.url, EndpointShare.held)).all()
-    held = {row.url: [share.held for share in shares if share.url == row.url] for row in rows}
-    return [Cap(row.url, row.cap, sum(held[row.url]), len(held[row.url]), row.requests is None) for row in rows]
+    held_shares = {row.url: [share.held for share in shares if share.url == row.url] for row in rows}
+    return [
+        Cap(row.url, row.cap, sum(held_shares[row.url]), len(held_shares[row.url]), row.requests is None)
+        for row in rows
+    ]
 
 
 def lease_shares(
-    connection: Connection, session: int, traffic: Mapping[str, Traffic], stated: Mapping[str, int]
+    connection: Connection, session: int, traffic: Mapping[str, Traffic], capacities: Mapping[str, int]
 ) -> dict[str, int | None]:
-    """What this process may have in flight at each endpoint; None where there is no cap.
+    """Return how many requests this process may have in flight at each endpoint; None without a cap.
 
-    `stated`: what keeps an endpoint's servers busy, as they state their slots. Called inside the transaction of a
-    heartbeat.
+    `capacities`: the requests that keep an endpoint's servers busy, as they state their slots. This is called inside
+    the transaction of a heartbeat.
     """
-    known = (
-        dict(connection.execute(select(EndpointCap.url, EndpointCap.stated).where(EndpointCap.url.in_(stated))).all())
-        if stated
+    stored_capacities = (
+        dict(
+            connection.execute(select(EndpointCap.url, EndpointCap.stated).where(EndpointCap.url.in_(capacities))).all()
+        )
+        if capacities
         else {}
     )
-    for url, requests in sorted(stated.items()):
-        if known.get(url) != requests:
+    for url, requests in sorted(capacities.items()):
+        if stored_capacities.get(url) != requests:
             _set(connection, url, stated=requests)
-    # Locked in one order, so that heartbeats never deadlock.
+    # The rows are locked in a fixed order, so that heartbeats never deadlock.
     rows = (
         select(EndpointCap.url, EFFECTIVE.label("cap"))
         .where(EndpointCap.url.in_(traffic))
@@ -99,25 +105,25 @@ def _lease(connection: Connection, session: int, url: str, cap: int, in_flight: 
         .join(WorkerSessionRow, WorkerSessionRow.id == EndpointShare.session)
         .where(EndpointShare.url == url, WorkerSessionRow.ended_at.is_(None))
     ).all()
-    others = [row for row in rows if row.session != session]
-    demands = {row.session: row.demand for row in others} | {session: demand}
-    free = max(0, cap - sum(row.held for row in others))
+    other_rows = [row for row in rows if row.session != session]
+    demands = {row.session: row.demand for row in other_rows} | {session: demand}
+    free = max(0, cap - sum(row.held for row in other_rows))
     share = min(fair_shares(cap, demands)[session], free)
-    # Until this answer reaches it the process may still fill the share it had.
+    # Until this answer arrives, the process may still fill the share that it had.
     before = next((row.share for row in rows if row.session == session), 0)
     values = {"demand": demand, "share": share, "held": max(share, before, in_flight)}
-    mine = (EndpointShare.session == session, EndpointShare.url == url)
-    if not connection.execute(update(EndpointShare).where(*mine).values(values)).rowcount:
+    conditions = (EndpointShare.session == session, EndpointShare.url == url)
+    if not connection.execute(update(EndpointShare).where(*conditions).values(values)).rowcount:
         connection.execute(insert(EndpointShare).values(session=session, url=url, **values))
     return share
 
 
 def fair_shares(cap: int, demands: Mapping[int, int]) -> dict[int, int]:
-    """`cap` divided by max-min fairness (D. Bertsekas, R. Gallager: Data Networks, 1992, section 6.5.2), all of it."""
-    shares, left = dict.fromkeys(demands, 0), cap
-    for done, session in enumerate(sorted(demands, key=lambda one: (demands[one], one))):
-        shares[session] = min(demands[session], left // (len(demands) - done))
-        left -= shares[session]
-    for place, session in enumerate(sorted(demands)):
-        shares[session] += left // len(demands) + (place < left % len(demands))
+    """Divide all of `cap` by max-min fairness (D. Bertsekas, R. Gallager: Data Networks, 1992, section 6.5.2)."""
+    shares, remaining = dict.fromkeys(demands, 0), cap
+    for count, session in enumerate(sorted(demands, key=lambda number: (demands[number], number))):
+        shares[session] = min(demands[session], remaining // (len(demands) - count))
+        remaining -= shares[session]
+    for index, session in enumerate(sorted(demands)):
+        shares[session] += remaining // len(demands) + (index < remaining % len(demands))
     return shares

@@ -1,55 +1,57 @@
-"""Which worker sessions are silent, as one process observes them."""
+"""Find silent worker sessions, as one process observes them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
 
-JUMP_LEASES = 1 / 3  #: of the database's clock against this process's, in leases, from which it is not trusted
+JUMP_LEASES = 1 / 3  #: in leases: after a larger jump of the database's clock against this process's, it is not trusted
 
 
 class SilenceWatch:
     """Observes heartbeats and returns the sessions that have been silent for longer than the lease.
 
     A session is silent when its heartbeat is older than a lease by the database's clock. That clock may be set while
-    processes work. So a session is silent as well when this process has seen the same heartbeat for a lease by its own
-    monotonic clock: after the database's clock was set back, a dead session's heartbeat lies in the future. And for a
-    lease after the database's clock was set forward only the monotonic clock counts, as every heartbeat looks old.
+    processes work. After it was set back, a dead session's heartbeat lies in the future. So a session is also silent
+    when this process has observed the same heartbeat for a lease by its own monotonic clock. After the database's clock
+    was set forward, every heartbeat looks old. So for a lease only the monotonic clock counts.
     """
 
     def __init__(self, lease_seconds: float, clock: Callable[[], float] = time.monotonic):
         """`clock`: the monotonic clock."""
         self.lease_seconds = lease_seconds
         self._clock = clock
-        self._seen: dict[int, tuple[float, float]] = {}  # by session its heartbeat, and since when it is the newest
+        self._latest_heartbeats: dict[
+            int, tuple[float, float]
+        ] = {}  # by session: its newest heartbeat, and when this process first observed it
         self._last: tuple[float, float] | None = None  # the database's clock, and this process's just before
-        self._jumped_at: float | None = None
+        self._jump_time: float | None = None
 
     def start(self) -> float:
         """Return the time to pass to `look`, taken before the heartbeats are read."""
         return self._clock()
 
-    def look(self, heartbeats: Mapping[int, float], database_now: float, started: float) -> list[int]:
+    def look(self, heartbeats: Mapping[int, float], database_now: float, start_time: float) -> list[int]:
         """Return the silent ones of all sessions that have not ended.
 
-        `heartbeats`: by session the time of the latest one; `database_now`: when they were read. Both are seconds by
-        the database's clock. `started`: what `start` returned.
+        `heartbeats`: the time of the latest heartbeat, by session; `database_now`: the time at which they were read.
+        Both are seconds by the database's clock. `start_time`: the time that `start` returned.
         """
         moment = self._clock()
         if self._last is not None:
-            last_database, last_started = self._last
+            last_database, last_start = self._last
             # A slow query lengthens the second difference only.
-            if database_now - last_database - (moment - last_started) > JUMP_LEASES * self.lease_seconds:
-                self._jumped_at = moment
-        self._last = database_now, started
-        seen = {}
-        for session, at in heartbeats.items():
-            before = self._seen.get(session)
-            seen[session] = before if before is not None and before[0] == at else (at, moment)
-        self._seen = seen
-        trusted = self._jumped_at is None or moment - self._jumped_at > self.lease_seconds
+            if database_now - last_database - (moment - last_start) > JUMP_LEASES * self.lease_seconds:
+                self._jump_time = moment
+        self._last = database_now, start_time
+        latest = {}
+        for session, heartbeat in heartbeats.items():
+            before = self._latest_heartbeats.get(session)
+            latest[session] = before if before is not None and before[0] == heartbeat else (heartbeat, moment)
+        self._latest_heartbeats = latest
+        is_trusted = self._jump_time is None or moment - self._jump_time > self.lease_seconds
         return [
             session
-            for session, (at, since) in seen.items()
-            if (trusted and at < database_now - self.lease_seconds) or started - since > self.lease_seconds
+            for session, (heartbeat, since) in latest.items()
+            if (is_trusted and heartbeat < database_now - self.lease_seconds) or start_time - since > self.lease_seconds
         ]

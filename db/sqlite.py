@@ -1,4 +1,4 @@
-"""Opening an SQLite file: private to this user and with write-ahead logging, or, where it is read-only, for reading."""
+"""Open an SQLite file: private to this user and with write-ahead logging, or for reading if it is read-only."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ NETWORK_FILESYSTEMS = frozenset(
 )
 
 MAX_PARKED = 8  #: files whose engines are retained, and engines of one file
-#: Engines without a connection, by address and whether the file can be written. A program that runs many short jobs
+#: Engines without a connection, by address and by whether the file is writable. A program that runs many short jobs
 #: opens the same file again and again, in up to three threads at once.
-_parked: dict[tuple[URL, bool], list[Engine]] = {}
+_parked_engines: dict[tuple[URL, bool], list[Engine]] = {}
 
 
 def open_sqlite(address: URL) -> Engine:
-    """An engine for the file, which is made if it is not there. Raises SpecError when its place cannot be used."""
+    """Return an engine for the file, which is created if necessary. Raises SpecError when its path cannot be used."""
     if not address.database or address.database == ":memory:":
         raise SpecError("An in-memory SQLite database is lost with its process: name a file, sqlite:///FILE.")
     path = Path(address.database)
@@ -64,21 +64,21 @@ def open_sqlite(address: URL) -> Engine:
     if writable:
         _keep_private(path)
     with suppress(KeyError, IndexError):
-        return _parked[address, writable].pop()
+        return _parked_engines[address, writable].pop()
     return _make_engine(address, path, writable)
 
 
 def park(engine: Engine) -> None:
-    """Close the connections of an engine that nobody uses any more, and have `open_sqlite` return it another time.
+    """Close the connections of an unused engine, and keep it for the next `open_sqlite`.
 
-    What it knows of statements is worth more than the engine: compiling those of a short job takes half its time.
+    The engine's compiled statements are worth keeping: compiling the statements of a short job takes half its time.
     """
     engine.dispose()
-    engines = _parked.setdefault((engine.url, engine.get_execution_options()["lumos_writable"]), [])
+    engines = _parked_engines.setdefault((engine.url, engine.get_execution_options()["lumos_writable"]), [])
     if len(engines) < MAX_PARKED:
         engines.append(engine)
-    for place in list(_parked)[:-MAX_PARKED]:
-        _parked.pop(place, None)
+    for key in list(_parked_engines)[:-MAX_PARKED]:
+        _parked_engines.pop(key, None)
 
 
 def _make_engine(address: URL, path: Path, writable: bool) -> Engine:
@@ -91,7 +91,7 @@ def _make_engine(address: URL, path: Path, writable: bool) -> Engine:
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _record: object) -> None:
-        connection.isolation_level = None  # transactions are begun below, not guessed by the driver
+        connection.isolation_level = None  # `begin` below begins the transactions, not the driver
         connection.text_factory = _read_text
         for pragma in ("busy_timeout=10000", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
@@ -100,7 +100,7 @@ def _make_engine(address: URL, path: Path, writable: bool) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        # Reading first and writing later cannot wait for the lock: a transaction that will write takes it at once.
+        # A transaction that reads first cannot wait for the lock later, so one that will write takes the lock at once.
         writes = connection.get_execution_options().get("lumos_write")
         if writes and not writable:
             raise SpecError(
@@ -113,24 +113,24 @@ def _make_engine(address: URL, path: Path, writable: bool) -> Engine:
 
 
 def _read_text(data: bytes) -> str:
-    """A stored text. Damaged bytes become replacement characters: an error would fail the rows beside it, too."""
+    """Return a stored text. Damaged bytes become replacement characters: an error would fail other rows as well."""
     return data.decode("utf-8", "replace")
 
 
 def _connect_for_reading(path: Path) -> sqlite3.Connection:
-    """A connection that writes nothing, not even the files beside the database that SQLite shares with its writers.
+    """Return a connection that writes nothing, not even the files that SQLite shares with writers.
 
-    Raises SpecError when there are writes beside the file that cannot be read without writing.
+    Raises SpecError when a log beside the file has writes that cannot be read without writing.
     """
-    place = path.absolute().as_uri()
-    connection = _connect(f"{place}?mode=ro")
+    uri = path.absolute().as_uri()
+    connection = _connect(f"{uri}?mode=ro")
     try:
         connection.execute("SELECT count(*) FROM sqlite_master")
         return connection
     except sqlite3.OperationalError:
         connection.close()
-    # Without the file that coordinates readers and writers SQLite only reads a file that it is told never changes. That
-    # is so where no process writes: a writer has a log beside the file. One with something in it must not be ignored.
+    # Without the file that coordinates readers and writers, SQLite only reads a file that is declared immutable. This
+    # is true if no process writes: a writer has a log beside the file. A log that is not empty must not be ignored.
     log = Path(f"{path}-wal")
     with suppress(FileNotFoundError):
         if size := log.stat().st_size:
@@ -139,7 +139,7 @@ def _connect_for_reading(path: Path) -> sqlite3.Connection:
                 f"'{log.name}', and the folder is read-only. Run a command such as 'lumos jobs' once where the folder "
                 "can be written, or make a copy there with: lumos db backup FILE"
             )
-    return _connect(f"{place}?mode=ro&immutable=1")
+    return _connect(f"{uri}?mode=ro&immutable=1")
 
 
 def _connect(uri: str) -> sqlite3.Connection:
@@ -147,7 +147,7 @@ def _connect(uri: str) -> sqlite3.Connection:
 
 
 def _keep_private(path: Path) -> None:
-    """Make the file, or take other users' rights from one of this user's: prompts and answers are in it.
+    """Create the file, or remove other users' rights from a file of this user, because it contains prompts and answers.
 
     SQLite gives the files beside it the same mode.
     """
@@ -155,13 +155,13 @@ def _keep_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
         with suppress(OSError):
-            found = file.stat()
-            if found.st_uid == os.geteuid() and stat.S_ISREG(found.st_mode) and found.st_mode & 0o077:
+            status = file.stat()
+            if status.st_uid == os.geteuid() and stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
                 file.chmod(0o600)
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """A new file changes to write-ahead logging once; of two that do so at once, one is refused without waiting."""
+    """Change a new file to write-ahead logging. If two processes do so at once, SQLite refuses one without waiting."""
     for seconds in (0.01, 0.05, 0.2, 1.0):
         with suppress(sqlite3.OperationalError):
             connection.execute("PRAGMA journal_mode=WAL")
@@ -176,11 +176,11 @@ def filesystem(folder: Path) -> str:
         mounts = Path("/proc/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return ""
-    place = str(folder.resolve()).rstrip("/") + "/"
+    path = str(folder.resolve()).rstrip("/") + "/"
     best, kind = "", ""
     for line in mounts:
         parts = line.split()
         point = parts[1].replace("\\040", " ").rstrip("/") + "/"
-        if place.startswith(point) and len(point) >= len(best):
+        if path.startswith(point) and len(point) >= len(best):
             best, kind = point, parts[2]
     return kind

@@ -8,37 +8,41 @@ from enum import StrEnum
 class JobState(StrEnum):
     """Where a job is between being submitted and being removed."""
 
-    SUBMITTING = "submitting"  #: its items are being stored, or that was cut off; hidden from people and workers
-    IMPORTING = "importing"  #: its episodes are being stored whole; nothing of it will run
+    SUBMITTING = (
+        "submitting"  #: its items are being stored, or storing them was interrupted; hidden from people and workers
+    )
+    IMPORTING = "importing"  #: its episodes are being stored whole; none of them will run
     QUEUED = "queued"  #: may be worked on, and no slice has begun yet
-    RUNNING = "running"  #: a slice has begun; items are owed, claimed or awaiting an answer
+    RUNNING = "running"  #: a slice has begun; items are pending, claimed or awaiting an answer
     PAUSED = "paused"  #: stopped until a person resumes it
     FAILED = "failed"  #: stopped by an error that trying again would meet again, until a person resumes it
-    CANCELLING = "cancelling"  #: stopped, while items are still claimed or owed
-    CANCELLED = "cancelled"  #: stopped, and no item is owed or claimed
-    DONE = "done"  #: no item is owed, claimed or awaiting an answer
-    REMOVING = "removing"  #: its rows are being deleted, or that was cut off; hidden
-    REMOVED = "removed"  #: never stored: what is said of a job that has no row (any more)
+    CANCELLING = "cancelling"  #: stopped, while items are still claimed or pending
+    CANCELLED = "cancelled"  #: stopped, and no item is pending or claimed
+    DONE = "done"  #: no item is pending, claimed or awaiting an answer
+    REMOVING = "removing"  #: its rows are being deleted, or deleting them was interrupted; hidden
+    REMOVED = "removed"  #: never stored: the reported state of a job without a row
 
 
 class ItemState(StrEnum):
-    """Where an item is between being owed and being done."""
+    """Where an item is between being pending and being done."""
 
-    OWED = "owed"  #: to be worked on, once it is due
+    OWED = "owed"  #: pending: to be worked on, once it is due
     CLAIMED = "claimed"  #: a worker session holds it
     AWAITING = "awaiting"  #: a person has to answer first (`lumos approve`); nobody holds it
     DONE = "done"  #: it has its accepted result
     CANCELLED = "cancelled"  #: its job was cancelled first
-    QUARANTINED = "quarantined"  #: too many processes died while it was all they held; a person has to resume it
+    QUARANTINED = (
+        "quarantined"  #: too many processes died while this was the only item they held; a person has to resume it
+    )
 
 
 #: Jobs that may be worked on.
 OPEN = (JobState.QUEUED, JobState.RUNNING)
-#: Items that their job has to wait for before it is done.
+#: States of items that must end before their job is done.
 UNFINISHED = (ItemState.OWED, ItemState.CLAIMED, ItemState.AWAITING)
-#: Jobs that are stored in part only: people and workers do not see them.
+#: Jobs that are only partly stored: people and workers do not see them.
 HIDDEN = (JobState.SUBMITTING, JobState.REMOVING)
-#: Jobs that a slice which works on them has to leave.
+#: States of a job in which a slice has to stop working on it.
 STOPPED = (
     JobState.PAUSED,
     JobState.FAILED,

@@ -1,4 +1,4 @@
-"""The recorded steps of attempts, read back: rows as steps again, prompts whole."""
+"""Read the recorded steps of attempts from their rows, with whole prompts."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ YES, NO = "yes", "no"  #: a person's answers, as they are stored
 
 
 def stored_digest(digest: str) -> bytes:
-    """What is stored of the digest of a command or a prompt."""
+    """The stored part of the digest of a command or a prompt."""
     return bytes.fromhex(digest[:KEPT_DIGITS])
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedStep:
-    """A step as the database holds it. `detail` is what it was about."""
+    """A step as the database has it. `detail` is the command's content."""
 
     position: int
     branch: int
@@ -34,31 +34,31 @@ class RecordedStep:
     role: str = ""
     prompt: str = ""
     parent: int | None = None  #: as of Ask and Do
-    prefix: str | None = None  #: digest of the text that the prompt begins with, where that is kept apart
+    prefix: str | None = None  #: digest of the text that the prompt begins with, if that is a text block
 
 
 def annotated_steps(steps: Sequence[RecordedStep]) -> Sequence[RecordedStep]:
-    """The steps after a teacher's last reply, which are the annotation it led to; all of them without a teacher."""
-    return steps[max((place for place, step in enumerate(steps, start=1) if step.role == TEACHER), default=0) :]
+    """The annotation's steps: those after the teacher's last reply, or all steps without a teacher."""
+    return steps[max((index for index, step in enumerate(steps, start=1) if step.role == TEACHER), default=0) :]
 
 
 def load_steps(connection: Connection, attempts: Mapping[int, int]) -> dict[int, list[RecordedStep]]:
     """The recorded steps of the given attempt of each episode (episode to attempt number), in order."""
-    found: dict[int, list[RecordedStep]] = {episode: [] for episode in attempts}
+    steps_by_episode: dict[int, list[RecordedStep]] = {episode: [] for episode in attempts}
     for table in STEPS.values():
-        if table is ToolCallRow and not any(found.values()):
-            break  # calls and plans come after what a model wrote: fewer queries for new episodes
-        wanted = (
+        if table is ToolCallRow and not any(steps_by_episode.values()):
+            break  # calls and plans follow a model's reply, so new episodes need fewer queries
+        query = (
             select(table.__table__)
             .where(table.episode.in_(attempts))
             .order_by(table.episode, table.position, table.branch)
         )
-        rows = [row for row in connection.execute(wanted) if row.attempt == attempts[row.episode]]
+        rows = [row for row in connection.execute(query) if row.attempt == attempts[row.episode]]
         for row, step in zip(rows, _STEPS[table](connection, rows), strict=True):
-            found[row.episode].append(step)
-    for steps in found.values():
+            steps_by_episode[row.episode].append(step)
+    for steps in steps_by_episode.values():
         steps.sort(key=lambda step: (step.position, step.branch))
-    return found
+    return steps_by_episode
 
 
 def _subgoals(_connection: Connection, rows: list[Any]) -> list[RecordedStep]:
@@ -80,9 +80,9 @@ def _completions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
             prompt = prompts[row.episode, row.base] + delta
         else:
             prompt = (texts[row.prefix] if row.prefix else "") + delta
-        if row.branch == 0:  # the one that later prompts may continue
+        if row.branch == 0:  # later prompts may continue this one
             prompts[row.episode, row.position] = prompt
-        done = Completion(
+        completion = Completion(
             row.reply,
             FinishReason(row.finish_reason),
             row.prompt_tokens,
@@ -100,7 +100,7 @@ def _completions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
             row.message or "",
         )
         step = RecordedStep(
-            row.position, row.branch, row.command.hex(), done, None, row.role, prompt, row.parent, row.prefix
+            row.position, row.branch, row.command.hex(), completion, None, row.role, prompt, row.parent, row.prefix
         )
         steps.append(step)
     return steps
@@ -110,8 +110,8 @@ def _load_questions(connection: Connection, episodes: Collection[int]) -> dict[i
     """The questions of these episodes' tasks, as prompts have them."""
     if not episodes:
         return {}
-    wanted = select(EpisodeRow.id, TaskRow.question).join(TaskRow, TaskRow.id == EpisodeRow.task)
-    return {episode: text.strip() for episode, text in connection.execute(wanted.where(EpisodeRow.id.in_(episodes)))}
+    query = select(EpisodeRow.id, TaskRow.question).join(TaskRow, TaskRow.id == EpisodeRow.task)
+    return {episode: text.strip() for episode, text in connection.execute(query.where(EpisodeRow.id.in_(episodes)))}
 
 
 def _executions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
@@ -120,18 +120,18 @@ def _executions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
             row.position,
             row.branch,
             row.command.hex(),
-            done,
+            execution,
             Action(tuple(row.variables), row.name, row.arguments, row.raw),
             parent=row.parent,
         )
-        for row, done in zip(rows, load_executions(connection, rows), strict=True)
+        for row, execution in zip(rows, load_executions(connection, rows), strict=True)
     ]
 
 
 def _tool_calls(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
     return [
-        RecordedStep(row.position, row.branch, row.command.hex(), done, Call(row.tool, row.arguments))
-        for row, done in zip(rows, load_executions(connection, rows), strict=True)
+        RecordedStep(row.position, row.branch, row.command.hex(), execution, Call(row.tool, row.arguments))
+        for row, execution in zip(rows, load_executions(connection, rows), strict=True)
     ]
 
 
@@ -149,16 +149,16 @@ def _approvals(_connection: Connection, rows: list[Any]) -> list[RecordedStep]:
 
 
 def load_executions(connection: Connection, rows: Sequence[Any]) -> list[Execution]:
-    """What happened, of rows of `execution` or `tool_call`; long texts are fetched in one go."""
+    """Return the executions of rows of `execution` or `tool_call`. One query loads all long texts."""
     texts = load_texts(connection, (digest for row in rows for digest in (row.result_block, row.outputs_block)))
-    found = []
+    executions = []
     for row in rows:
         result = texts[row.result_block] if row.result_block else row.result
         values = json.loads(texts[row.outputs_block]) if row.outputs_block else row.outputs
-        found.append(
+        executions.append(
             Execution(row.status, result, tuple(values), row.message, row.seconds, getattr(row, "provenance", ""))
         )
-    return found
+    return executions
 
 
 _STEPS = {

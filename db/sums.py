@@ -1,7 +1,7 @@
-"""Sums over a job's ended items (db/models/sums.py), changed in the transaction that ends an item or takes that back.
+"""Sums over a job's ended items (db/models/sums.py), changed in the transaction that ends an item or takes this back.
 
-A worker adds what it has counted while it ran an episode (`add_sums`). Whoever changes ended items by SQL adds what SQL
-counts of them (`add_counted`): before, with the sign -1, what they no longer are; afterwards what they have become.
+A worker adds the figures that it counted while it ran an episode (`add_sums`). Code that changes ended items by SQL
+calls `add_counted`: with the sign -1 before the change, and with the sign 1 after it.
 """
 
 from __future__ import annotations
@@ -38,36 +38,38 @@ _COLUMNS = {table: tuple(column.name for column in table.__table__.columns) for 
 _DONE = ItemState.DONE.value  # plain text: a driver takes longer for a subclass
 
 
-def add_sums(writes: Writes, job: str, session: int, finished: Sequence[Finished]) -> None:
-    """Add items of one job that this transaction has finished, with what their worker has counted of them."""
-    if not finished:
+def add_sums(writes: Writes, job: str, session: int, finished_items: Sequence[Finished]) -> None:
+    """Add items of one job that this transaction has finished, with the figures that their worker counted."""
+    if not finished_items:
         return
     sums: dict[Any, dict[tuple, list[float]]] = {table: defaultdict(list) for table in TABLES}
 
     def add(table: Any, key: tuple, *values: float) -> None:
-        kept = sums[table][key]
-        sums[table][key] = [one + other for one, other in zip(kept, values, strict=True)] if kept else list(values)
+        current = sums[table][key]
+        sums[table][key] = (
+            [total + addend for total, addend in zip(current, values, strict=True)] if current else list(values)
+        )
 
-    for done in finished:
-        figures = done.figures
+    for finished_item in finished_items:
+        figures = finished_item.figures
         assert figures is not None
-        if done.outcome is None:
+        if finished_item.outcome is None:
             add(ItemSum, (_DONE, "", 0, 0), 1, 0, 0, 0, 0.0)
             continue
         add(
             ItemSum,
-            (_DONE, str(done.outcome.ending), figures.subgoals, figures.replies),
+            (_DONE, str(finished_item.outcome.ending), figures.subgoals, figures.replies),
             1,
-            done.calls,
-            done.prompt_tokens,
-            done.completion_tokens,
+            finished_item.calls,
+            finished_item.prompt_tokens,
+            finished_item.completion_tokens,
             figures.action_seconds,
         )
         for role, values in figures.roles.items():
             add(CallSum, (role,), *values)
         for version in (("", figures.code_version), *figures.prompts):
             add(VersionSum, version, 1)
-        for score in done.scores if done.outcome.ending != Ending.INFRA_ERROR else ():
+        for score in finished_item.scores if finished_item.outcome.ending != Ending.INFRA_ERROR else ():
             add(ScoreSum, (score.metric, score.version, float(score.value), score.of), 1)
     for table in TABLES:
         rows = [(job, session, *key, *values) for key, values in sums[table].items()]
@@ -82,38 +84,38 @@ def add_ended(connection: Connection, job: str, session: int, items: Mapping[str
 
 
 def change_states(
-    connection: Connection, job: str, which: ColumnElement[bool], values: Mapping[str, Any], session: int = 0
+    connection: Connection, job: str, condition: ColumnElement[bool], values: Mapping[str, Any], session: int = 0
 ) -> None:
-    """Update items of a job that have no result, and the sums of the states that they leave and come to.
+    """Update items of a job that have no result, and the sums of their old and new states.
 
     The caller has locked the job.
     """
-    left = dict(
+    counts = dict(
         connection.execute(
             select(Item.state, func.count())
-            .where(which, Item.state.in_((ItemState.CANCELLED, ItemState.QUARANTINED)))
+            .where(condition, Item.state.in_((ItemState.CANCELLED, ItemState.QUARANTINED)))
             .group_by(Item.state)
         ).all()
     )
-    changed = connection.execute(update(Item).where(which).values(**values)).rowcount
-    gone = {state: -count for state, count in left.items()}
+    changed_rows = connection.execute(update(Item).where(condition).values(**values)).rowcount
+    changes = {state: -count for state, count in counts.items()}
     if values["state"] in ENDED:
-        gone[values["state"]] = gone.get(values["state"], 0) + changed
-    add_ended(connection, job, session, gone)
+        changes[values["state"]] = changes.get(values["state"], 0) + changed_rows
+    add_ended(connection, job, session, changes)
 
 
-def add_counted(connection: Connection, session: int, which: ColumnElement[bool], sign: int = 1) -> None:
-    """Count the ended ones of these items from their rows, and add that to the sums; or subtract it, with sign -1."""
-    for table, counted in count_ended(which, connection.dialect.name).items():
-        named = counted.subquery()
+def add_counted(connection: Connection, session: int, condition: ColumnElement[bool], sign: int = 1) -> None:
+    """Count the ended items that meet the condition from their rows, and add the counts times `sign` to the sums."""
+    for table, query in count_ended(condition, connection.dialect.name).items():
+        subquery = query.subquery()
         # The sums come last in each table, after its key.
         keys = [column.name for column in table.__table__.primary_key.columns]
         columns = [
             literal(session).label("session")
             if name == "session"
-            else named.c[name]
+            else subquery.c[name]
             if name in keys
-            else sign * named.c[name]
+            else sign * subquery.c[name]
             for name in _COLUMNS[table]
         ]
         statement = insert_into(connection, table).from_select(_COLUMNS[table], select(*columns).where(literal(1) == 1))
@@ -122,50 +124,52 @@ def add_counted(connection: Connection, session: int, which: ColumnElement[bool]
         connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changes))
 
 
-def count_ended(which: ColumnElement[bool], dialect: str) -> dict[Any, Select]:
-    """For each table of sums the query that counts its rows from those of the items; without a session."""
-    # Aliases, as `which` may itself look at items and episodes.
+def count_ended(condition: ColumnElement[bool], dialect: str) -> dict[Any, Select]:
+    """Return for each table of sums the query that computes its rows, without a session, from the items."""
+    # Aliases, because `condition` may refer to items and episodes itself.
     item, episode = aliased(Item), aliased(EpisodeRow)
-    chosen = item.id.in_(select(Item.id).where(which))
+    is_selected = item.id.in_(select(Item.id).where(condition))
     score_keys = (ScoreRow.metric, ScoreRow.version, ScoreRow.value, ScoreRow.trials)
     seconds = [func.sum(getattr(CompletionRow, name)).label(name) for name in ("seconds", "waited", "lost", "queued")]
     calls = select(episode.job, CompletionRow.role, func.count().label("calls"), *seconds)
     scores = select(episode.job, *score_keys, func.count().label("episodes"))
-    asked = CompletionRow.finish_reason != FinishReason.GIVEN.value
-    accepted = (item.id == episode.id, chosen, episode.ending != "")
+    is_model_call = CompletionRow.finish_reason != FinishReason.GIVEN.value
+    conditions = (item.id == episode.id, is_selected, episode.ending != "")
 
-    def of_attempt(wanted: Select, table: Any, number: Any) -> Select:
-        return wanted.where(*accepted, table.episode == episode.id, number == episode.attempt)
+    def of_attempt(query: Select, table: Any, number: Any) -> Select:
+        return query.where(*conditions, table.episode == episode.id, number == episode.attempt)
 
     codes = select(episode.job, literal("").label("role"), Attempt.code_version.label("value"))
     codes = of_attempt(codes.add_columns(func.count().label("episodes")), Attempt, Attempt.number)
     prompts = select(episode.job, CompletionRow.role, CompletionRow.prefix.label("value"))
     prompts = prompts.add_columns(func.count(distinct(CompletionRow.episode)).label("episodes"))
-    prompts = of_attempt(prompts, CompletionRow, CompletionRow.attempt).where(CompletionRow.prefix.is_not(None), asked)
+    prompts = of_attempt(prompts, CompletionRow, CompletionRow.attempt).where(
+        CompletionRow.prefix.is_not(None), is_model_call
+    )
     versions = union_all(
         codes.group_by(episode.job, Attempt.code_version),
         prompts.group_by(episode.job, CompletionRow.role, CompletionRow.prefix),
     )
     return {
-        ItemSum: _count_items(item, episode, chosen),
+        ItemSum: _count_items(item, episode, is_selected),
         CallSum: of_attempt(calls, CompletionRow, CompletionRow.attempt)
-        .where(asked)
+        .where(is_model_call)
         .group_by(episode.job, CompletionRow.role),
-        ScoreSum: scores.where(*accepted, ScoreRow.episode == episode.id, episode.ending != Ending.INFRA_ERROR.value)
+        ScoreSum: scores.where(*conditions, ScoreRow.episode == episode.id, episode.ending != Ending.INFRA_ERROR.value)
         .where(~is_replaced(dialect))
         .group_by(episode.job, *score_keys),
         VersionSum: select(versions.subquery()),
     }
 
 
-def _count_items(item: Any, episode: Any, chosen: ColumnElement[bool]) -> Select:
-    def of_episode(table: Any, what: ColumnElement) -> ColumnElement:
-        mine = (table.episode == episode.id, table.attempt == episode.attempt)
-        return select(what).select_from(table).where(*mine).scalar_subquery()
+def _count_items(item: Any, episode: Any, is_selected: ColumnElement[bool]) -> Select:
+    def of_episode(table: Any, expression: ColumnElement) -> ColumnElement:
+        conditions = (table.episode == episode.id, table.attempt == episode.attempt)
+        return select(expression).select_from(table).where(*conditions).scalar_subquery()
 
     numbers = ("calls", "prompt_tokens", "completion_tokens")
     seconds = func.coalesce(func.sum(ExecutionRow.seconds), 0.0)
-    ended = (
+    ended_items = (
         select(item.job, item.state, func.coalesce(episode.ending, "").label("ending"))
         .add_columns(
             of_episode(SubgoalRow, func.count()).label("subgoals"),
@@ -174,9 +178,9 @@ def _count_items(item: Any, episode: Any, chosen: ColumnElement[bool]) -> Select
             of_episode(ExecutionRow, seconds).label("action_seconds"),
         )
         .join_from(item, episode, and_(episode.id == item.id, item.state == ItemState.DONE), isouter=True)
-        .where(chosen, item.state.in_(ENDED))
+        .where(is_selected, item.state.in_(ENDED))
         .subquery()
     )
-    keys = (ended.c.job, ended.c.state, ended.c.ending, ended.c.subgoals, ended.c.replies)
-    sums = [func.sum(ended.c[name]).label(name) for name in (*numbers, "action_seconds")]
+    keys = (ended_items.c.job, ended_items.c.state, ended_items.c.ending, ended_items.c.subgoals, ended_items.c.replies)
+    sums = [func.sum(ended_items.c[name]).label(name) for name in (*numbers, "action_seconds")]
     return select(*keys, func.count().label("items"), *sums).group_by(*keys)

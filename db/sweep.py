@@ -1,4 +1,4 @@
-"""Changing the state of a job's items in chunks: others report and write between two of them (db/chunks.py)."""
+"""Change the state of a job's items in chunks: other processes report and write between two of them (db/chunks.py)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,21 @@ from db.sums import change_states
 
 
 def change_items(
-    chunks: Chunks, job: str, which: ColumnElement[bool], values: Mapping[str, Any], look: Callable[[Connection], bool]
+    chunks: Chunks,
+    job: str,
+    condition: ColumnElement[bool],
+    values: Mapping[str, Any],
+    look: Callable[[Connection], bool],
 ) -> int:
-    """Change those items of the job, from the last one downwards, but for those of a last chunk.
+    """Change the job's items that meet the condition, from the last one downwards, except for the last chunk.
 
-    Returns the ordinal below which they are, for the transaction of the caller that also changes the job's own state:
-    what fits in one chunk is changed in that one alone. `look` comes first in each transaction: it locks the
-    job, and raises or returns False when it must not be changed any more.
+    Returns the ordinal below which the remaining items are. The caller changes them in the transaction that also
+    changes the job's own state, so that one transaction suffices for few items. `look` comes first in each transaction:
+    it locks the job, and raises or returns False when the items must not change.
     """
     with chunks.database.engine.connect() as connection:
         first, last = connection.execute(
-            select(func.min(Item.ordinal), func.max(Item.ordinal)).where(Item.job == job, which)
+            select(func.min(Item.ordinal), func.max(Item.ordinal)).where(Item.job == job, condition)
         ).one()
     if last is None:
         return 0
@@ -34,7 +38,7 @@ def change_items(
         with chunks.transaction() as connection:
             if not look(connection):
                 return below
-            mine = (Item.job == job, Item.ordinal >= start, Item.ordinal < below)
-            change_states(connection, job, and_(*mine, which), values)
+            of_chunk = (Item.job == job, Item.ordinal >= start, Item.ordinal < below)
+            change_states(connection, job, and_(*of_chunk, condition), values)
         below = start
     return below

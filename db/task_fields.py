@@ -12,17 +12,17 @@ from lumos_queue.errors import SpecError, suggest
 from lumos_queue.records import Task
 from lumos_queue.util.display import one_line
 
-MAX_LISTED, MAX_COMPARED = 40, 1000  #: fields that an error lists, and that a misspelt name is compared with
+MAX_LISTED, MAX_COMPARED = 40, 1000  #: fields that an error lists, and fields that a misspelt name is compared with
 MAX_NAME = 40  #: characters of a field's name in a message
-TASKS_AT_ONCE = 1000  #: that a stream of tasks has in memory
+TASKS_AT_ONCE = 1000  #: tasks that a stream has in memory
 MAX_EXACT = 2.0**53  #: floats up to here, and no larger ones, have every whole number
-#: What a field's value can be grouped by and compared with, in the order in which errors name them.
+#: Kinds of values by which a field can be grouped and compared, as errors name them.
 PLAIN_VALUES = "text, numbers, truth values and null"
 _META = "meta"
 
 
 def read_fields(gold: Any) -> Mapping[str, Any]:
-    """Return the fields of a task's gold value by name; none where it has none."""
+    """Return the fields of a task's gold value by name; empty if it has none."""
     fields = gold.get(_META) if isinstance(gold, dict) else None
     return fields if isinstance(fields, dict) else {}
 
@@ -65,45 +65,45 @@ def list_fields(connection: Connection, datasets: Sequence[str]) -> list[str]:
         keys = func.json_object_keys(case((func.json_typeof(meta) == "object", meta)))
         names = select(keys.label("name")).where(within).distinct()
     else:
-        each = json_entries()
-        names = select(each.c.key).distinct().select_from(TaskRow).join(each, literal(1) == 1)
+        fields = json_entries()
+        names = select(fields.c.key).distinct().select_from(TaskRow).join(fields, literal(1) == 1)
         names = names.where(within, func.json_type(sound_gold(), f"$.{_META}") == "object")
     return sorted(connection.execute(names).scalars())
 
 
 def has_field(connection: Connection, datasets: Sequence[str], name: str) -> bool:
-    """Whether a task of these datasets has a field of that name. Reads no further than the first that has."""
+    """Whether a task of these datasets has a field of that name. Reading stops at the first such task."""
     within = TaskRow.dataset.in_(datasets)
     if connection.dialect.name == "postgresql":
         tasks = select(TaskRow.id).where(within, member(_meta_of_postgresql(), name).is_not(None))
     else:
-        each = json_entries()
-        tasks = select(TaskRow.id).join(each, literal(1) == 1).where(within, each.c.key == name)
+        fields = json_entries()
+        tasks = select(TaskRow.id).join(fields, literal(1) == 1).where(within, fields.c.key == name)
     return connection.execute(tasks.limit(1)).first() is not None
 
 
 def unknown_field(name: str, fields: Sequence[str], whose: str) -> SpecError:
-    """The error for a field that none of the tasks has: one line with the fields that there are."""
+    """Return the error for a field that no task has: one line with the existing fields."""
     if not fields:
         return SpecError(
             f"{whose} have no fields of the data, so none is called '{shorten(name)}'. Fields are the further columns "
             "of a data file."
         )
     names = [shorten(field) for field in fields]
-    more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
-    listed = ", ".join(names[:MAX_LISTED])
-    suggested = suggest(shorten(name), names[:MAX_COMPARED])
-    return SpecError(f"No field of the data called '{shorten(name)}'. {suggested}Choose one of: {listed}{more}.")
+    ending = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
+    choices = ", ".join(names[:MAX_LISTED])
+    suggestion = suggest(shorten(name), names[:MAX_COMPARED])
+    return SpecError(f"No field of the data called '{shorten(name)}'. {suggestion}Choose one of: {choices}{ending}.")
 
 
-def shorten(text: str, most: int = MAX_NAME) -> str:
-    """Return a name or a value of a data file as a message has it: in one line, of so many characters."""
-    text = text if len(text) <= most else text[: most - 1] + "…"
+def shorten(text: str, max_characters: int = MAX_NAME) -> str:
+    """Return a name or a value of a data file for a message: in one line, of at most `max_characters`."""
+    text = text if len(text) <= max_characters else text[: max_characters - 1] + "…"
     return one_line(text)
 
 
 def member(value: Any, name: str) -> ColumnElement[Any]:
-    """Return the member of that name of a JSON object of PostgreSQL; null where there is none, or no object."""
+    """Return the member of that name of a JSON object of PostgreSQL; null if there is no such member, or no object."""
     return value.op("->")(cast(literal(name), Text))
 
 
@@ -117,7 +117,7 @@ def _meta_of_postgresql() -> ColumnElement[Any]:
 
 
 def sound_gold() -> ColumnElement[Any]:
-    """Return the gold value of TaskRow on SQLite; null where the file holds something else than JSON."""
+    """Return the gold value of TaskRow on SQLite; null if the column has no JSON."""
     return case((func.json_valid(TaskRow.gold) == 1, TaskRow.gold))
 
 

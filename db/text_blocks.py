@@ -20,18 +20,18 @@ def text_digest(text: str) -> str:
 
 
 def insert_texts(connection: Connection, texts: Mapping[str, str]) -> None:
-    """Store texts by digest; those stored already are left alone."""
+    """Store texts by digest. Texts that are stored already stay unchanged."""
     if not texts:
         return
-    # In order of their keys: two processes that store the same texts then wait for each other, but never deadlock.
+    # They are sorted by key: two processes that store the same texts then wait for each other without a deadlock.
     rows = [{"digest": digest, "data": zlib.compress(texts[digest].encode(), 6)} for digest in sorted(texts)]
     connection.execute(insert_into(connection, TextBlock).on_conflict_do_nothing(), rows)
 
 
 def load_texts(connection: Connection, digests: Iterable[str | None]) -> dict[str, str]:
-    """The texts with these digests (None among them is passed over)."""
-    wanted = {digest for digest in digests if digest is not None}
-    if not wanted:
+    """The texts with these digests, by digest; None is skipped."""
+    keys = {digest for digest in digests if digest is not None}
+    if not keys:
         return {}
-    rows = connection.execute(select(TextBlock.digest, TextBlock.data).where(TextBlock.digest.in_(wanted)))
+    rows = connection.execute(select(TextBlock.digest, TextBlock.data).where(TextBlock.digest.in_(keys)))
     return {digest: zlib.decompress(data).decode() for digest, data in rows}

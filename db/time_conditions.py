@@ -1,7 +1,7 @@
 """Conditions on instants that hold although the database's clock may be set back.
 
-An instant in the future is a deadline, and no deadline is further away than the longest wait of its kind. One that is
-was stored before the clock was set back: it counts as past. docs/decisions/0050 has the reasons.
+An instant in the future is a deadline, and no deadline is further away than the longest wait of its kind. A deadline
+that is further away was stored before the clock was set back: it counts as past. docs/decisions/0050 has the reasons.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from sqlalchemy import ColumnElement, SQLColumnExpression, and_, case, or_
 
 from db.connection import now
 
-ITEM_WAIT_SECONDS = 900.0  #: the longest that an item waits before it is tried again
+ITEM_WAIT_SECONDS = 900.0  #: the longest wait of an item before it is retried
 JOB_WAIT_SECONDS = (
-    60.0  #: the longest that a job waits for a server, or a process that stores or removes one is trusted
+    60.0  #: the longest wait of a job for a server, and the longest trust in a process that stores or removes a job
 )
 
 
@@ -22,16 +22,16 @@ def is_due(deadline: SQLColumnExpression[float], longest: float) -> ColumnElemen
 
 
 def is_recent(instant: SQLColumnExpression[float], seconds: float) -> ColumnElement[bool]:
-    """Whether an instant is less than so many seconds from now, in either direction."""
+    """Whether an instant is less than `seconds` from now, in either direction."""
     return and_(instant > now() - seconds, instant < now() + seconds)
 
 
 def is_older(instant: SQLColumnExpression[float], seconds: SQLColumnExpression[float]) -> ColumnElement[bool]:
-    """Whether an instant is at least so many seconds ago; an instant in the future was stored before the clock went
-    back and is older."""
+    """Whether an instant is at least `seconds` ago. An instant in the future counts as older: it was stored before the
+    clock was set back."""
     return or_(instant <= now() - seconds, instant > now())
 
 
 def now_after(start: SQLColumnExpression[float] | SQLColumnExpression[float | None]) -> ColumnElement[float]:
-    """Return the time of an end: now, but not before the start."""
+    """Return the time of an end: now, or the start if that is later."""
     return case((start > now(), start), else_=now())

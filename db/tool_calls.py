@@ -14,15 +14,15 @@ from lumos_queue.records import Execution
 def recorded_call(
     connection: Connection, job: str, command: str, unmade: Sequence[str] = (), nth: int = 0
 ) -> Execution | None:
-    """What the call with this digest (of tool and arguments) gave in the job's earliest episode that made it.
+    """Return the result of the call with this digest (of tool and arguments) in the job's earliest episode with it.
 
-    Attempts that were accepted count first: an abandoned one answers only where none of those made the call. `nth` of
-    several such calls of that attempt, counted from 0, or the last one where it made fewer; None when the job made
-    none. Calls whose status is one of `unmade` do not count. Looked up through `tool_call_command_index`.
+    Accepted attempts come first: an abandoned attempt counts only if no accepted one made the call. `nth` selects one
+    of several such calls of the attempt, from 0; if there are fewer, the last one is returned. None if the job made no
+    such call. Calls whose status is one of `unmade` do not count. The query uses `tool_call_command_index`.
     """
     equal = [ToolCallRow.command == stored_digest(command), ToolCallRow.status.not_in(unmade)]
-    accepted = [EpisodeRow.ending != "", EpisodeRow.attempt == ToolCallRow.attempt]
-    first = _first(connection, job, [*equal, *accepted]) or _first(connection, job, equal)
+    of_accepted = [EpisodeRow.ending != "", EpisodeRow.attempt == ToolCallRow.attempt]
+    first = _first(connection, job, [*equal, *of_accepted]) or _first(connection, job, equal)
     if first is None:
         return None
     episode, attempt = first
@@ -36,9 +36,9 @@ def recorded_call(
 
 
 def recorded_anywhere(connection: Connection, command: str) -> Execution | None:
-    """What the call with this digest gave, of whatever job; the earliest that succeeded. None when there is none.
+    """Return the result of the earliest successful call with this digest, of any job; None if there is none.
 
-    Looked up through `tool_call_command_index`.
+    The query uses `tool_call_command_index`.
     """
     rows = connection.execute(
         select(ToolCallRow.__table__)
@@ -50,7 +50,7 @@ def recorded_anywhere(connection: Connection, command: str) -> Execution | None:
 
 
 def accepted_calls(connection: Connection, job: str, tool: str) -> list[Execution]:
-    """What the calls of a tool gave, in the accepted attempts of the job's finished episodes."""
+    """Return the results of a tool's calls in the accepted attempts of the job's finished episodes."""
     rows = connection.execute(
         select(ToolCallRow.__table__)
         .join(EpisodeRow, EpisodeRow.id == ToolCallRow.episode)
@@ -62,11 +62,11 @@ def accepted_calls(connection: Connection, job: str, tool: str) -> list[Executio
 
 def _first(connection: Connection, job: str, where: Sequence[ColumnElement[bool]]) -> tuple[int, int] | None:
     """The earliest episode and attempt of the job with such a call."""
-    found = connection.execute(
+    row = connection.execute(
         select(ToolCallRow.episode, ToolCallRow.attempt)
         .join(EpisodeRow, EpisodeRow.id == ToolCallRow.episode)
         .where(*where, EpisodeRow.job == job)
         .order_by(ToolCallRow.episode, ToolCallRow.attempt)
         .limit(1)
     ).first()
-    return None if found is None else (found.episode, found.attempt)
+    return None if row is None else (row.episode, row.attempt)

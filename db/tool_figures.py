@@ -1,6 +1,6 @@
-"""Counting what tool agents' jobs did: calls of tools by where the answers came from, costs, and whose runs are judged.
+"""Figures of tool agents' jobs: calls of tools by the provenance of their answers, costs, and judged runs.
 
-Steps count as in the views: those of the accepted attempt of finished episodes.
+As in the views, only steps of the accepted attempts of finished episodes count.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from lumos_queue.records import FinishReason
 
 @dataclass(frozen=True, slots=True)
 class RunOrigin:
-    """What the tasks of a job of tool agents, or of their judge, say of all of them."""
+    """The origin of a job of tool agents or of their judge, which all of its tasks state."""
 
-    retrieved: int  #: tools that were found for each row; 0: those that the row lists
-    judged: str  #: the job whose runs are judged; '' for an evaluation, and so below
-    against: str  #: the job that it is compared with
+    retrieved: int  #: number of tools retrieved for each row; 0: the row lists its tools
+    judged: str  #: the job whose runs are judged; '' for an evaluation
+    against: str  #: the job that it is compared with; '' for an evaluation
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Costs:
 
 
 def origins(connection: Connection, benchmarks: Collection[str]) -> dict[str, RunOrigin]:
-    """Each job's origin, by job, of the evaluations on these benchmarks: as its first task says."""
+    """The origins of the evaluations on these benchmarks, by job, from each job's first task."""
     inputs: Any = TaskRow.inputs
     rows = connection.execute(
         select(
@@ -57,15 +57,15 @@ def _job_of(episode: str | None) -> str:
 def tool_calls(connection: Connection, job: str) -> list[tuple[str, str, int]]:
     """(provenance, status, calls) of a job. The provenance is '' for a call without an answer."""
     columns = (ToolCallRow.provenance, ToolCallRow.status)
-    wanted = (
+    query = (
         select(*columns, func.count()).join(EpisodeRow, _of_accepted_attempt(ToolCallRow)).where(EpisodeRow.job == job)
     )
-    rows = connection.execute(wanted.group_by(*columns).order_by(*columns))
+    rows = connection.execute(query.group_by(*columns).order_by(*columns))
     return [(provenance, status, calls) for provenance, status, calls in rows]
 
 
 def provenances(connection: Connection, job: str, besides: str) -> dict[int, frozenset[str]]:
-    """Where the answers that an episode got came from, by the episode's place in the job; empty: it got none.
+    """The provenances of the answers that each episode got, by its ordinal in the job; empty: it got none.
 
     `besides`: the tool whose calls do not count.
     """
@@ -77,14 +77,14 @@ def provenances(connection: Connection, job: str, besides: str) -> dict[int, fro
         .where(EpisodeRow.job == job, EpisodeRow.ending != "")
         .distinct()
     )
-    found: dict[int, frozenset[str]] = {}
+    sources: dict[int, frozenset[str]] = {}
     for ordinal, provenance in rows:
-        found[ordinal] = found.get(ordinal, frozenset()) | ({provenance} if provenance else set())
-    return found
+        sources[ordinal] = sources.get(ordinal, frozenset()) | ({provenance} if provenance else set())
+    return sources
 
 
 def judged_places(connection: Connection, job: str) -> dict[int, str]:
-    """The name of the episode that is judged, by the place in a judge's job."""
+    """The name of the judged episode, by ordinal in the judge's job."""
     inputs: Any = TaskRow.inputs
     rows = connection.execute(
         select(Item.ordinal, inputs["from"]["episode"].as_string())
@@ -95,7 +95,7 @@ def judged_places(connection: Connection, job: str) -> dict[int, str]:
 
 
 def scored_places(connection: Connection, job: str) -> list[tuple[str, int, int, float, int]]:
-    """(metric, place in the job, task, value, trials) of each scored episode. An `infra_error` has no score."""
+    """(metric, ordinal in the job, task, value, trials) of each scored episode. An `infra_error` has no score."""
     rows = connection.execute(
         select(ScoreRow.metric, Item.ordinal, EpisodeRow.task, ScoreRow.value, ScoreRow.trials)
         .join(EpisodeRow, EpisodeRow.id == ScoreRow.episode)
@@ -107,16 +107,16 @@ def scored_places(connection: Connection, job: str) -> list[tuple[str, int, int,
 
 
 def costs(connection: Connection, job: str, roles: Collection[str]) -> Costs:
-    """What the agent's roles used; models that play tools, and replies that came with a task, do not count."""
+    """The costs of the agent's roles. Models that simulate tools, and replies that tasks gave, do not count."""
     tokens = CompletionRow.prompt_tokens + CompletionRow.completion_tokens
-    asked = connection.execute(
+    usage = connection.execute(
         select(func.count(), func.coalesce(func.sum(tokens), 0))
         .join(EpisodeRow, _of_accepted_attempt(CompletionRow))
         .where(EpisodeRow.job == job, CompletionRow.role.in_(roles))
         .where(CompletionRow.finish_reason != FinishReason.GIVEN.value)
     ).one()
-    called = select(func.count()).select_from(ToolCallRow).join(EpisodeRow, _of_accepted_attempt(ToolCallRow))
-    return Costs(int(asked[0]), int(asked[1]), connection.execute(called.where(EpisodeRow.job == job)).scalar_one())
+    query = select(func.count()).select_from(ToolCallRow).join(EpisodeRow, _of_accepted_attempt(ToolCallRow))
+    return Costs(int(usage[0]), int(usage[1]), connection.execute(query.where(EpisodeRow.job == job)).scalar_one())
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,18 +132,18 @@ class SerialStep:
 
 
 def serial_steps(connection: Connection, job: str) -> Iterator[SerialStep]:
-    """The steps of a job's episodes without prompts, episode by episode in the order of their positions."""
+    """Yield the steps of a job's episodes without prompts, by episode and position."""
     none = literal_column("''")
-    asked = _serial(CompletionRow, CompletionRow.role, CompletionRow.reply, CompletionRow.finish_reason, job)
-    done = _serial(ExecutionRow, none, ExecutionRow.name, ExecutionRow.status, job)
-    both = union_all(asked, done).subquery()
+    replies = _serial(CompletionRow, CompletionRow.role, CompletionRow.reply, CompletionRow.finish_reason, job)
+    actions = _serial(ExecutionRow, none, ExecutionRow.name, ExecutionRow.status, job)
+    both = union_all(replies, actions).subquery()
     for row in connection.execute(select(both).order_by(both.c.episode, both.c.position)):
         yield SerialStep(*row)
 
 
-def _serial(table: Any, who: Any, what: Any, status: Any, job: str) -> Any:
+def _serial(table: Any, who: Any, content: Any, status: Any, job: str) -> Any:
     return (
-        select(table.episode, EpisodeRow.task, table.position, who.label("who"), what.label("what"))
+        select(table.episode, EpisodeRow.task, table.position, who.label("who"), content.label("what"))
         .add_columns(status.label("status"))
         .join(EpisodeRow, _of_accepted_attempt(table))
         .where(EpisodeRow.job == job, table.branch == 0)
@@ -151,5 +151,5 @@ def _serial(table: Any, who: Any, what: Any, status: Any, job: str) -> Any:
 
 
 def _of_accepted_attempt(table: Any) -> ColumnElement[bool]:
-    """Of a step: whether it is of the accepted attempt of a finished episode."""
+    """Whether a step belongs to the accepted attempt of a finished episode."""
     return and_(EpisodeRow.id == table.episode, EpisodeRow.attempt == table.attempt, EpisodeRow.ending != "")

@@ -21,50 +21,50 @@ _MODEL_COLUMNS = ("name", "job", "item", "path", "kind", "digest", "bytes", "bas
 
 def insert_steps(connection: Connection, job: str, item: int, steps: Sequence[TrainingStep]) -> None:
     """Store the steps of an item. Raises RowsDiffer when another item has stored a step of the same number."""
-    rows = [(job, one.fit, one.step, item, *_figures(one)) for one in steps]
+    rows = [(job, step.fit, step.step, item, *_figures(step)) for step in steps]
     insert_rows(connection, TrainingStepRow.__table__, _STEP_COLUMNS, rows, ("item", *_FIGURES))
 
 
 def insert_feedback(connection: Connection, job: str, item: int, steps: Sequence[FeedbackStep]) -> None:
-    """Store what the steps of an item learnt from. Raises RowsDiffer as `insert_steps`."""
-    rows = [(job, one.fit, one.step, item, *(getattr(one, name) for name in _FEEDBACK)) for one in steps]
+    """Store the rewards that the steps of an item learnt from. Raises RowsDiffer as `insert_steps` does."""
+    rows = [(job, step.fit, step.step, item, *(getattr(step, name) for name in _FEEDBACK)) for step in steps]
     insert_rows(connection, FeedbackStepRow.__table__, _FEEDBACK_COLUMNS, rows, ("item", *_FEEDBACK))
 
 
 def list_feedback(connection: Connection, job: str) -> list[dict[str, Any]]:
-    """What each optimizer step of a job learnt from, in the order in which they ran: fit, step and figures."""
+    """The rewards that each optimizer step of a job learnt from, in the order of the steps: fit, step and figures."""
     table = FeedbackStepRow
     columns = (table.fit, table.step, *(getattr(table, name) for name in _FEEDBACK))
-    wanted = select(*columns).where(table.job == job).order_by(table.item, table.fit, table.step)
-    return [dict(row) for row in connection.execute(wanted).mappings()]
+    query = select(*columns).where(table.job == job).order_by(table.item, table.fit, table.step)
+    return [dict(row) for row in connection.execute(query).mappings()]
 
 
 def insert_models(connection: Connection, job: str | None, item: int | None, models: Sequence[TrainedModel]) -> None:
-    """Store the models that an item has written; without job and item, those that came from elsewhere."""
+    """Store the models that an item has written; without job and item, models from elsewhere."""
     rows = [
-        (one.name, job, item, one.path, one.kind, one.digest, one.bytes, one.base, as_json(one.builds))
-        for one in models
+        (model.name, job, item, model.path, model.kind, model.digest, model.bytes, model.base, as_json(model.builds))
+        for model in models
     ]
     insert_rows(connection, ModelRow.__table__, _MODEL_COLUMNS, rows, stamp="created_at")
 
 
 def list_steps(connection: Connection, job: str) -> list[dict[str, Any]]:
-    """Every optimizer step of a job: item (its number), fit, step and figures, in the order in which they ran."""
+    """The optimizer steps of a job, in their order: item (its number), fit, step and figures."""
     table = TrainingStepRow
     columns = (table.fit, table.step, *(getattr(table, name) for name in _FIGURES))
-    wanted = (
+    query = (
         select(Item.ordinal.label("item"), *columns)
         .join(Item, Item.id == table.item)
         .where(table.job == job)
         .order_by(Item.ordinal, table.fit, table.step)
     )
-    return [dict(row) for row in connection.execute(wanted).mappings()]
+    return [dict(row) for row in connection.execute(query).mappings()]
 
 
 def summarize_fits(connection: Connection, job: str) -> list[dict[str, Any]]:
-    """Of each fit of a job: steps, tokens, loss of the first and of the last step, peak memory in bytes."""
+    """The figures of each fit of a job: steps, tokens, loss of the first and of the last step, peak memory in bytes."""
     table = TrainingStepRow
-    counted = (
+    query = (
         select(
             table.fit,
             func.count(),
@@ -87,18 +87,18 @@ def summarize_fits(connection: Connection, job: str) -> list[dict[str, Any]]:
             "last_loss": _loss(connection, job, fit, last),
             "memory": memory,
         }
-        for fit, steps, first, last, tokens, memory, _ in connection.execute(counted)
+        for fit, steps, first, last, tokens, memory, _ in connection.execute(query)
     ]
 
 
 def list_models(connection: Connection) -> list[Any]:
     """All rows of models, the newest first, each with the number of its item (`ordinal`)."""
-    wanted = select(ModelRow.__table__, Item.ordinal).outerjoin(Item, Item.id == ModelRow.item)
-    return list(connection.execute(wanted.order_by(ModelRow.created_at.desc(), ModelRow.id.desc())))
+    query = select(ModelRow.__table__, Item.ordinal).outerjoin(Item, Item.id == ModelRow.item)
+    return list(connection.execute(query.order_by(ModelRow.created_at.desc(), ModelRow.id.desc())))
 
 
 def find_models(connection: Connection, name_or_digest: str) -> list[Any]:
-    """Rows as of `list_models` of this name or JOB/NAME, or with this beginning of a digest (from six characters)."""
+    """Rows of `list_models` with this name or JOB/NAME, or with a digest that begins so (at least six characters)."""
     return [
         row
         for row in list_models(connection)

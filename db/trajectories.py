@@ -1,4 +1,4 @@
-"""Finding finished episodes, and streaming them whole, in the order of their ids."""
+"""Find finished episodes, and stream them whole, in the order of their ids."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from db.step_records import RecordedStep, load_steps
 from lumos_queue.records import Task, Verdict
 from lumos_queue.scoring.limit import AtLimit, at_limit_of
 
-#: Ids that a stream finds at once: a filter that must read every step is then asked a few times, not for each chunk.
+#: Ids that a stream reads at once: a filter that must read every step then runs a few times, not for each chunk.
 IDS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class StoredEpisode:
-    """A finished episode with everything that is stored of it. Written `JOB-ORDINAL` for people: `name`."""
+    """A finished episode with all of its stored rows. People know it as `name`, JOB-ORDINAL."""
 
     id: int
     job: str
@@ -38,8 +38,8 @@ class StoredEpisode:
     split: str
     licence: str
     parent: int | None  #: the episode that it corrects
-    level: str  #: how an annotation was checked (records.LEVELS); empty: none, or none accepted
-    attempt: int  #: the accepted one, which `steps` are of
+    level: str  #: how an annotation was checked (records.LEVELS); empty: no accepted annotation
+    attempt: int  #: the accepted one, to which `steps` belong
     ending: str
     answer: str | None
     message: str
@@ -47,13 +47,13 @@ class StoredEpisode:
     prompt_tokens: int
     completion_tokens: int
     finished_at: float | None  #: seconds since 1970
-    scores: Mapping[str, float] = field(default_factory=dict)  #: by metric; of several versions the newest
+    scores: Mapping[str, float] = field(default_factory=dict)  #: by metric, from the newest version of the scorer
     verdicts: Sequence[Verdict] = ()
     endpoints: Mapping[str, str] = field(default_factory=dict)  #: role to URL, as of the job's latest slice
-    at_limit: str = AtLimit.WRONG  #: what its answer counts where it ended as `limit` (lumos_queue/scoring/limit.py)
+    at_limit: str = AtLimit.WRONG  #: how its answer counts if it ended as `limit` (lumos_queue/scoring/limit.py)
     steps: Sequence[RecordedStep] = ()
-    main_metric: str = ""  #: the one of `scores` that it is first judged by
-    #: Of the benchmark that its job made of a file (benchmarks/from_file), as the job's request has it; None: of none.
+    main_metric: str = ""  #: the metric of `scores` that it is mainly judged by
+    #: The definition of a benchmark from a file (benchmarks/from_file) in the job's request; None: another benchmark.
     definition: Mapping[str, Any] | None = None
 
     @property
@@ -63,7 +63,7 @@ class StoredEpisode:
 
 @contextmanager
 def reading(database: Database) -> Iterator[Connection]:
-    """A transaction that sees one state of the database and cannot write: the database itself refuses."""
+    """Open a transaction that sees one state of the database, and in which the database refuses writes."""
     with database.engine.connect() as connection:
         if database.is_sqlite:
             connection.execute(text("PRAGMA query_only = ON"))
@@ -79,20 +79,20 @@ def reading(database: Database) -> Iterator[Connection]:
 
 
 def find_episodes(
-    connection: Connection, wanted: Filter, after: int = 0, limit: int = 100, most: int | None = None
+    connection: Connection, query: Filter, after: int = 0, limit: int = 100, max_characters: int | None = None
 ) -> list[Any]:
     """A page of finished episodes by id, from the first one after `after`; pass on the last id for the next page.
 
     Rows with: id, job, ordinal, benchmark, row, question, gold, sample, formulation, agent, origin, level, split,
     licence, parent, ending, answer, message, calls, prompt_tokens, completion_tokens, finished_at, score.
-    `most`: characters of question, answer and message that are read, for lists; None: all.
+    `max_characters`: of question, answer and message that are read, for lists; None: all.
     """
-    # The page first, as a separate query: what is shown of an episode is looked up for these few only.
-    return show_episodes(connection, select_ids(conditions(connection, wanted), after, limit), most)
+    # The page is a separate query, so that the displayed columns are read for these few episodes only.
+    return show_episodes(connection, select_ids(conditions(connection, query), after, limit), max_characters)
 
 
-def show_episodes(connection: Connection, page: Select[int], most: int | None = None) -> list[Any]:
-    """Rows as `find_episodes` gives them, of the episodes whose ids the statement selects."""
+def show_episodes(connection: Connection, page: Select[int], max_characters: int | None = None) -> list[Any]:
+    """Return rows as `find_episodes` does, for the episodes whose ids the statement selects."""
     names = (
         "id",
         "job",
@@ -111,57 +111,57 @@ def show_episodes(connection: Connection, page: Select[int], most: int | None = 
         "finished_at",
     )
     texts: list[Any] = [EpisodeRow.answer, EpisodeRow.message, TaskRow.question]
-    if most is not None:
-        texts = [func.substr(one, 1, most).label(one.key) for one in texts]
-    found = page.subquery()
-    shown = (
+    if max_characters is not None:
+        texts = [func.substr(column, 1, max_characters).label(column.key) for column in texts]
+    ids = page.subquery()
+    query = (
         select(*(getattr(EpisodeRow, name) for name in names), Item.ordinal, JobRow.benchmark)
         .add_columns(*texts, TaskRow.row, TaskRow.gold, newest_score(connection).label("score"))
-        .join(found, found.c.id == EpisodeRow.id)
+        .join(ids, ids.c.id == EpisodeRow.id)
         .join(Item, Item.id == EpisodeRow.id)
         .join(JobRow, JobRow.id == EpisodeRow.job)
         .join(TaskRow, TaskRow.id == EpisodeRow.task)
         .order_by(EpisodeRow.id)
     )
-    return list(connection.execute(shown))
+    return list(connection.execute(query))
 
 
 def count_subgoals(connection: Connection, episodes: Sequence[int]) -> dict[int, int]:
-    """How many subgoals each of these episodes has, of its accepted attempt; those without any are left out."""
+    """The number of subgoals in the accepted attempt of each of these episodes; episodes without any are left out."""
     of_accepted = (SubgoalRow.episode == EpisodeRow.id, SubgoalRow.attempt == EpisodeRow.attempt)
-    counted = select(SubgoalRow.episode, func.count()).where(*of_accepted).group_by(SubgoalRow.episode)
-    rows = connection.execute(counted.where(EpisodeRow.id.op("IN")(_IDS)), {"ids": json.dumps(list(episodes))})
+    query = select(SubgoalRow.episode, func.count()).where(*of_accepted).group_by(SubgoalRow.episode)
+    rows = connection.execute(query.where(EpisodeRow.id.op("IN")(_IDS)), {"ids": json.dumps(list(episodes))})
     return {episode: count for episode, count in rows}
 
 
 def place_of(connection: Connection, job: str, ordinal: int) -> int:
-    """The id of the job's last episode up to that ordinal, to go on after; 0 when there is none."""
-    # By the order of an index, and not as a maximum, for which all items up to there would be read.
+    """The id of the job's last episode up to that ordinal, after which a page continues; 0 when there is none."""
+    # The order of an index gives the last one; a maximum would read all items up to it.
     last = select(Item.id).where(Item.job == job, Item.ordinal <= ordinal).order_by(Item.ordinal.desc()).limit(1)
     return connection.execute(last).scalar() or 0
 
 
 def _latest_end(connection: Connection) -> float:
-    """Return the time now, or the end of the last job where the database's clock was set back after it."""
+    """Return the time now, or the end of the last job if that is later because the database's clock was set back."""
     times = JobRow.finished_at < MAX_SECONDS  # a damaged row may have any value
     last = connection.execute(select(func.max(JobRow.finished_at)).where(times)).scalar()
     return max(clock(connection), last or 0.0)
 
 
-def stream_episodes(database: Database, wanted: Filter, chunk: int = 200) -> Iterator[StoredEpisode]:
-    """Every finished episode that meets the filter, by id, with its steps; what finishes meanwhile is left out.
+def stream_episodes(database: Database, query: Filter, chunk: int = 200) -> Iterator[StoredEpisode]:
+    """Yield every finished episode that meets the filter, by id, with its steps. Later ones are skipped.
 
-    Each chunk is read in its own transaction, which is over before its episodes are returned: memory stays the same
-    however many there are, and a slow reader blocks nothing.
+    Each chunk is read in its own transaction, which ends before the chunk's episodes are yielded. So memory does not
+    grow with the number of episodes, and a slow reader blocks no writer.
     """
     with reading(database) as connection:
         began = _latest_end(connection)
-        met = conditions(connection, wanted)
-    met.append(or_(EpisodeRow.finished_at.is_(None), EpisodeRow.finished_at <= literal(began, Float)))
+        filter_conditions = conditions(connection, query)
+    filter_conditions.append(or_(EpisodeRow.finished_at.is_(None), EpisodeRow.finished_at <= literal(began, Float)))
     after = 0
     while True:
         with reading(database) as connection:
-            ids = list(connection.execute(select_ids(met, after, IDS_AT_ONCE)).scalars())
+            ids = list(connection.execute(select_ids(filter_conditions, after, IDS_AT_ONCE)).scalars())
         for start in range(0, len(ids), chunk):
             with reading(database) as connection:
                 episodes = load_episodes(connection, ids[start : start + chunk])
@@ -171,8 +171,8 @@ def stream_episodes(database: Database, wanted: Filter, chunk: int = 200) -> Ite
         after = ids[-1]
 
 
-def select_ids(met: Sequence[Condition], after: int, limit: int) -> Select[int]:
-    return select(EpisodeRow.id).where(EpisodeRow.id > after, *met).order_by(EpisodeRow.id).limit(limit)
+def select_ids(filter_conditions: Sequence[Condition], after: int, limit: int) -> Select[int]:
+    return select(EpisodeRow.id).where(EpisodeRow.id > after, *filter_conditions).order_by(EpisodeRow.id).limit(limit)
 
 
 _IDS = numbers(bindparam("ids"))
@@ -190,24 +190,26 @@ _VERDICTS = select(VerdictRow.__table__).order_by(VerdictRow.module, VerdictRow.
 
 
 def load_episodes(connection: Connection, ids: Sequence[int]) -> list[StoredEpisode]:
-    """These episodes whole, by id. A few hundred at a time: each comes with all its prompts."""
-    sent = {"ids": json.dumps(list(ids))}
-    rows = list(connection.execute(_EPISODES, sent))
+    """Load these episodes whole, by id. Ask for a few hundred at a time, because each has all its prompts."""
+    parameters = {"ids": json.dumps(list(ids))}
+    rows = list(connection.execute(_EPISODES, parameters))
     scores: dict[int, dict[str, tuple[str, float]]] = {}
-    for episode, metric, version, value in connection.execute(_SCORES.where(ScoreRow.episode.op("IN")(_IDS)), sent):
+    for episode, metric, version, value in connection.execute(
+        _SCORES.where(ScoreRow.episode.op("IN")(_IDS)), parameters
+    ):
         newest = scores.setdefault(episode, {})
         newest[metric] = max(newest.get(metric, ("", value)), (version, value))
     verdicts: dict[int, list[Verdict]] = {}
-    for row in connection.execute(_VERDICTS.where(VerdictRow.episode.op("IN")(_IDS)), sent):
+    for row in connection.execute(_VERDICTS.where(VerdictRow.episode.op("IN")(_IDS)), parameters):
         verdicts.setdefault(row.episode, []).append(Verdict(row.module, row.name, row.detail, row.rejects))
     endpoints = _endpoints(connection, {row.job for row in rows})
     specs = _specs(connection, {row.job for row in rows})
     steps = load_steps(connection, {row.id: row.attempt for row in rows})
-    made = {"task", "scores", "verdicts", "endpoints", "at_limit", "steps", "definition"}
-    copied = StoredEpisode.__dataclass_fields__.keys() - made
+    computed_fields = {"task", "scores", "verdicts", "endpoints", "at_limit", "steps", "definition"}
+    row_fields = StoredEpisode.__dataclass_fields__.keys() - computed_fields
     return [
         StoredEpisode(
-            **{name: getattr(row, name) for name in copied},
+            **{name: getattr(row, name) for name in row_fields},
             task=Task(row.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold),
             scores={metric: value for metric, (_, value) in scores.get(row.id, {}).items()},
             verdicts=tuple(verdicts.get(row.id, ())),
@@ -221,20 +223,20 @@ def load_episodes(connection: Connection, ids: Sequence[int]) -> list[StoredEpis
 
 
 def _endpoints(connection: Connection, jobs: set[str]) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {job: {} for job in jobs}
-    wanted = select(JobEndpoint.job, JobEndpoint.role, JobEndpoint.url).where(JobEndpoint.job.in_(jobs))
-    for job, role, url in connection.execute(wanted.order_by(JobEndpoint.id)):
-        found[job][role] = url
-    return found
+    endpoints: dict[str, dict[str, str]] = {job: {} for job in jobs}
+    query = select(JobEndpoint.job, JobEndpoint.role, JobEndpoint.url).where(JobEndpoint.job.in_(jobs))
+    for job, role, url in connection.execute(query.order_by(JobEndpoint.id)):
+        endpoints[job][role] = url
+    return endpoints
 
 
 def _specs(connection: Connection, jobs: set[str]) -> dict[str, dict[str, Any]]:
-    """The requests of the jobs; of a damaged one nothing."""
+    """The requests of the jobs; {} for a damaged one."""
     rows = connection.execute(select(JobRow.id, JobRow.spec).where(JobRow.id.in_(jobs)))
     return {job: {} if find_spec_damage(spec) else spec for job, spec in rows}
 
 
-def count_up_to(connection: Connection, wanted: Filter, limit: int) -> int:
-    """How many finished episodes meet the filter, but counted only up to `limit`."""
-    found = select_ids(conditions(connection, wanted), 0, limit).order_by(None).subquery()
-    return connection.execute(select(func.count()).select_from(found)).scalar_one()
+def count_up_to(connection: Connection, query: Filter, limit: int) -> int:
+    """Count the finished episodes that meet the filter, up to `limit`."""
+    ids = select_ids(conditions(connection, query), 0, limit).order_by(None).subquery()
+    return connection.execute(select(func.count()).select_from(ids)).scalar_one()

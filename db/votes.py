@@ -1,4 +1,4 @@
-"""Votes of a judge on the answers of a job's episodes: what their scores and recorded replies say."""
+"""Votes of a judge on the answers of a job's episodes, from their scores and recorded replies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ACCEPTED = and_(CompletionRow.episode == EpisodeRow.id, CompletionRow.attempt =
 
 @dataclass(frozen=True, slots=True)
 class RoleCalls:
-    """Sums over all stored calls of one role in a job, those of unfinished items and earlier attempts included."""
+    """Sums over all stored calls of one role in a job, including unfinished items and earlier attempts."""
 
     calls: int
     retries: int  #: tries that failed before a reply came
@@ -46,7 +46,7 @@ def count_details(connection: Connection, job: str, metric: str) -> list[tuple[s
 
 def votes_without_score(connection: Connection, job: str, metric: str, role: str, limit: int) -> list[list[Completion]]:
     """The replies of a role in each finished episode that has no score by a metric, of at most `limit` episodes."""
-    unscored = (
+    query = (
         select(EpisodeRow.id)
         .where(
             EpisodeRow.job == job,
@@ -56,7 +56,7 @@ def votes_without_score(connection: Connection, job: str, metric: str, role: str
         .order_by(EpisodeRow.id)
         .limit(limit)
     )
-    episodes = list(connection.execute(unscored).scalars())
+    episodes = list(connection.execute(query).scalars())
     votes_of: dict[int, list[Completion]] = {episode: [] for episode in episodes}
     for start in range(0, len(episodes), 500):
         rows = connection.execute(

@@ -1,13 +1,13 @@
-"""What a job's column `waiting` says, in as far as code looks at it."""
+"""The texts in a job's column `waiting` that code reads."""
 
 from __future__ import annotations
 
 from sqlalchemy import Row
 
-PAUSED_BY_PERSON = "resumed by a person"  #: what a job waits for that a person has paused
+PAUSED_BY_PERSON = "resumed by a person"  #: the reason of a job that a person has paused
 HOW = "lumos approve"  #: the command that ends the wait for a person's approval
 
 
 def awaits_job(job: Row) -> bool:
-    """Whether what a job (its row) waits for is another job, which may have ended since."""
-    return bool(job.awaits) and job.awaits in job.waiting  # else it has met something since
+    """Whether a job (its row) waits for another job, which may have ended since."""
+    return bool(job.awaits) and job.awaits in job.waiting  # otherwise the job has got another reason since

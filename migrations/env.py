@@ -1,4 +1,4 @@
-"""What Alembic runs for every command; the connection comes from db/migrate.py, or from LUMOS_DATABASE_URL."""
+"""The script that Alembic runs for every command. The connection is from db/migrate.py or LUMOS_DATABASE_URL."""
 
 from alembic import context
 
@@ -22,5 +22,5 @@ else:
     from db.connection import open_database
     from lumos_queue.settings import read_settings
 
-    with open_database(read_settings().database).writer.begin() as opened:
-        run(opened)
+    with open_database(read_settings().database).writer.begin() as own_connection:
+        run(own_connection)

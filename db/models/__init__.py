@@ -2,8 +2,8 @@
 
 All times are seconds since 1970 UTC by the database's clock (columns `…_at`); durations are seconds.
 
-A module of tables is imported when the first of its tables is: to declare all of them takes a tenth of a second, and a
-command that reads needs few. `Base`, whose metadata knows the tables that were declared, comes with all of them.
+A module of tables is imported with the first of its tables: declaring all tables takes a tenth of a second, and a
+command that reads needs few. Importing `Base`, whose metadata has the declared tables, declares all of them.
 """
 
 from __future__ import annotations

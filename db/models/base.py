@@ -1,4 +1,4 @@
-"""What all tables share: one metadata, the names of constraints, and kinds of columns."""
+"""The common parts of all tables: one metadata, the names of constraints, and kinds of columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sqlalchemy import (
 from sqlalchemy.types import JSON
 from sqlmodel import Field, SQLModel
 
-#: SQLite only counts INTEGER PRIMARY KEY up by itself; PostgreSQL wants 64 bits.
+#: SQLite increments only INTEGER PRIMARY KEY by itself; PostgreSQL needs 64 bits.
 Key = BigInteger().with_variant(Integer(), "sqlite")
 
 #: Names for constraints, so that both databases and every migration agree on them.
@@ -44,7 +44,7 @@ else:
 
 
 class Base(SQLModel):
-    """Its metadata is this project's own: Alembic compares against it."""
+    """The base class of all tables. Alembic compares the database with its metadata."""
 
     metadata = MetaData(naming_convention=NAMES)
     if TYPE_CHECKING:  # SQLModel makes these and does not declare them
@@ -58,8 +58,8 @@ def partial_index(name: str, *columns: str, where: str) -> Index:
 
 
 def add_conditions(metadata: MetaData) -> None:
-    """Say the conditions of partial indexes for PostgreSQL, too: only migrations need them, and naming that dialect
-    imports it with all its drivers."""
+    """Add the conditions of partial indexes for PostgreSQL. Only migrations need them, and they import the dialect with
+    all its drivers."""
     for table in metadata.tables.values():
         for index in table.indexes:
             if where := index.info.get("where"):
@@ -71,7 +71,7 @@ def key() -> Any:
 
 
 def refers(target: str, **options: Any) -> Any:
-    """A column that holds the key of another table's row and goes when that row goes."""
+    """A column with the key of another table's row. A row is deleted with the row that it refers to."""
     primary = options.pop("primary_key", False)
     column = Column(Key, ForeignKey(target, ondelete="CASCADE"), primary_key=primary, nullable=False, **options)
     return Field(sa_column=column)

@@ -1,4 +1,4 @@
-"""The tables of episodes: each try at a task, its steps, and what was judged of it."""
+"""The tables of episodes, their attempts, and the judgements of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from db.models.base import Base, Key, Mapped, instant, json, long_text, refers
 
 
 class EpisodeRow(Base, table=True):
-    """One try at one task. Shares its item's key; `ending` is empty until the one accepted result arrives."""
+    """One try at one task. It has its item's key; `ending` is empty until a result is accepted."""
 
     __tablename__ = "episode"
     __table_args__ = (
@@ -28,7 +28,7 @@ class EpisodeRow(Base, table=True):
     split: Mapped[str] = Field(default="")
     licence: Mapped[str] = Field(default="")
     parent: Mapped[int | None] = Field(default=None, sa_column=Column(Key, nullable=True))  # the episode it corrects
-    level: Mapped[str] = Field(default="")  # how an annotation was checked; empty: none, or none accepted
+    level: Mapped[str] = Field(default="")  # how an annotation was checked; empty: no accepted annotation
     attempt: Mapped[int] = Field(default=1)  # the accepted one
     ending: Mapped[str] = Field(default="")
     answer: Mapped[str | None] = long_text(nullable=True)
@@ -42,7 +42,7 @@ class EpisodeRow(Base, table=True):
 
 
 class EndingHistory(Base, table=True):
-    """An ending that was taken back, with its judgements: the episode was owed again (`lumos resume`)."""
+    """An ending that was taken back, with its judgements: the episode was pending again (`lumos resume`)."""
 
     __tablename__ = "ending_history"
     episode: Mapped[int] = refers("episode.id", primary_key=True, autoincrement=False)
@@ -75,12 +75,14 @@ class ScoreRow(Base, table=True):
     metric: Mapped[str] = Field(primary_key=True)
     version: Mapped[str] = Field(primary_key=True)
     value: Mapped[float]  # from 0 to 1
-    trials: Mapped[int] = Field(default=1)  # of which it is the mean: the steps of an episode that is judged by step
+    trials: Mapped[int] = Field(
+        default=1
+    )  # that the value is the mean of: the steps of an episode that is judged by step
     detail: Mapped[str] = long_text()
 
 
 class VerdictRow(Base, table=True):
-    """What a filter found in an annotated episode, for the training row of one module."""
+    """A filter's verdict on an annotated episode, for the training row of one module."""
 
     __tablename__ = "verdict"
     episode: Mapped[int] = refers("episode.id", primary_key=True, autoincrement=False)

@@ -21,8 +21,8 @@ class Dataset(Base, table=True):
     licence: Mapped[str]
     rows: Mapped[int]
     file_sha256: Mapped[str] = Field(default="")  # of the file that the rows were read from; '': not known
-    published: Mapped[str] = Field(default="")  # the published file that it is, or `generated`; '': neither is known
-    complete: Mapped[bool] = Field(default=True)  # False: its rows are still being stored, or that was cut off
+    published: Mapped[str] = Field(default="")  # the name of the published file, or `generated`; '': unknown
+    complete: Mapped[bool] = Field(default=True)  # False: its rows are being stored, or storing them was interrupted
     created_at: Mapped[float] = instant(nullable=False)
 
 
@@ -35,7 +35,7 @@ class TaskRow(Base, table=True):
     dataset: Mapped[str] = Field(
         sa_column=Column(Text, ForeignKey("dataset.digest", ondelete="CASCADE"), nullable=False)
     )
-    ordinal: Mapped[int]  # place in the file, from 0
+    ordinal: Mapped[int]  # position in the file, from 0
     row: Mapped[str]  # the row's own id
     question: Mapped[str] = long_text()
     inputs: Mapped[Any] = json()
@@ -43,7 +43,7 @@ class TaskRow(Base, table=True):
 
 
 class JobRow(Base, table=True):
-    """A frozen request. `digest` is its content: submitting the same again finds this row."""
+    """A frozen request. `digest` identifies its content, so that submitting the same request finds this row."""
 
     __tablename__ = "job"
     __table_args__ = (Index("job_digest_index", "digest"),)
@@ -61,14 +61,14 @@ class JobRow(Base, table=True):
     items: Mapped[int]
     ordered: Mapped[bool] = Field(default=False)  # each item waits for the one before it
     state: Mapped[str] = Field(default=JobState.QUEUED.value)  # a JobState
-    waiting: Mapped[str] = long_text()  # what the job waits for, in words; empty when nothing
-    awaits: Mapped[str | None] = Field(default=None)  # the job whose result it needs: not worked on while that is open
+    waiting: Mapped[str] = long_text()  # why the job waits, as text; empty: it does not wait
+    awaits: Mapped[str | None] = Field(default=None)  # the job whose result it needs: it waits until that job ends
     not_before_at: Mapped[float] = instant(nullable=False)
     waits: Mapped[int] = Field(default=0)  # times in a row that it had to wait; 0 again when an item finishes
     project: Mapped[str]
     submitted_by: Mapped[str]
     priority: Mapped[int] = Field(default=0)
-    concurrency: Mapped[int] = Field(default=0)  # episodes in flight in one process; 0: as its settings have it
+    concurrency: Mapped[int] = Field(default=0)  # episodes in flight in one process; 0: the number in its settings
     origin: Mapped[str] = Field(default="run")  # of its episodes
     licence: Mapped[str] = Field(default="")
     split: Mapped[str] = Field(default="")
@@ -79,13 +79,15 @@ class JobRow(Base, table=True):
     finished_at: Mapped[float | None] = instant()
     name: Mapped[str] = Field(default="")  # what its submitter calls it; not part of the digest
     parent: Mapped[str | None] = Field(default=None)  # the job that it reruns or extends
-    main_metric: Mapped[str] = Field(default="")  # that its episodes are first judged by; not part of the digest
-    plugins: Mapped[Any] = json(nullable=True)  # that it needs, as they were submitted; null: of before there were any
-    chosen: Mapped[str] = long_text()  # the filter by which its tasks were chosen from the parent's; empty: not so
+    main_metric: Mapped[str] = Field(default="")  # the metric of its `score`; not part of the digest
+    plugins: Mapped[Any] = json(
+        nullable=True
+    )  # that it needs, as submitted; null: submitted before there were plug-ins
+    chosen: Mapped[str] = long_text()  # the filter that selected its tasks from the parent's; empty: no filter
 
 
 class JobTag(Base, table=True):
-    """A word that its submitter hung on a job: KEY=VALUE. Not part of the digest."""
+    """A tag KEY=VALUE that a submitter gave a job. It is not part of the digest."""
 
     __tablename__ = "job_tag"
     __table_args__ = (Index("job_tag_value_index", "key", "value"),)
@@ -97,7 +99,7 @@ class JobTag(Base, table=True):
 
 
 class JobEndpoint(Base, table=True):
-    """What an endpoint of a job said it was, each time that changed."""
+    """The identity that an endpoint of a job reported, each time it changed."""
 
     __tablename__ = "job_endpoint"
     id: Mapped[int] = key()
@@ -116,7 +118,7 @@ class Item(Base, table=True):
     __tablename__ = "item"
     __table_args__ = (
         UniqueConstraint("job", "ordinal"),
-        # What a claim looks for, however many items are done.
+        # For claims: items that are done are not in this index.
         partial_index("item_owed_index", "job", "batch", "ordinal", where=f"state = '{ItemState.OWED}'"),
         partial_index("item_claimed_index", "session", where=f"state = '{ItemState.CLAIMED}'"),
         partial_index("item_awaiting_index", "job", where=f"state = '{ItemState.AWAITING}'"),
@@ -135,6 +137,6 @@ class Item(Base, table=True):
     not_before_at: Mapped[float] = instant(nullable=False)
     failures: Mapped[int] = Field(default=0)  # rounds of tries in which a server failed it and answered others
     deaths: Mapped[int] = Field(default=0)  # processes that died while it was all they held
-    batch: Mapped[int] = Field(default=0)  # 0, or a suspect: how many items at most may run where it runs
-    problem: Mapped[str] = long_text()  # the latest failure, in words
+    batch: Mapped[int] = Field(default=0)  # of a suspect: how many items may run together; 0: not a suspect
+    problem: Mapped[str] = long_text()  # the latest failure, as text
     output: Mapped[Any] = json(nullable=True)  # of kinds that have no episode: a training window's figures

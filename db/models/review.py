@@ -1,4 +1,4 @@
-"""The tables of what people say of episodes."""
+"""The tables of people's judgements of episodes, and of scorers that ran on stored episodes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Audit(Base, table=True):
 
     __tablename__ = "audit"
     name: Mapped[str] = Field(primary_key=True)
-    query: Mapped[str] = long_text()  # which episodes it was drawn from
+    query: Mapped[str] = long_text()  # the filter of the episodes that it was drawn from
     seed: Mapped[int]
-    population: Mapped[int]  # episodes that answered the query
+    population: Mapped[int]  # episodes that met the filter
     created_at: Mapped[float] = instant(nullable=False)
     kind: Mapped[str] = Field(default="annotations")  # an AuditKind
     twice: Mapped[float] = Field(default=0.0)  # share of its places that two people label
@@ -49,7 +49,7 @@ class AuditSample(Base, table=True):
     stratum: Mapped[str]
     weight: Mapped[float]  # episodes of the population that this one stands for
     labels_wanted: Mapped[int] = Field(default=1)  # 2: two people label it
-    labels_left: Mapped[int] = Field(default=1)  # of those wanted, without those given: the queue looks for them
+    labels_left: Mapped[int] = Field(default=1)  # labels that are still missing: the queue looks for them
 
 
 class Reservation(Base, table=True):
@@ -67,13 +67,13 @@ class Reservation(Base, table=True):
     audit: Mapped[str] = Field(sa_column=Column(Text, primary_key=True, nullable=False))
     place: Mapped[int] = Field(primary_key=True)
     person: Mapped[str] = Field(primary_key=True)
-    token: Mapped[str]  # what the form brings back; empty: it is not held any more
+    token: Mapped[str]  # that the form sends back; empty: the reservation has ended
     expires_at: Mapped[float] = instant(nullable=False)
-    skipped_at: Mapped[float | None] = instant()  # these come last
+    skipped_at: Mapped[float | None] = instant()  # skipped places come last
 
 
 class Label(Base, table=True):
-    """What a person says of an episode, or of one of its steps. The newest of a person counts."""
+    """A person's opinion of an episode, or of one of its steps. A person's newest label counts."""
 
     __tablename__ = "label"
     __table_args__ = (partial_index("label_audit_index", "audit", "episode", "labeller", where="audit IS NOT NULL"),)
@@ -89,7 +89,7 @@ class Label(Base, table=True):
 
 
 class WebAction(Base, table=True):
-    """What a person did in the explorer: rows are only added."""
+    """A person's action in the explorer. Rows are only added."""
 
     __tablename__ = "web_action"
     id: Mapped[int] = key()

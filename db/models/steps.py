@@ -1,4 +1,4 @@
-"""The tables of an attempt's steps, and of what they refer to by digest."""
+"""The tables of an attempt's steps, and of contents that they refer to by digest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IS_EMPTY = text("reply = ''")
 
 
 class StepKey(Base):
-    """The place of a step: no two steps of an attempt have the same."""
+    """The key of a step: position and branch are unique within an attempt."""
 
     episode: Mapped[int] = Field(sa_type=Key, primary_key=True, foreign_key="episode.id", ondelete="CASCADE")
     attempt: Mapped[int] = Field(primary_key=True)
@@ -23,7 +23,7 @@ class StepKey(Base):
 
 
 class TreeKey(StepKey):
-    """Of a step that may lie in a tree."""
+    """The key of a step that may be part of a tree."""
 
     parent: Mapped[int | None] = Field(
         default=None
@@ -31,7 +31,7 @@ class TreeKey(StepKey):
 
 
 class SubgoalRow(StepKey, table=True):
-    """What the planner wanted."""
+    """A subgoal of the planner."""
 
     __tablename__ = "subgoal"
     number: Mapped[int]
@@ -45,7 +45,7 @@ class CompletionRow(TreeKey, table=True):
     """
 
     __tablename__ = "completion"
-    # PostgreSQL's condition is in migration 0021: to name it here would import its dialect with each command.
+    # PostgreSQL's condition is in migration 0021, because it would import the dialect with each command here.
     __table_args__ = (Index("completion_empty_index", "episode", sqlite_where=_IS_EMPTY),)
     role: Mapped[str]
     prompt_digest: Mapped[bytes] = Field(sa_type=LargeBinary)  # the first 16 bytes of the whole prompt's sha256
@@ -53,7 +53,7 @@ class CompletionRow(TreeKey, table=True):
     prefix: Mapped[str | None] = Field(default=None)  # digest in `text_block`
     delta: Mapped[str] = long_text()
     delta_block: Mapped[str | None] = Field(default=None)  # digest in `text_block` of a long delta, which is then empty
-    question_at: Mapped[int | None] = Field(default=None)  # null: the question is not in it, or left where it is
+    question_at: Mapped[int | None] = Field(default=None)  # null: `delta` has no question, or keeps it
     reply: Mapped[str] = long_text()
     finish_reason: Mapped[str]
     prompt_tokens: Mapped[int]
@@ -61,14 +61,16 @@ class CompletionRow(TreeKey, table=True):
     retries: Mapped[int]
     replaced: Mapped[int]  # characters of the reply that could not be stored
     seconds: Mapped[float]  # of the request that was answered
-    waited: Mapped[float]  # before it was first sent, for a place among the requests in flight
+    waited: Mapped[float]  # before it was first sent, for a slot among the requests in flight
     lost: Mapped[float]  # with tries that failed and the pauses after them
-    queued: Mapped[float]  # of `seconds`, in the server's own queue, when the server says so
-    note: Mapped[str] = long_text()  # images shown (sha256); what the server said that could not be taken; mostly empty
-    candidates: Mapped[Any] = json(nullable=True)  # [text, logprob] of each, best first; null: none were asked for
+    queued: Mapped[float]  # the part of `seconds` in the server's queue, if the server reports it
+    note: Mapped[str] = (
+        long_text()
+    )  # sha256 of images in the prompt; unusable parts of the server's reply; mostly empty
+    candidates: Mapped[Any] = json(nullable=True)  # [text, logprob] of each, best first; null: none were requested
     reasoning: Mapped[str | None] = long_text(nullable=True)  # what the model thought before it replied; null: nothing
     reasoning_tokens: Mapped[int | None] = Field(default=None)  # of completion_tokens, where the server counts them
-    message: Mapped[str | None] = long_text(nullable=True)  # what the server sent; null: it is the reply
+    message: Mapped[str | None] = long_text(nullable=True)  # the text that the server sent; null: it is the reply
 
 
 class ExecutionRow(TreeKey, table=True):
@@ -89,7 +91,7 @@ class ExecutionRow(TreeKey, table=True):
 
 
 class ToolCallRow(StepKey, table=True):
-    """A call of a tool outside, on the way of an action, and what it answered. Replays answer from here."""
+    """An action's call of an external tool, and the tool's answer, which a replay uses."""
 
     __tablename__ = "tool_call"
     __table_args__ = (Index("tool_call_command_index", "command"),)
@@ -102,11 +104,13 @@ class ToolCallRow(StepKey, table=True):
     outputs_block: Mapped[str | None] = Field(default=None)
     message: Mapped[str] = long_text()
     seconds: Mapped[float]
-    provenance: Mapped[str] = Field(default="")  # recorded, simulated, synthetic, live; empty: of before it was kept
+    provenance: Mapped[str] = Field(
+        default=""
+    )  # recorded, simulated, synthetic, live; empty: stored before there was this column
 
 
 class Approval(StepKey, table=True):
-    """What a person was asked to approve. The one step that is not recorded with its result: a person gives it."""
+    """A plan that a person is asked to approve: the only step that is stored before its result, the person's answer."""
 
     __tablename__ = "approval"
     shown: Mapped[str] = long_text()
@@ -114,7 +118,7 @@ class Approval(StepKey, table=True):
     note: Mapped[str] = long_text()  # the person's
     who: Mapped[str] = Field(default="")
     asked_at: Mapped[float] = instant(nullable=False)
-    answered_at: Mapped[float | None] = instant()  # null: not yet, or when it was asked (`--yes`)
+    answered_at: Mapped[float | None] = instant()  # null: no answer yet, or answered at once (`--yes`)
 
 
 class Artifact(Base, table=True):

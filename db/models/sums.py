@@ -1,8 +1,8 @@
 """The tables of sums over a job's ended items, kept in the transaction that ends an item (db/sums.py).
 
-Each row belongs to one worker session, so that no two processes ever wait for the same row; session 0 holds what people
-and the dispatcher change: cancelled items, endings taken back. What a job has is the sum over its sessions. Rows may be
-negative or zero: what one session ended, another process may have taken back.
+Each row belongs to one worker session, so that no two processes ever wait for the same row. Session 0 has the changes
+of people and the dispatcher: cancelled items, endings taken back. A figure of a job is the sum over its sessions. Rows
+may be negative or zero, because a process may take back endings of another session.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class ItemSum(Base, table=True):
     job: Mapped[str] = _job()
     session: Mapped[int] = _session()
     state: Mapped[str] = Field(primary_key=True)  # done, cancelled, quarantined
-    ending: Mapped[str] = Field(primary_key=True)  # of its episode; empty: none, or not done
+    ending: Mapped[str] = Field(primary_key=True)  # of its episode; empty: no episode, or not done
     subgoals: Mapped[int] = Field(sa_column=Column(Key, primary_key=True, autoincrement=False))
-    replies: Mapped[int] = Field(sa_column=Column(Key, primary_key=True, autoincrement=False))  # given ones too
+    replies: Mapped[int] = Field(sa_column=Column(Key, primary_key=True, autoincrement=False))  # including given ones
     items: Mapped[int] = _count()
     calls: Mapped[int] = _count()
     prompt_tokens: Mapped[int] = _count()
@@ -60,7 +60,7 @@ class CallSum(Base, table=True):
 
 
 class ScoreSum(Base, table=True):
-    """How many episodes have which score, by the newest version of its scorer; with infra_error they have none."""
+    """The number of episodes with each score, by the newest version of its scorer. An infra_error has no score."""
 
     __tablename__ = "score_sum"
     job: Mapped[str] = _job()
@@ -84,13 +84,13 @@ class VersionSum(Base, table=True):
 
 
 class BaselineRow(Base, table=True):
-    """What rules without a model score on some tasks of a dataset: computed once for each version of the code."""
+    """The scores of rules without a model on tasks of a dataset, computed once for each code version."""
 
     __tablename__ = "baseline"
     dataset: Mapped[str] = Field(
         sa_column=Column(Text, ForeignKey("dataset.digest", ondelete="CASCADE"), primary_key=True, nullable=False)
     )
-    tasks: Mapped[str] = Field(primary_key=True)  # which: a digest of their keys
+    tasks: Mapped[str] = Field(primary_key=True)  # a description of the tasks (db/baselines.py)
     code_version: Mapped[str] = Field(primary_key=True)
     found: Mapped[Any] = json()
     computed_at: Mapped[float] = instant(nullable=False)

@@ -1,4 +1,4 @@
-"""The tables of training: the optimizer steps of fits, and the models that came of them."""
+"""The tables of training: the optimizer steps of fits, and the resulting models."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from db.models.base import Base, Key, Mapped, instant, json, key, refers
 
 
 class TrainingStepRow(Base, table=True):
-    """One optimizer step of a fit. Written with the acceptance of its item, so there is never one of a lost window."""
+    """One optimizer step of a fit. It is written when its item is accepted, so a lost window has no rows."""
 
     __tablename__ = "training_step"
     job: Mapped[str] = Field(
         sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, nullable=False)
     )
-    fit: Mapped[str] = Field(primary_key=True)  # its name within the job; empty: the only one
+    fit: Mapped[str] = Field(primary_key=True)  # its name within the job; empty: the job has one fit
     step: Mapped[int] = Field(primary_key=True)  # from 1
     item: Mapped[int] = refers("item.id", index=True)
     loss: Mapped[float | None] = Field(sa_column=Column(Float, nullable=True))  # nats per learnt token; null: infinite
@@ -28,7 +28,7 @@ class TrainingStepRow(Base, table=True):
 
 
 class FeedbackStepRow(Base, table=True):
-    """What one optimizer step learnt from rewards. Written with the acceptance of its item, beside the step's row."""
+    """The rewards that one optimizer step learnt from. It is written with the step's row, when its item is accepted."""
 
     __tablename__ = "feedback_step"
     job: Mapped[str] = Field(

@@ -1,4 +1,4 @@
-"""The tables of worker processes: who is alive, what each may send to endpoints, and messages that were refused."""
+"""The tables of worker processes: their sessions, their shares of endpoints, and messages that were refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WorkerSessionRow(Base, table=True):
 
 
 class Heartbeat(Base, table=True):
-    """Apart from the session's row, so that a heartbeat never waits for a write that holds the fence."""
+    """A process's sign of life. It is not in the session's row, so that it never waits for a write with the fence."""
 
     __tablename__ = "heartbeat"
     session: Mapped[int] = refers("worker_session.id", primary_key=True, autoincrement=False)
@@ -38,13 +38,13 @@ class Heartbeat(Base, table=True):
 class EndpointCap(Base, table=True):
     """How many requests an endpoint may have in flight, over all workers. Endpoints without a row have no cap.
 
-    The cap that a person set counts more than the number that the endpoint's servers state.
+    A cap that a person set replaces the number that the endpoint's servers state.
     """
 
     __tablename__ = "endpoint_cap"
     url: Mapped[str] = Field(primary_key=True)
     requests: Mapped[int | None]  # the cap that a person set
-    stated: Mapped[int | None]  # what keeps the servers busy, as they state their slots
+    stated: Mapped[int | None]  # requests that keep the servers busy, as they state their slots
 
 
 class EndpointShare(Base, table=True):
@@ -54,8 +54,8 @@ class EndpointShare(Base, table=True):
     session: Mapped[int] = refers("worker_session.id", primary_key=True, autoincrement=False)
     url: Mapped[str] = Field(primary_key=True)
     demand: Mapped[int]  # requests in flight and waiting, as of its last heartbeat
-    share: Mapped[int]  # what it may have in flight
-    held: Mapped[int]  # what it may still have in flight: not to be given to others
+    share: Mapped[int]  # requests that it may have in flight
+    held: Mapped[int]  # requests that it may still have in flight: not available to other processes
 
 
 class RefusedMessage(Base, table=True):
@@ -64,5 +64,5 @@ class RefusedMessage(Base, table=True):
     __tablename__ = "refused_message"
     reason: Mapped[str] = Field(primary_key=True)
     messages: Mapped[int] = Field(sa_type=BigInteger)
-    latest: Mapped[str] = long_text()  # what is known of the latest one
+    latest: Mapped[str] = long_text()  # details of the latest message
     latest_at: Mapped[float] = instant(nullable=False)

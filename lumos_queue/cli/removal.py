@@ -20,7 +20,7 @@ def find_whole(connection: Connection, job: str) -> Any:
     """The row of the job with exactly this id. Raises SpecError, with the whole id of the job that is meant."""
     if (found := find_job(connection, job)) is not None:
         return found
-    meant = get_job(connection, job, damaged=True)  # raises SpecError where it is none, or several
+    meant = get_job(connection, job, allow_damaged=True)  # raises SpecError where it is none, or several
     raise SpecError(
         f"'{job}' is the beginning of an id: to delete the job give the whole one, lumos rm {meant.id}. "
         f"See what it is with: lumos job {meant.id}"

@@ -50,7 +50,7 @@ class Repeat:
         return replace(self, new=replace(self.new, name=named.name, tags=named.tags))
 
     def create(self, database: Database, again: bool) -> tuple[str, bool]:
-        return create_repeat(database, self.new, self.dataset, self.items, self.store, again=again, most=self.most)
+        return create_repeat(database, self.new, self.dataset, self.items, self.store, again=again, max_items=self.most)
 
 
 def make_rerun(

@@ -69,7 +69,7 @@ def upgrade() -> None:
 
 
 def _compress() -> None:
-    """Texts become compressed bytes, under the digest of the text alone."""
+    """Replace texts by compressed bytes, under the digest of the text alone."""
     connection = op.get_bind()
     for digest, text in connection.execute(sa.text("SELECT digest, text FROM text_block")).all():
         values = {"old": digest, "new": hashlib.sha256(text.encode()).hexdigest(), "data": zlib.compress(text.encode())}
@@ -79,19 +79,19 @@ def _compress() -> None:
 
 
 def downgrade() -> None:
-    """Texts that 0001 could not hold in their rows are put back there."""
+    """Put texts that revision 0002 moved out of their rows back into these rows."""
     connection = op.get_bind()
     with op.batch_alter_table("text_block") as text_block:
         text_block.add_column(sa.Column("text", sa.Text(), nullable=True))
     for digest, data in connection.execute(sa.text("SELECT digest, data FROM text_block")).all():
         values = {"digest": digest, "text": zlib.decompress(data).decode()}
         connection.execute(sa.text("UPDATE text_block SET text = :text WHERE digest = :digest"), values)
-    for table, column, stored in (
+    for table, column, template in (
         ("completion", "delta", "{0}"),
         ("execution", "result", "{0}"),
         ("execution", "outputs", "CAST({0} AS JSON)"),
     ):
-        text = stored.format(f"(SELECT b.text FROM text_block b WHERE b.digest = {table}.{column}_block)")
+        text = template.format(f"(SELECT b.text FROM text_block b WHERE b.digest = {table}.{column}_block)")
         if connection.dialect.name == "sqlite":
             text = text.replace("CAST(", "(").replace(" AS JSON)", ")")
         connection.execute(sa.text(f"UPDATE {table} SET {column} = {text} WHERE {column}_block IS NOT NULL"))

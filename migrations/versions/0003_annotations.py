@@ -1,4 +1,4 @@
-"""Annotations: how they were checked, what filters found, what people say of them.
+"""Annotations: their check levels, the verdicts of filters, and people's labels.
 
 Revision 0003, after 0002.
 """

@@ -13,8 +13,8 @@ down_revision = "0003"
 branch_labels = None
 depends_on = None
 
-#: In the order in which they are made: later ones read earlier ones. A LEFT JOIN to rows that are always there lets the
-#: database leave it out of a query that shows none of their columns; so does a subquery in place of a join.
+#: In the order of their creation: later views read earlier ones. The database can skip a LEFT JOIN to rows that always
+#: exist, or a subquery in place of a join, in a query that uses none of its columns.
 VIEWS = {
     "v_models": """
         SELECT o.job, o.role, o.url, coalesce(o.identity ->> 'model', o.identity ->> 'model_id', o.url) AS model
@@ -74,7 +74,7 @@ VIEWS = {
 
 
 def upgrade() -> None:
-    # Versions are compared byte by byte, as SQLite does without being told.
+    # Versions are compared byte by byte, as SQLite does by default.
     c = 'COLLATE "C"' if op.get_bind().dialect.name == "postgresql" else ""
     for name, query in VIEWS.items():
         op.execute(sa.text(f"CREATE VIEW {name} AS {query.replace('{c}', c)}"))

@@ -1,4 +1,4 @@
-"""Calls of tools outside, artifacts, and scores that are a mean over several trials.
+"""Calls of external tools, artifacts, and scores that are a mean over several trials.
 
 Revision 0005, after 0004.
 """

@@ -1,4 +1,4 @@
-"""Endings that were owed again, sums of 64 bits, notes on what servers said, and submits that were cut off.
+"""Endings that were taken back, sums of 64 bits, notes on servers' replies, and interrupted submits.
 
 Revision 0006, after 0005.
 """
@@ -47,12 +47,12 @@ def downgrade() -> None:
 
 
 def _change_sums(before: sa.types.TypeEngine, after: sa.types.TypeEngine) -> None:
-    """Whole numbers of SQLite have 64 bits by themselves; PostgreSQL alters no column that a view shows."""
+    """Change the sums on PostgreSQL, which alters no column that a view shows. SQLite's whole numbers have 64 bits."""
     connection = op.get_bind()
     if connection.dialect.name != "postgresql":
         return
-    shown = connection.execute(sa.text("SELECT pg_get_viewdef('v_episodes'::regclass)")).scalar_one()
+    definition = connection.execute(sa.text("SELECT pg_get_viewdef('v_episodes'::regclass)")).scalar_one()
     op.execute(sa.text("DROP VIEW v_episodes"))
     for name in SUMS:
         op.alter_column("episode", name, existing_type=before, type_=after, existing_nullable=False)
-    connection.exec_driver_sql(f"CREATE VIEW v_episodes AS {shown}")
+    connection.exec_driver_sql(f"CREATE VIEW v_episodes AS {definition}")

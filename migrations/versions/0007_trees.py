@@ -1,4 +1,4 @@
-"""The tree that an episode's steps may form, and where the answers of outside tools come from.
+"""The tree that an episode's steps may form, and the provenance of external tools' answers.
 
 Revision 0007, after 0006.
 """

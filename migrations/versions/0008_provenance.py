@@ -1,4 +1,4 @@
-"""The view of tool calls says where each answer came from.
+"""The provenance of each answer in the view of tool calls.
 
 Revision 0008, after 0007.
 """
@@ -26,6 +26,6 @@ def downgrade() -> None:
     _view("")
 
 
-def _view(more: str) -> None:
+def _view(columns: str) -> None:
     op.execute(sa.text("DROP VIEW v_tool_calls"))
-    op.execute(sa.text(f"CREATE VIEW v_tool_calls AS {_TOOL_CALLS.format(more=more)}"))
+    op.execute(sa.text(f"CREATE VIEW v_tool_calls AS {_TOOL_CALLS.format(more=columns)}"))

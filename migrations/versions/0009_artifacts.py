@@ -1,4 +1,4 @@
-"""Who names an artifact: the tasks of a dataset, or the steps of an episode. One that nobody names can go.
+"""The datasets and episodes that name an artifact. An artifact without a name can be removed.
 
 Revision 0009, after 0008.
 """
@@ -34,7 +34,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("dataset", "digest", name=op.f("dataset_artifact_pkey")),
     )
     op.create_index("dataset_artifact_digest_index", "dataset_artifact", ["digest"])
-    # Until now a task named at most one image, under this name.
+    # Before this revision a task named at most one image, under this name.
     postgresql = op.get_bind().dialect.name == "postgresql"
     image = "inputs->>'image'" if postgresql else "json_extract(inputs, '$.image')"
     op.execute(

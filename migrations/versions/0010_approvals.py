@@ -44,8 +44,8 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["episode"], ["episode.id"], name=op.f("approval_episode_fkey"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("episode", "attempt", "position", "branch", name=op.f("approval_pkey")),
     )
-    awaiting = sa.text("state = 'awaiting'")
-    op.create_index("item_awaiting_index", "item", ["job"], sqlite_where=awaiting, postgresql_where=awaiting)
+    is_awaiting = sa.text("state = 'awaiting'")
+    op.create_index("item_awaiting_index", "item", ["job"], sqlite_where=is_awaiting, postgresql_where=is_awaiting)
     op.execute("DROP VIEW v_labels")
     op.execute(LABELS.format(kind=SAME_KIND))
 
@@ -54,5 +54,5 @@ def downgrade() -> None:
     op.execute("DROP VIEW v_labels")
     op.execute(LABELS.format(kind=""))
     op.drop_index("item_awaiting_index", "item")
-    op.execute("UPDATE item SET state = 'owed' WHERE state = 'awaiting'")  # the question is asked again
+    op.execute("UPDATE item SET state = 'owed' WHERE state = 'awaiting'")  # the person is asked again
     op.drop_table("approval")

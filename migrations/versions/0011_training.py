@@ -1,4 +1,4 @@
-"""The optimizer steps of fits, and the models that came of them.
+"""The optimizer steps of fits, and the resulting models.
 
 Revision 0011, after 0010.
 """
@@ -69,4 +69,4 @@ def downgrade() -> None:
         op.execute(sa.text(f"DROP VIEW {name}"))
     op.drop_table("model")
     op.drop_table("training_step")
-    op.execute("UPDATE job SET state = 'paused' WHERE state = 'failed'")  # a state that was not known before
+    op.execute("UPDATE job SET state = 'paused' WHERE state = 'failed'")  # the state `failed` is new in this revision

@@ -1,4 +1,4 @@
-"""Candidates of a search, jobs that wait for another, and what optimizer steps learn from rewards.
+"""Candidates of a search, jobs that wait for another, and the rewards that optimizer steps learn from.
 
 Revision 0012, after 0011.
 """

@@ -1,4 +1,4 @@
-"""Names and tags of jobs, sums over their ended items, baselines that are kept, calls in flight with each heartbeat.
+"""Names and tags of jobs, sums over their ended items, stored baselines, and calls in flight with each heartbeat.
 
 The sums of jobs that are stored already are counted here, once, under session 0.
 
@@ -108,7 +108,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("job", "key", name=op.f("job_tag_pkey")),
     )
     op.create_index("job_tag_value_index", "job_tag", ["key", "value"])
-    # The first page of a job's episodes, in the order of their ids: PostgreSQL would walk over those of all other jobs.
+    # For the first page of a job's episodes by id: PostgreSQL would read the episodes of all other jobs.
     _index("episode_job_index", "job", "id")
     _index("episode_task_index", "task", "job", "sample")
     op.create_index(
@@ -143,8 +143,8 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("dataset", "tasks", "code_version", name=op.f("baseline_pkey")),
     )
-    for counted in COUNTED:
-        op.execute(sa.text(counted))
+    for statement in COUNTED:
+        op.execute(sa.text(statement))
 
 
 def downgrade() -> None:

@@ -1,6 +1,6 @@
-"""Digests of commands and prompts as their first 16 bytes; where the task's question goes in a prompt.
+"""Digests of commands and prompts as their first 16 bytes; the position of the task's question in a prompt.
 
-A database on SQLite is copied by this, table by table; one on PostgreSQL has its tables of steps written anew.
+On SQLite this copies the tables of steps; PostgreSQL rewrites them.
 
 Revision 0014, after 0013.
 """
@@ -35,7 +35,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """What was cut off the digests stays lost: episodes that are under way begin a new attempt."""
+    """Restore the columns. The rest of the digests stays lost, so that unfinished episodes begin a new attempt."""
     _put_questions_back()
     if op.get_bind().dialect.name == "postgresql":
         op.drop_column("completion", "question_at")
@@ -50,17 +50,17 @@ def downgrade() -> None:
 
 def _put_questions_back() -> None:
     connection = op.get_bind()
-    place = "episode = :episode AND attempt = :attempt AND position = :position AND branch = :branch"
+    condition = "episode = :episode AND attempt = :attempt AND position = :position AND branch = :branch"
     rows = connection.execute(
         sa.text(
             "SELECT c.episode, c.attempt, c.position, c.branch, c.delta, c.question_at, t.question FROM completion c "
             "JOIN episode e ON e.id = c.episode JOIN task t ON t.id = e.task WHERE c.question_at IS NOT NULL"
         )
     ).all()
-    for *key, delta, at, question in rows:
+    for *key, delta, index, question in rows:
         values = dict(zip(("episode", "attempt", "position", "branch"), key, strict=True))
-        values["delta"] = f"{delta[:at]}{question.strip()}{delta[at:]}"
-        connection.execute(sa.text(f"UPDATE completion SET delta = :delta WHERE {place}"), values)
+        values["delta"] = f"{delta[:index]}{question.strip()}{delta[index:]}"
+        connection.execute(sa.text(f"UPDATE completion SET delta = :delta WHERE {condition}"), values)
 
 
 def _change_on_sqlite(kind, change) -> None:
@@ -77,7 +77,7 @@ def _change_on_sqlite(kind, change) -> None:
 
 @contextmanager
 def _without_views():
-    """SQLite renames no table that a view names while another is missing."""
+    """Drop the views meanwhile: SQLite renames no table that a view names while another table is missing."""
     connection = op.get_bind()
     views = connection.execute(sa.text("SELECT name, sql FROM sqlite_master WHERE type = 'view'")).all()
     for name, _ in views:

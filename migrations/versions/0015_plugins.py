@@ -1,4 +1,4 @@
-"""Which plug-ins a job needs, its main metric, and which scorers were run on it afterwards.
+"""The plug-ins that a job needs, its main metric, and the scorers that ran on it after the run.
 
 The main metric of a stored job is the one of its scores that counted as such; of a job without scores, its benchmark's.
 
@@ -13,7 +13,7 @@ down_revision = "0014"
 branch_labels = None
 depends_on = None
 
-#: Until now a metric of any job was a main one if it was one of these; of several the first by name.
+#: Before this revision the main metric of any job was one of these, the first by name.
 MAIN = (
     "accepted",
     "accuracy",
@@ -42,7 +42,7 @@ OTHERS = {
     "tooleval": "pass",
     "webshop": "reward",
 }
-#: Those that the view knew.
+#: The main metrics that the view had before this revision.
 VIEWED = "'accepted', 'accuracy', 'exact_match', 'executed', 'reward', 'step_success', 'success'"
 _EPISODES = """
         SELECT e.id AS episode_id, e.job || '-' || i.ordinal AS episode, e.job, i.ordinal, j.kind, j.benchmark, e.split,
@@ -85,12 +85,12 @@ def downgrade() -> None:
 
 def _fill_main_metrics() -> None:
     names = ", ".join(f"'{name}'" for name in MAIN)
-    stored = f"SELECT min(s.metric) FROM score_sum s WHERE s.job = job.id AND s.metric IN ({names})"
-    op.execute(sa.text(f"UPDATE job SET main_metric = coalesce(({stored}), '')"))
+    query = f"SELECT min(s.metric) FROM score_sum s WHERE s.job = job.id AND s.metric IN ({names})"
+    op.execute(sa.text(f"UPDATE job SET main_metric = coalesce(({query}), '')"))
     cases = " ".join(f"WHEN '{name}' THEN '{metric}'" for name, metric in OTHERS.items())
-    waiting = "main_metric = '' AND kind = 'evaluate'"
-    op.execute(sa.text(f"UPDATE job SET main_metric = CASE benchmark {cases} ELSE 'accuracy' END WHERE {waiting}"))
-    # A conversion's follows from its benchmark: those of maths alone are executed.
+    condition = "main_metric = '' AND kind = 'evaluate'"
+    op.execute(sa.text(f"UPDATE job SET main_metric = CASE benchmark {cases} ELSE 'accuracy' END WHERE {condition}"))
+    # The main metric of a conversion follows from its benchmark: only maths is executed.
     maths = "'asdiv', 'gsm8k', 'mawps', 'prm800k', 'svamp', 'wordmath'"
     op.execute(
         sa.text(
@@ -100,7 +100,7 @@ def _fill_main_metrics() -> None:
     )
 
 
-def _view(which: str) -> None:
+def _view(condition: str) -> None:
     c = 'COLLATE "C"' if op.get_bind().dialect.name == "postgresql" else ""
     op.execute(sa.text("DROP VIEW v_episodes"))
-    op.execute(sa.text(f"CREATE VIEW v_episodes AS {_EPISODES.format(c=c, which=which)}"))
+    op.execute(sa.text(f"CREATE VIEW v_episodes AS {_EPISODES.format(c=c, which=condition)}"))

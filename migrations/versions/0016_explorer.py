@@ -1,4 +1,4 @@
-"""What people do in the explorer; audits of runs, places that two people label, and places that are reserved.
+"""People's actions in the explorer, audits of runs, places that two people label, and reserved places.
 
 Revision 0016, after 0015.
 """
@@ -12,7 +12,7 @@ branch_labels = None
 depends_on = None
 
 
-#: Of the labels that a place wants, those that nobody has given yet.
+#: Sets the number of labels that a place still needs.
 COUNT_LEFT = """
     UPDATE audit_sample SET labels_left = 0
     WHERE EXISTS (
@@ -36,14 +36,18 @@ def upgrade() -> None:
     op.add_column("audit", sa.Column("twice", sa.Float(), nullable=False, server_default="0"))
     op.add_column("audit_sample", sa.Column("labels_wanted", sa.Integer(), nullable=False, server_default="1"))
     op.add_column("audit_sample", sa.Column("labels_left", sa.Integer(), nullable=False, server_default="1"))
-    left, of_audit = sa.text("labels_left > 0"), sa.text("audit IS NOT NULL")
+    has_open_labels, of_audit = sa.text("labels_left > 0"), sa.text("audit IS NOT NULL")
     op.create_index("audit_sample_episode_index", "audit_sample", ["episode"])
     op.create_index(
         "label_audit_index", "label", ["audit", "episode", "labeller"], sqlite_where=of_audit, postgresql_where=of_audit
     )
     op.execute(COUNT_LEFT)
     op.create_index(
-        "audit_sample_left_index", "audit_sample", ["audit", "place"], sqlite_where=left, postgresql_where=left
+        "audit_sample_left_index",
+        "audit_sample",
+        ["audit", "place"],
+        sqlite_where=has_open_labels,
+        postgresql_where=has_open_labels,
     )
     op.create_table(
         "reservation",

@@ -1,4 +1,4 @@
-"""How many requests at once an endpoint's servers state that they serve, beside the cap that a person set.
+"""The number of concurrent requests that an endpoint's servers state, beside the cap that a person set.
 
 Revision 0017, after 0016.
 """

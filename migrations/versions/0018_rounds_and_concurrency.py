@@ -1,4 +1,4 @@
-"""How many requests a job has in flight; `item.failures` counts rounds of tries, and begins anew.
+"""The number of episodes that a job has in flight; `item.failures` counts rounds of tries, and restarts at zero.
 
 Revision 0018, after 0017.
 """

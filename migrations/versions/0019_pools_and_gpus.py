@@ -1,6 +1,6 @@
-"""Which pools a worker session serves, and which GPUs it has: their number and the memory of the smallest, in MiB.
+"""The pools that a worker session serves, and its GPUs: their number and the memory of the smallest, in MiB.
 
-Revision 0019, after 0018. Sessions of earlier code are taken to serve all pools; whether they have GPUs is not known.
+Revision 0019, after 0018. Sessions of earlier code count as serving all pools; their GPUs are unknown.
 """
 
 import sqlalchemy as sa

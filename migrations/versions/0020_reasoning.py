@@ -1,6 +1,6 @@
-"""What a model thought before it replied, the tokens of it, and what the server sent where that is not the reply.
+"""A model's reasoning before its reply, the tokens of the reasoning, and the server's text if it is not the reply.
 
-Revision 0020, after 0019. Calls of earlier code have none of them: what the model thought is part of their replies.
+Revision 0020, after 0019. Calls of earlier code have none of them: their replies contain the reasoning.
 """
 
 import sqlalchemy as sa

@@ -1,4 +1,4 @@
-"""An index of the empty replies: a report finds those that ended within their reasoning without reading the others.
+"""An index of the empty replies, so that a report finds replies of reasoning only without reading the other replies.
 
 Revision 0021, after 0020.
 """

@@ -1,4 +1,4 @@
-"""The file that a dataset's rows were read from, by its sha256, and which published file it is.
+"""The sha256 of the file that a dataset's rows were read from, and the name of the published file.
 
 Revision 0022, after 0021.
 """

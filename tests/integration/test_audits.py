@@ -131,7 +131,7 @@ def test_the_newest_label_of_each_person_counts_and_others_labels_do_not(stored)
         samples = samples_of(connection, "first")
     assert [one.labels for one in samples[:2]] == [{"ann": "right", "bob": "right"}, {}]
     assert next_of(samples, "ann") == samples[1] and next_of(samples, "eve") == samples[0]
-    assert next_of(samples, "eve", divided=True) == samples[1]  # the first needs no label any more
+    assert next_of(samples, "eve", is_divided=True) == samples[1]  # the first needs no label any more
     labelled = [NewLabel(one.episode, "right", "ann", audit="first") for one in drawn]
     add_labels(database, labelled)
     with database.engine.connect() as connection:

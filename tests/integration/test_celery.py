@@ -162,7 +162,7 @@ def test_a_worker_is_seen_as_idle_outlives_its_broker_and_listens_again(postgres
         (first,) = wait_until(seen, "the child is seen")
         assert first[:2] == (worker.children()[0], 0)
         with database.writer.begin() as connection:
-            close_sessions(connection, [first[2]], "another", died=True)
+            close_sessions(connection, [first[2]], "another", has_died=True)
         (second,) = wait_until(seen, "it is seen again, after it was declared dead")
         assert second[:2] == first[:2] and second[2] > first[2]
 

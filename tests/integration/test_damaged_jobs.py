@@ -120,7 +120,7 @@ def test_a_filter_chooses_it_by_its_state_and_never_for_a_command(stored):
         assert find_jobs(connection, parse_job_where("benchmark=wordmath"), 15.0) == [good]
         with pytest.raises(DamagedJob, match="its spec is a list, expected an object"):
             get_job(connection, DAMAGED)
-        assert find_damage(get_job(connection, DAMAGED, damaged=True))
+        assert find_damage(get_job(connection, DAMAGED, allow_damaged=True))
 
 
 def test_on_postgresql_json_of_another_shape_is_damaged_too(postgres_url):

@@ -151,7 +151,7 @@ def test_a_job_of_which_an_item_is_in_quarantine_ends_incomplete(lumos, monkeypa
                 who = holder(opened, job)
                 assert [item.ordinal for item in claim(opened, who)] == [2]
                 with opened.writer.begin() as connection:
-                    close_sessions(connection, [who.session], "a test", died=True)
+                    close_sessions(connection, [who.session], "a test", has_died=True)
             with opened.writer.begin() as connection:
                 connection.execute(update(Item).values(not_before_at=0.0))
 

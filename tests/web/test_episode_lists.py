@@ -94,7 +94,7 @@ def test_facets_count_up_to_a_bound_and_say_so(explorer, database, job):
         connection.execute(update(EpisodeRow).where(EpisodeRow.ending == "infra_error").values(refused))
     with database.engine.connect() as connection:
         whole = count_facets(connection, parse_where(f"job={job}"))
-        part = count_facets(connection, parse_where(f"job={job}"), most=2)
+        part = count_facets(connection, parse_where(f"job={job}"), limit=2)
         refused = count_facets(connection, parse_where("failure=refused"))
         assert count_facets(connection, parse_where("benchmark=hotpotqa")).counted == 0
     assert (whole.counted, whole.more) == (5, False)

@@ -81,7 +81,7 @@ class EpisodePage:
 def read_list(connection: Connection, scope: Scope, after: str) -> EpisodePage:
     """Raises SpecError for an `after` that is no episode."""
     start = read_cursor(connection, scope.job, after) if after else 0
-    page = find_page(connection, scope.whole, start, PAGE + 1, shown=SHOWN_TEXT + 1)
+    page = find_page(connection, scope.whole, start, PAGE + 1, max_characters=SHOWN_TEXT + 1)
     rows = _describe(connection, page.rows[:PAGE])
     more = len(page.rows) > PAGE
     return EpisodePage(
