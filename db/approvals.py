@@ -83,11 +83,9 @@ def answer(database: Database, plan: WaitingPlan, yes: bool, note: str, who: str
     with database.writer.begin() as connection:
         job = lock_job(connection, plan.job)
         if job is None:
-            raise SpecError(f"Job {plan.job} was removed meanwhile. List the jobs there are with: lumos jobs")
+            raise SpecError(f"Job {plan.job} was removed meanwhile. List the jobs with: lumos jobs")
         if job.state in (JobState.CANCELLING, JobState.CANCELLED):
-            raise SpecError(
-                f"Job {plan.job} was cancelled meanwhile. To go on with it all the same: lumos resume {plan.job}"
-            )
+            raise SpecError(f"Job {plan.job} was cancelled meanwhile. To continue it anyway: lumos resume {plan.job}")
         # The lock comes first: a worker that gives the item back looks for an answer under the same lock (commit.py).
         connection.execute(select(Item.id).where(Item.id == plan.episode).with_for_update())
         of_plan = _match_plan(plan)

@@ -137,7 +137,9 @@ def check_name(name: str) -> None:
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable() or storable(name)[1]:
         raise SpecError(f"'{name[:40]}' is not a name for an audit: give 1 to {MAX_NAME} printable characters.")
     if "/" in name or name in ("new", ".", ".."):
-        raise SpecError(f"'{name}' is not a name for an audit: give one without a slash, and not new, '.' or '..'.")
+        raise SpecError(
+            f"'{name}' is not a name for an audit: give a name without a slash, other than new, '.' and '..'."
+        )
 
 
 def _no_match_error(query: Filter, kind: AuditKind) -> SpecError:
@@ -148,7 +150,7 @@ def _no_match_error(query: Filter, kind: AuditKind) -> SpecError:
         )
     return SpecError(
         f"No accepted annotation answers '{query}': an audit is drawn from episodes with a check level "
-        "that no verdict rejects. To draw from evaluations and inferences, say that it is of runs."
+        "that no verdict rejects. To draw from evaluations and inferences, draw an audit of runs."
     )
 
 

@@ -171,7 +171,7 @@ def term(field: str, operator: str, value: str, key: str = "", fields: Fields = 
     if field in _BEFORE_KEY and not key:
         raise SpecError(f"Write {_KEYED_EXAMPLES[field]}.")
     if storable(value + key)[1]:
-        raise SpecError(f"The value of '{field}' holds a character that no stored text can hold.")
+        raise SpecError(f"The value of '{field}' contains a character that cannot be stored.")
     if field in CHOICES and operator != "~" and value not in CHOICES[field]:
         raise unknown(field, value, CHOICES[field])
     if field in NUMBERS:

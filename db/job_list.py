@@ -46,7 +46,7 @@ def page_of_jobs(connection: Connection, query: Filter, before: str, limit: int)
     if before:
         last = connection.execute(select(JobRow.created_at).where(JobRow.id == before)).first()
         if last is None:
-            raise SpecError(f"No job has the id '{before}': --before takes the whole id of one.")
+            raise SpecError(f"No job has the id '{before}': --before takes the whole id of a job.")
         timestamp = last.created_at
         conditions.append(or_(JobRow.created_at < timestamp, and_(JobRow.created_at == timestamp, JobRow.id < before)))
     order = (JobRow.created_at.desc(), JobRow.id.desc())

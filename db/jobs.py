@@ -73,7 +73,7 @@ def _require(connection: Connection, job: str) -> Row:
     """`lock_job`; raises SpecError when the job was removed meanwhile."""
     row = lock_job(connection, job)
     if row is None:
-        raise SpecError(f"Job {job} was removed meanwhile. List the jobs there are with: lumos jobs")
+        raise SpecError(f"Job {job} was removed meanwhile. List the jobs with: lumos jobs")
     return row
 
 
@@ -165,7 +165,7 @@ def resume(database: Database, job: str) -> str:
     def still(connection: Connection) -> bool:
         state = _require(connection, job).state
         if state in (JobState.CANCELLING, JobState.CANCELLED) and before.state != JobState.CANCELLED:
-            raise SpecError(f"Job {job} was cancelled meanwhile. To go on with it all the same: lumos resume {job}")
+            raise SpecError(f"Job {job} was cancelled meanwhile. To continue it anyway: lumos resume {job}")
         return True
 
     below = change_items(chunks, job, _UNFINISHED, _OWED_AGAIN, still)

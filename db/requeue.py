@@ -24,9 +24,11 @@ def requeue(database: Database, job: str, failure_class: FailureClass) -> int:
     with database.writer.begin() as connection:
         row = lock_job(connection, job)
         if row is None:
-            raise SpecError(f"Job {job} was removed meanwhile. List the jobs there are with: lumos jobs")
+            raise SpecError(f"Job {job} was removed meanwhile. List the jobs with: lumos jobs")
         if row.state == JobState.CANCELLING:
-            raise SpecError(f"Job {job} is being cancelled: try again once it is, or go on with: lumos resume {job}")
+            raise SpecError(
+                f"Job {job} is being cancelled: try again once it is cancelled, or continue it with: lumos resume {job}"
+            )
         counts = count_failures(connection, job)
         if failure_class == FailureClass.DIED:
             total = counts.get(failure_class, 0)

@@ -155,7 +155,7 @@ def _why_stale(connection: Connection, audit: str, number: int, person: str) -> 
     if not row.labels_left:
         return f"Place {number} was labelled by another person meanwhile. Nothing was stored; this is the next one."
     return (
-        f"Place {number} is not reserved for you any more, as too much time has passed or you went on in another "
+        f"Place {number} is not reserved for you any more, as too much time has passed or you continued in another "
         "window. Nothing was stored; this is the next one."
     )
 

@@ -53,7 +53,7 @@ def change_tags(
     tags = tags or {}
     with database.writer.begin() as connection:
         if lock_job(connection, job) is None:
-            raise SpecError(f"Job {job} was removed meanwhile. List the jobs there are with: lumos jobs")
+            raise SpecError(f"Job {job} was removed meanwhile. List the jobs with: lumos jobs")
         before = tags_of(connection, [job]).get(job, {})
         if missing_keys := sorted(set(remove) - set(before)):
             raise SpecError(f"Job {job} has no tag '{missing_keys[0]}'. It has: {', '.join(before) or 'none'}.")
