@@ -75,12 +75,12 @@ def count_adoptable(connection: Connection, source: Source, tasks: int, samples:
 
 def store_adopting(source: Source, dataset: str, tasks: int) -> Store:
     """Return a function that stores items of a dataset's first tasks. Items that the source has finished are done."""
-    owe = store_first(dataset, tasks)
+    store_items = store_first(dataset, tasks)
 
     def store(connection: Connection, job: str, first: int, last: int) -> None:
         if lock_job(connection, source.job) is None:  # nobody resumes or removes it meanwhile
             raise SpecError(f"Job {source.job} was removed while its episodes were being copied.")
-        owe(connection, job, first, last)
+        store_items(connection, job, first, last)
         if first == 0:
             _copy_endpoints(connection, source.job, job)
             _copy_scorings(connection, source.job, job)

@@ -38,8 +38,8 @@ def note_awaiting(connection: Connection, job: str) -> None:
     )
     plans = connection.execute(select(func.count()).where(of_job, Item.state == ItemState.AWAITING, ~busy)).scalar_one()
     if plans:
-        quiet = update(JobRow).where(JobRow.id == job, JobRow.state.in_(OPEN), JobRow.waiting == "")
-        connection.execute(quiet.values(waiting=describe_awaiting(plans, job)))
+        statement = update(JobRow).where(JobRow.id == job, JobRow.state.in_(OPEN), JobRow.waiting == "")
+        connection.execute(statement.values(waiting=describe_awaiting(plans, job)))
 
 
 def clear_awaiting(connection: Connection, job: str) -> None:

@@ -84,8 +84,8 @@ def peek_artifact(connection: Connection, digest: str, size: int = 16) -> tuple[
     ends = func.substr(Artifact.data, 1, size), func.substr(Artifact.data, func.length(Artifact.data) - size + 1, size)
     # The end of shorter bytes would begin before their start.
     whole = select(Artifact.data).where(Artifact.digest == digest, func.length(Artifact.data) <= size)
-    if (short := connection.execute(whole).scalar()) is not None:
-        return bytes(short), bytes(short)
+    if (whole_bytes := connection.execute(whole).scalar()) is not None:
+        return bytes(whole_bytes), bytes(whole_bytes)
     row = connection.execute(select(*ends).where(Artifact.digest == digest)).first()
     return (bytes(row[0]), bytes(row[1])) if row else None
 

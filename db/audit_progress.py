@@ -60,8 +60,8 @@ def list_audits(connection: Connection, limit: int, before: str = "") -> list[Li
     rows = list(connection.execute(query))
     names = [row.name for row in rows]
     counts = {
-        audit: (count, completed)
-        for audit, count, completed in connection.execute(
+        audit: (count, full_places)
+        for audit, count, full_places in connection.execute(
             select(AuditSample.audit, func.count(), func.sum(case((AuditSample.labels_left == 0, 1), else_=0)))
             .where(is_one_of(AuditSample.audit, names))
             .group_by(AuditSample.audit)
@@ -100,7 +100,7 @@ def progress_by_person(connection: Connection, audit: str) -> list[PersonsProgre
         .order_by(Label.labeller)
     ).all()
     is_open = AuditSample.audit == audit, AuditSample.labels_left > 0
-    whole = connection.execute(select(func.count()).select_from(AuditSample).where(*is_open)).scalar_one()
+    open_places = connection.execute(select(func.count()).select_from(AuditSample).where(*is_open)).scalar_one()
     own_counts = {
         person: count
         for person, count in connection.execute(
@@ -121,7 +121,8 @@ def progress_by_person(connection: Connection, audit: str) -> list[PersonsProgre
         )
     }
     return [
-        PersonsProgress(person, count, whole - own_counts.get(person, 0), pace.get(person)) for person, count in rows
+        PersonsProgress(person, count, open_places - own_counts.get(person, 0), pace.get(person))
+        for person, count in rows
     ]
 
 

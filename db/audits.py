@@ -65,14 +65,14 @@ def strata_of(connection: Connection, query: Filter, kind: AuditKind = AuditKind
 
 def count_members(connection: Connection, query: Filter, kind: AuditKind, limit: int) -> int:
     """The size of an audit's population; `limit` + 1 if it is larger than `limit`."""
-    few = (
+    members = (
         select(EpisodeRow.id)
         .join(JobRow, JobRow.id == EpisodeRow.job)
         .where(*_members(connection, query, kind))
         .limit(limit + 1)
         .subquery()
     )
-    return connection.execute(select(func.count()).select_from(few)).scalar_one()
+    return connection.execute(select(func.count()).select_from(members)).scalar_one()
 
 
 def _members(connection: Connection, query: Filter, kind: AuditKind) -> list[Condition]:

@@ -29,13 +29,15 @@ def conditions(connection: Connection, query: Filter) -> list[Condition]:
 
     Such jobs, models, messages of failures, and texts that are stored compressed are queried immediately.
     """
-    plain = [_condition(connection, term) for term in query.terms if term.field not in ("text", "failure")]
-    plain += [_has_failure(connection, term, plain) for term in query.terms if term.field == "failure"]
-    all_conditions = [EpisodeRow.ending != "", *plain]
-    if half := list(connection.execute(select(JobRow.id).where(JobRow.state.in_(HIDDEN))).scalars()):
-        all_conditions.append(EpisodeRow.job.not_in(half))
+    plain_conditions = [_condition(connection, term) for term in query.terms if term.field not in ("text", "failure")]
+    plain_conditions += [
+        _has_failure(connection, term, plain_conditions) for term in query.terms if term.field == "failure"
+    ]
+    all_conditions = [EpisodeRow.ending != "", *plain_conditions]
+    if hidden_jobs := list(connection.execute(select(JobRow.id).where(JobRow.state.in_(HIDDEN))).scalars()):
+        all_conditions.append(EpisodeRow.job.not_in(hidden_jobs))
     texts = [str(term.value) for term in query.terms if term.field == "text"]
-    return all_conditions + [says(connection, text, plain) for text in texts]
+    return all_conditions + [says(connection, text, plain_conditions) for text in texts]
 
 
 def _condition(connection: Connection, term: Term) -> Condition:

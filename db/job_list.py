@@ -60,8 +60,8 @@ def count_items(connection: Connection, jobs: Sequence[str]) -> dict[str, ItemCo
     completed: dict[str, int] = {}
     without_result: dict[str, int] = {}
     for job, state, ending, items in rows:
-        into = completed if state == ItemState.DONE else without_result
-        into[job] = into.get(job, 0) + int(items)
+        counts = completed if state == ItemState.DONE else without_result
+        counts[job] = counts.get(job, 0) + int(items)
         if ending == Ending.INFRA_ERROR:
             without_result[job] = without_result.get(job, 0) + int(items)
     return {job: ItemCounts(completed.get(job, 0), without_result.get(job, 0)) for job in completed | without_result}

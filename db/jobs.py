@@ -139,8 +139,8 @@ def _cancel_most(database: Database, job: str) -> bool:
         if connection.execute(select(JobRow.state).where(JobRow.id == job)).scalar() != JobState.CANCELLING:
             return False
         pending_items = select(Item.id).where(Item.job == job, _UNHELD).limit(chunks.rows + 1).subquery()
-        much = connection.execute(select(func.count()).select_from(pending_items)).scalar_one() > chunks.rows
-    if much:
+        is_large = connection.execute(select(func.count()).select_from(pending_items)).scalar_one() > chunks.rows
+    if is_large:
         change_items(chunks, job, _UNHELD, {"state": ItemState.CANCELLED}, is_cancelling)
     return True
 
@@ -162,15 +162,15 @@ def resume(database: Database, job: str) -> str:
             statement = update(JobRow).where(JobRow.id == job)
             connection.execute(statement.values(state=JobState.PAUSED, waiting=PAUSED_BY_PERSON))
 
-    def still(connection: Connection) -> bool:
+    def check_not_cancelled(connection: Connection) -> bool:
         state = _require(connection, job).state
         if state in (JobState.CANCELLING, JobState.CANCELLED) and before.state != JobState.CANCELLED:
             raise SpecError(f"Job {job} was cancelled meanwhile. To continue it anyway: lumos resume {job}")
         return True
 
-    below = change_items(chunks, job, _UNFINISHED, _OWED_AGAIN, still)
+    below = change_items(chunks, job, _UNFINISHED, _OWED_AGAIN, check_not_cancelled)
     with database.writer.begin() as connection:
-        still(connection)
+        check_not_cancelled(connection)
         return _open_again(connection, job, below)
 
 

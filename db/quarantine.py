@@ -64,26 +64,26 @@ def _charge(connection: Connection, session: int | None) -> None:
     """Count one more death for the only item of a session, which is retried at once, then later, then quarantined."""
     of_session = (Item.session == session, Item.state == ItemState.CLAIMED)
     connection.execute(update(Item).where(*of_session).values(deaths=Item.deaths + 1))
-    fatal = connection.execute(select(Item.id, Item.job, Item.ordinal, Item.deaths).where(*of_session)).one()
-    if fatal.deaths <= AT_ONCE:
+    item = connection.execute(select(Item.id, Item.job, Item.ordinal, Item.deaths).where(*of_session)).one()
+    if item.deaths <= AT_ONCE:
         return
-    if fatal.deaths < DEATHS:
-        problem = f"{fatal.deaths} processes died while this was all they worked on; quarantined after {DEATHS}"
-        due = now() + WAITS[fatal.deaths - AT_ONCE - 1]
-        connection.execute(update(Item).where(Item.id == fatal.id).values(not_before_at=due, problem=problem))
+    if item.deaths < DEATHS:
+        problem = f"{item.deaths} processes died while this was all they worked on; quarantined after {DEATHS}"
+        due = now() + WAITS[item.deaths - AT_ONCE - 1]
+        connection.execute(update(Item).where(Item.id == item.id).values(not_before_at=due, problem=problem))
         return
-    problem = f"quarantined: {fatal.deaths} processes died while this was all they worked on"
+    problem = f"quarantined: {item.deaths} processes died while this was all they worked on"
     connection.execute(
-        update(Item).where(Item.id == fatal.id).values(state=ItemState.QUARANTINED, session=None, problem=problem)
+        update(Item).where(Item.id == item.id).values(state=ItemState.QUARANTINED, session=None, problem=problem)
     )
     # Under the dead session, because no other process writes its rows.
-    add_ended(connection, fatal.job, session or 0, {ItemState.QUARANTINED: 1})
+    add_ended(connection, item.job, session or 0, {ItemState.QUARANTINED: 1})
     # In an ordered job the next items wait for this one, so a person has to decide.
     connection.execute(
         update(JobRow)
-        .where(JobRow.id == fatal.job, JobRow.ordered, JobRow.state.in_(OPEN))
+        .where(JobRow.id == item.job, JobRow.ordered, JobRow.state.in_(OPEN))
         .values(
-            state=JobState.PAUSED, waiting=f"item {fatal.ordinal} {problem}; try again with: lumos resume {fatal.job}"
+            state=JobState.PAUSED, waiting=f"item {item.ordinal} {problem}; try again with: lumos resume {item.job}"
         )
     )
 

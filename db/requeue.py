@@ -33,9 +33,9 @@ def requeue(database: Database, job: str, failure_class: FailureClass) -> int:
         if failure_class == FailureClass.DIED:
             total = counts.get(failure_class, 0)
             is_quarantined = and_(Item.job == job, Item.state == ItemState.QUARANTINED)
-            again = {"state": ItemState.OWED, "not_before_at": 0.0, "deaths": 0}
+            new_state = {"state": ItemState.OWED, "not_before_at": 0.0, "deaths": 0}
             if total:
-                change_states(connection, job, is_quarantined, again)
+                change_states(connection, job, is_quarantined, new_state)
         else:
             total = take_back(connection, job, failed_items(connection, job, failure_class))
         if not total:

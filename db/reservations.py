@@ -97,8 +97,10 @@ def take_back_label(database: Database, audit: str, person: str) -> Turn:
             ).where(AuditSample.audit == audit, AuditSample.episode == label.episode)
         ).one()
         note_action(connection, person, "take back label", audit, f"place {row.place}: {label.value}")
-        again = _reserve(connection, audit, row, person) if row.has_room else _reserve_free(connection, audit, person)
-        return Turn(again, row.place, label.episode, label.value)
+        reservation = (
+            _reserve(connection, audit, row, person) if row.has_room else _reserve_free(connection, audit, person)
+        )
+        return Turn(reservation, row.place, label.episode, label.value)
 
 
 @dataclass(frozen=True, slots=True)

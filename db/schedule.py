@@ -44,8 +44,8 @@ def _select_runnable(has_min_age: bool, in_turn: bool, beside: bool) -> Select[s
         is_due(Item.not_before_at, ITEM_WAIT_SECONDS),
         or_(~JobRow.ordered, its_turn()),
     )
-    pools = JobRow.pool.in_(bindparam("pools", expanding=True))
-    conditions = [JobRow.state.in_(OPEN), pools, is_due(JobRow.not_before_at, JOB_WAIT_SECONDS), due]
+    in_pools = JobRow.pool.in_(bindparam("pools", expanding=True))
+    conditions = [JobRow.state.in_(OPEN), in_pools, is_due(JobRow.not_before_at, JOB_WAIT_SECONDS), due]
     conditions.append(~exists().where(awaited_job.id == JobRow.awaits, awaited_job.state.in_(OPEN)))
     if has_min_age:
         conditions.append(is_older(JobRow.created_at, bindparam("seconds", type_=Float)))
@@ -71,8 +71,8 @@ def find_idle_jobs(database: Database) -> list[str]:
 def _select_idle() -> Select[str]:
     has_items = {state: exists().where(Item.job == JobRow.id, Item.state == state) for state in UNFINISHED}
     nothing_left = and_(JobRow.state.in_(OPEN), *(~condition for condition in has_items.values()))
-    over = or_(nothing_left, and_(JobRow.state == JobState.CANCELLING, ~has_items[ItemState.CLAIMED]))
-    return select(JobRow.id).where(over)
+    is_idle = or_(nothing_left, and_(JobRow.state == JobState.CANCELLING, ~has_items[ItemState.CLAIMED]))
+    return select(JobRow.id).where(is_idle)
 
 
 def back_off(database: Database, job: str, reason: str, wait_seconds: float) -> None:

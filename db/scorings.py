@@ -117,8 +117,8 @@ def store_scores(
         if lock_job(connection, job) is None:
             raise SpecError(f"Job {job} was removed.")
         parameters = {"ids": json.dumps(list(scores))}
-        still = select(EpisodeRow.id, EpisodeRow.attempt).where(EpisodeRow.id.op("IN")(_IDS), _is_judged())
-        attempts = {row.id: row.attempt for row in connection.execute(still.with_for_update(), parameters)}
+        attempt_query = select(EpisodeRow.id, EpisodeRow.attempt).where(EpisodeRow.id.op("IN")(_IDS), _is_judged())
+        attempts = {row.id: row.attempt for row in connection.execute(attempt_query.with_for_update(), parameters)}
         columns = (ScoreRow.episode, ScoreRow.metric, ScoreRow.version, ScoreRow.value, ScoreRow.trials)
         stored_rows = list(connection.execute(select(*columns).where(ScoreRow.episode.op("IN")(_IDS)), parameters))
         stored_keys = {tuple(row[:3]) for row in stored_rows}
@@ -158,8 +158,8 @@ def _count_changes(stored_rows: Sequence[Any], new: Sequence[tuple[int, Score]])
 
 def scorings_of(connection: Connection, job: str) -> list[Any]:
     """The scorers that were run on a job, by metric and version: rows with the columns of Scoring."""
-    wanted = select(Scoring.__table__).where(Scoring.job == job).order_by(Scoring.metric, Scoring.version)
-    return list(connection.execute(wanted))
+    query = select(Scoring.__table__).where(Scoring.job == job).order_by(Scoring.metric, Scoring.version)
+    return list(connection.execute(query))
 
 
 def _is_judged() -> Any:

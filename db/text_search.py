@@ -74,10 +74,10 @@ def find_neighbour(connection: Connection, query: Filter, episode: int, back: bo
     """
     texts = [str(term.value) for term in query.terms if term.field == "text"]
     filter_conditions = conditions(connection, Filter(tuple(term for term in query.terms if term.field != "text")))
-    beyond, order = (
+    is_beyond, order = (
         (EpisodeRow.id < episode, EpisodeRow.id.desc()) if back else (EpisodeRow.id > episode, EpisodeRow.id)
     )
-    ids = select(EpisodeRow.id).where(beyond, *filter_conditions).order_by(order)
+    ids = select(EpisodeRow.id).where(is_beyond, *filter_conditions).order_by(order)
     if texts:
         among = sorted(connection.execute(ids.limit(MAX_SEARCHED)).scalars())
         has_all = [says(connection, text, [], among) for text in texts]

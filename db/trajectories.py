@@ -155,9 +155,11 @@ def stream_episodes(database: Database, query: Filter, chunk: int = 200) -> Iter
     grow with the number of episodes, and a slow reader blocks no writer.
     """
     with reading(database) as connection:
-        began = _latest_end(connection)
+        start_time = _latest_end(connection)
         filter_conditions = conditions(connection, query)
-    filter_conditions.append(or_(EpisodeRow.finished_at.is_(None), EpisodeRow.finished_at <= literal(began, Float)))
+    filter_conditions.append(
+        or_(EpisodeRow.finished_at.is_(None), EpisodeRow.finished_at <= literal(start_time, Float))
+    )
     after = 0
     while True:
         with reading(database) as connection:
