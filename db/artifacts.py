@@ -55,7 +55,7 @@ def copy_names(connection: Connection, dataset: str, copy: str) -> None:
 
 
 def count_named(connection: Connection, dataset: str) -> int:
-    """How many artifacts the tasks of a dataset name."""
+    """Count the artifacts that the tasks of a dataset name."""
     query = select(func.count()).where(DatasetArtifact.dataset == dataset)
     return connection.execute(query).scalar_one()
 

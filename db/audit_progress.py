@@ -79,13 +79,13 @@ def list_audits(connection: Connection, limit: int, before: str = "") -> list[Li
 
 
 def count_left(connection: Connection, audit: str) -> int:
-    """How many labels the audit still needs."""
+    """Count the labels that the audit still needs."""
     query = select(func.coalesce(func.sum(AuditSample.labels_left), 0))
     return connection.execute(query.where(AuditSample.audit == audit, AuditSample.labels_left > 0)).scalar_one()
 
 
 def count_own(connection: Connection, audit: str, person: str) -> int:
-    """How many places of the audit the person has labelled."""
+    """Count the places of the audit that the person has labelled."""
     of_person = Label.audit == audit, Label.labeller == person, Label.position.is_(None)
     return connection.execute(select(func.count(Label.episode.distinct())).where(*of_person)).scalar_one()
 

@@ -96,7 +96,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
-    """How many items a process asks for, and of which kind."""
+    """The number and kind of items that a process asks for."""
 
     items: int  #: at most so many
     busy: int = 0  #: items that it works on already

@@ -92,7 +92,7 @@ def read_columns(database: Database, query: Filter) -> Columns:
 
 
 def count_episodes(database: Database, query: Filter) -> int:
-    """How many finished episodes meet the filter."""
+    """Count the finished episodes that meet the filter."""
     return sum(map(len, _pages(database, query)))
 
 

@@ -46,7 +46,7 @@ def done_items() -> ScalarSelect[int]:
 
 
 def progress(connection: Connection, job: str) -> dict[str, int]:
-    """How many items of the job are in each state; states without any are left out."""
+    """Count the job's items by state; states without items are left out."""
     query = select(ItemSum.state, func.sum(ItemSum.items)).where(ItemSum.job == job).group_by(ItemSum.state)
     counts = {state: int(items) for state, items in connection.execute(query)}
     counts |= held_items(connection).get(job, {})
@@ -71,7 +71,7 @@ def held_items(connection: Connection) -> dict[str, dict[str, int]]:
 
 
 def count_endings(connection: Connection, job: str) -> dict[str, int]:
-    """How many finished episodes of the job ended in each way."""
+    """Count the job's finished episodes by ending."""
     items = func.sum(ItemSum.items)
     rows = connection.execute(
         select(ItemSum.ending, items)

@@ -140,7 +140,7 @@ def _write(
 
 
 def _require(connection: Connection, job: str) -> None:
-    """Raises SpecError when a person, or the same import started again, has removed the job meanwhile."""
+    """Raise SpecError when a person, or a restart of the same import, has removed the job meanwhile."""
     if connection.execute(select(JobRow.id).where(JobRow.id == job).with_for_update()).first() is None:
         raise SpecError(f"Job {job} was removed while its episodes were being stored: nothing of it is left.")
 

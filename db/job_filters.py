@@ -24,7 +24,7 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def job_condition(connection: Connection, term: Term) -> Condition:
-    """Return the condition on JobRow for every field except `state`, which is not stored. This queries models."""
+    """Return the condition on JobRow for every field except `state`, which is not stored. A model needs a query."""
     match term.field:
         case "job":
             return compare(connection, JobRow.id, term)

@@ -36,7 +36,7 @@ _AFTER = {
 
 
 def get_job(connection: Connection, job: str, allow_damaged: bool = False) -> Row:
-    """Return the row of the job with this id, or whose id alone begins with it.
+    """Return the row of a job. `job` is its id, or a beginning that no other id has.
 
     Raises SpecError when there is none, and DamagedJob when the row is damaged, unless `allow_damaged`.
     """

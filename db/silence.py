@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-JUMP_LEASES = 1 / 3  #: in leases: after a larger jump of the database's clock against this process's, it is not trusted
+JUMP_LEASES = 1 / 3  #: in leases: the database's clock is not trusted after a larger jump against this process's clock
 
 
 class SilenceWatch:

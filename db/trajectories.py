@@ -149,7 +149,7 @@ def _latest_end(connection: Connection) -> float:
 
 
 def stream_episodes(database: Database, query: Filter, chunk: int = 200) -> Iterator[StoredEpisode]:
-    """Yield every finished episode that meets the filter, by id, with its steps. Later ones are skipped.
+    """Yield every finished episode that meets the filter, by id, with its steps. Those that finish later are skipped.
 
     Each chunk is read in its own transaction, which ends before the chunk's episodes are yielded. So memory does not
     grow with the number of episodes, and a slow reader blocks no writer.

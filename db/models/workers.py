@@ -36,7 +36,7 @@ class Heartbeat(Base, table=True):
 
 
 class EndpointCap(Base, table=True):
-    """How many requests an endpoint may have in flight, over all workers. Endpoints without a row have no cap.
+    """The requests that an endpoint may have in flight, over all workers. Endpoints without a row have no cap.
 
     A cap that a person set replaces the number that the endpoint's servers state.
     """

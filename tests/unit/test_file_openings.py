@@ -45,7 +45,7 @@ ALLOWED = {
     ),
     "a file that this process, or one that it works with, has written": (
         "db/backup.py: _copy: sqlite3.connect",
-        "db/backup.py: backup: begun.open",
+        "db/backup.py: backup: partial_file.open",
         "db/sqlite.py: _connect: sqlite3.connect",
         "lumos_queue/actions/qa/index.py: Index.build: sqlite3.connect",
         "lumos_queue/actions/qa/index.py: Index.load: .load",
