@@ -9,8 +9,8 @@ from lumos_queue.reports.task_choice import remark_on_chosen
 
 
 def _format_adopted(report: dict[str, Any]) -> str:
-    found = report.get("adopted")
-    return f"{found['episodes']:,} of {found['of']:,}\nfrom {found['from']}" if found else ""
+    adoption = report.get("adopted")
+    return f"{adoption['episodes']:,} of {adoption['of']:,}\nfrom {adoption['from']}" if adoption else ""
 
 
 def _format_adopted_calls(report: dict[str, Any]) -> str:
@@ -35,7 +35,7 @@ ADOPTED_ROWS = (
 def print_again(console: Any, report: dict[str, Any]) -> None:
     """That a job's tasks were chosen by what models did, and the commands that run failures of each class again."""
     where = report.get("chosen", {}).get("where", "")
-    if told := remark_on_chosen(report.get("parent"), where, report["benchmark"]):
-        console.print(f"{report['job']}: {escape(told)}", soft_wrap=True)
-    for one in report.get("failures", ()):
-        console.print(f"  {report['job']}: {one['items']:,} {one['class']}: {one['go_on']}", soft_wrap=True)
+    if remark := remark_on_chosen(report.get("parent"), where, report["benchmark"]):
+        console.print(f"{report['job']}: {escape(remark)}", soft_wrap=True)
+    for failure in report.get("failures", ()):
+        console.print(f"  {report['job']}: {failure['items']:,} {failure['class']}: {failure['go_on']}", soft_wrap=True)

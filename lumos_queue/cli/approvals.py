@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def approve(
-    what: Annotated[
+    target: Annotated[
         str, typer.Argument(metavar="JOB|EPISODE", help="All plans of a job that wait, or the one of an episode.")
     ] = "",
     no: Annotated[bool, typer.Option("--no", help="Refuse: the planner is asked again, with the note.")] = False,
@@ -35,46 +35,46 @@ def approve(
 
     settings = read_settings()
     who = who or settings.user
-    _check_options(what, no, note, list_, who)
-    with database(settings) as opened:
+    _check_options(target, no, note, list_, who)
+    with database(settings) as job_database:
         if list_:
-            found = find_plans(opened, what) if what else _all_plans(opened)
-            output.result({"waiting": [plan_as_json(plan) for plan in found]}, lambda _: _print_plans(found))
+            plans = find_plans(job_database, target) if target else _all_plans(job_database)
+            output.result({"waiting": [plan_as_json(plan) for plan in plans]}, lambda _: _print_plans(plans))
             return
-        found = find_plans(opened, what)
-        if not found:
-            raise SpecError(_say_why_not(opened, what))
-        answered = _answer_all(opened, found, not no, note, who)
-        _bring_workers(opened, settings, sorted({plan.job for plan in answered}))
+        plans = find_plans(job_database, target)
+        if not plans:
+            raise SpecError(_say_why_not(job_database, target))
+        answered_plans = _answer_all(job_database, plans, not no, note, who)
+        _bring_workers(job_database, settings, sorted({plan.job for plan in answered_plans}))
     word = "refuses" if no else "approves"
     output.result(
-        {"answer": "no" if no else "yes", "who": who, "note": note, "episodes": [plan.name for plan in answered]},
-        lambda shown: output.show("\n".join(f"{who} {word} the plan of {name}" for name in shown["episodes"])),
+        {"answer": "no" if no else "yes", "who": who, "note": note, "episodes": [plan.name for plan in answered_plans]},
+        lambda report: output.show("\n".join(f"{who} {word} the plan of {name}" for name in report["episodes"])),
     )
 
 
-def _check_options(what: str, no: bool, note: str, list_: bool, who: str) -> None:
+def _check_options(target: str, no: bool, note: str, list_: bool, who: str) -> None:
     """Raises SpecError for options that contradict each other."""
     from db.approvals import check_answer
     from lumos_queue.errors import SpecError
 
     if list_ and (no or note):
         raise SpecError("--list answers nothing: leave out --no and --note.")
-    if not (what or list_):
+    if not (target or list_):
         raise SpecError("Say what to approve: a JOB or an EPISODE. Those that wait: lumos approve --list")
     if note and not no:
         raise SpecError("A note is for the planner, which is asked again after --no: give --no too, or leave it out.")
     check_answer(note, who)
 
 
-def find_plans(opened: Database, what: str) -> list[WaitingPlan]:
+def find_plans(database: Database, target: str) -> list[WaitingPlan]:
     """The plans that wait of a job, or of an episode JOB-NUMBER. Raises SpecError for names of neither."""
     from db.approvals import find_waiting
     from db.episode_names import split_name
     from db.jobs import get_job
 
-    job, number = split_name(what) if "-" in what else (what, None)
-    with opened.engine.connect() as connection:
+    job, number = split_name(target) if "-" in target else (target, None)
+    with database.engine.connect() as connection:
         return find_waiting(connection, get_job(connection, job).id, number)
 
 
@@ -102,62 +102,66 @@ def _print_plans(plans: list[WaitingPlan]) -> None:
         console.print("No plan waits for approval.")
 
 
-def _all_plans(opened: Database) -> list[WaitingPlan]:
+def _all_plans(database: Database) -> list[WaitingPlan]:
     from db.approvals import find_waiting
 
-    with opened.engine.connect() as connection:
+    with database.engine.connect() as connection:
         return find_waiting(connection)
 
 
-def _answer_all(opened: Database, plans: list[WaitingPlan], yes: bool, note: str, who: str) -> list[WaitingPlan]:
+def _answer_all(database: Database, plans: list[WaitingPlan], yes: bool, note: str, who: str) -> list[WaitingPlan]:
     """Answer each; those that somebody else answers at the same time are told. Raises SpecError when none is left."""
     from db.approvals import answer
     from lumos_queue.errors import SpecError
 
-    answered: list[WaitingPlan] = []
+    answered_plans: list[WaitingPlan] = []
     late: list[SpecError] = []
     for plan in plans:
         try:
-            answer(opened, plan, yes, note, who)
-            answered.append(plan)
+            answer(database, plan, yes, note, who)
+            answered_plans.append(plan)
         except SpecError as error:
             late.append(error)
-    if not answered:
+    if not answered_plans:
         raise late[0]
     for error in late:
         output.say(str(error))
-    return answered
+    return answered_plans
 
 
-def _say_why_not(opened: Database, what: str) -> str:
+def _say_why_not(database: Database, target: str) -> str:
     """Why nothing of the job or the episode waits."""
     from db.approvals import describe_answer, latest_answer
     from db.episode_names import split_name
     from db.jobs import get_job
     from db.reading import get_trajectory
 
-    with opened.engine.connect() as connection:
-        if "-" not in what:
-            job = get_job(connection, what)
+    with database.engine.connect() as connection:
+        if "-" not in target:
+            job = get_job(connection, target)
             return (
                 f"No plan of job {job.id} waits for approval: it is {job.state}. Those that wait: lumos approve --list"
             )
-        name, number = split_name(what)
-        found = get_trajectory(connection, get_job(connection, name), number)
-        given = latest_answer(connection, found.item.id)
-    name = f"{found.job.id}-{number}"
-    told = f"{describe_answer(name, given)}. " if given else ""
-    state = f"it has ended ({found.episode.ending})" if found.episode.ending else f"its item is {found.item.state}"
-    return f"{told}No plan of {name} waits for approval: {state}."
+        name, number = split_name(target)
+        trajectory = get_trajectory(connection, get_job(connection, name), number)
+        answer = latest_answer(connection, trajectory.item.id)
+    name = f"{trajectory.job.id}-{number}"
+    remark = f"{describe_answer(name, answer)}. " if answer else ""
+    state = (
+        f"it has ended ({trajectory.episode.ending})"
+        if trajectory.episode.ending
+        else f"its item is {trajectory.item.state}"
+    )
+    return f"{remark}No plan of {name} waits for approval: {state}."
 
 
-def _bring_workers(opened: Database, settings: Settings, jobs: list[str]) -> None:
+def _bring_workers(database: Database, settings: Settings, jobs: list[str]) -> None:
     """Notify the workers, or say how to go on where there are none."""
     from db.jobs import get_job
     from db.sessions import live_sessions
     from db.states import JobState
 
-    with opened.engine.connect() as connection:
+    with database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
         alone = not settings.broker_url and not live_sessions(connection, settings.lease_seconds)
     for row in rows:

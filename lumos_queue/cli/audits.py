@@ -47,25 +47,25 @@ def draw(
     from lumos_queue.submission.database import database
     from lumos_queue.submission.filters import read_where
 
-    with database(read_settings()) as opened:
+    with database(read_settings()) as job_database:
         kind = AuditKind.RUNS if runs else AuditKind.ANNOTATIONS
-        drawn = draw_audit(opened, name, read_where(opened, where), size, seed, kind, twice)
-    counts = Counter(one.stratum for one in drawn)
-    weights = {one.stratum: one.weight for one in drawn}
+        samples = draw_audit(job_database, name, read_where(job_database, where), size, seed, kind, twice)
+    counts = Counter(sample.stratum for sample in samples)
+    weights = {sample.stratum: sample.weight for sample in samples}
     strata = [
-        {"stratum": one, "population": round(weights[one] * count), "drawn": count, "weight": weights[one]}
-        for one, count in sorted(counts.items())
+        {"stratum": stratum, "population": round(weights[stratum] * count), "drawn": count, "weight": weights[stratum]}
+        for stratum, count in sorted(counts.items())
     ]
-    found = {
+    summary = {
         "audit": name,
         "kind": kind,
-        "population": sum(one["population"] for one in strata),
-        "drawn": len(drawn),
-        "labelled_twice": sum(one.labels_wanted > 1 for one in drawn),
+        "population": sum(stratum["population"] for stratum in strata),
+        "drawn": len(samples),
+        "labelled_twice": sum(sample.labels_wanted > 1 for sample in samples),
         "seed": seed,
         "strata": strata,
     }
-    output.result(found, print_draw)
+    output.result(summary, print_draw)
 
 
 def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
@@ -85,23 +85,23 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
 
     settings = read_settings()
     who = who or settings.user
-    with database(settings) as opened, opened.engine.connect() as connection:
+    with database(settings) as job_database, job_database.engine.connect() as connection:
         audit = get_audit(connection, name)
         samples = samples_of(connection, audit.name)
-        one = next_of(samples, who, audit.twice > 0)
-        left = sum(who not in sampled.labels for sampled in samples)
-        shown = trajectory_as_json(trajectory_of(connection, one.episode)) if one else None
-    if shown and audit.kind == AuditKind.RUNS:
-        shown = without_suggestions(shown)
-    found = {
+        next_sample = next_of(samples, who, audit.twice > 0)
+        remaining = sum(who not in sample.labels for sample in samples)
+        episode = trajectory_as_json(trajectory_of(connection, next_sample.episode)) if next_sample else None
+    if episode and audit.kind == AuditKind.RUNS:
+        episode = without_suggestions(episode)
+    summary = {
         "audit": name,
         "labeller": who,
-        "place": one.place if one else None,
+        "place": next_sample.place if next_sample else None,
         "of": len(samples),
-        "left": left,
-        "episode": shown,
+        "left": remaining,
+        "episode": episode,
     }
-    output.result(found, print_next)
+    output.result(summary, print_next)
 
 
 def label(
@@ -135,24 +135,24 @@ def label(
     accept_pipe(file)
     if not file:
         check(value, who)
-    with database(settings) as opened:
-        with opened.engine.connect() as connection:
+    with database(settings) as job_database:
+        with job_database.engine.connect() as connection:
             samples = samples_of(connection, get_audit(connection, name).name)
         if file:
-            given = read_labels(file, name, samples, who)
+            submitted_labels = read_labels(file, name, samples, who)
         else:
-            episodes = {one.place: one.episode for one in samples}
+            episodes = {sample.place: sample.episode for sample in samples}
             if place not in episodes:
                 raise SpecError(f"The audit '{name}' has no place {place}: its places are {places_text(samples)}.")
-            given = [NewLabel(episodes[place], value, who, note, audit=name)]
-        with opened.engine.connect() as connection:
-            labels = new_labels(connection, given) if file else given
-        add_labels(opened, labels)
-        with opened.engine.connect() as connection:
+            submitted_labels = [NewLabel(episodes[place], value, who, note, audit=name)]
+        with job_database.engine.connect() as connection:
+            labels = new_labels(connection, submitted_labels) if file else submitted_labels
+        add_labels(job_database, labels)
+        with job_database.engine.connect() as connection:
             samples = samples_of(connection, name)
-    people = sorted({one.labeller for one in given})
-    left = {one: sum(one not in sampled.labels for sampled in samples) for one in people}
-    output.result({"audit": name, "labelled": len(labels), "left": left}, print_progress)
+    people = sorted({new_label.labeller for new_label in submitted_labels})
+    remaining = {person: sum(person not in sample.labels for sample in samples) for person in people}
+    output.result({"audit": name, "labelled": len(labels), "left": remaining}, print_progress)
 
 
 def report(
@@ -172,13 +172,13 @@ def report(
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    with database(read_settings()) as opened, opened.engine.connect() as connection:
+    with database(read_settings()) as job_database, job_database.engine.connect() as connection:
         audit = get_audit(connection, name)
         samples = samples_of(connection, audit.name)
-    found = make_audit_report(audit, samples, who)
-    if who and who not in found["labellers"]:
-        raise unknown("labeller", who, found["labellers"])
-    output.result(found, print_report)
+    audit_report = make_audit_report(audit, samples, who)
+    if who and who not in audit_report["labellers"]:
+        raise unknown("labeller", who, audit_report["labellers"])
+    output.result(audit_report, print_report)
 
 
 def export(
@@ -201,8 +201,8 @@ def export(
     if form not in FORMATS:
         raise unknown("format", form, FORMATS)
     require_new(out)
-    with database(read_settings()) as opened, opened.engine.connect() as connection:
+    with database(read_settings()) as job_database, job_database.engine.connect() as connection:
         samples = samples_of(connection, get_audit(connection, name).name)
         size = write_new(out, write_labels(connection, name, samples, form))
-    found = {"audit": name, "format": form, "places": len(samples), "file": str(out), "bytes": size}
-    output.result(found, lambda _: output.show(f"{len(samples):,} places are in {out} ({size:,} bytes)"))
+    summary = {"audit": name, "format": form, "places": len(samples), "file": str(out), "bytes": size}
+    output.result(summary, lambda _: output.show(f"{len(samples):,} places are in {out} ({size:,} bytes)"))

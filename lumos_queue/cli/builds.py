@@ -75,9 +75,9 @@ def dataset_build(
 
     settings = read_settings()
     target = folder_of(settings, name)
-    with database(settings) as opened:
+    with database(settings) as job_database:
         options = BuildOptions(
-            where=str(read_build_where(opened, where)),
+            where=str(read_build_where(job_database, where)),
             format=format,
             formulations=split_names(formulations) or ("iterative",),
             select=select,
@@ -94,7 +94,7 @@ def dataset_build(
             reexecute=reexecute,
             perturbed=perturbed,
         )
-        manifest, new = make_build(opened, name, out or target, options)
+        manifest, new = make_build(job_database, name, out or target, options)
     if manifest["warning"] and output.as_json:
         output.say(manifest["warning"])
     if not new:
@@ -109,17 +109,17 @@ def dataset_list(json: opt.Json = False) -> None:
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
 
-    found, damaged = [], []
+    builds, damaged_names = [], []
     for folder in all_builds(read_settings()):
         try:
             manifest = read_manifest(folder)
         except SpecError as error:
-            damaged.append(folder.name)
+            damaged_names.append(folder.name)
             output.say(f"not listed: {error}")
             continue
-        kept = {name: manifest[name] for name in ("digest", "rows", "created_at", "warning")}
-        found.append({"build": folder.name, "format": manifest["options"].get("format", ""), **kept})
-    output.result({"builds": found, "damaged": damaged}, print_list)
+        fields = {name: manifest[name] for name in ("digest", "rows", "created_at", "warning")}
+        builds.append({"build": folder.name, "format": manifest["options"].get("format", ""), **fields})
+    output.result({"builds": builds, "damaged": damaged_names}, print_list)
 
 
 def dataset_show(build: Build, json: opt.Json = False) -> None:
@@ -130,13 +130,13 @@ def dataset_show(build: Build, json: opt.Json = False) -> None:
 
     folder = find_build(read_settings(), build)
     manifest = read_manifest(folder)
-    shown = {**manifest, "folder": str(folder), "changed": changed_files(folder, manifest)}
-    output.result(shown, print_build)
+    summary = {**manifest, "folder": str(folder), "changed": changed_files(folder, manifest)}
+    output.result(summary, print_build)
 
 
 def dataset_diff(
-    build: Build,
-    other: Build,
+    first: Build,
+    second: Build,
     limit: Annotated[int, typer.Option(min=0, max=opt.MAX_INTEGER, help="How many rows of each kind are listed.")] = 10,
     json: opt.Json = False,
 ) -> None:
@@ -147,8 +147,8 @@ def dataset_diff(
     from lumos_queue.settings import read_settings
 
     settings = read_settings()
-    found = compare_builds(find_build(settings, build), find_build(settings, other))
-    kinds = {f"only in {build}": "only_a", f"only in {other}": "only_b", "changed": "changed"}
-    counts = {kind: sum(row["rows"] for row in found[kind]) for kind in kinds.values()}
-    shown = {**found, **{kind: found[kind][:limit] for kind in kinds.values()}, "counts": counts}
-    output.result(shown, lambda value: print_difference(value, kinds))
+    difference = compare_builds(find_build(settings, first), find_build(settings, second))
+    kinds = {f"only in {first}": "only_a", f"only in {second}": "only_b", "changed": "changed"}
+    counts = {kind: sum(row["rows"] for row in difference[kind]) for kind in kinds.values()}
+    preview = {**difference, **{kind: difference[kind][:limit] for kind in kinds.values()}, "counts": counts}
+    output.result(preview, lambda value: print_difference(value, kinds))

@@ -32,7 +32,7 @@ def data_captions(
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    with database(read_settings()) as opened, reading(opened) as connection:
+    with database(read_settings()) as job_database, reading(job_database) as connection:
         row = get_job(connection, job)
         if row.formulation != "caption":
             raise SpecError(
@@ -44,14 +44,14 @@ def data_captions(
     if not captions:
         raise SpecError(f"The job {row.id} has no captions yet. See: lumos job {row.id}")
     spec = row.spec.get("infer", row.spec)
-    found = {
+    content = {
         "model": spec["agent"]["roles"]["captioner"],
         "job": row.id,
         "benchmark": row.benchmark,
         "split": row.split,
         "captions": captions,
     }
-    data = (json_.dumps(found, ensure_ascii=False, indent=1) + "\n").encode()
+    data = (json_.dumps(content, ensure_ascii=False, indent=1) + "\n").encode()
     try:
         with out.open("xb") as file:
             file.write(data)

@@ -28,21 +28,21 @@ class TableGroup(TyperGroup):
         return list(self.table)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        one = self.table.get(cmd_name)
-        return build_command(cmd_name, one) if one else None
+        command = self.table.get(cmd_name)
+        return build_command(cmd_name, command) if command else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Raises SpecError for an unknown name, with the nearest one."""
-        named = args[0]
-        if named not in self.table and not named.startswith("-"):
+        word = args[0]
+        if word not in self.table and not word.startswith("-"):
             if not self.default:
-                raise _no_command(ctx.command_path, named, self.table)
+                raise _no_command(ctx.command_path, word, self.table)
             args = [self.default, *args]
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summarize(one)) for name, one in self.table.items()])
+            formatter.write_dl([(name, summarize(command)) for name, command in self.table.items()])
 
 
 class TopGroup(TableGroup):
@@ -59,39 +59,39 @@ class TopGroup(TableGroup):
         ]
         for heading, commands in HEADINGS.items():
             lines.append("")
-            for row, (name, one) in enumerate(commands.items()):
+            for row, (name, command) in enumerate(commands.items()):
                 begin = f"{'' if row else heading:<{aside}}{name:<{first - aside}}"
-                lines += textwrap.wrap(begin + summarize(one), formatter.width, subsequent_indent=" " * first)
+                lines += textwrap.wrap(begin + summarize(command), formatter.width, subsequent_indent=" " * first)
         formatter.write("\n".join(lines) + "\n")
 
 
-def build_command(name: str, one: Command | Group) -> Any:
+def build_command(name: str, command: Command | Group) -> Any:
     """The parser of one command, or of a group whose commands are built when they are called."""
     app = typer.Typer(cls=TableGroup, **_PLAIN)
-    if isinstance(one, Command):
-        app.command(name, epilog=_format_example(one))(load(one))
+    if isinstance(command, Command):
+        app.command(name, epilog=_format_example(command))(load(command))
         return typer.main.get_command(app)
-    if one.alone:
-        app.callback(invoke_without_command=True, epilog=_format_example(one.alone))(load(one.alone))
+    if command.alone:
+        app.callback(invoke_without_command=True, epilog=_format_example(command.alone))(load(command.alone))
     else:
-        app.callback(help=one.summary, epilog=_format_example(next(iter(one.commands.values()))))(_do_nothing)
+        app.callback(help=command.summary, epilog=_format_example(next(iter(command.commands.values()))))(_do_nothing)
     group = typer.main.get_group(app)
     assert isinstance(group, TableGroup)
-    group.name, group.table, group.default = name, one.commands, one.default
+    group.name, group.table, group.default = name, command.commands, command.default
     return group
 
 
-def load(one: Command) -> Callable[..., Any]:
+def load(command: Command) -> Callable[..., Any]:
     """The function of a command."""
-    module, _, function = one.place.partition(":")
+    module, _, function = command.place.partition(":")
     return getattr(import_module(f"lumos_queue.cli.{module}"), function)
 
 
-def summarize(one: Command | Group) -> str:
+def summarize(command: Command | Group) -> str:
     """One sentence: what the command is for."""
-    if isinstance(one, Group) and not one.alone:
-        return one.summary
-    function = load(one.alone if isinstance(one, Group) and one.alone else one)  # type: ignore[arg-type]
+    if isinstance(command, Group) and not command.alone:
+        return command.summary
+    function = load(command.alone if isinstance(command, Group) and command.alone else command)  # type: ignore[arg-type]
     return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
 
 
@@ -99,19 +99,19 @@ def _do_nothing() -> None:
     """What a group does before one of its commands is called."""
 
 
-def _format_example(one: Command) -> str:
-    return f"\b\nExample:\n  lumos {one.example}"
+def _format_example(command: Command) -> str:
+    return f"\b\nExample:\n  lumos {command.example}"
 
 
-def _no_command(path: str, named: str, table: Mapping[str, Command | Group]) -> SpecError:
+def _no_command(path: str, word: str, table: Mapping[str, Command | Group]) -> SpecError:
     """What to say of an unknown name: what it is called now, the groups that have it, or the nearest."""
     group = path.partition(" ")[2]
-    meant = [f"{group} {nearest}".strip()] if (nearest := find_nearest(named, table)) else []
-    said = f"No such command: {group} {named[:80]}. ".replace(":  ", ": ")
+    candidates = [f"{group} {nearest}".strip()] if (nearest := find_nearest(word, table)) else []
+    message = f"No such command: {group} {word[:80]}. ".replace(":  ", ": ")
     if not group:
-        if named in RENAMED_COMMANDS:
-            return SpecError(f"{said}It is now: lumos {RENAMED_COMMANDS[named]}")
-        inside = [name for name, one in COMMANDS.items() if isinstance(one, Group) and named in one.commands]
-        meant = [f"{name} {named}" for name in inside] or meant
-    suggested = f"Did you mean {' or '.join(map(repr, meant))}? " if meant else ""
-    return SpecError(f"{said}{suggested}See: {path} --help")
+        if word in RENAMED_COMMANDS:
+            return SpecError(f"{message}It is now: lumos {RENAMED_COMMANDS[word]}")
+        inside = [name for name, command in COMMANDS.items() if isinstance(command, Group) and word in command.commands]
+        candidates = [f"{name} {word}" for name in inside] or candidates
+    suggestion = f"Did you mean {' or '.join(map(repr, candidates))}? " if candidates else ""
+    return SpecError(f"{message}{suggestion}See: {path} --help")

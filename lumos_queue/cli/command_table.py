@@ -168,7 +168,7 @@ HEADINGS: Mapping[str, Mapping[str, Command | Group]] = {
         "db": DB,
     },
 }
-COMMANDS = {name: one for commands in HEADINGS.values() for name, one in commands.items()}
+COMMANDS = {name: command for commands in HEADINGS.values() for name, command in commands.items()}
 
 #: What commands were called before, to what they are called now.
 RENAMED_COMMANDS = {

@@ -23,7 +23,7 @@ def compare(
     common: Annotated[
         bool, typer.Option("--common", help="Compare unlike or half done jobs on what both have judged.")
     ] = False,
-    listed: Annotated[
+    max_tasks: Annotated[
         int, typer.Option("--list", min=0, max=opt.MAX_INTEGER, help="Fixed, and broken, tasks that are listed.")
     ] = 5,
     by: opt.By = [],
@@ -47,15 +47,15 @@ def compare(
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    with database(read_settings()) as opened, opened.engine.connect() as connection:
-        if len(jobs) == 2 and all("-" in one for one in jobs):
+    with database(read_settings()) as job_database, job_database.engine.connect() as connection:
+        if len(jobs) == 2 and all("-" in name for name in jobs):
             if by:
                 raise SpecError("--by is for jobs: leave it out to compare two episodes.")
             output.result(pair_episodes(connection, jobs), print_step_pair)
             return
-        options = Options(metric, common, max(listed, show), _prices(price_prompt, price_completion), by)
-        found = _compare_jobs(connection, jobs, options, show)
-    output.result(found, lambda value: print_comparison(value, listed))
+        options = Options(metric, common, max(max_tasks, show), _prices(price_prompt, price_completion), by)
+        report = _compare_jobs(connection, jobs, options, show)
+    output.result(report, lambda value: print_comparison(value, max_tasks))
 
 
 def _prices(prompt: float | None, completion: float | None) -> tuple[float, float] | None:
@@ -78,9 +78,9 @@ def _compare_jobs(connection: Connection, names: Sequence[str], options: Any, sh
     from lumos_queue.reports.comparison import compare_jobs
     from lumos_queue.reports.step_pairs import pair_episodes
 
-    found = compare_jobs(connection, [get_job(connection, name) for name in names], options)
+    report = compare_jobs(connection, [get_job(connection, name) for name in names], options)
     if show:
-        for one in found["comparisons"]:
-            pairs = [*one["fixed_pairs"][:show], *one["broken_pairs"][:show]]
-            one["side_by_side"] = [pair_episodes(connection, (pair["a"], pair["b"])) for pair in pairs]
-    return found
+        for comparison in report["comparisons"]:
+            pairs = [*comparison["fixed_pairs"][:show], *comparison["broken_pairs"][:show]]
+            comparison["side_by_side"] = [pair_episodes(connection, (pair["a"], pair["b"])) for pair in pairs]
+    return report

@@ -23,33 +23,33 @@ _COLUMN = 18  #: cells that a job's figures need
 _HEADS = 5  #: lines of what differs, above a job's id
 
 
-def print_comparison(found: Found, listed: int) -> None:
+def print_comparison(report: Found, max_tasks: int) -> None:
     """Print what `reports.comparison.compare_jobs` gives: tables, and `listed` fixed and broken tasks of each pair."""
     console = output.console()
-    first, *others = found["jobs"]
-    most = max(1, (console.width - 28) // _COLUMN - 1)
-    for start in range(0, len(others), most):
-        _print_table(console, found, [first, *others[start : start + most]])
-    for one in found["comparisons"]:
-        console.print(_conclude(one, found["metric"]), soft_wrap=False)
-    for one in found["comparisons"]:
-        print_differences(console, one, found["metric"])
-    for note in found["notes"]:
+    first, *other_jobs = report["jobs"]
+    jobs_per_table = max(1, (console.width - 28) // _COLUMN - 1)
+    for start in range(0, len(other_jobs), jobs_per_table):
+        _print_table(console, report, [first, *other_jobs[start : start + jobs_per_table]])
+    for comparison in report["comparisons"]:
+        console.print(_conclude(comparison, report["metric"]), soft_wrap=False)
+    for comparison in report["comparisons"]:
+        print_differences(console, comparison, report["metric"])
+    for note in report["notes"]:
         console.print(escape(note), style="yellow")
-    for one in found["comparisons"]:
-        for name, what in (("fixed", "better"), ("broken", "worse")):
-            _print_pairs(console, one, name, what, listed)
-    for one in found["comparisons"]:
-        for pair in one.get("side_by_side", ()):
+    for comparison in report["comparisons"]:
+        for name, adjective in (("fixed", "better"), ("broken", "worse")):
+            _print_pairs(console, comparison, name, adjective, max_tasks)
+    for comparison in report["comparisons"]:
+        for pair in comparison.get("side_by_side", ()):
             console.print()
             print_step_pair(pair)
 
 
-def _print_table(console: Any, found: Found, jobs: Sequence[Found]) -> None:
-    by_job = {one["b"]: one for one in found["comparisons"]}
-    compared = [by_job.get(job["job"]) for job in jobs]
+def _print_table(console: Any, report: Found, jobs: Sequence[Found]) -> None:
+    by_job = {comparison["b"]: comparison for comparison in report["comparisons"]}
+    comparisons = [by_job.get(job["job"]) for job in jobs]
     table = Table(
-        title=f"compare {escape(found['benchmark'])} ({escape(found['split'])}) by {found['metric']}",
+        title=f"compare {escape(report['benchmark'])} ({escape(report['split'])}) by {report['metric']}",
         title_justify="left",
         header_style="bold",
         box=box.SIMPLE_HEAD,
@@ -59,18 +59,18 @@ def _print_table(console: Any, found: Found, jobs: Sequence[Found]) -> None:
     for job in jobs:
         heads = [escape(cut(line, _COLUMN, middle=True)) for line in describe_differences(job["differs"])[:_HEADS]]
         table.add_column("\n".join([*heads, job["job"]]), justify="right")
-    for name, tell in _OF_JOB:
-        if any(cells := [tell(job) for job in jobs]):
+    for name, format_cell in _OF_JOB:
+        if any(cells := [format_cell(job) for job in jobs]):
             table.add_row(name, *cells)
-    for name, tell_pair in _OF_PAIR:
-        if any(cells := [tell_pair(one) if one else "" for one in compared]):
+    for name, format_pair in _OF_PAIR:
+        if any(cells := [format_pair(comparison) if comparison else "" for comparison in comparisons]):
             table.add_row(name, *cells)
     console.print(table)
 
 
-def _interval(measured: Found) -> str:
-    low, high = measured["ci95"]
-    return f"{100 * measured['value']:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+def _interval(score: Found) -> str:
+    low, high = score["ci95"]
+    return f"{100 * score['value']:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def _score(job: Found) -> str:
@@ -107,54 +107,72 @@ _OF_JOB = (
 )
 
 
-def _bounds(one: Found) -> str:
-    if "bounds" not in one or one["of"] == one["pairs"]:
+def _bounds(comparison: Found) -> str:
+    if "bounds" not in comparison or comparison["of"] == comparison["pairs"]:
         return ""
-    return f"{format_points(one['bounds'][0])} to {format_points(one['bounds'][1])}"
+    return f"{format_points(comparison['bounds'][0])} to {format_points(comparison['bounds'][1])}"
 
 
-def _count_pairs(one: Found) -> str:
-    return f"{one['pairs']:,}" + (f" of {one['of']:,}" if one.get("of", one["pairs"]) != one["pairs"] else "")
+def _count_pairs(comparison: Found) -> str:
+    return f"{comparison['pairs']:,}" + (
+        f" of {comparison['of']:,}" if comparison.get("of", comparison["pairs"]) != comparison["pairs"] else ""
+    )
 
 
-def _count_tasks(one: Found) -> str:
-    return f"{one['better']:,} / {one['worse']:,} of {one['tasks']:,}" if one["clustered"] else ""
+def _count_tasks(comparison: Found) -> str:
+    return (
+        f"{comparison['better']:,} / {comparison['worse']:,} of {comparison['tasks']:,}"
+        if comparison["clustered"]
+        else ""
+    )
 
 
 _OF_PAIR = (
     ("difference, points [95 %]", format_difference),
-    ("p", lambda one: format_p(one["p"])),
-    ("p, Holm", lambda one: format_p(one["p_holm"]) if one["p_holm"] != one["p"] else ""),
+    ("p", lambda comparison: format_p(comparison["p"])),
+    ("p, Holm", lambda comparison: format_p(comparison["p_holm"]) if comparison["p_holm"] != comparison["p"] else ""),
     ("pairs", _count_pairs),
     ("with the unjudged", _bounds),
-    ("fixed / broken", lambda one: f"{one['fixed']:,} / {one['broken']:,}"),
-    ("both / neither right", lambda one: f"{one['both']:,} / {one['neither']:,}" if one["binary"] else ""),
+    ("fixed / broken", lambda comparison: f"{comparison['fixed']:,} / {comparison['broken']:,}"),
+    (
+        "both / neither right",
+        lambda comparison: f"{comparison['both']:,} / {comparison['neither']:,}" if comparison["binary"] else "",
+    ),
     ("tasks better / worse", _count_tasks),
-    ("tasks for 80 % power", lambda one: f"{one['tasks_for_power']:,}" if one["tasks_for_power"] else ""),
+    (
+        "tasks for 80 % power",
+        lambda comparison: f"{comparison['tasks_for_power']:,}" if comparison["tasks_for_power"] else "",
+    ),
 )
 
 
-def _conclude(one: Found, metric: str) -> str:
+def _conclude(comparison: Found, metric: str) -> str:
     """What the figures say, in a sentence."""
-    low, high = (format_points(value) for value in one["ci95"])
-    told = f"p = {format_p(one['p_holm'])}".replace("= <", "<") + (", Holm" if one["p_holm"] != one["p"] else "")
-    how = f"({told}; {one['test']}; interval: {one['interval']})"
-    if one["p_holm"] < 0.05:
-        which = "better" if one["difference"] > 0 else "worse"
-        return f"{one['b']} is {which} than {one['a']} by {abs(100 * one['difference']):.1f} points of {metric} {how}."
-    shown = f"No difference between {one['a']} and {one['b']} is shown: it may be {low} to {high} points {how}."
-    return shown + explain_no_difference(one)
+    low, high = (format_points(value) for value in comparison["ci95"])
+    significance = f"p = {format_p(comparison['p_holm'])}".replace("= <", "<") + (
+        ", Holm" if comparison["p_holm"] != comparison["p"] else ""
+    )
+    how = f"({significance}; {comparison['test']}; interval: {comparison['interval']})"
+    if comparison["p_holm"] < 0.05:
+        direction = "better" if comparison["difference"] > 0 else "worse"
+        points = f"{abs(100 * comparison['difference']):.1f} points of {metric}"
+        return f"{comparison['b']} is {direction} than {comparison['a']} by {points} {how}."
+    jobs = f"{comparison['a']} and {comparison['b']}"
+    message = f"No difference between {jobs} is shown: it may be {low} to {high} points {how}."
+    return message + explain_no_difference(comparison)
 
 
-def _print_pairs(console: Any, one: Found, name: str, what: str, listed: int) -> None:
-    pairs = one[f"{name}_pairs"][:listed]
+def _print_pairs(console: Any, comparison: Found, name: str, adjective: str, max_tasks: int) -> None:
+    pairs = comparison[f"{name}_pairs"][:max_tasks]
     if not pairs:
         return
-    count = one[name]
-    more = f", the first {len(pairs):,}" if len(pairs) < count else ""
-    kind = "tasks" if not one["clustered"] else "samples"
-    console.print(f"\n{name}: {count:,} {kind} on which {one['b']} is {what} than {one['a']}{more}")
-    values = ["" if one["binary"] else f"{pair['value_a']:.2f} > {pair['value_b']:.2f}  " for pair in pairs]
+    count = comparison[name]
+    suffix = f", the first {len(pairs):,}" if len(pairs) < count else ""
+    kind = "tasks" if not comparison["clustered"] else "samples"
+    console.print(
+        f"\n{name}: {count:,} {kind} on which {comparison['b']} is {adjective} than {comparison['a']}{suffix}"
+    )
+    values = ["" if comparison["binary"] else f"{pair['value_a']:.2f} > {pair['value_b']:.2f}  " for pair in pairs]
     widths = [max(len(pair[side]) for pair in pairs) for side in ("a", "b")]
     for pair, value in zip(pairs, values, strict=True):
         names = f"{pair['a']:<{widths[0]}}  {pair['b']:<{widths[1]}}  {value}"

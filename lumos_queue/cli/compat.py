@@ -41,70 +41,73 @@ def import_files(
     from lumos_queue.submission.database import database
     from lumos_queue.submission.tags import read_name_and_tags
 
-    licence, named = read_licence(licence), read_name_and_tags(name, tag)
+    licence, name_and_tags = read_licence(licence), read_name_and_tags(name, tag)
     settings = read_settings()
-    with open_join(plan, ground) as joining:
-        found = joining.found
-        if found.bad and not skip_bad_rows:
-            shown = "; ".join(f"{path.name} {str(bad)[:200]}" for path, bad in found.bad[:MAX_LISTED])
-            more = f"; and {found.bad_rows - MAX_LISTED} more" if found.bad_rows > MAX_LISTED else ""
+    with open_join(plan, ground) as join:
+        report = join.found
+        if report.bad and not skip_bad_rows:
+            preview = "; ".join(f"{path.name} {str(bad)[:200]}" for path, bad in report.bad[:MAX_LISTED])
+            suffix = f"; and {report.bad_rows - MAX_LISTED} more" if report.bad_rows > MAX_LISTED else ""
             raise SpecError(
-                f"{found.bad_rows} rows cannot be read: {shown}{more}. "
+                f"{report.bad_rows} rows cannot be read: {preview}{suffix}. "
                 "Nothing was stored. Fix them, or skip them with --skip-bad-rows."
             )
-        benchmark = benchmark or (found.domains.copy().pop() if len(found.domains) == 1 else "unified")
-        with database(settings, create=True) as opened:
-            job, new, verdicts = store_released(opened, settings, joining, benchmark, split, licence, again, named)
-        told = {
+        benchmark = benchmark or (report.domains.copy().pop() if len(report.domains) == 1 else "unified")
+        with database(settings, create=True) as job_database:
+            job, new, verdicts = store_released(
+                job_database, settings, join, benchmark, split, licence, again, name_and_tags
+            )
+        summary = {
             "job": job,
             "new": new,
             "benchmark": benchmark,
-            "episodes": found.pairs,
-            "planner_rows": found.rows["plan"],
-            "grounder_rows": found.rows["ground"],
-            "duplicates": found.duplicates,
-            "bad_rows": found.bad_rows,
-            "first_bad": f"{found.bad[0][0].name} {found.bad[0][1]}" if found.bad else "",
-            "without_partner": {module: rows - found.pairs for module, rows in found.rows.items()},
-            "other_plan": found.other_plan,
+            "episodes": report.pairs,
+            "planner_rows": report.rows["plan"],
+            "grounder_rows": report.rows["ground"],
+            "duplicates": report.duplicates,
+            "bad_rows": report.bad_rows,
+            "first_bad": f"{report.bad[0][0].name} {report.bad[0][1]}" if report.bad else "",
+            "without_partner": {module: rows - report.pairs for module, rows in report.rows.items()},
+            "other_plan": report.other_plan,
             "verdicts": dict(verdicts.most_common()),
         }
-    output.result(told, _print_import)
+    output.result(summary, _print_import)
 
 
 def read_licence(text: str) -> str:
     """The licence's name. Raises SpecError for a text that cannot be one."""
     from lumos_queue.errors import SpecError
 
-    if not (found := text.strip()):
+    if not (name := text.strip()):
         raise SpecError("No licence is given: name the licence of the files, e.g. --licence 'CC BY 4.0'.")
-    if len(found) > MAX_LICENCE or not found.isprintable():
+    if len(name) > MAX_LICENCE or not name.isprintable():
         raise SpecError(
-            f"--licence has {len(found)} characters: expected the licence's name in one line of printable text, "
+            f"--licence has {len(name)} characters: expected the licence's name in one line of printable text, "
             f"at most {MAX_LICENCE}, e.g. 'CC BY 4.0'."
         )
-    return found
+    return name
 
 
-def _print_import(told: dict[str, Any]) -> None:
-    known = "" if told["new"] else " (these files were imported before; --again imports them again)"
-    output.show(f"{told['job']}{known}")
+def _print_import(summary: dict[str, Any]) -> None:
+    remark = "" if summary["new"] else " (these files were imported before; --again imports them again)"
+    output.show(f"{summary['job']}{remark}")
     output.say(
-        f"{told['episodes']} episodes of {told['benchmark']}, from {told['planner_rows']} planner's and "
-        f"{told['grounder_rows']} grounder's rows"
+        f"{summary['episodes']} episodes of {summary['benchmark']}, from {summary['planner_rows']} planner's and "
+        f"{summary['grounder_rows']} grounder's rows"
     )
-    for module, other in (("plan", "ground"), ("ground", "plan")):
-        if rows := told["without_partner"][module]:
-            same_task = told["other_plan"][module]
+    for module, other_module in (("plan", "ground"), ("ground", "plan")):
+        if rows := summary["without_partner"][module]:
+            same_task = summary["other_plan"][module]
             output.say(
-                f"left out {rows} rows of the {module} file: {rows - same_task} have a task that the {other} file does "
-                f"not have, {same_task} have other subgoals for their task than the {other} file"
+                f"left out {rows} rows of the {module} file: {rows - same_task} have a task that the "
+                f"{other_module} file does not have, {same_task} have other subgoals for their task than the "
+                f"{other_module} file"
             )
-    if told["duplicates"]:
-        output.say(f"left out {told['duplicates']} rows that repeat another row of their file")
-    if told["bad_rows"]:
-        output.say(f"skipped {told['bad_rows']} bad rows; the first: {told['first_bad'][:300]}")
-    for name, count in told["verdicts"].items():
+    if summary["duplicates"]:
+        output.say(f"left out {summary['duplicates']} rows that repeat another row of their file")
+    if summary["bad_rows"]:
+        output.say(f"skipped {summary['bad_rows']} bad rows; the first: {summary['first_bad'][:300]}")
+    for name, count in summary["verdicts"].items():
         output.say(f"{name}: {count}")
 
 
@@ -121,28 +124,28 @@ def export_compat(
     """
     from lumos_queue.compat.folder_export import export_folder
 
-    found = export_folder(raw, domain, out, skip_bad_rows)
-    told = {
+    export = export_folder(raw, domain, out, skip_bad_rows)
+    summary = {
         "folder": str(out),
-        "rows": found.rows,
-        "dropped": found.dropped,
-        "bad_rows": found.bad_rows,
-        "first_bad": found.first_bad,
+        "rows": export.rows,
+        "dropped": export.dropped,
+        "bad_rows": export.bad_rows,
+        "first_bad": export.first_bad,
     }
-    output.result(told, _print_export)
+    output.result(summary, _print_export)
 
 
-def _print_export(told: dict[str, Any]) -> None:
-    output.show("\n".join(f"{count:>8}  {name}" for name, count in told["rows"].items()))
-    output.show(f"in {told['folder']}")
-    for module, count in told["dropped"].items():
+def _print_export(summary: dict[str, Any]) -> None:
+    output.show("\n".join(f"{count:>8}  {name}" for name, count in summary["rows"].items()))
+    output.show(f"in {summary['folder']}")
+    for module, count in summary["dropped"].items():
         if count:
             output.say(
                 f"{count} annotations are in the onetime {module} file only: the original makes no iterative row if "
                 "a subgoal has no action, or if its last line sets no variable that it can number"
             )
-    if told["bad_rows"]:
-        output.say(f"skipped {told['bad_rows']} bad rows; the first: {told['first_bad'][:300]}")
+    if summary["bad_rows"]:
+        output.say(f"skipped {summary['bad_rows']} bad rows; the first: {summary['first_bad'][:300]}")
 
 
 def unify(
@@ -165,5 +168,5 @@ def unify(
     rows = write_unified(files, out, direct)
     output.result(
         {"file": str(out), "rows": rows},
-        lambda told: output.show("\n".join(f"{count:>8}  {name}" for name, count in told["rows"].items())),
+        lambda summary: output.show("\n".join(f"{count:>8}  {name}" for name, count in summary["rows"].items())),
     )

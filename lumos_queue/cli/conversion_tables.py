@@ -27,11 +27,11 @@ def print_conversions(console: Any, reports: list[dict[str, Any]]) -> None:
     )
     table = _table("conversion", (*columns, *costs))
     for report in reports:
-        accepted, turns, speed = report["accepted"], report["average_turns"], report["rows_per_second"]
+        accepted_rows, turns, speed = report["accepted"], report["average_turns"], report["rows_per_second"]
         table.add_row(
             escape(report["source"]),
             f"{report['rows_in']:,}",
-            *(f"{accepted[name]:,}" for name in ("planner", "grounder", "both")),
+            *(f"{accepted_rows[name]:,}" for name in ("planner", "grounder", "both")),
             "" if turns is None else f"{turns:.2f}",
             "" if speed is None else f"{speed:,.{0 if speed >= 10 else 1}f}",
             *([format_cost(report["cost"]) if "cost" in report else ""] if costs else []),
@@ -48,19 +48,19 @@ def _print_levels(console: Any, reports: list[dict[str, Any]]) -> None:
     columns = ("source", "at least", "rows", "of rows in", "of accepted")
     table = _table("rows accepted for both, by check level", columns)
     for report in reports:
-        for level, found in report["at_least"].items():
-            shares = (f"{100 * found[name]:.1f} %" for name in ("of_rows_in", "of_accepted"))
-            table.add_row(escape(report["source"]), level, f"{found['rows']:,}", *shares)
+        for level, counts in report["at_least"].items():
+            shares = (f"{100 * counts[name]:.1f} %" for name in ("of_rows_in", "of_accepted"))
+            table.add_row(escape(report["source"]), level, f"{counts['rows']:,}", *shares)
     console.print(table)
 
 
 def _print_filters(console: Any, report: dict[str, Any]) -> None:
     columns = ("filter", "planner", "grounder")
     table = _table(escape(f"filters of {report['source']} ({report['job']}), rows by module"), columns)
-    for one in report["verdicts"]:
-        name = escape(f"{one['name']}: {one['meaning']}" if one["meaning"] else one["name"])
-        cells = [f"{one[module]:,}" if one[module] else "" for module in ("planner", "grounder")]
-        table.add_row(name, *cells, style=None if one["rejects"] else "dim")
+    for verdict in report["verdicts"]:
+        name = escape(f"{verdict['name']}: {verdict['meaning']}" if verdict["meaning"] else verdict["name"])
+        cells = [f"{verdict[module]:,}" if verdict[module] else "" for module in ("planner", "grounder")]
+        table.add_row(name, *cells, style=None if verdict["rejects"] else "dim")
     console.print(table)
 
 

@@ -98,9 +98,9 @@ def convert(
     from lumos_queue.submission.file_request import resolve_file
     from lumos_queue.submission.tags import read_name_and_tags
 
-    settings, named = read_settings(), read_name_and_tags(name, tag)
-    stated = FileOptions(question, answer, id, choices, images, rationale, scorer, domain, licence, title)
-    file = resolve_file(source, data, split, stated, option, output.say, kind="convert")
+    settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
+    file_options = FileOptions(question, answer, id, choices, images, rationale, scorer, domain, licence, title)
+    file = resolve_file(source, data, split, file_options, option, output.say, kind="convert")
     options = ConversionOptions(
         source=file.benchmark,
         data=file.data,
@@ -127,7 +127,13 @@ def convert(
     )
     job, rows = with_data(settings, lambda: make_conversion_job(options, settings, output.say))
     submit_and_finish(
-        settings, job, rows, named=named, scheduling=Scheduling(priority, concurrency), again=again, follow=follow
+        settings,
+        job,
+        rows,
+        name_and_tags=name_and_tags,
+        scheduling=Scheduling(priority, concurrency),
+        again=again,
+        follow=follow,
     )
 
 
@@ -148,8 +154,8 @@ def budget(
 
     if not math.isfinite(usd):
         raise SpecError("The budget must be a finite number.")
-    with database(read_settings()) as opened:
-        with opened.engine.connect() as connection:
+    with database(read_settings()) as job_database:
+        with job_database.engine.connect() as connection:
             row = get_job(connection, job)
-        set_budget(opened, row.id, usd)
+        set_budget(job_database, row.id, usd)
     output.result({"job": row.id, "budget": usd}, lambda _: output.show(f"the budget of job {row.id} is {usd:g} USD"))

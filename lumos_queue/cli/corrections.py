@@ -51,25 +51,27 @@ def correct(
 
     if bool(subgoal or action) + bool(file) + show != 1:
         raise SpecError("Give either the changes (--subgoal and --action), or --file, or --print.")
-    subgoals = {place[0]: text for place, text in _parse_changes("subgoal", _SUBGOAL, subgoal or ()).items()}
-    actions = {(place[0], place[1]): text for place, text in _parse_changes("action", _ACTION, action or ()).items()}
+    subgoals = {numbers[0]: text for numbers, text in _parse_changes("subgoal", _SUBGOAL, subgoal or ()).items()}
+    actions = {
+        (numbers[0], numbers[1]): text for numbers, text in _parse_changes("action", _ACTION, action or ()).items()
+    }
     changes = Changes(subgoals, actions, _read_text(file))
-    settings, named = read_settings(), read_name_and_tags(name, tag)
-    with database(settings) as opened:
+    settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
+    with database(settings) as job_database:
         if show:
-            found = annotation_text(opened, episode)
-            output.result({"episode": episode, "annotation": found}, lambda _: output.show(found))
+            annotation = annotation_text(job_database, episode)
+            output.result({"episode": episode, "annotation": annotation}, lambda _: output.show(annotation))
             return
-        made = store(opened, settings, episode, changes, named)
+        correction = store(job_database, settings, episode, changes, name_and_tags)
     output.result(
         {
-            "episode": made.episode,
-            "parent": made.parent,
-            "level": made.level or None,
-            "answer": made.answer,
+            "episode": correction.episode,
+            "parent": correction.parent,
+            "level": correction.level or None,
+            "answer": correction.answer,
             "verdicts": [
-                {"module": one.module, "name": one.name, "detail": one.detail, "rejects": one.rejects}
-                for one in made.verdicts
+                {"module": verdict.module, "name": verdict.name, "detail": verdict.detail, "rejects": verdict.rejects}
+                for verdict in correction.verdicts
             ],
         },
         _print_correction,
@@ -98,20 +100,20 @@ def label(
     settings = read_settings()
     who = who or settings.user
     check(value, who)
-    name, colon, place = step.partition(":")
-    with database(settings) as opened:
-        with opened.engine.connect() as connection:
-            found = finished_trajectory(connection, name)
-        position, branch = place_of_step(found.steps, place) if colon else (None, None)
-        add_labels(opened, [NewLabel(found.episode.id, value, who, note, position, branch)])
-    shown = {
-        "episode": f"{found.job.id}-{found.item.ordinal}",
+    name, colon, location = step.partition(":")
+    with database(settings) as job_database:
+        with job_database.engine.connect() as connection:
+            trajectory = finished_trajectory(connection, name)
+        position, branch = place_of_step(trajectory.steps, location) if colon else (None, None)
+        add_labels(job_database, [NewLabel(trajectory.episode.id, value, who, note, position, branch)])
+    summary = {
+        "episode": f"{trajectory.job.id}-{trajectory.item.ordinal}",
         "position": position,
         "branch": branch,
         "label": value,
         "labeller": who,
     }
-    output.result(shown, lambda one: output.show(f"{who} says: {step} is {one['label']}"))
+    output.result(summary, lambda summary: output.show(f"{who} says: {step} is {summary['label']}"))
 
 
 def rate(
@@ -136,29 +138,29 @@ def rate(
     settings = read_settings()
     who = who or settings.user
     check(rating, who, RATINGS)
-    with database(settings) as opened:
-        with opened.engine.connect() as connection:
-            found = finished_trajectory(connection, episode)
-        add_labels(opened, [NewLabel(found.episode.id, rating, who, note)])
-    shown = {"episode": f"{found.job.id}-{found.item.ordinal}", "rating": int(rating), "labeller": who}
-    output.result(shown, lambda one: output.show(f"{who} rates {one['episode']}: {rating} of 10"))
+    with database(settings) as job_database:
+        with job_database.engine.connect() as connection:
+            trajectory = finished_trajectory(connection, episode)
+        add_labels(job_database, [NewLabel(trajectory.episode.id, rating, who, note)])
+    summary = {"episode": f"{trajectory.job.id}-{trajectory.item.ordinal}", "rating": int(rating), "labeller": who}
+    output.result(summary, lambda summary: output.show(f"{who} rates {summary['episode']}: {rating} of 10"))
 
 
-def _parse_changes(what: str, form: re.Pattern[str], given: Iterable[str]) -> dict[tuple[int, ...], str]:
+def _parse_changes(kind: str, form: re.Pattern[str], arguments: Iterable[str]) -> dict[tuple[int, ...], str]:
     """Each `2-1: R2 = …` as its numbers and text."""
     from lumos_queue.errors import SpecError
 
-    found: dict[tuple[int, ...], str] = {}
-    for one in given:
-        if not (read := form.fullmatch(one)):
+    changes: dict[tuple[int, ...], str] = {}
+    for argument in arguments:
+        if not (match := form.fullmatch(argument)):
             example = "'2: Calculate …'" if form is _SUBGOAL else "'2-1: R2 = Calculator(R1 + 3)'"
-            raise SpecError(f"--{what} '{one[:80]}' does not say which {what}: expected e.g. {example}.")
-        *numbers, text = read.groups()
-        place = tuple(map(int, numbers))
-        if place in found:
-            raise SpecError(f"--{what} {'-'.join(numbers)} is given twice.")
-        found[place] = text
-    return found
+            raise SpecError(f"--{kind} '{argument[:80]}' does not say which {kind}: expected e.g. {example}.")
+        *numbers, text = match.groups()
+        position = tuple(map(int, numbers))
+        if position in changes:
+            raise SpecError(f"--{kind} {'-'.join(numbers)} is given twice.")
+        changes[position] = text
+    return changes
 
 
 def _read_text(file: Path | None) -> str:
@@ -181,14 +183,14 @@ def _read_text(file: Path | None) -> str:
     return text
 
 
-def _print_correction(made: dict[str, Any]) -> None:
+def _print_correction(correction: dict[str, Any]) -> None:
     from lumos_queue.cli.output import escape
     from lumos_queue.cli.trajectory import verdict_text
 
     console = output.console()
-    level = made["level"] or "not accepted"
-    answer = "" if made["answer"] is None else f", answer {made['answer']}"
-    console.print(escape(f"{made['episode']} corrects {made['parent']}: {level}{answer}"), soft_wrap=True)
-    for one in made["verdicts"]:
-        mark = "" if one["rejects"] else " (noted)"
-        console.print(escape(f"  {one['module']}{mark}: {verdict_text(one)}"), soft_wrap=True)
+    level = correction["level"] or "not accepted"
+    answer = "" if correction["answer"] is None else f", answer {correction['answer']}"
+    console.print(escape(f"{correction['episode']} corrects {correction['parent']}: {level}{answer}"), soft_wrap=True)
+    for verdict in correction["verdicts"]:
+        mark = "" if verdict["rejects"] else " (noted)"
+        console.print(escape(f"  {verdict['module']}{mark}: {verdict_text(verdict)}"), soft_wrap=True)

@@ -24,28 +24,28 @@ def with_data(settings: Settings, make: Callable[[], T]) -> T:
 
     try:
         return make()
-    except MissingData as missing:
-        if not _is_wanted(missing):
+    except MissingData as missing_data:
+        if not _is_wanted(missing_data):
             raise
-        _fetch(missing, settings)
+        _fetch(missing_data, settings)
     return make()
 
 
-def _is_wanted(missing: MissingData) -> bool:
+def _is_wanted(missing_data: MissingData) -> bool:
     if output.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    size = f"{missing.file.size / 1e6:,.1f} MB, " if missing.file.size else ""
+    size = f"{missing_data.file.size / 1e6:,.1f} MB, " if missing_data.file.size else ""
     output.say(
-        f"There is no data of '{missing.benchmark}' here. It is fetched by: lumos data get {missing.file.name} "
-        f"({size}licence {missing.file.licence})"
+        f"There is no data of '{missing_data.benchmark}' here. It is fetched by: lumos data get "
+        f"{missing_data.file.name} ({size}licence {missing_data.file.licence})"
     )
     output.ask("Fetch it now? [y/N]")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _fetch(missing: MissingData, settings: Settings) -> None:
+def _fetch(missing_data: MissingData, settings: Settings) -> None:
     from lumos_queue.cli.downloads import format_download
     from lumos_queue.downloads.cache import fetch
 
-    found = fetch(missing.file, settings.home / "data")
-    output.say(f"{found.path}  {format_download(found)}")
+    download = fetch(missing_data.file, settings.home / "data")
+    output.say(f"{download.path}  {format_download(download)}")

@@ -51,10 +51,10 @@ class DerivedOptions:
 
 def submit_derived(
     settings: Settings,
-    asked: DerivedOptions,
+    options: DerivedOptions,
     make: Make,
     *,
-    named: NameAndTags,
+    name_and_tags: NameAndTags,
     scheduling: Scheduling,
     again: bool,
     follow: bool,
@@ -64,57 +64,65 @@ def submit_derived(
     Returns how many episodes were chosen and left out, the jobs' ids by dataset, and the exit code. Raises SpecError
     before anything is stored.
     """
-    if not asked.where.strip():
+    if not options.where.strip():
         raise SpecError("No episodes are chosen: give --where, e.g. --where 'job=k3f9a2cd score<1'.")
-    get_framing(asked.framing)
-    if not (math.isfinite(asked.temperature) and math.isfinite(asked.top_p)):
+    get_framing(options.framing)
+    if not (math.isfinite(options.temperature) and math.isfinite(options.top_p)):
         raise SpecError("--temperature and --top-p must be finite numbers.")
-    if asked.samples > 1 and asked.temperature == 0:
+    if options.samples > 1 and options.temperature == 0:
         raise SpecError("Greedy samples are all equal: give --temperature above 0, or --samples 1.")
-    with database(settings) as opened:
-        derived = derive(stream_episodes(opened, read_where(opened, asked.where)), make)
-    check_at_limit(asked.at_limit, derived.formulation, derived.benchmark)
-    sampling = Sampling(asked.temperature, asked.top_p, asked.max_tokens)
-    roles = _roles(asked, derived.formulation) | other_roles(asked.others, derived.benchmark.domain, {})
-    tools = DOMAINS.load(derived.benchmark.domain).prepare_tools(parse_pairs("--tool", asked.tools))
-    domain = derived.benchmark.domain
-    agent = make_agent(roles, domain, sampling, asked.max_subgoals, asked.framing, settings, output.say)
-    agent = replace(agent, tools=tools, answer_by=answer_by(derived.benchmark), at_limit=asked.at_limit)
-    agent = sample_roles(agent, derived.formulation)
-    chosen = {"episodes": derived.episodes, "left_out": dict(derived.left_out)}
+    with database(settings) as job_database:
+        derivation = derive(stream_episodes(job_database, read_where(job_database, options.where)), make)
+    check_at_limit(options.at_limit, derivation.formulation, derivation.benchmark)
+    sampling = Sampling(options.temperature, options.top_p, options.max_tokens)
+    roles = _roles(options, derivation.formulation) | other_roles(options.others, derivation.benchmark.domain, {})
+    tools = DOMAINS.load(derivation.benchmark.domain).prepare_tools(parse_pairs("--tool", options.tools))
+    domain = derivation.benchmark.domain
+    agent = make_agent(roles, domain, sampling, options.max_subgoals, options.framing, settings, output.say)
+    agent = replace(agent, tools=tools, answer_by=answer_by(derivation.benchmark), at_limit=options.at_limit)
+    agent = sample_roles(agent, derivation.formulation)
+    selection = {"episodes": derivation.episodes, "left_out": dict(derivation.left_out)}
     jobs: dict[str, str] = {}
     code = 0
-    for name, rows in derived.rows.items():
+    for name, rows in derivation.rows.items():
         infer = Infer(
             rows.benchmark.name,
             rows.digest,
             rows.split,
-            derived.formulation,
+            derivation.formulation,
             agent,
             0,
-            asked.samples,
-            asked.seed,
-            definition=derived.definition,
+            options.samples,
+            options.seed,
+            definition=derivation.definition,
         )
-        jobs[name], ended = submit_and_run(
-            settings, Evaluate(infer), rows, named=named, scheduling=scheduling, again=again, follow=follow
+        jobs[name], exit_code = submit_and_run(
+            settings,
+            Evaluate(infer),
+            rows,
+            name_and_tags=name_and_tags,
+            scheduling=scheduling,
+            again=again,
+            follow=follow,
         )
-        if ended == Exit.INCOMPLETE and follow:
+        if exit_code == Exit.INCOMPLETE and follow:
             check_completeness(settings, jobs[name])
-        code = code or ended
+        code = code or exit_code
         output.say(f"{f'gold {name}: ' if name else ''}job {jobs[name]}, {len(rows.tasks)} tasks")
-    return chosen, jobs, code
+    return selection, jobs, code
 
 
-def _roles(asked: DerivedOptions, formulation: str) -> dict[str, str]:
-    if asked.agent:
-        if any(asked.roles.values()):
+def _roles(options: DerivedOptions, formulation: str) -> dict[str, str]:
+    if options.agent:
+        if any(options.roles.values()):
             raise SpecError("Give either --agent or the endpoint of each role, not both.")
-        if asked.agent not in AGENTS:
-            raise unknown("agent", asked.agent, AGENTS)
-        if asked.agent == STARTER and (note := remark_on_starter(formulation)):
+        if options.agent not in AGENTS:
+            raise unknown("agent", options.agent, AGENTS)
+        if options.agent == STARTER and (note := remark_on_starter(formulation)):
             output.say(note)
-        return dict.fromkeys(asked.roles, starter_url(formulation, asked.agent))
-    if missing := [role for role, url in asked.roles.items() if not url]:
-        raise SpecError(f"No endpoint for the role {missing[0]}: give --{missing[0]} URL, or --agent starter.")
-    return asked.roles
+        return dict.fromkeys(options.roles, starter_url(formulation, options.agent))
+    if missing_roles := [role for role, url in options.roles.items() if not url]:
+        raise SpecError(
+            f"No endpoint for the role {missing_roles[0]}: give --{missing_roles[0]} URL, or --agent starter."
+        )
+    return options.roles

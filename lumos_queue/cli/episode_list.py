@@ -12,36 +12,36 @@ from lumos_queue.cli.output import escape
 
 _MAX_WIDTH = 24  #: terminal cells of a column
 _EPISODE = (
-    ("episode", lambda one: one["episode"]),
-    ("benchmark", lambda one: one["benchmark"]),
-    ("level", lambda one: one["level"]),
-    ("score", lambda one: "" if one["score"] is None else f"{one['score']:g}"),
-    ("ending", lambda one: one["ending"]),
-    ("answer", lambda one: one["answer"] or ""),
-    ("gold", lambda one: one["gold"] or ""),
-    ("calls", lambda one: f"{one['calls']:,}" if one["calls"] else ""),
+    ("episode", lambda episode: episode["episode"]),
+    ("benchmark", lambda episode: episode["benchmark"]),
+    ("level", lambda episode: episode["level"]),
+    ("score", lambda episode: "" if episode["score"] is None else f"{episode['score']:g}"),
+    ("ending", lambda episode: episode["ending"]),
+    ("answer", lambda episode: episode["answer"] or ""),
+    ("gold", lambda episode: episode["gold"] or ""),
+    ("calls", lambda episode: f"{episode['calls']:,}" if episode["calls"] else ""),
 )
 
 
 def print_episodes(episodes: list[dict[str, Any]], one_job: bool) -> None:
     """Two lines for each episode: its figures, without columns that are empty for all, and its question below."""
     console = output.console()
-    columns = {name: [show(one) for one in episodes] for name, show in _EPISODE}
-    hidden = {"benchmark"} if one_job else set()
-    shown = {name: cells for name, cells in columns.items() if name not in hidden and any(cells)}
-    widths = {name: min(_MAX_WIDTH, max(map(cell_len, (name, *cells)))) for name, cells in shown.items()}
+    columns = {name: [show(episode) for episode in episodes] for name, show in _EPISODE}
+    hidden_columns = {"benchmark"} if one_job else set()
+    visible = {name: cells for name, cells in columns.items() if name not in hidden_columns and any(cells)}
+    widths = {name: min(_MAX_WIDTH, max(map(cell_len, (name, *cells)))) for name, cells in visible.items()}
 
     def line(cells: Iterable[str]) -> str:
-        fitted = (chop(cell, width) for cell, width in zip(cells, widths.values(), strict=True))
-        padded = (
-            f"{cell}{' ' * (width - cell_len(cell))}" for cell, width in zip(fitted, widths.values(), strict=True)
+        texts = (chop(cell, width) for cell, width in zip(cells, widths.values(), strict=True))
+        padded_cells = (
+            f"{cell}{' ' * (width - cell_len(cell))}" for cell, width in zip(texts, widths.values(), strict=True)
         )
-        return escape("  ".join(padded).rstrip())
+        return escape("  ".join(padded_cells).rstrip())
 
-    console.print(f"[bold]{line(shown)}[/]", soft_wrap=True)
-    for one, cells in zip(episodes, zip(*shown.values(), strict=True), strict=True):
+    console.print(f"[bold]{line(visible)}[/]", soft_wrap=True)
+    for episode, cells in zip(episodes, zip(*visible.values(), strict=True), strict=True):
         console.print(line(cells), soft_wrap=True)
-        console.print(f"[dim]  {escape(chop(one['question'], console.width - 2))}[/]", soft_wrap=True)
+        console.print(f"[dim]  {escape(chop(episode['question'], console.width - 2))}[/]", soft_wrap=True)
 
 
 def chop(text: str, width: int) -> str:

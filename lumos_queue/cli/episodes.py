@@ -39,21 +39,21 @@ def episodes(
     from lumos_queue.submission.database import database
     from lumos_queue.submission.filters import read_where
 
-    with database(read_settings()) as opened:
-        with reading(opened) as connection:
-            own = get_job(connection, job).id if job is not None else ""
-        wanted = read_where(opened, where, own)
-        with reading(opened) as connection:
-            inside = Filter((term("job", "=", own),)) if own else Filter()
-            start = read_cursor(connection, own, after) if after else 0
-            page = find_page(connection, inside & wanted, start, limit + 1)
-    found = [describe_episode(row) for row in page.rows[:limit]]
-    result: dict[str, Any] = {"job": own} if own else {}
-    result |= {"where": str(wanted), "episodes": found}
-    result["next"] = found[-1]["episode"] if len(page.rows) > limit else page.stopped_at
+    with database(read_settings()) as job_database:
+        with reading(job_database) as connection:
+            job_id = get_job(connection, job).id if job is not None else ""
+        condition = read_where(job_database, where, job_id)
+        with reading(job_database) as connection:
+            in_job = Filter((term("job", "=", job_id),)) if job_id else Filter()
+            start = read_cursor(connection, job_id, after) if after else 0
+            page = find_page(connection, in_job & condition, start, limit + 1)
+    matches = [describe_episode(row) for row in page.rows[:limit]]
+    result: dict[str, Any] = {"job": job_id} if job_id else {}
+    result |= {"where": str(condition), "episodes": matches}
+    result["next"] = matches[-1]["episode"] if len(page.rows) > limit else page.stopped_at
     if page.searched is not None:
         result["searched"] = page.searched
-    output.result(result, lambda value: _print_page(value, own, limit))
+    output.result(result, lambda value: _print_page(value, job_id, limit))
 
 
 def _print_page(result: dict[str, Any], job: str, limit: int) -> None:
@@ -67,8 +67,8 @@ def _print_page(result: dict[str, Any], job: str, limit: int) -> None:
         console.print("No finished episode matches.")
     full = len(result["episodes"]) == limit
     if result["next"] and not full:
-        found = len(result["episodes"]) or "none"
-        console.print(f"The text was looked for in {result['searched']:,} episodes, {found} matched: there are more.")
+        count = len(result["episodes"]) or "none"
+        console.print(f"The text was looked for in {result['searched']:,} episodes, {count} matched: there are more.")
     if result["next"]:
         words = ["lumos", "episodes", *([job] if job else [])]
         words += ["--where", result["where"]] if result["where"] else []

@@ -17,13 +17,13 @@ class FailureNotice:
     def __init__(self, report: Callable[[str], None], clock: Callable[[], float] = time.monotonic):
         self._report, self._clock = report, clock
         self._reason = ""
-        self._reported_at = float("-inf")
+        self._last_report = float("-inf")
 
     def update(self, reason: str, line: str) -> None:
         """`reason`: the most frequent one, without the count; `line`: what is printed. Both empty: no item fails."""
         if not reason:
             return
-        age, key = self._clock() - self._reported_at, alike_key(reason)
+        age, key = self._clock() - self._last_report, alike_key(reason)
         if age >= (REPORT_SECONDS if key == self._reason else CHANGE_SECONDS):
-            self._reason, self._reported_at = key, self._clock()
+            self._reason, self._last_report = key, self._clock()
             self._report(line)

@@ -16,8 +16,8 @@ MAX_SHOWN = 24  #: steps: of more, these are spread over all of them, the first 
 def print_feedback(steps: Sequence[Mapping[str, Any]]) -> None:
     """A line for each step, or for some of many."""
     table = Table(box=box.SIMPLE_HEAD)
-    searched = any(step["epsilon"] for step in steps)
-    names = ("step", "reward", "baseline", "feasible", "entropy", "KL", *["epsilon"] * searched, "rollouts")
+    has_epsilon = any(step["epsilon"] for step in steps)
+    names = ("step", "reward", "baseline", "feasible", "entropy", "KL", *["epsilon"] * has_epsilon, "rollouts")
     for name in names:
         table.add_column(name, justify="left" if name == "rollouts" else "right", no_wrap=True)
     for step in _spread(steps):
@@ -28,7 +28,7 @@ def print_feedback(steps: Sequence[Mapping[str, Any]]) -> None:
             "" if step["feasible"] is None else f"{100 * step['feasible']:.0f} %",
             f"{step['entropy']:.2f}",
             f"{step['kl']:.3f}",
-            *[f"{step['epsilon']:.3f}"] * searched,
+            *[f"{step['epsilon']:.3f}"] * has_epsilon,
             step["rollouts"],
         )
     output.console().print(table)
@@ -44,12 +44,12 @@ def format_steps(steps: Sequence[int]) -> str:
             runs[-1].append(step)
         else:
             runs.append([step])
-    said = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
-    return f"step{'s' * (len(steps) > 1)} {said}"
+    ranges = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+    return f"step{'s' * (len(steps) > 1)} {ranges}"
 
 
 def _spread(steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     if len(steps) <= MAX_SHOWN:
         return list(steps)
     last = len(steps) - 1
-    return [steps[round(place * last / (MAX_SHOWN - 1))] for place in range(MAX_SHOWN)]
+    return [steps[round(index * last / (MAX_SHOWN - 1))] for index in range(MAX_SHOWN)]

@@ -36,8 +36,8 @@ def print_fields(console: Any, report: Mapping[str, Any]) -> None:
 def print_differences(console: Any, comparison: Mapping[str, Any], metric: str) -> None:
     """The differences of two jobs by each field that was asked for."""
     for field, groups in comparison.get("by", {}).items():
-        named = f"{comparison['b']} against {comparison['a']}"
-        table = new_table(f"{named} by {escape(shorten(field))}: {escape(metric)}, points [95 %]")
+        pair = f"{comparison['b']} against {comparison['a']}"
+        table = new_table(f"{pair} by {escape(shorten(field))}: {escape(metric)}, points [95 %]")
         for head in ("pairs", comparison["a"], comparison["b"], "difference", "p, Holm"):
             table.add_column(head, justify="right", no_wrap=True)
         room = max(_LEAST, console.width - _FIGURES)

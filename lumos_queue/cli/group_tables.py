@@ -21,12 +21,12 @@ def print_groups(console: Any, report: dict[str, Any]) -> None:
         table.add_column("items", justify="right")
         metrics = list(report["metrics"])[:_METRICS]
         overalls = _overalls_with_figures(report)
-        for one in (*metrics, *overalls):
-            table.add_column(escape(one.replace("_", " ")), justify="right")
-        for group, found in groups.items():
-            cells = [format_score(found["metrics"].get(metric)) for metric in metrics]
-            cells += [format_score(found["overall"].get(one, {}).get("over_tasks")) for one in overalls]
-            table.add_row(escape(group), f"{found['n']:,}", *cells)
+        for column in (*metrics, *overalls):
+            table.add_column(escape(column.replace("_", " ")), justify="right")
+        for group, scores in groups.items():
+            cells = [format_score(scores["metrics"].get(metric)) for metric in metrics]
+            cells += [format_score(scores["overall"].get(overall, {}).get("over_tasks")) for overall in overalls]
+            table.add_row(escape(group), f"{scores['n']:,}", *cells)
         console.print(table)
 
 
@@ -35,32 +35,33 @@ def _print_overall(console: Any, report: dict[str, Any]) -> None:
     for name in ("over metrics", "metrics", "over tasks", "items"):
         table.add_column(name, justify="right")
     for name in _overalls_with_figures(report):
-        found = report["overall"][name]
-        metrics, tasks = found["over_metrics"], found["over_tasks"]
+        overall = report["overall"][name]
+        metrics, tasks = overall["over_metrics"], overall["over_tasks"]
         table.add_row(escape(name), format_score(metrics), str(metrics["n"]), format_score(tasks), f"{tasks['n']:,}")
     if table.row_count:
         console.print(table)
-    for name, found in report["overall"].items():
-        if "not_run" in found:
-            lacking = ", ".join(found["not_run"])
-            said = f"{report['job']}: overall score '{escape(name)}' not run: nothing was judged by {escape(lacking)}"
-            console.print(said, soft_wrap=True)
+    for name, overall in report["overall"].items():
+        if "not_run" in overall:
+            text = (
+                f"overall score '{escape(name)}' not run: nothing was judged by {escape(', '.join(overall['not_run']))}"
+            )
+            console.print(f"{report['job']}: {text}", soft_wrap=True)
     console.print()
 
 
 def _overalls_with_figures(report: dict[str, Any]) -> list[str]:
-    return [name for name, found in report.get("overall", {}).items() if "over_tasks" in found]
+    return [name for name, overall in report.get("overall", {}).items() if "over_tasks" in overall]
 
 
-def format_score(found: dict[str, Any] | None) -> str:
+def format_score(score: dict[str, Any] | None) -> str:
     """A metric's value with its interval, in per cent; of an unfinished job the range that it can still reach."""
-    if found is None:
+    if score is None:
         return ""
-    if "bounds" in found:
-        low, high = found["bounds"]
+    if "bounds" in score:
+        low, high = score["bounds"]
         return f"incomplete {100 * low:.0f} to {100 * high:.0f}"
-    low, high = found["ci95"]
-    return f"{100 * found['value']:.1f} [{100 * low:.0f}, {100 * high:.0f}]"
+    low, high = score["ci95"]
+    return f"{100 * score['value']:.1f} [{100 * low:.0f}, {100 * high:.0f}]"
 
 
 def new_table(title: str) -> Table:

@@ -26,19 +26,20 @@ def format_left(figures: JobFigures, pace: Pace) -> str:
     """`3 min left`; empty as long as nothing is known, while it waits for something, and at the end."""
     if figures.holder.waiting and not figures.items.get(ItemState.CLAIMED):
         return ""
-    left = pace.seconds_left(figures.row.items - figures.done)
-    return "" if left is None else f"{format_seconds(left)} left"
+    seconds = pace.seconds_left(figures.row.items - figures.done)
+    return "" if seconds is None else f"{format_seconds(seconds)} left"
 
 
 def format_score(figures: JobFigures) -> str:
     """`45/110 = 40.9 %  [32.2, 50.3]`, and what all items together can still come to; empty without a score."""
-    if (found := measure_score(figures)) is None:
+    if (measurement := measure_score(figures)) is None:
         return ""
-    low, high = found["ci95"]
-    share = f"{figures.score[0]:g}/{found['scored']:,} = {percent(found['value'])}  [{100 * low:.1f}, {100 * high:.1f}]"
-    if found["scored"] >= figures.row.items:
+    low, high = measurement["ci95"]
+    value, interval = percent(measurement["value"]), f"[{100 * low:.1f}, {100 * high:.1f}]"
+    share = f"{figures.score[0]:g}/{measurement['scored']:,} = {value}  {interval}"
+    if measurement["scored"] >= figures.row.items:
         return share
-    worst, best = found["bounds"]
+    worst, best = measurement["bounds"]
     return f"{share}  whole job {100 * worst:.1f} to {percent(best)}"
 
 
@@ -70,19 +71,21 @@ def job_head(figures: JobFigures, pace: Pace) -> list[Any]:
     from rich.text import Text
 
     row = figures.row
-    what = Text(no_wrap=True, overflow="ellipsis")
-    what.append(row.id, "bold")
-    what.append(f"  {row.state}", _STYLES.get(row.state, ""))
-    what.append(f"  {describe(row)}")
+    title = Text(no_wrap=True, overflow="ellipsis")
+    title.append(row.id, "bold")
+    title.append(f"  {row.state}", _STYLES.get(row.state, ""))
+    title.append(f"  {describe(row)}")
     bar = Table.grid(padding=(0, 2), expand=False)
     bar.add_column(max_width=40)
     bar.add_column(no_wrap=True)
     bar.add_column(no_wrap=True)
-    done = f"{figures.done:,}/{row.items:,}  {percent(figures.done / max(row.items, 1), 0)}"
+    progress = f"{figures.done:,}/{row.items:,}  {percent(figures.done / max(row.items, 1), 0)}"
     bar.add_row(
-        ProgressBar(total=max(row.items, 1), completed=min(figures.done, row.items)), done, format_left(figures, pace)
+        ProgressBar(total=max(row.items, 1), completed=min(figures.done, row.items)),
+        progress,
+        format_left(figures, pace),
     )
-    return [what, bar]
+    return [title, bar]
 
 
 _STYLES = {"running": "green", "done": "green", "failed": "red", "paused": "yellow", "cancelled": "yellow"}
@@ -93,5 +96,5 @@ def describe(row: Any) -> str:
     name = " ".join(harmless(row.name[: 4 * MAX_NAME]).split())
     if len(name) > MAX_NAME:
         name = name[: MAX_NAME - 1] + "…"
-    what = " ".join(filter(None, (row.kind, row.benchmark, row.formulation)))
-    return f'{what}  "{name}"' if name else what
+    request = " ".join(filter(None, (row.kind, row.benchmark, row.formulation)))
+    return f'{request}  "{name}"' if name else request

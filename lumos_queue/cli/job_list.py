@@ -32,7 +32,7 @@ _STYLES = {
 }
 
 
-def print_jobs(jobs: Sequence[Mapping[str, Any]], more: bool, where: str = "") -> None:
+def print_jobs(jobs: Sequence[Mapping[str, Any]], has_older: bool, where: str = "") -> None:
     """The list, and on standard error what to do about jobs that nobody works on, and how to see older ones."""
     console = output.console()
     width = console.width if console.is_terminal or "COLUMNS" in os.environ else _UNLIMITED
@@ -40,10 +40,10 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], more: bool, where: str = "") -
     if jobs:
         every = _columns(jobs)
         columns = fit(every, width, gap)
-        shown = [one.head for one, _ in columns]
-        left_out = [one.head for one in every if one.head not in shown]
+        visible = [column.head for column, _ in columns]
+        hidden_heads = [column.head for column in every if column.head not in visible]
         between = " " * gap
-        heads = between.join(pad(cut(one.head, size), size) for one, size in columns)
+        heads = between.join(pad(cut(column.head, size), size) for column, size in columns)
         console.print(Text(heads.rstrip(), "bold"), soft_wrap=True)
         for row, job in enumerate(jobs):
             line = Text(no_wrap=True)
@@ -53,17 +53,17 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], more: bool, where: str = "") -
                 line.append(between)
             line.rstrip()
             console.print(line, soft_wrap=True)
-        if left_out:
-            output.say(f"no room for: {', '.join(left_out)}. A wider terminal shows more, and --json all of it")
+        if hidden_heads:
+            output.say(f"no room for: {', '.join(hidden_heads)}. A wider terminal shows more, and --json all of it")
     else:
         output.say("no job matches")
     for reason, alone in _jobs_alone(jobs).items():
-        named = alone[0] if len(alone) == 1 else "JOB"
-        advice = reason or f"go on with lumos resume {named}, or start a worker with lumos worker"
+        target = alone[0] if len(alone) == 1 else "JOB"
+        advice = reason or f"go on with lumos resume {target}, or start a worker with lumos worker"
         output.say(f"nobody works on {', '.join(alone[:3])}{', …' if len(alone) > 3 else ''}: {advice}")
-    if more:
-        chosen = ["--where", where] if where else []
-        output.say(f"older ones: {shlex.join(['lumos', 'jobs', *chosen, '--before', jobs[-1]['job']])}")
+    if has_older:
+        filter_words = ["--where", where] if where else []
+        output.say(f"older ones: {shlex.join(['lumos', 'jobs', *filter_words, '--before', jobs[-1]['job']])}")
 
 
 def print_traffic(traffic: Mapping[str, Traffic]) -> None:
@@ -137,9 +137,9 @@ def _state_column(jobs: Sequence[Mapping[str, Any]]) -> Column:
 
     head = f"{pad('score, % [95 %]', wide)} state" if wide else "state"
     beside = wide + bool(wide)  # a score and a space
-    scored = [cell_len(state) for score, (state, _) in zip(scores, states, strict=True) if score]
+    scored_widths = [cell_len(state) for score, (state, _) in zip(scores, states, strict=True) if score]
     natural = [cell_len(words) + bool(score) * beside for score, (_, words) in zip(scores, states, strict=True)]
-    least = max(_STATE_LEAST, beside + max([len("state"), *scored]))
+    least = max(_STATE_LEAST, beside + max([len("state"), *scored_widths]))
     return Column(head, max(cell_len(head), *natural), least, 0, show)
 
 
@@ -170,8 +170,8 @@ def _format_score(score: Mapping[str, Any] | None, by_outcome: bool) -> str:
     return f"{100 * score['value']:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
-def _format_progress(done: int, items: int) -> str:
-    return _format_count(items) if done >= items else f"{_format_count(done)}/{_format_count(items)}"
+def _format_progress(completed: int, items: int) -> str:
+    return _format_count(items) if completed >= items else f"{_format_count(completed)}/{_format_count(items)}"
 
 
 def _format_count(count: int) -> str:

@@ -73,7 +73,7 @@ def rerun(
     from lumos_queue.submission.stored_request import Changes
     from lumos_queue.submission.tags import read_name_and_tags
 
-    given = {
+    numbers = {
         "seed": seed,
         "temperature": temperature,
         "top_p": top_p,
@@ -86,24 +86,24 @@ def rerun(
     changes = Changes(
         formulation=formulation,
         agent=agent,
-        roles={one: url for one, url in roles.items() if url},
+        roles={role_name: url for role_name, url in roles.items() if url},
         others=role,
         tools=tool,
         settings=setting,
         samplings=sampling,
-        numbers={field: value for field, value in given.items() if value is not None},
+        numbers={field: value for field, value in numbers.items() if value is not None},
         stop=unescape_stops(stop),
         system=read_system(system),
         prompt=read_template(prompt),
         requests=request,
     )
-    settings, named = read_settings(), read_name_and_tags(name, tag)
+    settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
     again = again or not (changes or where)
 
-    def make(opened: Any, row: Any) -> Repeat:
-        return make_rerun(opened, settings, row, changes, where, Scheduling(priority, concurrency), output.say)
+    def make(database: Any, row: Any) -> Repeat:
+        return make_rerun(database, settings, row, changes, where, Scheduling(priority, concurrency), output.say)
 
-    _store_and_run(settings, job, make, named, again, follow)
+    _store_and_run(settings, job, make, name_and_tags, again, follow)
 
 
 def extend(
@@ -127,15 +127,17 @@ def extend(
     from lumos_queue.submission.extend import make_extension
     from lumos_queue.submission.tags import read_name_and_tags
 
-    settings, named = read_settings(), read_name_and_tags(name, tag)
+    settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
 
-    def make(opened: Any, row: Any) -> Repeat:
-        return make_extension(opened, settings, row, limit, samples, Scheduling(priority, concurrency), output.say)
+    def make(database: Any, row: Any) -> Repeat:
+        return make_extension(database, settings, row, limit, samples, Scheduling(priority, concurrency), output.say)
 
-    _store_and_run(settings, job, make, named, again, follow)
+    _store_and_run(settings, job, make, name_and_tags, again, follow)
 
 
-def _store_and_run(settings: Settings, job: str, make: Any, named: NameAndTags, again: bool, follow: bool) -> None:
+def _store_and_run(
+    settings: Settings, job: str, make: Any, name_and_tags: NameAndTags, again: bool, follow: bool
+) -> None:
     """Store what `make` (gets the database and the job's row) gives, run or queue it, and print its report or id."""
     from db.jobs import get_job
     from lumos_queue.cli.run import go_on
@@ -143,13 +145,13 @@ def _store_and_run(settings: Settings, job: str, make: Any, named: NameAndTags, 
     from lumos_queue.submission.database import database
 
     follow = follow or not settings.broker_url
-    with database(settings) as opened:
-        with opened.engine.connect() as connection:
+    with database(settings) as job_database:
+        with job_database.engine.connect() as connection:
             row = get_job(connection, job)
-        repeat = make(opened, row).named(named)
-        identifier, new = repeat.create(opened, again)
-        with opened.engine.connect() as connection:
+        repeat = make(job_database, row).named(name_and_tags)
+        identifier, new = repeat.create(job_database, again)
+        with job_database.engine.connect() as connection:
             row = get_job(connection, identifier)
     if new and repeat.told:
         output.say(repeat.told)
-    finish(settings, identifier, go_on(settings, row, new, named, follow), follow)
+    finish(settings, identifier, go_on(settings, row, new, name_and_tags, follow), follow)

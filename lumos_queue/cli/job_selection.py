@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from lumos_queue.settings import Settings
 
 
-def choose_jobs(database: Database, settings: Settings, named: Sequence[str], where: str) -> list[str]:
+def choose_jobs(database: Database, settings: Settings, names: Sequence[str], where: str) -> list[str]:
     """Whole ids: of the named jobs, each once, or of those that fit the filter, the oldest first.
 
     Raises SpecError where both are given, and where no job fits.
@@ -20,13 +20,13 @@ def choose_jobs(database: Database, settings: Settings, named: Sequence[str], wh
     from lumos_queue.reports.job_list import find_jobs
     from lumos_queue.submission.filters import read_job_where
 
-    if where and named:
+    if where and names:
         raise SpecError("Give either jobs or --where, not both: a job is named in a filter as job=ID.")
-    wanted = read_job_where(database, where)
+    condition = read_job_where(database, where)
     with database.engine.connect() as connection:
         if not where:
-            return list(dict.fromkeys(get_job(connection, job).id for job in named))
-        found = find_jobs(connection, wanted, settings.lease_seconds)[::-1]
-    if not found:
-        raise SpecError(f"No job fits {wanted}. List them with: lumos jobs")
-    return found
+            return list(dict.fromkeys(get_job(connection, job).id for job in names))
+        job_ids = find_jobs(connection, condition, settings.lease_seconds)[::-1]
+    if not job_ids:
+        raise SpecError(f"No job fits {condition}. List them with: lumos jobs")
+    return job_ids

@@ -19,12 +19,12 @@ def _change(job: str, change: str) -> tuple[Any, Any]:
     from lumos_queue.submission.database import database
 
     settings = read_settings()
-    with database(settings) as opened:
-        with opened.engine.connect() as connection:
-            row = db.jobs.get_job(connection, job, allow_damaged=True)
-        getattr(db.jobs, change)(opened, row.id)
-        with opened.engine.connect() as connection:
-            return settings, db.jobs.get_job(connection, row.id, allow_damaged=True)
+    with database(settings) as job_database:
+        with job_database.engine.connect() as connection:
+            row = db.jobs.get_job(connection, job, damaged=True)
+        getattr(db.jobs, change)(job_database, row.id)
+        with job_database.engine.connect() as connection:
+            return settings, db.jobs.get_job(connection, row.id, damaged=True)
 
 
 def _requeue(job: str, only: str) -> tuple[Any, Any]:
@@ -39,12 +39,12 @@ def _requeue(job: str, only: str) -> tuple[Any, Any]:
     if only not in tuple(FailureClass):
         raise unknown("class of failures", only[:80], FailureClass)
     settings = read_settings()
-    with database(settings) as opened:
-        with opened.engine.connect() as connection:
+    with database(settings) as job_database:
+        with job_database.engine.connect() as connection:
             row = get_job(connection, job)
-        owed = requeue(opened, row.id, FailureClass(only))
-        output.say(f"{owed:,} item{'s' * (owed > 1)} of job {row.id} {'are' if owed > 1 else 'is'} owed again")
-        with opened.engine.connect() as connection:
+        count = requeue(job_database, row.id, FailureClass(only))
+        output.say(f"{count:,} item{'s' * (count > 1)} of job {row.id} {'are' if count > 1 else 'is'} owed again")
+        with job_database.engine.connect() as connection:
             return settings, get_job(connection, row.id)
 
 
@@ -60,7 +60,7 @@ def _prepare_resume(job: str, accept_plugin: bool) -> list[dict[str, str]]:
     from lumos_queue.submission.resume import check_resume
 
     settings = read_settings()
-    with database(settings) as opened, opened.engine.connect() as connection:
+    with database(settings) as job_database, job_database.engine.connect() as connection:
         row = get_job(connection, job)
         if accept_plugin:
             return plugins_as_json(plugins_of(row))
@@ -68,16 +68,16 @@ def _prepare_resume(job: str, accept_plugin: bool) -> list[dict[str, str]]:
         return []
 
 
-def _accept_plugins(settings: Any, job: str, found: list[dict[str, str]]) -> Any:
+def _accept_plugins(settings: Any, job: str, plugins: list[dict[str, str]]) -> Any:
     """Have a job with items left to run need these plug-ins; returns its row afterwards."""
     from db.jobs import get_job
     from db.plugins import accept_plugins
     from lumos_queue.submission.database import database
 
-    with database(settings) as opened:
-        names = ", ".join(dict.fromkeys(accept_plugins(opened, job, found, settings.user)))
+    with database(settings) as job_database:
+        names = ", ".join(dict.fromkeys(accept_plugins(job_database, job, plugins, settings.user)))
         output.say(f"job {job} {f'goes on with other code: {names}' if names else 'has the plug-ins that are here'}")
-        with opened.engine.connect() as connection:
+        with job_database.engine.connect() as connection:
             return get_job(connection, job)
 
 
@@ -90,10 +90,13 @@ def cancel(job: opt.JobId, json: opt.Json = False) -> None:
     from lumos_queue.submission.database import database
 
     settings, row = _change(job, "cancel")
-    with database(settings) as opened, opened.engine.connect() as connection:
-        other = find_job(connection, row.awaits) if row.awaits else None
-    if other and other.state in OPEN:
-        output.say(f"job {other.id}, which it waited for, is still {other.state}. To stop it: lumos cancel {other.id}")
+    with database(settings) as job_database, job_database.engine.connect() as connection:
+        awaited_job = find_job(connection, row.awaits) if row.awaits else None
+    if awaited_job and awaited_job.state in OPEN:
+        output.say(
+            f"job {awaited_job.id}, which it waited for, is still {awaited_job.state}. "
+            f"To stop it: lumos cancel {awaited_job.id}"
+        )
     output.result(
         {"job": row.id, "state": row.state}, lambda value: output.show(f"job {value['job']} is {value['state']}")
     )
@@ -138,13 +141,13 @@ def resume(
     """
     from lumos_queue.cli.run import run_stored
 
-    accepted = _prepare_resume(job, accept_plugin)
+    plugins = _prepare_resume(job, accept_plugin)
     settings, row = _requeue(job, only) if only else _change(job, "resume")
     if row.state == JobState.DONE:
         output.say(f"job {row.id} is done: no item is left to run")
         finish(settings, row.id, 0, True)
     elif accept_plugin:  # not of one that is done: its episodes are of the code that it names
-        row = _accept_plugins(settings, row.id, accepted)
+        row = _accept_plugins(settings, row.id, plugins)
     follow = follow or not settings.broker_url
     finish(settings, row.id, run_stored(settings, row, follow), follow)
 
@@ -167,13 +170,13 @@ def rm(
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    with database(read_settings()) as opened:
-        with opened.engine.connect() as connection:
+    with database(read_settings()) as job_database:
+        with job_database.engine.connect() as connection:
             row = find_whole(connection, job)
             check_removable(connection, row.state, row.id, with_labels)
-            told = describe_removal(connection, row)
-        if not yes and not is_agreed(told, row.id, with_labels):
+            summary = describe_removal(connection, row)
+        if not yes and not is_agreed(summary, row.id, with_labels):
             output.result({"job": row.id, "removed": False}, lambda value: output.show(f"job {value['job']} was kept"))
             return
-        remove(opened, row.id, with_labels)
-    output.result({"job": row.id, "removed": True}, lambda _: output.show(f"removed {told}"))
+        remove(job_database, row.id, with_labels)
+    output.result({"job": row.id, "removed": True}, lambda _: output.show(f"removed {summary}"))

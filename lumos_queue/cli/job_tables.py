@@ -44,26 +44,28 @@ def print_job(job: dict[str, Any]) -> None:
     grid = Table.grid(padding=(0, 2))
     for name in ("job", *SETTINGS):
         if job[name]:
-            stopped = name == "waiting" and stop_reason(job["state"], job["waiting"])
-            grid.add_row(f"[dim]{'reason' if stopped else name.replace('_', ' ')}[/]", escape(_shorten(str(job[name]))))
+            is_stopped = name == "waiting" and stop_reason(job["state"], job["waiting"])
+            grid.add_row(
+                f"[dim]{'reason' if is_stopped else name.replace('_', ' ')}[/]", escape(_shorten(str(job[name])))
+            )
         if name == "name" and job["tags"]:
             grid.add_row("[dim]tags[/]", escape("  ".join(f"{key}={value}" for key, value in job["tags"].items())))
         if name == "state" and job["real_state"] != job["state"]:
             grid.add_row("", escape(job["real_state"]))
-    for name, said in _chosen(job["spec"]):
-        grid.add_row(f"[dim]{name}[/]", escape(said))
+    for name, line in _describe_request(job["spec"]):
+        grid.add_row(f"[dim]{name}[/]", escape(line))
     grid.add_row("[dim]items[/]", "  ".join(f"{state} {count:,}" for state, count in sorted(job["items"].items())))
-    for one in job["plugins"] or ():
-        grid.add_row("[dim]plug-in[/]", escape(f"{one['name']} ({one['group']})  {Plugin.from_json(one)}"))
+    for plugin in job["plugins"] or ():
+        grid.add_row("[dim]plug-in[/]", escape(f"{plugin['name']} ({plugin['group']})  {Plugin.from_json(plugin)}"))
     if len(job["code_versions"]) > 1:
         grid.add_row("[dim]episodes by code[/]", format_versions(job["code_versions"], "code_version"))
     for endpoint in job["endpoints"]:
-        told = ", ".join(
+        text = ", ".join(
             f"{key.replace('_', ' ')} {_shorten(str(value))}" for key, value in endpoint["identity"].items()
         )
-        grid.add_row(f"[dim]{endpoint['role']}[/]", escape(f"{endpoint['url']}  {told}"))
-    if told := remark_on_chosen(job["parent"], job["chosen"], job["benchmark"]):
-        grid.add_row("[dim]note[/]", escape(told))
+        grid.add_row(f"[dim]{endpoint['role']}[/]", escape(f"{endpoint['url']}  {text}"))
+    if text := remark_on_chosen(job["parent"], job["chosen"], job["benchmark"]):
+        grid.add_row("[dim]note[/]", escape(text))
     for problem in job["problems"]:
         grid.add_row("[dim]failing[/]", escape(f"{problem['items']} items: {problem['problem']}"))
     console.print(grid)
@@ -80,8 +82,8 @@ def _describe_own_file(definition: Mapping[str, Any]) -> Iterator[tuple[str, str
         if definition.get(name):
             yield name, str(definition[name])
     if isinstance(fields := definition.get("fields"), Mapping):
-        named = ((name, ", ".join(value) if isinstance(value, list) else value) for name, value in fields.items())
-        yield "fields", "  ".join(f"{name}={value}" for name, value in named if value)
+        columns = ((name, ", ".join(value) if isinstance(value, list) else value) for name, value in fields.items())
+        yield "fields", "  ".join(f"{name}={value}" for name, value in columns if value)
 
 
 def _format_sampling(sampling: Mapping[str, Any]) -> str:
@@ -89,22 +91,25 @@ def _format_sampling(sampling: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {sampling[name]}" for name in names if name in sampling)
 
 
-def _chosen(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _describe_request(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What a stored job was asked beside what every job is, each as one line: of a training job its recipe and folders,
     of an agent limits, settings, samplings and what its requests have."""
-    asked = spec.get("evaluation") or spec.get("infer", spec)
+    request = spec.get("evaluation") or spec.get("infer", spec)
     if spec.get("recipe"):
         yield "recipe", spec["recipe"]
     if spec.get("evaluation"):  # it learns from rollouts
-        tried = f"{asked['benchmark']}, {asked['formulation']}"
-        yield "learns", f"{', '.join(spec['roles'])}, from '{spec['reward']}' of {len(spec['rows']):,} tasks of {tried}"
+        source = f"{request['benchmark']}, {request['formulation']}"
+        yield (
+            "learns",
+            f"{', '.join(spec['roles'])}, from '{spec['reward']}' of {len(spec['rows']):,} tasks of {source}",
+        )
     for name in ("start", "folder"):
         if spec.get("recipe") and spec.get(name):
             yield name, str(spec[name])
-    definition = asked.get("definition")
+    definition = request.get("definition")
     if isinstance(definition, Mapping):
         yield from _describe_own_file(definition)
-    agent = asked.get("agent")
+    agent = request.get("agent")
     if not isinstance(agent, Mapping):
         return
     for name in ("limits", "settings"):
@@ -114,4 +119,4 @@ def _chosen(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "sampling", sampling
     for role, sampling in agent.get("samplings", {}).items():
         yield f"sampling of {role}", _format_sampling(sampling)
-    yield from describe_requests(agent, asked.get("formulation", "")).items()
+    yield from describe_requests(agent, request.get("formulation", "")).items()

@@ -28,14 +28,14 @@ def show_reports(settings: Settings, jobs: list[str], by: Sequence[str] = ()) ->
     from lumos_queue.reports.report import make_report
     from lumos_queue.submission.database import database
 
-    with database(settings) as opened, opened.engine.connect() as connection:
+    with database(settings) as job_database, job_database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
         differ = differences(rows, models_told(connection, [row.id for row in rows]))
         states = real_states(connection, rows, settings.lease_seconds)
         reports = [
             make_report(connection, row, by)
-            | {"name": row.name, "differs": found, "real_state": str(states[row.id].state)}
-            for row, found in zip(rows, differ, strict=True)
+            | {"name": row.name, "differs": difference, "real_state": str(states[row.id].state)}
+            for row, difference in zip(rows, differ, strict=True)
         ]
     output.result(reports[0] if len(reports) == 1 else {"reports": reports}, lambda _: print_reports(reports))
     return Exit.INCOMPLETE if any(map(remark, reports)) else Exit.FINE
@@ -60,16 +60,16 @@ def jobs(
     from lumos_queue.util.sanitize import storable
 
     settings = read_settings()
-    with database(settings) as opened:
-        wanted = read_job_where(opened, where)
-        with opened.engine.connect() as connection:
-            found, more = list_jobs(connection, wanted, limit, settings.lease_seconds, storable(before)[0])
+    with database(settings) as job_database:
+        condition = read_job_where(job_database, where)
+        with job_database.engine.connect() as connection:
+            matches, has_more = list_jobs(connection, condition, limit, settings.lease_seconds, storable(before)[0])
             traffic = traffic_of(live_sessions(connection, settings.lease_seconds))
     if output.as_json:
         endpoints = [{"url": url, **use._asdict()} for url, use in traffic.items()]
-        output.emit({"jobs": found, "more": more, "endpoints": endpoints})
+        output.emit({"jobs": matches, "more": has_more, "endpoints": endpoints})
     else:
-        print_jobs(found, more, str(wanted))
+        print_jobs(matches, has_more, str(condition))
         print_traffic(traffic)
 
 
@@ -97,15 +97,15 @@ def job(job: opt.JobId, json: opt.Json = False) -> None:
         "spec",
     )
     settings = read_settings()
-    with database(settings) as opened, opened.engine.connect() as connection:
+    with database(settings) as job_database, job_database.engine.connect() as connection:
         row = get_job(connection, job)
-        standing = real_states(connection, [row], settings.lease_seconds)[row.id]
-        shown = (
+        real_state = real_states(connection, [row], settings.lease_seconds)[row.id]
+        summary = (
             {"job": row.id}
             | {name: getattr(row, name) for name in names}
             | {
                 "tags": tags_of(connection, [row.id]).get(row.id, {}),
-                "real_state": str(standing.state),
+                "real_state": str(real_state.state),
                 "items": progress(connection, row.id),
                 "code_versions": [
                     {"code_version": version, "episodes": episodes}
@@ -113,12 +113,17 @@ def job(job: opt.JobId, json: opt.Json = False) -> None:
                 ],
                 "problems": [{"problem": text, "items": count} for text, count in problems(connection, row.id)],
                 "endpoints": [
-                    {"role": one.role, "url": one.url, "identity": one.identity, "seen_at": one.seen_at}
-                    for one in endpoints_of(connection, row.id)
+                    {
+                        "role": endpoint.role,
+                        "url": endpoint.url,
+                        "identity": endpoint.identity,
+                        "seen_at": endpoint.seen_at,
+                    }
+                    for endpoint in endpoints_of(connection, row.id)
                 ],
             }
         )
-    output.result(shown, print_job)
+    output.result(summary, print_job)
 
 
 def report(
@@ -143,16 +148,16 @@ def report(
     from lumos_queue.submission.database import database
 
     prices = files.prices_of(price_prompt, price_completion)
-    settings, named = read_settings(), list(jobs or ())
-    if where or not named:
-        with database(settings) as opened:
-            named = choose_jobs(opened, settings, named, where)
-    if not named:
+    settings, names = read_settings(), list(jobs or ())
+    if where or not names:
+        with database(settings) as job_database:
+            names = choose_jobs(job_database, settings, names, where)
+    if not names:
         raise SpecError("No job is chosen: name one, lumos report JOB, or give --where. List them with: lumos jobs")
     if html is None and md is None:
         files.require_no_prices(prices)
-        raise typer.Exit(show_reports(settings, named, by))
-    raise typer.Exit(files.write_reports(settings, named, html, md, prices, by))
+        raise typer.Exit(show_reports(settings, names, by))
+    raise typer.Exit(files.write_reports(settings, names, html, md, prices, by))
 
 
 def show(
@@ -185,24 +190,24 @@ def show(
     from lumos_queue.util.launch_folder import from_launch
 
     name, number = split_name(episode)
-    with database(read_settings()) as opened, opened.engine.connect() as connection:
-        found = get_trajectory(connection, get_job(connection, name), number)
-        pictures = list_pictures(connection, found, shown_to_models=save is not None)
-        saved = None if save is None else save_pictures(connection, pictures, from_launch(save))
-        shown = trajectory_as_json(found) | {"labels": labels_as_json(found)}
+    with database(read_settings()) as job_database, job_database.engine.connect() as connection:
+        trajectory = get_trajectory(connection, get_job(connection, name), number)
+        pictures = list_pictures(connection, trajectory, shown_to_models=save is not None)
+        saved_files = None if save is None else save_pictures(connection, pictures, from_launch(save))
+        summary = trajectory_as_json(trajectory) | {"labels": labels_as_json(trajectory)}
         if prompts or output.as_json:
             from lumos_queue.review.sent_requests import add_requests
 
-            add_requests(connection, found, shown["steps"])
+            add_requests(connection, trajectory, summary["steps"])
     if pictures:
-        shown["pictures"] = pictures
-    if saved is not None:
-        shown["saved"] = saved
+        summary["pictures"] = pictures
+    if saved_files is not None:
+        summary["saved"] = saved_files
     if state:
         from lumos_queue.formulations.base import version_of
         from lumos_queue.review.task_states import agent_of, rebuild_states
 
-        agent, version = agent_of(found.job.kind, found.job.spec), version_of(found.job.spec)
-        states = rebuild_states(found.task, agent, found.steps, version)
-        shown["states"] = [{"at": position} | one.as_json() for position, one in states]
-    output.result(shown, lambda value: print_trajectory(value, prompts))
+        agent, version = agent_of(trajectory.job.kind, trajectory.job.spec), version_of(trajectory.job.spec)
+        states = rebuild_states(trajectory.task, agent, trajectory.steps, version)
+        summary["states"] = [{"at": position} | task_state.as_json() for position, task_state in states]
+    output.result(summary, lambda value: print_trajectory(value, prompts))

@@ -51,17 +51,17 @@ def judge(
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.tags import read_name_and_tags
 
-    settings, named = read_settings(), read_name_and_tags(name, tag)
+    settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
     agent = _make_agent(settings, role, votes, temperature, top_p, max_tokens, framing)
-    found = _read(settings, job, against)
-    _tell(found, votes)
-    rows = found.rows
+    runs = _read(settings, job, against)
+    _print_warnings(runs, votes)
+    rows = runs.rows
     infer = Infer(rows.benchmark.name, rows.digest, rows.split, "tooleval", agent, seed=seed)
     submit_and_finish(
         settings,
         Evaluate(infer),
         rows,
-        named=named,
+        name_and_tags=name_and_tags,
         scheduling=Scheduling(priority, concurrency),
         again=again,
         follow=follow,
@@ -102,20 +102,20 @@ def _read(settings: Settings, job: str, against: str) -> JudgedRows:
     from lumos_queue.rollouts.judged_rows import judged_rows
     from lumos_queue.submission.database import database
 
-    with database(settings) as opened:
-        with opened.engine.connect() as connection:
-            own = get_job(connection, job)
-            other = get_job(connection, against) if against else None
-        return judged_rows(opened, own, other)
+    with database(settings) as job_database:
+        with job_database.engine.connect() as connection:
+            judged_job = get_job(connection, job)
+            other_job = get_job(connection, against) if against else None
+        return judged_rows(job_database, judged_job, other_job)
 
 
-def _tell(found: JudgedRows, votes: int) -> None:
+def _print_warnings(runs: JudgedRows, votes: int) -> None:
     """What a person should know beside the numbers: on standard error."""
     from lumos_queue.prompts.judged_run import MISSING, UNFINISHED
 
-    if missing := found.ended.get(MISSING, 0):
-        output.say(f"{missing:,} of {len(found.rows.tasks):,} runs have no result: they count as failed")
-    if unfinished := found.ended.get(UNFINISHED, 0):
-        output.say(f"{unfinished:,} of {len(found.rows.tasks):,} runs ended without Finish: they count as failed")
+    if missing_runs := runs.ended.get(MISSING, 0):
+        output.say(f"{missing_runs:,} of {len(runs.rows.tasks):,} runs have no result: they count as failed")
+    if unfinished_runs := runs.ended.get(UNFINISHED, 0):
+        output.say(f"{unfinished_runs:,} of {len(runs.rows.tasks):,} runs ended without Finish: they count as failed")
     if votes % 2 == 0:
         output.say(f"of {votes} votes, an even number, half may be for each side: such a tie counts 1/2")

@@ -18,7 +18,7 @@ def judge_answers(
     options: JudgeOptions,
     seed: int,
     samplings: Sequence[str],
-    named: NameAndTags,
+    name_and_tags: NameAndTags,
     scheduling: Scheduling,
     again: bool,
     follow: bool,
@@ -43,13 +43,15 @@ def judge_answers(
     settings, judge = read_settings(), options.define(SCORER)
     assert judge is not None  # that of this scorer
     roles = parse_pairs("--role", options.roles)
-    chosen = ChosenSampling(samplings=parse_pairs("--sampling", samplings), judge=judge_sampling(judge))
+    sampling = ChosenSampling(samplings=parse_pairs("--sampling", samplings), judge=judge_sampling(judge))
     agent = make_agent(roles, "complex_qa", Sampling(), 0, "train", settings, output.say)
-    agent = sample_roles(agent, NAME, chosen)
+    agent = sample_roles(agent, NAME, sampling)
     check_votes(judge, agent)
-    with database(settings) as opened:
-        with opened.engine.connect() as connection:
+    with database(settings) as job_database:
+        with job_database.engine.connect() as connection:
             row = get_job(connection, job)
-        rows, definition = graded_rows(opened, row, judge)
+        rows, definition = graded_rows(job_database, row, judge)
     infer = Infer(definition.name, rows.digest, rows.split, NAME, agent, seed=seed, definition=definition)
-    submit_and_finish(settings, Evaluate(infer), rows, named=named, scheduling=scheduling, again=again, follow=follow)
+    submit_and_finish(
+        settings, Evaluate(infer), rows, name_and_tags=name_and_tags, scheduling=scheduling, again=again, follow=follow
+    )

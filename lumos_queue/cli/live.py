@@ -44,10 +44,10 @@ class Progress:
         self.pause = 0.5  #: seconds to wait before the next call of `show`
         self._console = output.console(stderr=True)
         self._live: Any = None
-        self._moved_at = time.monotonic()
+        self._last_progress = time.monotonic()
         self._pace = Pace()
-        self._done: tuple[int, int | None] = (-1, None)  # items, of the job and of one that it awaits
-        self._waiting = ""  # what the job waits for
+        self._completed: tuple[int, int | None] = (-1, None)  # items, of the job and of one that it awaits
+        self._wait_reason = ""  # what the job waits for
         self._endpoint, self._silence = Outage(self._report), Outage(self._report)
         self._failures = FailureNotice(lambda line: output.say(output.harmless(f"job {job}: {line}")))
         self._patience = Patience()
@@ -79,7 +79,7 @@ class Progress:
 
     def show(self) -> str:
         """Read and print the progress; returns the job's state as last read."""
-        before = self._done
+        before = self._completed
         try:
             self._update()
         except DBAPIError as error:  # the database may come back, and the work then goes on
@@ -87,35 +87,35 @@ class Progress:
             self.pause = MAX_POLL_SECONDS
         else:
             self._silence.update("", True)
-        self._notice_an_outage(self._done != before)
+        self._notice_an_outage(self._completed != before)
         return self.state
 
-    def _notice_an_outage(self, answered: bool) -> None:
-        met = self.process.outage if self.process else None
-        self._endpoint.update(str(met) if met else self._waiting, answered)
-        ends = self._patience.is_over(met, answered)
-        self.given_up = format_give_up(met) if met and ends else ""
+    def _notice_an_outage(self, has_progress: bool) -> None:
+        outage = self.process.outage if self.process else None
+        self._endpoint.update(str(outage) if outage else self._wait_reason, has_progress)
+        is_over = self._patience.is_over(outage, has_progress)
+        self.given_up = format_give_up(outage) if outage and is_over else ""
 
     def _report(self, text: str) -> None:
         output.say(output.harmless(f"job {self.job} {text}"))
 
     def _update(self) -> None:
-        started = time.monotonic()
+        start_time = time.monotonic()
         with self.database.engine.connect() as connection:
             job = get_job(connection, self.job)
             self.state = job.state
             figures = read_figures(connection, job)
-            left = {state for state in UNFINISHED if figures.items.get(state)}
-            self.awaits = job.state in OPEN and left == {ItemState.AWAITING}
-            held, awaited = figures.holder, figures.awaited
-            outage = held.state in OPEN and HOW not in held.waiting and not awaits_job(held)
-            self._waiting = (held.waiting if outage else "") or self._find_lack(connection, held)
+            open_states = {state for state in UNFINISHED if figures.items.get(state)}
+            self.awaits = job.state in OPEN and open_states == {ItemState.AWAITING}
+            holder, awaited_figures = figures.holder, figures.awaited
+            outage = holder.state in OPEN and HOW not in holder.waiting and not awaits_job(holder)
+            self._wait_reason = (holder.waiting if outage else "") or self._find_lack(connection, holder)
             self._pace.observe(figures.done, figures.tokens)
-            self._notice_a_stall(connection, figures, (figures.done, awaited.done if awaited else None))
+            self._notice_a_stall(connection, figures, (figures.done, awaited_figures.done if awaited_figures else None))
             failures = describe_failures(figures)
             self._failures.update(figures.failing.reason if figures.failing else "", failures)
             if self._live:
-                reason = held.waiting or self._waiting
+                reason = holder.waiting or self._wait_reason
                 waits = [f"waiting: {reason}"] if reason else self._describe_traffic(connection)
                 waits += [failures] * bool(failures)
                 self._live.update(job_block(figures, self._pace, waits), refresh=True)
@@ -123,29 +123,29 @@ class Progress:
                 self._line_at = time.monotonic()
                 output.say(format_line(figures))
         # These reads must cost the database little, however large the job is.
-        self.pause = min(max(0.5, 20 * (time.monotonic() - started)), MAX_POLL_SECONDS)
+        self.pause = min(max(0.5, 20 * (time.monotonic() - start_time)), MAX_POLL_SECONDS)
 
     def _find_lack(self, connection: Any, job: Any) -> str:
         """Why no live worker can run the job (its row), if nobody works on it."""
         if job.state not in OPEN:
             return ""
         lack = describe_lack(live_sessions(connection, self.settings.lease_seconds), job.pool)
-        return "" if lack and any(job.id in held for held in jobs_held(connection).values()) else lack
+        return "" if lack and any(job.id in job_ids for job_ids in jobs_held(connection).values()) else lack
 
     def _describe_traffic(self, connection: Any) -> list[str]:
         """What the workers have to do with each endpoint that has requests in flight."""
         traffic = traffic_of(live_sessions(connection, self.settings.lease_seconds))
         return [f"{url}: {use.describe()}" for url, use in traffic.items() if use.in_flight]
 
-    def _notice_a_stall(self, connection: Any, figures: JobFigures, done: tuple[int, int | None]) -> None:
+    def _notice_a_stall(self, connection: Any, figures: JobFigures, completed: tuple[int, int | None]) -> None:
         """`done`: items of the job that is shown, and of one that it awaits."""
         job = figures.holder
-        if done != self._done:
-            self._done, self._moved_at = done, time.monotonic()
-        elif job.waiting or self._waiting:  # reported as an outage instead
-            self._moved_at = time.monotonic()
-        elif time.monotonic() - self._moved_at > STALL_SECONDS and job.state in OPEN:
-            self._moved_at = time.monotonic()
+        if completed != self._completed:
+            self._completed, self._last_progress = completed, time.monotonic()
+        elif job.waiting or self._wait_reason:  # reported as an outage instead
+            self._last_progress = time.monotonic()
+        elif time.monotonic() - self._last_progress > STALL_SECONDS and job.state in OPEN:
+            self._last_progress = time.monotonic()
             alive = len(live_sessions(connection, self.settings.lease_seconds))
             cause = "no worker is alive. Start one with: lumos worker"
             if alive:

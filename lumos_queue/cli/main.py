@@ -24,11 +24,11 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         from lumos_queue.util.version import code_version
 
-        output.result({"version": code_version()}, lambda found: output.show(f"lumos-queue {found['version']}"))
+        output.result({"version": code_version()}, lambda summary: output.show(f"lumos-queue {summary['version']}"))
         raise typer.Exit
 
 
@@ -68,12 +68,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run_command(arguments: Sequence[str] | None) -> int:
     from lumos_queue.errors import InfrastructureError, SpecError
 
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    output.as_json = "--json" in given
-    if _needs_help(given):
-        given.append("--help")
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    output.as_json = "--json" in words
+    if _needs_help(words):
+        words.append("--help")
     try:
-        return app(args=given, prog_name="lumos", standalone_mode=False) or 0
+        return app(args=words, prog_name="lumos", standalone_mode=False) or 0
     except (SpecError, InfrastructureError) as error:
         return output.fail(str(error))
     except Exception as error:
@@ -84,12 +84,12 @@ def _run_command(arguments: Sequence[str] | None) -> int:
         raise
 
 
-def _needs_help(given: Sequence[str]) -> bool:
+def _needs_help(words: Sequence[str]) -> bool:
     """Whether no command is named, or a group that does nothing by itself."""
-    if len(given) != 1:
-        return not given
-    one = COMMANDS.get(given[0])
-    return isinstance(one, Group) and one.alone is None
+    if len(words) != 1:
+        return not words
+    command = COMMANDS.get(words[0])
+    return isinstance(command, Group) and command.alone is None
 
 
 def _describe_problem(error: Exception) -> str:
@@ -98,8 +98,8 @@ def _describe_problem(error: Exception) -> str:
 
     if message := getattr(error, "format_message", None):  # of Typer's usage errors, whose class is not public
         context = getattr(error, "ctx", None)
-        told = _describe_option(error, context) if hasattr(error, "possibilities") else f"{message().rstrip('.?')}. "
-        return f"{told}See: {context.command_path if context else 'lumos'} --help"
+        text = _describe_option(error, context) if hasattr(error, "possibilities") else f"{message().rstrip('.?')}. "
+        return f"{text}See: {context.command_path if context else 'lumos'} --help"
     if type(error).__module__ in ("sqlalchemy.exc", "sqlite3"):
         from db.errors import describe_failure
 
@@ -111,12 +111,14 @@ def _describe_option(error: Any, context: Any) -> str:
     """What to say of an unknown option: how it is written now, or the nearest. With a space at its end."""
     from lumos_queue.errors import suggest
 
-    said = f"No such option: {error.option_name[:80]}. "
+    message = f"No such option: {error.option_name[:80]}. "
     if term := OPTIONS_NOW_TERMS.get(context.info_name, {}).get(error.option_name):
-        return f"{said}It is now a term of --where, as in --where '{term}'. "
+        return f"{message}It is now a term of --where, as in --where '{term}'. "
     if (context.info_name, error.option_name) == ("tag", "--tag"):  # as commands that submit a job have it
-        return f"{said}Tags are written without it: lumos tag JOB KEY=VALUE. "
-    return said + suggest(error.option_name, [name for one in context.command.params for name in one.opts])
+        return f"{message}Tags are written without it: lumos tag JOB KEY=VALUE. "
+    return message + suggest(
+        error.option_name, [name for parameter in context.command.params for name in parameter.opts]
+    )
 
 
 if __name__ == "__main__":

@@ -23,10 +23,10 @@ def db_upgrade(json: opt.Json = False) -> None:
         before = current(database)
         if before is None or before < head():
             upgrade(database)
-        found = {"before": before, "revision": current(database)}
+        revisions = {"before": before, "revision": current(database)}
     finally:
         database.close()
-    output.result(found, lambda value: output.show(f"the database is at revision {value['revision']}"))
+    output.result(revisions, lambda value: output.show(f"the database is at revision {value['revision']}"))
 
 
 def db_backup(
@@ -41,6 +41,6 @@ def db_backup(
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    with database(read_settings()) as opened:
-        size = backup(opened, file)
+    with database(read_settings()) as job_database:
+        size = backup(job_database, file)
     output.result({"file": str(file), "bytes": size}, lambda _: output.show(f"{file}: {size:,} bytes"))

@@ -65,8 +65,8 @@ def _read_content(message: Mapping[str, Any]) -> str:
     content = message.get("content")
     parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
     lines = [part["text"] if part["type"] == "text" else f"[{part['image_url']['url']}]" for part in parts]
-    others = {name: value for name, value in message.items() if name not in ("role", "content")}
-    return "\n".join([*filter(None, lines), *([_write_json(others)] if others else [])])
+    other_fields = {name: value for name, value in message.items() if name not in ("role", "content")}
+    return "\n".join([*filter(None, lines), *([_write_json(other_fields)] if other_fields else [])])
 
 
 def _write_json(value: object) -> str:

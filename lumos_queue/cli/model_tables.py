@@ -28,13 +28,13 @@ def print_models(models: list[dict[str, Any]]) -> None:
 def print_model(model: dict[str, Any]) -> None:
     """One model: what it was made from, its curve, and where it is."""
     grid = Table.grid(padding=(0, 2))
-    said = {"present": "", "changed": "  (holds something else now)", "missing": "  (is not there any more)"}
+    remarks = {"present": "", "changed": "  (holds something else now)", "missing": "  (is not there any more)"}
     rows = [
         ("model", model["name"]),
         ("kind", model["kind"]),
         ("digest", model["digest"]),
         ("size", _format_size(model["bytes"])),
-        ("folder", model["path"] + said[model["files"]]),
+        ("folder", model["path"] + remarks[model["files"]]),
         ("made from", " ← ".join(map(_format_base, model["lineage"])) or "random weights"),
         ("builds", ", ".join(map(str, model["builds"] or ()))),
         ("job", model["job"] or ""),

@@ -26,9 +26,9 @@ def models_list(json: opt.Json = False) -> None:
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    with database(read_settings()) as opened, opened.engine.connect() as connection:
-        found = [_as_json(row) for row in list_models(connection)]
-    output.result({"models": found}, lambda value: print_models(value["models"]))
+    with database(read_settings()) as job_database, job_database.engine.connect() as connection:
+        models = [_as_json(row) for row in list_models(connection)]
+    output.result({"models": models}, lambda value: print_models(value["models"]))
 
 
 def models_show(model: Model, json: opt.Json = False) -> None:
@@ -42,17 +42,17 @@ def models_show(model: Model, json: opt.Json = False) -> None:
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    with database(read_settings()) as opened, opened.engine.connect() as connection:
-        row = _find_one(find_models(connection, model), model)
-        others = list_models(connection)
-        shown = _as_json(row) | {
+    with database(read_settings()) as job_database, job_database.engine.connect() as connection:
+        row = _require_single(find_models(connection, model), model)
+        models = list_models(connection)
+        summary = _as_json(row) | {
             "item": row.ordinal,
             "files": state_of_files(row),
-            "lineage": list_bases(row.base, others),
-            "start_of": [one.name for one in others if one.base == row.digest],
+            "lineage": list_bases(row.base, models),
+            "start_of": [candidate.name for candidate in models if candidate.base == row.digest],
             "fits": summarize_fits(connection, row.job) if row.job else [],
         }
-    output.result(shown, print_model)
+    output.result(summary, print_model)
 
 
 def models_rm(
@@ -75,10 +75,14 @@ def models_rm(
     from lumos_queue.submission.database import database
     from lumos_queue.util.launch_folder import from_launch
 
-    with database(read_settings()) as opened:
-        with opened.engine.connect() as connection:
-            row = _find_one(find_models(connection, model), model)
-            shared = [one for one in list_models(connection) if one.path == row.path and one.id != row.id]
+    with database(read_settings()) as job_database:
+        with job_database.engine.connect() as connection:
+            row = _require_single(find_models(connection, model), model)
+            other_owners = [
+                candidate
+                for candidate in list_models(connection)
+                if candidate.path == row.path and candidate.id != row.id
+            ]
             _require_stopped(connection, row)
         files = state_of_files(row)
         if files == CHANGED and not keep_files:
@@ -86,13 +90,19 @@ def models_rm(
                 f"'{row.path}' does not hold the model {row.name} any more: its digest is another. To forget the model "
                 f"and leave the folder: lumos models rm {model} --keep-files"
             )
-        gone = files == PRESENT and not keep_files and not shared
-        if gone:
+        removes_files = files == PRESENT and not keep_files and not other_owners
+        if removes_files:
             shutil.rmtree(from_launch(row.path))
-        with opened.writer.begin() as connection:
+        with job_database.writer.begin() as connection:
             remove_models(connection, [row.id])
-    told = {"name": row.name, "digest": row.digest, "path": row.path, "removed": True, "files_removed": gone}
-    output.result(told, lambda value: output.show(_format_removal(value)))
+    summary = {
+        "name": row.name,
+        "digest": row.digest,
+        "path": row.path,
+        "removed": True,
+        "files_removed": removes_files,
+    }
+    output.result(summary, lambda value: output.show(_format_removal(value)))
 
 
 def list_bases(base: str, models: list[Any]) -> list[dict[str, Any]]:
@@ -100,26 +110,30 @@ def list_bases(base: str, models: list[Any]) -> list[dict[str, Any]]:
 
     The last one may be known by its digest only. Empty for a model that began with random weights.
     """
-    found: list[dict[str, Any]] = []
-    known = {one.digest: one for one in reversed(models)}  # the newest of equal ones
-    while base and base not in {one["digest"] for one in found}:
-        one = known.get(base)
-        found.append(
-            {"digest": base, "name": one.name, "job": one.job, "builds": one.builds} if one else {"digest": base}
+    bases: list[dict[str, Any]] = []
+    models_by_digest = {model.digest: model for model in reversed(models)}  # the newest of equal ones
+    while base and base not in {ancestor["digest"] for ancestor in bases}:
+        model = models_by_digest.get(base)
+        bases.append(
+            {"digest": base, "name": model.name, "job": model.job, "builds": model.builds}
+            if model
+            else {"digest": base}
         )
-        base = one.base if one else ""
-    return found
+        base = model.base if model else ""
+    return bases
 
 
-def _find_one(found: list[Any], text: str) -> Any:
+def _require_single(matches: list[Any], text: str) -> Any:
     from lumos_queue.errors import SpecError
 
-    if not found:
+    if not matches:
         raise SpecError(f"No model called '{text[:80]}'. List them with: lumos models list")
-    if len(found) > 1:
-        which = ", ".join(f"{one.job or '-'}/{one.name} ({one.digest[:12]})" for one in found[:5])
-        raise SpecError(f"'{text[:80]}' is the name of {len(found)} models: {which}. Say which by JOB/NAME or digest.")
-    return found[0]
+    if len(matches) > 1:
+        labels = ", ".join(f"{match.job or '-'}/{match.name} ({match.digest[:12]})" for match in matches[:5])
+        raise SpecError(
+            f"'{text[:80]}' is the name of {len(matches)} models: {labels}. Say which by JOB/NAME or digest."
+        )
+    return matches[0]
 
 
 def _require_stopped(connection: Connection, row: Any) -> None:
@@ -136,6 +150,6 @@ def _as_json(row: Any) -> dict[str, Any]:
     return {name: getattr(row, name) for name in _FIELDS}
 
 
-def _format_removal(told: dict[str, Any]) -> str:
-    files = "with its files" if told["files_removed"] else f"its folder '{Path(told['path'])}' was left as it is"
-    return f"model {told['name']} was removed, {files}"
+def _format_removal(summary: dict[str, Any]) -> str:
+    files = "with its files" if summary["files_removed"] else f"its folder '{Path(summary['path'])}' was left as it is"
+    return f"model {summary['name']} was removed, {files}"

@@ -34,16 +34,16 @@ def doctor(
         raise SpecError("--repair goes with --recount.")
 
     marks = {True: "[green]ok[/]", False: "[red]no[/]", None: "[yellow]--[/]"}
-    console, found = output.console(), []
+    console, findings = output.console(), []
     settings, urls = read_settings(), [url for url in dict.fromkeys((planner, grounder, solver)) if url]
     for finding in recount_jobs(settings, repair) if recount else examine(settings, urls):
-        found.append(asdict(finding))
+        findings.append(asdict(finding))
         if not output.as_json:
-            what, told = output.escape(finding.what), output.escape(finding.found)
-            console.print(f"{marks[finding.fine]}  [bold]{what}[/]  {told}", soft_wrap=True)
-    fine = all(one["fine"] is not False for one in found)
+            subject, text = output.escape(finding.what), output.escape(finding.found)
+            console.print(f"{marks[finding.fine]}  [bold]{subject}[/]  {text}", soft_wrap=True)
+    fine = all(finding["fine"] is not False for finding in findings)
     if output.as_json:
-        output.emit({"fine": fine, "findings": found})
+        output.emit({"fine": fine, "findings": findings})
     raise typer.Exit(0 if fine else 1)
 
 
@@ -62,14 +62,14 @@ def worker(
     from lumos_queue.util.display import LogFormatter
     from workers.dispatcher import serve
 
-    wanted = tuple(pool.strip() for pool in pools.split(",") if pool.strip())
-    for pool in wanted:
+    names = tuple(pool.strip() for pool in pools.split(",") if pool.strip())
+    for pool in names:
         if pool not in POOLS:
             raise unknown("pool", pool, POOLS)
     handler = logging.StreamHandler()
     handler.setFormatter(LogFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
-    serve(read_settings(), wanted)
+    serve(read_settings(), names)
     output.result({"stopped": True}, lambda _: None)
 
 

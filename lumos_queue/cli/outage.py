@@ -16,16 +16,16 @@ class Outage:
     def __init__(self, report: Callable[[str], None], clock: Callable[[], float] = time.monotonic):
         self._report, self._clock = report, clock
         self._since: float | None = None
-        self._reported_at = 0.0
+        self._last_report = 0.0
 
     def update(self, cause: str, over: bool) -> None:
         """`cause`: the current problem, empty while a request is under way; `over`: whether there was an answer."""
         now = self._clock()
         if cause and self._since is None:
-            self._since = self._reported_at = now
+            self._since = self._last_report = now
             self._report(f"waits: {cause}")
-        elif cause and now - self._reported_at >= REPORT_SECONDS:
-            self._reported_at = now
+        elif cause and now - self._last_report >= REPORT_SECONDS:
+            self._last_report = now
             self._report(f"still waits after {self._seconds(now)}: {cause}")
         elif not cause and over and self._since is not None:
             self._report(f"goes on after {self._seconds(now)}")

@@ -69,8 +69,8 @@ def console(stderr: bool = False) -> Console:
         """A console that sanitizes every text; the control codes of rich itself are added later."""
 
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-            for one in super().render(renderable, options):
-                yield one if one.control else Segment(harmless(one.text), one.style)
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(harmless(segment.text), segment.style)
 
     return SafeConsole(stderr=stderr, highlight=False, emoji=False)
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 
-def _field(what: str) -> str:
-    return f"Own file: the field {what}"
+def _field(description: str) -> str:
+    return f"Own file: the field {description}"
 
 
 Question = Annotated[

@@ -30,12 +30,12 @@ GAP, INDENT = "  ", 4
 MIN_NAME_WIDTH = 16  #: terminal cells of a row's name
 
 
-def print_tables(shown: list[dict[str, Any]]) -> None:
+def print_tables(tables: list[dict[str, Any]]) -> None:
     """Print each table; a name, status or tool set that a row shares with the row above is printed once."""
     console = output.console()
-    for one in shown:
-        _print_table(console, f"Table {one['table']}: {one['title']}", one["rows"])
-    keys = {one["table"] for one in shown}
+    for table in tables:
+        _print_table(console, f"Table {table['table']}: {table['title']}", table["rows"])
+    keys = {table["table"] for table in tables}
     legends = [TOOL_LEGEND] if keys & {*TOOL_KEYS} - {VISUAL} else []
     legends += [VISUAL_LEGEND] if VISUAL in keys else []
     legends += [PLANNER_LEGEND] if keys - {*LUMOS_KEYS, *TOOL_KEYS} else []
@@ -46,10 +46,10 @@ def print_tables(shown: list[dict[str, Any]]) -> None:
 
 def _print_table(console: Console, title: str, rows: list[dict[str, Any]]) -> None:
     lines = [_format_line(row) for row in rows]
-    used = [place for place in range(len(HEAD)) if any(line[place] for line in lines)]
-    widths = {place: max(cell_len(line[place]) for line in [HEAD, *lines]) for place in used}
-    others = sum(width + len(GAP) for place, width in widths.items() if place)
-    widths[0] = min(widths[0], max(console.width - others, MIN_NAME_WIDTH))
+    columns = [column for column in range(len(HEAD)) if any(line[column] for line in lines)]
+    widths = {column: max(cell_len(line[column]) for line in [HEAD, *lines]) for column in columns}
+    other_width = sum(width + len(GAP) for column, width in widths.items() if column)
+    widths[0] = min(widths[0], max(console.width - other_width, MIN_NAME_WIDTH))
     _print_wrapped(console, title, 0, "italic")
     _print_figures(console, widths, [HEAD], "bold", "status")
     _print_wrapped(
@@ -61,11 +61,11 @@ def _print_table(console: Console, title: str, rows: list[dict[str, Any]]) -> No
         rows, key=lambda row: (row["row"], _format_status(row, several), _format_details(row))
     ):
         alike = list(group)
-        found = [
-            ("" if place or name == before else line[0], *line[1:])
-            for place, line in enumerate(map(_format_line, alike))
+        group_lines = [
+            ("" if index or name == before else line[0], *line[1:])
+            for index, line in enumerate(map(_format_line, alike))
         ]
-        _print_figures(console, widths, found, "" if "ours" in alike[0] else "dim", status)
+        _print_figures(console, widths, group_lines, "" if "ours" in alike[0] else "dim", status)
         for detail in details:
             _print_wrapped(console, detail, INDENT, "")
         before = name
@@ -76,14 +76,16 @@ def _print_figures(
     console: Console, widths: dict[int, int], lines: list[tuple[str, ...]], style: str, status: str
 ) -> None:
     """The lines of one status, which is printed at the end of the first line if it fits, else below the last."""
-    used = sum(width + len(GAP) for width in widths.values())
-    beside = used + cell_len(status) <= console.width
+    total_width = sum(width + len(GAP) for width in widths.values())
+    beside = total_width + cell_len(status) <= console.width
     for number, line in enumerate(lines):
         name = _wrap(console, line[0], widths[0])
-        for place, part in enumerate(name):
+        for index, part in enumerate(name):
             cells = [_cell(part, widths[0], False)]
-            cells += [_cell("" if place else line[one], widths[one], _RIGHT[one]) for one in widths if one]
-            text = GAP.join(cells) + (GAP + status if beside and not number and not place else "")
+            cells += [
+                _cell("" if index else line[column], widths[column], _RIGHT[column]) for column in widths if column
+            ]
+            text = GAP.join(cells) + (GAP + status if beside and not number and not index else "")
             console.print(Text(text.rstrip(), style=style), soft_wrap=True)
     if not beside:
         _print_wrapped(console, status, INDENT, style)
@@ -105,36 +107,38 @@ def _wrap(console: Console, text: str, width: int) -> list[str]:
 
 
 def _format_line(row: dict[str, Any]) -> tuple[str, ...]:
-    ours = row.get("ours", {})
+    figure = row.get("ours", {})
     source = row.get("source", "[P]")
-    published = f"{row['published']}{'' if source == '[P]' else f' {source}'}"
-    return tuple(map(harmless, (row["row"], row["column"], published, _format_value(ours), str(ours.get("n", "")))))
+    published_text = f"{row['published']}{'' if source == '[P]' else f' {source}'}"
+    return tuple(
+        map(harmless, (row["row"], row["column"], published_text, _format_value(figure), str(figure.get("n", ""))))
+    )
 
 
-def _format_value(ours: dict[str, Any]) -> str:
-    if "ci95" in ours:
-        low, high = ours["ci95"]
-        digits = ours.get("digits", 1)
-        return f"{ours['value']:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
-    if "plan" in ours:
-        return f"{ours['plan']:,} / {ours['ground']:,}"
-    return str(ours.get("value", ""))
+def _format_value(figure: dict[str, Any]) -> str:
+    if "ci95" in figure:
+        low, high = figure["ci95"]
+        digits = figure.get("digits", 1)
+        return f"{figure['value']:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+    if "plan" in figure:
+        return f"{figure['plan']:,} / {figure['ground']:,}"
+    return str(figure.get("value", ""))
 
 
 def _format_details(row: dict[str, Any]) -> tuple[str, ...]:
     """What is printed below a figure, line by line."""
-    tools, spent = _format_tools(row), row.get("ours", {}).get("spent")
-    return (*([f"tools: {tools}"] if tools else []), *([_format_spent(spent)] if spent else []))
+    tools, usage = _format_tools(row), row.get("ours", {}).get("spent")
+    return (*([f"tools: {tools}"] if tools else []), *([_format_usage(usage)] if usage else []))
 
 
-def _format_spent(spent: dict[str, Any]) -> str:
+def _format_usage(usage: dict[str, Any]) -> str:
     """What all runs used, per run that passed."""
     names = ("model_calls", "tokens", "tool_calls")
-    if not spent["passed"]:
-        used = ", ".join(f"{spent[name]:,} {name.replace('_', ' ')}" for name in names)
-        return f"per pass: none passed, for {used}"
-    each = ", ".join(f"{spent[name] / spent['passed']:,.1f} {name.replace('_', ' ')}" for name in names)
-    return f"per pass: {each} ({spent['passed']:g} passed)"
+    if not usage["passed"]:
+        totals = ", ".join(f"{usage[name]:,} {name.replace('_', ' ')}" for name in names)
+        return f"per pass: none passed, for {totals}"
+    averages = ", ".join(f"{usage[name] / usage['passed']:,.1f} {name.replace('_', ' ')}" for name in names)
+    return f"per pass: {averages} ({usage['passed']:g} passed)"
 
 
 def _format_tools(row: dict[str, Any]) -> str:
@@ -149,10 +153,10 @@ def _format_tools(row: dict[str, Any]) -> str:
 
 def _format_status(row: dict[str, Any], several: bool) -> str:
     """Figures of tool agents that need the same of each subset have the same status, if several are printed."""
-    ours, status = row.get("ours", {}), row["status"]
+    figure, status = row.get("ours", {}), row["status"]
     if several and "split" in row:
         status = status.replace(f"--split {row['split']} ", "--split SUBSET ")
-    if "job" not in ours:
+    if "job" not in figure:
         return harmless(status)
-    jobs = [ours["job"], *(f"{name} {ours[name]}" for name in ("runs", "against") if name in ours)]
+    jobs = [figure["job"], *(f"{name} {figure[name]}" for name in ("runs", "against") if name in figure)]
     return harmless(f"{status} ({', '.join(jobs)})")

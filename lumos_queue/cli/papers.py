@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def papers(
-    what: Annotated[
+    selection: Annotated[
         str,
         typer.Argument(
             metavar="[TABLE[/ROW[/COLUMN]]]",
@@ -53,8 +53,8 @@ def papers(
 
     settings = read_settings()
     if not run:
-        shown = _read_tables(settings, what)
-        return output.result({"tables": shown}, lambda _: print_tables(shown))
+        tables = _read_tables(settings, selection)
+        return output.result({"tables": tables}, lambda _: print_tables(tables))
     from lumos_queue.cli.data_offer import with_data
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.papers.evaluation_options import check_rows, find_row, options_of
@@ -62,10 +62,10 @@ def papers(
     from lumos_queue.submission.job_request import make_inference_job
     from lumos_queue.submission.tags import read_name_and_tags
 
-    named = read_name_and_tags(name, tag)
-    _, row, column = find_row(what)
-    given = {"planner": planner, "grounder": grounder, "solver": solver}
-    roles = {one: url for one, url in given.items() if url} | parse_pairs("--role", role)
+    name_and_tags = read_name_and_tags(name, tag)
+    _, row, column = find_row(selection)
+    endpoints = {"planner": planner, "grounder": grounder, "solver": solver}
+    roles = {role_name: url for role_name, url in endpoints.items() if url} | parse_pairs("--role", role)
     if not any_weights:
         _require_weights(row, column, roles, settings)
     options = options_of(
@@ -84,7 +84,13 @@ def papers(
     assert rows is not None
     check_rows(row, rows, published)
     submit_and_finish(
-        settings, job, rows, named=named, scheduling=Scheduling(priority, concurrency), again=again, follow=follow
+        settings,
+        job,
+        rows,
+        name_and_tags=name_and_tags,
+        scheduling=Scheduling(priority, concurrency),
+        again=again,
+        follow=follow,
     )
 
 
@@ -101,35 +107,36 @@ def _require_weights(row: PaperRow, column: PaperColumn, roles: dict[str, str], 
     check_weights(row, column, {role: model_of(identities[url]) for role, url in urls.items()})
 
 
-def _read_tables(settings: Settings, what: str) -> list[dict[str, Any]]:
+def _read_tables(settings: Settings, selection: str) -> list[dict[str, Any]]:
     """The named table, or one row of it, or all tables. Without a database nothing has been run."""
     from lumos_queue.errors import SpecError, unknown
     from lumos_queue.papers.comparison import KEYS, papers_tables
     from lumos_queue.submission.database import database
 
-    key, _, row = what.partition("/")
+    key, _, row = selection.partition("/")
     keys = [key] if key else KEYS
     if _has_database(settings):
-        with database(settings) as opened, opened.engine.connect() as connection:
-            shown = papers_tables(connection, keys)
+        with database(settings) as job_database, job_database.engine.connect() as connection:
+            tables = papers_tables(connection, keys)
     else:
-        shown = papers_tables(None, keys)
+        tables = papers_tables(None, keys)
     if row:
         handle, _, benchmark = row.partition("/")  # of tool agents: a subset
-        rows = shown[0]["rows"]
-        shown[0]["rows"] = [
-            one
-            for one in rows
-            if one.get("handle") == f"{key}/{handle}" and benchmark in ("", one["benchmark"], one.get("split"))
+        rows = tables[0]["rows"]
+        tables[0]["rows"] = [
+            table_row
+            for table_row in rows
+            if table_row.get("handle") == f"{key}/{handle}"
+            and benchmark in ("", table_row["benchmark"], table_row.get("split"))
         ]
-        handles = {one["handle"].partition("/")[2] for one in rows if "handle" in one}
+        handles = {table_row["handle"].partition("/")[2] for table_row in rows if "handle" in table_row}
         if not handles:
             raise SpecError(f"Table {key} has no rows that can be run. Show all of it with: lumos papers {key}")
         if handle not in handles:
             raise unknown(f"row of table {key}", handle, handles)
-        if not shown[0]["rows"]:
+        if not tables[0]["rows"]:
             raise SpecError(f"The row '{handle}' of table {key} has no figure for '{benchmark}'.")
-    return shown
+    return tables
 
 
 def _has_database(settings: Settings) -> bool:

@@ -28,13 +28,13 @@ _SUFFIXES = {
 def describe_pictures(pictures: list[Picture]) -> Iterator[str]:
     """A line for each value: `E1: 3fa2b1c07d5e… image/png 12,345 bytes, … and 7 more`."""
     by_value: dict[str, list[Picture]] = {}
-    for one in pictures:
-        by_value.setdefault(one["of"], []).append(one)
-    for of, several in by_value.items():
-        told = [f"{one['sha256'][:12]}… {_size(one)}" for one in several[:SHOWN]]
-        more = f", and {len(several) - SHOWN} more" if len(several) > SHOWN else ""
-        kind = "files" if str(several[0]["media_type"]).startswith(("text/", "audio/")) else "pictures"
-        yield f"{kind} of {of}: {', '.join(told)}{more}"
+    for picture in pictures:
+        by_value.setdefault(picture["of"], []).append(picture)
+    for name, samples in by_value.items():
+        descriptions = [f"{picture['sha256'][:12]}… {_size(picture)}" for picture in samples[:SHOWN]]
+        suffix = f", and {len(samples) - SHOWN} more" if len(samples) > SHOWN else ""
+        kind = "files" if str(samples[0]["media_type"]).startswith(("text/", "audio/")) else "pictures"
+        yield f"{kind} of {name}: {', '.join(descriptions)}{suffix}"
 
 
 def save_pictures(connection: Any, pictures: list[Picture], folder: Path) -> list[str]:
@@ -45,24 +45,24 @@ def save_pictures(connection: Any, pictures: list[Picture], folder: Path) -> lis
     """
     from db.artifacts import load_artifact
 
-    named = {_file_name(one): one["sha256"] for one in pictures if one["bytes"] is not None}
+    digests = {_file_name(picture): picture["sha256"] for picture in pictures if picture["bytes"] is not None}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         raise SpecError(f"Cannot write in '{folder}': {error.strerror}.") from None
     try:
-        if there := sorted(named.keys() & set(os.listdir(opened))):
-            raise SpecError(f"'{folder / there[0]}' is there already: choose another folder, nothing was written.")
-        for name, digest in named.items():
-            stored = load_artifact(connection, digest)
-            if stored is not None:
-                _write(opened, name, stored[0])
+        if existing := sorted(digests.keys() & set(os.listdir(descriptor))):
+            raise SpecError(f"'{folder / existing[0]}' is there already: choose another folder, nothing was written.")
+        for name, digest in digests.items():
+            artifact = load_artifact(connection, digest)
+            if artifact is not None:
+                _write(descriptor, name, artifact[0])
     except OSError as error:
         raise SpecError(f"Cannot write in '{folder}': {error.strerror}.") from None
     finally:
-        os.close(opened)
-    return list(named)
+        os.close(descriptor)
+    return list(digests)
 
 
 def _write(folder: int, name: str, data: bytes) -> None:
@@ -74,8 +74,8 @@ def _write(folder: int, name: str, data: bytes) -> None:
 
 def _file_name(picture: Picture) -> str:
     """`E1-003.png`, of letters, digits, '-' and '_' alone whatever the row says."""
-    of = _UNSAFE.sub("_", picture["of"])[:60]
-    return f"{of}-{picture['sample']:03}.{_SUFFIXES.get(picture['media_type'], 'bin')}"
+    name = _UNSAFE.sub("_", picture["of"])[:60]
+    return f"{name}-{picture['sample']:03}.{_SUFFIXES.get(picture['media_type'], 'bin')}"
 
 
 def _size(picture: Picture) -> str:

@@ -26,31 +26,31 @@ def may_ask() -> bool:
 
 def ask_for_approval(database: Database, settings: Settings, job: str, stop: threading.Event) -> None:
     """Show each plan of the job that waits, and store the person's answers, until `stop`."""
-    for plan in _waiting(database, job):
+    for plan in _load_plans(database, job):
         output.say("")
         print_plan(output.console(stderr=True), plan)
         termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before the plan was shown approves nothing
-        said = _read("Approve this plan? [y/n]", database, plan, stop, (*_YES, *_NO))
-        note = _read("What should be changed?", database, plan, stop) if said in _NO else ""
-        if said is None or note is None:
+        reply = _read("Approve this plan? [y/n]", database, plan, stop, (*_YES, *_NO))
+        note = _read("What should be changed?", database, plan, stop) if reply in _NO else ""
+        if reply is None or note is None:
             if stop.is_set():
                 return
             output.say(f"the plan of {plan.name} was answered elsewhere")
             continue
         try:
-            answer(database, plan, said in _YES, note, settings.user)
+            answer(database, plan, reply in _YES, note, settings.user)
         except SpecError as error:
             output.say(str(error))
 
 
 def tell_how_to_approve(database: Database, settings: Settings, job: str) -> None:
     """Print what waits, and how to answer and go on."""
-    output.say(f"job {job}: {describe_awaiting(len(_waiting(database, job)), job)} (--list shows what waits)")
+    output.say(f"job {job}: {describe_awaiting(len(_load_plans(database, job)), job)} (--list shows what waits)")
     if not settings.broker_url:
         output.say(f"nothing is lost. Once it is answered, go on with: lumos resume {job}")
 
 
-def _waiting(database: Database, job: str) -> list[WaitingPlan]:
+def _load_plans(database: Database, job: str) -> list[WaitingPlan]:
     with database.engine.connect() as connection:
         return find_waiting(connection, job)
 
@@ -62,13 +62,13 @@ def _read(
     while True:
         output.ask(question)
         while not select.select([sys.stdin], [], [], LOOK_SECONDS)[0]:
-            if stop.is_set() or plan not in _waiting(database, plan.job):
+            if stop.is_set() or plan not in _load_plans(database, plan.job):
                 output.say("")
                 return None
         line = sys.stdin.readline()
         if not line:  # the terminal was closed
             stop.set()
             return None
-        said = line.strip()
-        if not choices or said.lower() in choices:
-            return said.lower() if choices else said
+        reply = line.strip()
+        if not choices or reply.lower() in choices:
+            return reply.lower() if choices else reply

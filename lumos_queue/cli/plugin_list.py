@@ -29,7 +29,7 @@ REGISTRIES: dict[str, Registry] = {
 
 def list_plugins() -> list[dict[str, Any]]:
     """Group, name, distribution, version, digest and problem ('' where there is none) of each entry point."""
-    found = []
+    plugins = []
     for group, registry in REGISTRIES.items():
         for name, points in sorted(entry_points_of(group).items()):
             code = {"distribution": "", "version": "", "digest": ""}
@@ -47,15 +47,17 @@ def list_plugins() -> list[dict[str, Any]]:
                     code["digest"] = plugin.digest
                 except SpecError as error:
                     problem = str(error)
-            found.append({"group": group, "name": name, **code, "problem": problem})
-    return found
+            plugins.append({"group": group, "name": name, **code, "problem": problem})
+    return plugins
 
 
-def print_plugins(found: list[dict[str, Any]]) -> None:
-    if not found:
+def print_plugins(plugins: list[dict[str, Any]]) -> None:
+    if not plugins:
         output.show("no plug-in is installed (docs/plugins.md says how to write one)")
         return
-    width = max(len(f"{one['group']} {one['name']}") for one in found)
-    for one in found:
-        code = f"{one['distribution']} {one['version']}".strip()
-        output.show(f"{one['group'] + ' ' + one['name']:<{width}}  {code}  {one['problem'] or one['digest']}")
+    width = max(len(f"{plugin['group']} {plugin['name']}") for plugin in plugins)
+    for plugin in plugins:
+        code = f"{plugin['distribution']} {plugin['version']}".strip()
+        output.show(
+            f"{plugin['group'] + ' ' + plugin['name']:<{width}}  {code}  {plugin['problem'] or plugin['digest']}"
+        )

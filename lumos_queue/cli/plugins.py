@@ -17,7 +17,7 @@ def plugins(json: opt.Json = False) -> None:
     from lumos_queue.settings import read_settings
 
     read_settings()
-    found = list_plugins()
-    output.result({"plugins": found}, lambda value: print_plugins(value["plugins"]))
-    if any(one["problem"] for one in found):
+    rows = list_plugins()
+    output.result({"plugins": rows}, lambda value: print_plugins(value["plugins"]))
+    if any(row["problem"] for row in rows):
         raise typer.Exit(1)

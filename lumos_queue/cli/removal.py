@@ -18,12 +18,12 @@ from lumos_queue.errors import SpecError
 
 def find_whole(connection: Connection, job: str) -> Any:
     """The row of the job with exactly this id. Raises SpecError, with the whole id of the job that is meant."""
-    if (found := find_job(connection, job)) is not None:
-        return found
-    meant = get_job(connection, job, allow_damaged=True)  # raises SpecError where it is none, or several
+    if (row := find_job(connection, job)) is not None:
+        return row
+    candidate = get_job(connection, job, damaged=True)  # raises SpecError where it is none, or several
     raise SpecError(
-        f"'{job}' is the beginning of an id: to delete the job give the whole one, lumos rm {meant.id}. "
-        f"See what it is with: lumos job {meant.id}"
+        f"'{job}' is the beginning of an id: to delete the job give the whole one, lumos rm {candidate.id}. "
+        f"See what it is with: lumos job {candidate.id}"
     )
 
 
@@ -33,27 +33,27 @@ def describe_removal(connection: Connection, row: Any) -> str:
         return f"job {row.id}, which is damaged: {problem}"
     items, sums = progress(connection, row.id), totals(connection, row.id)
     recipe = row.spec.get("recipe", "") if row.kind == "train" else ""
-    what = " ".join(filter(None, (row.kind, recipe, row.benchmark, row.formulation)))
-    done, people = items.get(ItemState.DONE, 0), work_of_people(connection, row.id)
+    request = " ".join(filter(None, (row.kind, recipe, row.benchmark, row.formulation)))
+    completed, human_work = items.get(ItemState.DONE, 0), work_of_people(connection, row.id)
     parts = [
-        f"{done:,} of {row.items:,} {'items' if row.kind == 'train' else 'episodes'}",
+        f"{completed:,} of {row.items:,} {'items' if row.kind == 'train' else 'episodes'}",
         f"{sums.calls:,} model calls" if sums.calls else "",
-        *(f"{found} by people" for found in people),
+        *(f"{text} by people" for text in human_work),
         f"run from {_format_time(row.started_at)} to {_format_time(row.finished_at)} UTC" if row.started_at else "",
     ]
-    named = f" '{row.name}'" if row.name else ""
-    return f"job {row.id}{named}: {what}, {', '.join(filter(None, parts))}"
+    label = f" '{row.name}'" if row.name else ""
+    return f"job {row.id}{label}: {request}, {', '.join(filter(None, parts))}"
 
 
-def is_agreed(told: str, job: str, with_labels: bool) -> bool:
+def is_agreed(summary: str, job: str, with_labels: bool) -> bool:
     """Whether the person at the terminal agrees. Raises SpecError where there is none who could be asked."""
     if output.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         labels = " --with-labels" if with_labels else ""
-        raise SpecError(f"This deletes {told}. Nobody can be asked here: to do it, lumos rm {job}{labels} --yes")
-    output.say(f"This deletes {told}.")
+        raise SpecError(f"This deletes {summary}. Nobody can be asked here: to do it, lumos rm {job}{labels} --yes")
+    output.say(f"This deletes {summary}.")
     output.ask("Delete it? [y/N]")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _format_time(at: float | None) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M") if at else "…"
+def _format_time(timestamp: float | None) -> str:
+    return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d %H:%M") if timestamp else "…"

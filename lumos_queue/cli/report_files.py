@@ -51,19 +51,19 @@ def write_reports(
     from lumos_queue.util.launch_folder import from_launch
     from lumos_queue.util.new_file import require_new, write_new
 
-    wanted = [(html, render_html, "html"), (md, render_markdown, "md")]
-    paths = [(from_launch(path), render, name) for path, render, name in wanted if path is not None]
+    formats = [(html, render_html, "html"), (md, render_markdown, "md")]
+    paths = [(from_launch(path), render, name) for path, render, name in formats if path is not None]
     for path, _, _ in paths:
         require_new(path)
     if len({os.path.normpath(path.absolute()) for path, _, _ in paths}) < len(paths):
         raise SpecError(f"--html and --md both name '{html}': give each a file of its own.")
-    with database(settings) as opened, opened.engine.connect() as connection:
-        read = read_page(connection, [get_job(connection, job) for job in jobs], prices, by)
-    found: dict[str, Any] = {"jobs": [job.id for job in read.material.jobs]}
+    with database(settings) as job_database, job_database.engine.connect() as connection:
+        page = read_page(connection, [get_job(connection, job) for job in jobs], prices, by)
+    summary: dict[str, Any] = {"jobs": [job.id for job in page.material.jobs]}
     for path, render, name in paths:
-        found[name] = {"file": str(path), "bytes": write_new(path, write_small(read, render))}
-    output.result(found, _print_files)
-    return Exit.INCOMPLETE if any(remark(job.report) for job in read.material.jobs) else Exit.FINE
+        summary[name] = {"file": str(path), "bytes": write_new(path, write_small(page, render))}
+    output.result(summary, _print_files)
+    return Exit.INCOMPLETE if any(remark(job.report) for job in page.material.jobs) else Exit.FINE
 
 
 def prices_of(prompt: float | None, completion: float | None) -> Prices | None:
@@ -75,10 +75,10 @@ def prices_of(prompt: float | None, completion: float | None) -> Prices | None:
     from lumos_queue.errors import SpecError
     from lumos_queue.pages.material import Prices
 
-    found = Prices(prompt or 0.0, completion or 0.0)
-    if not isfinite(found.prompt + found.completion):
+    prices = Prices(prompt or 0.0, completion or 0.0)
+    if not isfinite(prices.prompt + prices.completion):
         raise SpecError("Prices must be finite numbers, in USD per million tokens.")
-    return found
+    return prices
 
 
 def require_no_prices(prices: Prices | None) -> None:
@@ -89,7 +89,7 @@ def require_no_prices(prices: Prices | None) -> None:
         raise SpecError("--price-prompt and --price-completion are for --html FILE or --md FILE: name a file.")
 
 
-def _print_files(found: dict[str, Any]) -> None:
+def _print_files(summary: dict[str, Any]) -> None:
     for name in ("html", "md"):
-        if name in found:
-            output.show(f"{found[name]['file']}: {found[name]['bytes']:,} bytes")
+        if name in summary:
+            output.show(f"{summary[name]['file']}: {summary[name]['bytes']:,} bytes")

@@ -22,16 +22,18 @@ def head_columns(reports: Sequence[dict[str, Any]], width: int) -> tuple[list[st
     """
     names = dict.fromkeys(name for report in reports for name in report.get("differs", {}))
     # What differs was looked for among all jobs of the command; and the code has a row of its own.
-    told = {name for name in names if name != "code" and len({report["differs"].get(name) for report in reports}) > 1}
+    differing_names = {
+        name for name in names if name != "code" and len({report["differs"].get(name) for report in reports}) > 1
+    }
     cells = min(_MOST, max(_LEAST, (width - _NAMES) // len(reports) - 3))
     heads = []
     for report in reports:
         lines = describe_differences(
-            {name: report["differs"][name] for name in report.get("differs", {}) if name in told}
+            {name: report["differs"][name] for name in report.get("differs", {}) if name in differing_names}
         )
-        if not told:
+        if not differing_names:
             lines = [*filter(None, [report.get("name")]), report["formulation"]]
-        shown = [cut(output.harmless(line), cells, middle=True) for line in lines[:_LINES]]
-        heads.append("\n".join([*shown, report["job"]]))
-    shared = "" if not told or "formulation" in told else reports[0]["formulation"]
-    return heads, shared
+        visible = [cut(output.harmless(line), cells, middle=True) for line in lines[:_LINES]]
+        heads.append("\n".join([*visible, report["job"]]))
+    common_formulation = "" if not differing_names or "formulation" in differing_names else reports[0]["formulation"]
+    return heads, common_formulation

@@ -41,35 +41,35 @@ def print_reports(reports: list[dict[str, Any]]) -> None:
             _print_training(console, report)
         if kind != "train":
             _print_group(console, group)
-    if converted := [report for report in reports if report["kind"] == "convert"]:
+    if conversions := [report for report in reports if report["kind"] == "convert"]:
         from lumos_queue.cli.conversion_tables import print_conversions
 
-        print_conversions(console, converted)
+        print_conversions(console, conversions)
 
 
 def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
     first = reports[0]
-    heads, shared = head_columns(reports, console.width)
-    title = f"{first['kind']} {first['benchmark']} ({first['split']}) {shared}".rstrip()
+    heads, common_formulation = head_columns(reports, console.width)
+    title = f"{first['kind']} {first['benchmark']} ({first['split']}) {common_formulation}".rstrip()
     table = Table(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("", no_wrap=True)
     for head in heads:
         table.add_column(escape(head), justify="right")
-    for name, show in _ROWS:
+    for name, format_cell in _ROWS:
         if name == "model calls":
             _add_metrics(table, reports)
             add_samples(table, reports)
-        cells = [show(report) for report in reports]
+        cells = [format_cell(report) for report in reports]
         if any(cells):
             table.add_row(name, *cells)
-    shown = [report for report in reports if report["kind"] != "convert"]
-    if any("cost" in report for report in shown):
+    agent_reports = [report for report in reports if report["kind"] != "convert"]
+    if any("cost" in report for report in agent_reports):
         table.add_row("USD", *(format_cost(report["cost"]) if "cost" in report else "" for report in reports))
-    for name in sorted({name for report in shown for name in report["phases"]}):
+    for name in sorted({name for report in agent_reports for name in report["phases"]}):
         table.add_row(f"time in {name}", *(_format_share(report["phases"], name) for report in reports))
-    judged = [dict(list_judge_figures(report)) for report in reports]
-    for name in dict.fromkeys(name for figures in judged for name in figures):
-        table.add_row(name, *(figures.get(name, "") for figures in judged))
+    judge_figures = [dict(list_judge_figures(report)) for report in reports]
+    for name in dict.fromkeys(name for figures in judge_figures for name in figures):
+        table.add_row(name, *(figures.get(name, "") for figures in judge_figures))
     for role in sorted({role for report in reports for role in report.get("reply_endings", {})}):
         cells = [_format_reply_endings(report.get("reply_endings", {}).get(role)) for report in reports]
         if any(cells):
@@ -79,7 +79,7 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
     for ending in sorted({ending for report in reports for ending in report["endings"]}):
         table.add_row(f"ended {ending}", *(f"{report['endings'].get(ending, 0):,}" for report in reports))
     table.add_row("code", *(format_versions(report["code_versions"], "code_version") for report in reports))
-    for name in sorted({one["name"] for report in reports for one in report["plugins"]}):
+    for name in sorted({plugin["name"] for report in reports for plugin in report["plugins"]}):
         table.add_row(f"plug-in {escape(name)}", *(_format_plugin(report["plugins"], name) for report in reports))
     for role in sorted({role for report in reports for role in report["prompts"]}):
         cells = [format_versions(report["prompts"].get(role, []), "prefix") for report in reports]
@@ -104,52 +104,54 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
         print_again(console, report)
 
 
-def _format_metric(found: dict[str, Any] | None) -> str:
+def _format_metric(metric: dict[str, Any] | None) -> str:
     """A metric's value with its interval, in percent; of an unfinished evaluation the range it can still reach."""
-    if not found:
+    if not metric:
         return ""
-    if "bounds" in found:
-        low, high = found["bounds"]
+    if "bounds" in metric:
+        low, high = metric["bounds"]
         return f"incomplete: {100 * low:.1f} to {_percent(high)}"
-    low, high = found["ci95"]
-    return f"{_percent(found['value'])} [{100 * low:.1f}, {100 * high:.1f}]"
+    low, high = metric["ci95"]
+    return f"{_percent(metric['value'])} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def _add_metrics(table: Table, reports: list[dict[str, Any]]) -> None:
     names = dict.fromkeys(name for report in reports for name in report.get("metrics", {}))
     for name in names:
-        found = [report.get("metrics", {}).get(name) for report in reports]
-        table.add_row(f"{name.replace('_', ' ')} [95 %]", *map(_format_metric, found))
-        if any(one and one["of"] != report["n"] for one, report in zip(found, reports, strict=True)):
-            table.add_row("  trials", *(f"{one['of']:,}" if one else "" for one in found), style="dim")
-        if any(one and "sets" in one for one in found):
-            table.add_row("  sample sets", *map(_format_sets, found), style="dim")
+        metrics = [report.get("metrics", {}).get(name) for report in reports]
+        table.add_row(f"{name.replace('_', ' ')} [95 %]", *map(_format_metric, metrics))
+        if any(metric and metric["of"] != report["n"] for metric, report in zip(metrics, reports, strict=True)):
+            table.add_row("  trials", *(f"{metric['of']:,}" if metric else "" for metric in metrics), style="dim")
+        if any(metric and "sets" in metric for metric in metrics):
+            table.add_row("  sample sets", *map(_format_sets, metrics), style="dim")
 
 
 def _format_tools(tools: dict[str, Any]) -> str:
     return " ".join(f"{name}={value}" for name, value in tools.items() if not name.endswith(("_sha256", "_warning")))
 
 
-def _format_sets(found: dict[str, Any] | None) -> str:
-    if not found or "sets" not in found:
+def _format_sets(metric: dict[str, Any] | None) -> str:
+    if not metric or "sets" not in metric:
         return ""
-    means, spread = found["sets"]["means"], found["sets"]["spread"]
+    means, spread = metric["sets"]["means"], metric["sets"]["spread"]
     return " ".join(f"{100 * mean:.1f}" for mean in means) + (f" ± {100 * spread:.1f}" if spread is not None else "")
 
 
 def _format_expert_runs(report: dict[str, Any]) -> str:
     """Runs by where their results are from, those that gave nothing, and samples without a value."""
-    if not (found := report.get("expert_runs")):
+    if not (expert_runs := report.get("expert_runs")):
         return ""
-    parts = [f"{count:,} {name}" for name, count in found["runs"].items()]
-    parts += [f"{count:,} failed ({name})" for name, count in found["failed"].items()]
-    without = sum(found["samples"]["without_value"].values())
-    return ", ".join(parts) + (f"; {without:,} of {found['samples']['n']:,} samples without a value" if without else "")
+    parts = [f"{count:,} {name}" for name, count in expert_runs["runs"].items()]
+    parts += [f"{count:,} failed ({name})" for name, count in expert_runs["failed"].items()]
+    without = sum(expert_runs["samples"]["without_value"].values())
+    return ", ".join(parts) + (
+        f"; {without:,} of {expert_runs['samples']['n']:,} samples without a value" if without else ""
+    )
 
 
 def _format_plan_steps(report: dict[str, Any]) -> str:
-    found = report.get("plan_steps")
-    return f"{found['unresolved']:,} of {found['n']:,} name no expert" if found else ""
+    plan_steps = report.get("plan_steps")
+    return f"{plan_steps['unresolved']:,} of {plan_steps['n']:,} name no expert" if plan_steps else ""
 
 
 def _format_plans(report: dict[str, Any]) -> str:
@@ -158,10 +160,10 @@ def _format_plans(report: dict[str, Any]) -> str:
 
 
 def _format_rating(report: dict[str, Any]) -> str:
-    if not (found := report.get("ratings")):
+    if not (ratings := report.get("ratings")):
         return ""
-    low, high = found["ci95"]
-    return f"{found['mean']:.1f} [{low:.1f}, {high:.1f}]\n{found['rated']:,} of {found['of']:,} rated"
+    low, high = ratings["ci95"]
+    return f"{ratings['mean']:.1f} [{low:.1f}, {high:.1f}]\n{ratings['rated']:,} of {ratings['of']:,} rated"
 
 
 def _format_calls(report: dict[str, Any]) -> str:
@@ -170,9 +172,11 @@ def _format_calls(report: dict[str, Any]) -> str:
     return f"{check['as_expected']:,} of {check['episodes']:,}"
 
 
-def format_versions(found: list[dict[str, Any]], name: str) -> str:
+def format_versions(versions: list[dict[str, Any]], name: str) -> str:
     """The version of code or prompts; if there are several, each with its number of episodes. Digests are shortened."""
-    short = [(one[name] if name == "code_version" else one[name][:12], one["episodes"]) for one in found]
+    short = [
+        (version[name] if name == "code_version" else version[name][:12], version["episodes"]) for version in versions
+    ]
     if len(short) == 1:
         return escape(short[0][0])
     return "\n".join(escape(f"{text}: {episodes:,}") for text, episodes in short)
@@ -180,11 +184,11 @@ def format_versions(found: list[dict[str, Any]], name: str) -> str:
 
 def _format_plugin(plugins: list[dict[str, Any]], name: str) -> str:
     """Which code a plug-in is, and how often a person accepted another one meanwhile."""
-    found = next((one for one in plugins if one["name"] == name), None)
-    if found is None:
+    plugin = next((candidate for candidate in plugins if candidate["name"] == name), None)
+    if plugin is None:
         return ""
-    several = f" ({len(found['earlier']) + 1} codes)" if found.get("earlier") else ""
-    return escape(str(Plugin.from_json(found))) + several
+    several = f" ({len(plugin['earlier']) + 1} codes)" if plugin.get("earlier") else ""
+    return escape(str(Plugin.from_json(plugin))) + several
 
 
 def _format_score_versions(report: dict[str, Any]) -> str:
@@ -192,8 +196,8 @@ def _format_score_versions(report: dict[str, Any]) -> str:
     lines = []
     for metric, versions in report.get("scoring", {}).get("versions", {}).items():
         several = len(versions) > 1
-        told = [f"{version}: {episodes:,}" if several else version for version, episodes in versions.items()]
-        lines.append(f"{metric} {', '.join(told)}")
+        texts = [f"{version}: {episodes:,}" if several else version for version, episodes in versions.items()]
+        lines.append(f"{metric} {', '.join(texts)}")
     return "\n".join(lines)
 
 
@@ -207,16 +211,16 @@ def _format_latency(means: dict[str, float] | None) -> str:
     """Seconds of a call, and further seconds: waiting in this process, in the server's queue, in failed requests."""
     if means is None:
         return ""
-    others = (("waiting for a slot", "waited"), ("in the server's queue", "queued"), ("in failed tries", "lost"))
-    parts = [f"{means[name]:.3f} s {what}" for what, name in others if means[name] >= 0.0005]
+    waits = (("waiting for a slot", "waited"), ("in the server's queue", "queued"), ("in failed tries", "lost"))
+    parts = [f"{means[name]:.3f} s {description}" for description, name in waits if means[name] >= 0.0005]
     return f"{means['seconds']:.3f} s" + (f" ({', '.join(parts)})" if parts else "")
 
 
-def _format_reply_endings(found: dict[str, int] | None) -> str:
+def _format_reply_endings(endings: dict[str, int] | None) -> str:
     """Replies that the limit of tokens cut, and those without an answer; empty where there are neither."""
     counts = (("cut at the limit of tokens", "cut"), ("without an answer", "unanswered"))
-    parts = [f"{found[name]:,} {what}" for what, name in counts if found and found[name]]
-    return f"of {found['replies']:,}: {', '.join(parts)}" if found and parts else ""
+    parts = [f"{endings[name]:,} {description}" for description, name in counts if endings and endings[name]]
+    return f"of {endings['replies']:,}: {', '.join(parts)}" if endings and parts else ""
 
 
 _ROWS = (
@@ -254,12 +258,12 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
     )
     for name in ("fit", "steps done", "loss", "dev loss", "tokens", "tokens/s", "seconds"):
         table.add_column(name, justify="right")
-    others, noted = [], defaultdict(list)
+    other_windows, steps_by_note = [], defaultdict(list)
     feedback = report.get("feedback_steps", ())
     for window in report["windows"]:
         if window.get("reward") is not None:
             for note in window.get("notes", ()):
-                noted[note].append(window["step"])
+                steps_by_note[note].append(window["step"])
         elif window.get("loss") is not None:
             table.add_row(
                 window["fit"],
@@ -271,17 +275,17 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
                 f"{window['seconds']:.1f}",
             )
         else:
-            others.append({name: value for name, value in window.items() if name != "item"})
+            other_windows.append({name: value for name, value in window.items() if name != "item"})
     if feedback:
         console.print(table.title)
         print_feedback(feedback)
     else:
         console.print(table)
     print_curves(report.get("fits", ()))
-    for window in others:
+    for window in other_windows:
         for name, value in (window.get("counts") or window).items():
             console.print(f"  {name}: {value}", markup=False)
-    for note, steps in noted.items():
+    for note, steps in steps_by_note.items():
         console.print(f"  note: {note} ({format_steps(steps)})", markup=False)
     _print_wait(console, report)
     if text := remark(report):

@@ -61,15 +61,15 @@ def rollouts(
     from lumos_queue.rollouts.stepwise import prefixes
     from lumos_queue.submission.tags import read_name_and_tags
 
-    named = read_name_and_tags(name, tag)
+    name_and_tags = read_name_and_tags(name, tag)
     if at not in ("each", "last"):
         raise unknown("place to continue from", at, ("each", "last"))
     roles = {"planner": planner, "grounder": grounder}
-    asked = DerivedOptions(
+    options = DerivedOptions(
         where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool, at_limit
     )
     scheduling = Scheduling(priority, concurrency)
-    _submit(asked, prefixes(at, unsettled), named, scheduling, again, follow, "lumos rollouts report {}")
+    _submit(options, prefixes(at, unsettled), name_and_tags, scheduling, again, follow, "lumos rollouts report {}")
 
 
 def rollouts_report(
@@ -88,10 +88,10 @@ def rollouts_report(
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    with database(read_settings()) as opened, new_lines(out) as write:
-        found = report_rollouts(opened, job, threshold, write, allow_test)
-    _warn(found)
-    output.result(found, _print_labels)
+    with database(read_settings()) as job_database, new_lines(out) as write:
+        report = report_rollouts(job_database, job, threshold, write, allow_test)
+    _warn(report)
+    output.result(report, _print_labels)
 
 
 def blame(
@@ -130,13 +130,13 @@ def blame(
     from lumos_queue.rollouts.blame import replacements
     from lumos_queue.submission.tags import read_name_and_tags
 
-    named = read_name_and_tags(name, tag)
+    name_and_tags = read_name_and_tags(name, tag)
     roles = {"planner": planner, "grounder": grounder}
-    asked = DerivedOptions(
+    options = DerivedOptions(
         where, agent, roles, samples, seed, temperature, top_p, max_tokens, max_subgoals, framing, role, tool, at_limit
     )
     scheduling = Scheduling(priority, concurrency)
-    _submit(asked, replacements, named, scheduling, again, follow, "lumos blame report {} {}")
+    _submit(options, replacements, name_and_tags, scheduling, again, follow, "lumos blame report {} {}")
 
 
 def blame_report(
@@ -156,10 +156,10 @@ def blame_report(
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    with database(read_settings()) as opened, new_lines(pairs) as write_pair, new_lines(labels) as write_labels:
-        found = report_blame(opened, jobs, threshold, write_pair, write_labels, allow_test)
-    _warn(found)
-    output.result(found, _print_faults)
+    with database(read_settings()) as job_database, new_lines(pairs) as write_pair, new_lines(labels) as write_labels:
+        report = report_blame(job_database, jobs, threshold, write_pair, write_labels, allow_test)
+    _warn(report)
+    output.result(report, _print_faults)
 
 
 def reground(
@@ -192,8 +192,8 @@ def reground(
     from lumos_queue.rollouts.derivation import regroundings
     from lumos_queue.submission.tags import read_name_and_tags
 
-    named = read_name_and_tags(name, tag)
-    asked = DerivedOptions(
+    name_and_tags = read_name_and_tags(name, tag)
+    options = DerivedOptions(
         where,
         agent,
         {"grounder": grounder},
@@ -209,13 +209,13 @@ def reground(
         at_limit,
     )
     scheduling = Scheduling(priority, concurrency)
-    _submit(asked, regroundings, named, scheduling, again, follow, "lumos report {}")
+    _submit(options, regroundings, name_and_tags, scheduling, again, follow, "lumos report {}")
 
 
 def _submit(
-    asked: DerivedOptions,
+    options: DerivedOptions,
     make: Make,
-    named: NameAndTags,
+    name_and_tags: NameAndTags,
     scheduling: Scheduling,
     again: bool,
     follow: bool,
@@ -226,43 +226,47 @@ def _submit(
 
     settings = read_settings()
     follow = follow or not settings.broker_url
-    chosen, jobs, code = submit_derived(
-        settings, asked, make, named=named, scheduling=scheduling, again=again, follow=follow
+    selection, jobs, code = submit_derived(
+        settings, options, make, name_and_tags=name_and_tags, scheduling=scheduling, again=again, follow=follow
     )
     names = list(jobs.values())
 
-    def print_submitted(found: dict[str, Any]) -> None:
-        for reason, count in found["left_out"].items():
+    def print_submitted(summary: dict[str, Any]) -> None:
+        for reason, count in summary["left_out"].items():
             output.show(f"left out: {count} episodes ({reason})")
-        output.show(f"{found['episodes']} episodes are continued. Read the result with: {read_command.format(*names)}")
+        output.show(
+            f"{summary['episodes']} episodes are continued. Read the result with: {read_command.format(*names)}"
+        )
 
-    output.result(chosen | {"jobs": names}, print_submitted)
+    output.result(selection | {"jobs": names}, print_submitted)
     raise typer.Exit(code)
 
 
-def _warn(found: dict[str, Any]) -> None:
+def _warn(report: dict[str, Any]) -> None:
     """Print warnings about the written files: on standard error, apart from the result."""
-    if found["of_test_split"]:
-        output.say(f"{found['of_test_split']} rows are of a test split and were not written (--allow-test writes them)")
-    if found["warning"]:
-        output.say(found["warning"])
+    if report["of_test_split"]:
+        output.say(
+            f"{report['of_test_split']} rows are of a test split and were not written (--allow-test writes them)"
+        )
+    if report["warning"]:
+        output.say(report["warning"])
 
 
-def _print_labels(found: dict[str, Any]) -> None:
+def _print_labels(report: dict[str, Any]) -> None:
     output.show(
-        f"{found['episodes']} episodes, {found['subgoals']} subgoals; of {found['rollouts']} rollouts "
-        f"{found['ended']} have ended, {found['right']} are right"
+        f"{report['episodes']} episodes, {report['subgoals']} subgoals; of {report['rollouts']} rollouts "
+        f"{report['ended']} have ended, {report['right']} are right"
     )
-    _print_shares(found["labels"], found["subgoals"])
-    output.show(f"{found['rows']} rows with all labels known" + _format_gone(found))
+    _print_shares(report["labels"], report["subgoals"])
+    output.show(f"{report['rows']} rows with all labels known" + _format_missing(report))
 
 
-def _print_faults(found: dict[str, Any]) -> None:
-    output.show(f"{found['episodes']} failed episodes; at fault:")
-    _print_shares(found["faults"], found["episodes"])
-    pairs = found["pairs"]
+def _print_faults(report: dict[str, Any]) -> None:
+    output.show(f"{report['episodes']} failed episodes; at fault:")
+    _print_shares(report["faults"], report["episodes"])
+    pairs = report["pairs"]
     counts = f"{pairs['planner']} of the planner, {pairs['grounder']} of the grounder"
-    output.show(f"preference pairs: {counts}" + _format_gone(found))
+    output.show(f"preference pairs: {counts}" + _format_missing(report))
 
 
 def _print_shares(counts: dict[str, int], whole: int) -> None:
@@ -270,5 +274,5 @@ def _print_shares(counts: dict[str, int], whole: int) -> None:
         output.show(f"  {name:<18} {count:>7}  {100 * count / whole:5.1f} %")
 
 
-def _format_gone(found: dict[str, Any]) -> str:
-    return f"; {found['gone']} episodes are no longer in the database" if found["gone"] else ""
+def _format_missing(report: dict[str, Any]) -> str:
+    return f"; {report['gone']} episodes are no longer in the database" if report["gone"] else ""

@@ -35,48 +35,48 @@ def submit_and_run(
     job: Job,
     rows: Rows | None,
     *,
-    named: NameAndTags | None = None,
+    name_and_tags: NameAndTags | None = None,
     windows: int = 0,
     scheduling: Scheduling = DEFAULT_SCHEDULING,
     again: bool,
     follow: bool,
-    tell_known: bool = True,
+    report_existing: bool = True,
 ) -> tuple[str, int]:
     """Store the job and run or follow it; returns its id and the exit code. Remarks go to standard error."""
     row, new = store_job(
-        settings, job, rows, output.say, named=named, windows=windows, scheduling=scheduling, again=again
+        settings, job, rows, output.say, named=name_and_tags, windows=windows, scheduling=scheduling, again=again
     )
-    return row.id, go_on(settings, row, new or not tell_known, named or UNNAMED, follow)
+    return row.id, go_on(settings, row, new or not report_existing, name_and_tags or UNNAMED, follow)
 
 
-def go_on(settings: Settings, row: Any, new: bool, named: NameAndTags, follow: bool) -> int:
+def go_on(settings: Settings, row: Any, new: bool, name_and_tags: NameAndTags, follow: bool) -> int:
     """Run or follow a job that was asked for (its row) unless it has stopped; returns the exit code."""
     if not new:
         output.say(f"job {row.id} is the same request and is {row.state}: it is shown instead (--again runs a new job)")
-        if text := _keeps_name(settings, row, named):
+        if text := _keeps_name(settings, row, name_and_tags):
             output.say(text)
     if row.state in STOPPED:
         return check_completeness(settings, row.id, silent=follow)
     return run_stored(settings, row, follow)
 
 
-def _keeps_name(settings: Settings, row: Any, named: NameAndTags) -> str:
+def _keeps_name(settings: Settings, row: Any, name_and_tags: NameAndTags) -> str:
     """One line where a job that was stored before has another name or other tags than were given now; else empty."""
-    with database(settings) as opened, opened.engine.connect() as connection:
+    with database(settings) as job_database, job_database.engine.connect() as connection:
         tags = tags_of(connection, [row.id]).get(row.id, {})
-    asked = [f"--name {quote(named.name)}"] if named.name and named.name != row.name else []
-    asked += [quote(f"{key}={value}") for key, value in named.tags.items() if tags.get(key) != value]
-    if not asked:
+    changes = [f"--name {quote(name_and_tags.name)}"] if name_and_tags.name and name_and_tags.name != row.name else []
+    changes += [quote(f"{key}={value}") for key, value in name_and_tags.tags.items() if tags.get(key) != value]
+    if not changes:
         return ""
-    return f"job {row.id} keeps its name and tags. To change them: lumos tag {row.id} {' '.join(asked)}"
+    return f"job {row.id} keeps its name and tags. To change them: lumos tag {row.id} {' '.join(changes)}"
 
 
 def check_completeness(settings: Settings, job: str, silent: bool = False) -> Exit:
     """The exit code of a job that has stopped; prints how to go on, unless `silent` as a report says it."""
-    with database(settings) as opened, opened.engine.connect() as connection:
+    with database(settings) as job_database, job_database.engine.connect() as connection:
         row = get_job(connection, job)
-        found = completeness(row, progress(connection, job), count_endings(connection, job))
-    if (text := remark(found)) and not silent:
+        state = completeness(row, progress(connection, job), count_endings(connection, job))
+    if (text := remark(state)) and not silent:
         output.say(f"job {job} is {text}")
     return Exit.INCOMPLETE if text else Exit.FINE
 
@@ -94,8 +94,8 @@ def run_stored(settings: Settings, row: Any, follow: bool) -> Exit:
     if not follow:
         output.say(f"job {job} is queued. Watch it with: lumos watch {job}   Read it with: lumos report {job}")
         return Exit.FINE
-    with database(settings) as opened:
-        code = _watch(Progress(opened, settings, job), threading.Event(), threading.Event())
+    with database(settings) as job_database:
+        code = _watch(Progress(job_database, settings, job), threading.Event(), threading.Event())
     return code or check_completeness(settings, job, silent=True)
 
 
@@ -105,9 +105,9 @@ def _run_here(settings: Settings, job: str) -> Exit:
     if run.remark:
         output.say(run.remark)
     # Until the progress was shown for the last time: what this thread reads must not outlive the drain either.
-    with Watchdog(run.context, run.stop.is_set), database(settings) as opened:
+    with Watchdog(run.context, run.stop.is_set), database(settings) as job_database:
         try:
-            code = _watch(Progress(opened, settings, job, run.context), run.stop, run.over, run.start().thread)
+            code = _watch(Progress(job_database, settings, job, run.context), run.stop, run.over, run.start().thread)
         finally:
             run.close()
     if run.failure:
@@ -116,69 +116,69 @@ def _run_here(settings: Settings, job: str) -> Exit:
 
 
 def _watch(
-    shown: Progress, stop: threading.Event, wake: threading.Event, worker: threading.Thread | None = None
+    display: Progress, stop: threading.Event, wake: threading.Event, worker: threading.Thread | None = None
 ) -> Exit:
     """Show progress until the job has ended or Ctrl-C (or TERM). A second Ctrl-C ends the process at once.
 
     `wake` is set when `worker`, which works on the job in this process, is over.
     """
-    asked = threading.Event()
+    stop_request = threading.Event()
 
     def interrupt(*_: object) -> None:
         for (
             number
         ) in _STOP_SIGNALS:  # a second signal ends the process; items in flight are run again once the lease ends
             signal.signal(number, signal.SIG_DFL)
-        asked.set()
+        stop_request.set()
         stop.set()
         wake.set()
 
-    given_up, unasked = "", False
+    give_up_reason, needs_answer = "", False
     before = {number: signal.signal(number, interrupt) for number in _STOP_SIGNALS}
     try:
-        with shown:
-            while not asked.is_set():
+        with display:
+            while not stop_request.is_set():
                 if worker and (wake.is_set() or not worker.is_alive()):
                     worker.join()
                     break
-                state = shown.show()
+                state = display.show()
                 if worker is None and state in STOPPED:
                     break
-                if given_up := shown.given_up:
+                if give_up_reason := display.given_up:
                     stop.set()
                     break
-                if shown.awaits:
-                    if unasked := not may_ask():
+                if display.awaits:
+                    if needs_answer := not may_ask():
                         stop.set()
                         break
-                    with shown.hide():
-                        ask_for_approval(shown.database, shown.settings, shown.job, asked)
-                    if asked.is_set():
+                    with display.hide():
+                        ask_for_approval(display.database, display.settings, display.job, stop_request)
+                    if stop_request.is_set():
                         stop.set()
-                wake.wait(shown.pause)
+                wake.wait(display.pause)
             if worker is not None:
                 while worker.is_alive():
-                    shown.show()
+                    display.show()
                     worker.join(0.2)
-            shown.show()
+            display.show()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    if given_up and shown.state not in STOPPED:
-        output.say(output.harmless(given_up))
-        output.say(f"nothing is lost. Once this is fixed, go on with: {_resume_command(shown.job)}")
+    if give_up_reason and display.state not in STOPPED:
+        output.say(output.harmless(give_up_reason))
+        output.say(f"nothing is lost. Once this is fixed, go on with: {_resume_command(display.job)}")
         return Exit.INCOMPLETE
-    if unasked and shown.state not in STOPPED:
-        tell_how_to_approve(shown.database, shown.settings, shown.job)
+    if needs_answer and display.state not in STOPPED:
+        tell_how_to_approve(display.database, display.settings, display.job)
         return Exit.INCOMPLETE
-    if asked.is_set() and shown.state not in STOPPED:
-        output.say(f"stopped; nothing is lost. Go on with: {_resume_command(shown.job)}")
+    if stop_request.is_set() and display.state not in STOPPED:
+        output.say(f"stopped; nothing is lost. Go on with: {_resume_command(display.job)}")
         return Exit.INTERRUPTED
     return Exit.FINE
 
 
 def _resume_command(job: str) -> str:
     """With the folders of modules that were named here: a name from the database is imported only if it is listed."""
-    given = dict.fromkeys(TRUSTED.given_as_setting())
-    listed = [*filter(None, [os.environ.get("LUMOS_PLUGINS", "")]), *given]
-    return f"LUMOS_PLUGINS={quote(','.join(listed))} lumos resume {job}" if given else f"lumos resume {job}"
+    modules = dict.fromkeys(TRUSTED.given_as_setting())
+    all_modules = [*filter(None, [os.environ.get("LUMOS_PLUGINS", "")]), *modules]
+    return f"LUMOS_PLUGINS={quote(','.join(all_modules))} lumos resume {job}" if modules else f"lumos resume {job}"

@@ -12,13 +12,13 @@ SHARES = {"pass_at": "pass", "majority_at": "maj"}
 
 def add_samples(table: Table, reports: list[dict[str, Any]]) -> None:
     """Add the flip rate, pass@k and maj@k of reports, each with its interval and the tasks it is over."""
-    found = [report.get("samples") for report in reports]
-    if not any(found):
+    figures = [report.get("samples") for report in reports]
+    if not any(figures):
         return
-    table.add_row("flip rate, % [95 %]", *(_format(one["flips"], "rate") if one else "" for one in found))
+    table.add_row("flip rate, % [95 %]", *(_format(samples["flips"], "rate") if samples else "" for samples in figures))
     for name, label in SHARES.items():
-        for k in sorted({share["k"] for samples in found if samples for share in samples.get(name, ())}):
-            table.add_row(f"{label}@{k}, % [95 %]", *(_format_share(samples, name, k) for samples in found))
+        for k in sorted({share["k"] for samples in figures if samples for share in samples.get(name, ())}):
+            table.add_row(f"{label}@{k}, % [95 %]", *(_format_share(samples, name, k) for samples in figures))
 
 
 def _format_share(samples: dict[str, Any] | None, name: str, k: int) -> str:
@@ -26,9 +26,11 @@ def _format_share(samples: dict[str, Any] | None, name: str, k: int) -> str:
     return _format(share, "value") if share else ""
 
 
-def _format(measured: dict[str, Any], name: str) -> str:
-    if measured[name] is None:
-        return f"none of {measured['too_few']:,} tasks"
-    low, high = measured["ci95"]
-    over = f"\n{measured['of']:,} tasks, {measured['too_few']:,} judged too seldom" if measured["too_few"] else ""
-    return f"{100 * measured[name]:.1f} [{100 * low:.1f}, {100 * high:.1f}]{over}"
+def _format(measurement: dict[str, Any], name: str) -> str:
+    if measurement[name] is None:
+        return f"none of {measurement['too_few']:,} tasks"
+    low, high = measurement["ci95"]
+    over = (
+        f"\n{measurement['of']:,} tasks, {measurement['too_few']:,} judged too seldom" if measurement["too_few"] else ""
+    )
+    return f"{100 * measurement[name]:.1f} [{100 * low:.1f}, {100 * high:.1f}]{over}"

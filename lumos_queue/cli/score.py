@@ -84,16 +84,16 @@ def _add_scores(job: str, scorer: str) -> None:
 
     settings = read_settings()
     TRUSTED.add_named(scorer)
-    told_at = time.monotonic()
+    last_line = time.monotonic()
 
-    def tell(seen: int) -> None:
-        nonlocal told_at
-        if time.monotonic() - told_at >= LINE_SECONDS:
-            told_at = time.monotonic()
-            output.say(f"{seen:,} episodes scored")
+    def report_progress(count: int) -> None:
+        nonlocal last_line
+        if time.monotonic() - last_line >= LINE_SECONDS:
+            last_line = time.monotonic()
+            output.say(f"{count:,} episodes scored")
 
-    with database(settings) as opened:
-        found = score_job(opened, settings, job, scorer, tell)
+    with database(settings) as job_database:
+        summary = score_job(job_database, settings, job, scorer, report_progress)
 
     def show(value: dict) -> None:
         metrics = ", ".join(value["metrics"])
@@ -103,4 +103,4 @@ def _add_scores(job: str, scorer: str) -> None:
         if value["without"]:
             output.show(f"it does not apply to {value['without']:,} others")
 
-    output.result(asdict(found), show)
+    output.result(asdict(summary), show)

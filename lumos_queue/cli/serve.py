@@ -41,12 +41,12 @@ def serve_tools(
     from lumos_queue.util.launch_folder import from_launch
 
     settings = read_settings()
-    found = read_records(from_launch(records)) if records else Records()
-    catalogue = read_catalogue(from_launch(documents) if documents else None, found)
-    answering = Answers(answers, catalogue, found)
+    answer_records = read_records(from_launch(records)) if records else Records()
+    catalogue = read_catalogue(from_launch(documents) if documents else None, answer_records)
+    answer_source = Answers(answers, catalogue, answer_records)
     key = settings.serve_key
-    serve(application(answering, key), "/virtual", host, port, key, output.say)
-    output.result(asdict(answering.statistics), lambda _: output.show(str(answering.statistics)))
+    serve(application(answer_source, key), "/virtual", host, port, key, output.say)
+    output.result(asdict(answer_source.statistics), lambda _: output.show(str(answer_source.statistics)))
 
 
 def serve_experts(
@@ -71,10 +71,10 @@ def serve_experts(
     from lumos_queue.submission.agents import parse_pairs
 
     key, processes = read_settings().serve_key, experts_of_this_process()
-    served = ServedExperts(find_experts(parse_pairs("--tool", tool)), processes)
-    output.say(f"{len(served.facts)} experts: {', '.join(served.facts)}")
+    experts = ServedExperts(find_experts(parse_pairs("--tool", tool)), processes)
+    output.say(f"{len(experts.facts)} experts: {', '.join(experts.facts)}")
     try:
-        serve(expert_pages(served, key), "", host, port, key, output.say)
+        serve(expert_pages(experts, key), "", host, port, key, output.say)
     finally:
         asyncio.run(processes.close())
-    output.result(asdict(served.counts), lambda _: output.show(str(served.counts)))
+    output.result(asdict(experts.counts), lambda _: output.show(str(experts.counts)))

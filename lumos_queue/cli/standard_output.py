@@ -33,9 +33,9 @@ class StandardOutput:
         assert self.error
         # Else the interpreter tries once more when it ends, and reports an ignored exception.
         with suppress(OSError, ValueError):  # a test's standard output is no file
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._stream.fileno())
-            os.close(nowhere)
+            null_device = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null_device, self._stream.fileno())
+            os.close(null_device)
         if self.error.errno == errno.EPIPE:  # the reader has what it wanted, as in `lumos jobs | head`
             return Exit.FAULT
         problem = os.strerror(self.error.errno) if self.error.errno else type(self.error).__name__
@@ -60,9 +60,9 @@ def watch_output() -> Iterator[StandardOutput | None]:
     if sys.stdout is None:
         yield None
         return
-    stream, watched = sys.stdout, StandardOutput(sys.stdout)
-    sys.stdout = watched
+    stream, wrapper = sys.stdout, StandardOutput(sys.stdout)
+    sys.stdout = wrapper
     try:
-        yield watched
+        yield wrapper
     finally:
         sys.stdout = stream

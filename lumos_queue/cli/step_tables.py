@@ -13,19 +13,27 @@ from lumos_queue.cli.output import escape
 
 def print_step_pair(pair: dict[str, Any]) -> None:
     """Print what `reports.step_pairs.pair_steps` gives."""
-    console, first, other = output.console(), pair["a"], pair["b"]
+    console, first, second = output.console(), pair["a"], pair["b"]
     gold = f"  gold {escape(first['gold'])}" if first["gold"] is not None else ""
     console.print(f"{first['benchmark']} row {escape(first['row'])}{gold}")
     console.print(escape(first["question"]))
     table = Table(header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("", width=1)
-    for shown in (first, other):
-        scores = " ".join(f"{score['metric']} {score['value']:g}" for score in shown["scores"])
-        table.add_column(f"{shown['episode']}\n{escape(shown['formulation'])}  {scores}", overflow="fold", ratio=1)
-    parts = pair["first_difference"]
-    for place, step in enumerate(pair["steps"]):
-        style = "bold" if place == parts else "" if parts is None or place < parts else "dim"
-        table.add_row(">" if place == parts else "", escape(step["a"]), escape(step["b"]), style=style)
+    for episode in (first, second):
+        scores = " ".join(f"{score['metric']} {score['value']:g}" for score in episode["scores"])
+        table.add_column(f"{episode['episode']}\n{escape(episode['formulation'])}  {scores}", overflow="fold", ratio=1)
+    difference_index = pair["first_difference"]
+    for index, step in enumerate(pair["steps"]):
+        style = (
+            "bold"
+            if index == difference_index
+            else ""
+            if difference_index is None or index < difference_index
+            else "dim"
+        )
+        table.add_row(">" if index == difference_index else "", escape(step["a"]), escape(step["b"]), style=style)
     console.print(table)
-    told = "they did and answered the same" if parts is None else f"> they part at step {parts + 1}"
-    console.print(told)
+    summary = (
+        "they did and answered the same" if difference_index is None else f"> they part at step {difference_index + 1}"
+    )
+    console.print(summary)

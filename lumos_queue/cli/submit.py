@@ -25,7 +25,7 @@ def submit_and_finish(
     job: Job,
     rows: Rows | None,
     *,
-    named: NameAndTags | None = None,
+    name_and_tags: NameAndTags | None = None,
     windows: int = 0,
     scheduling: Scheduling,
     again: bool,
@@ -36,7 +36,14 @@ def submit_and_finish(
 
     follow = follow or not settings.broker_url
     identifier, code = submit_and_run(
-        settings, job, rows, named=named, windows=windows, scheduling=scheduling, again=again, follow=follow
+        settings,
+        job,
+        rows,
+        name_and_tags=name_and_tags,
+        windows=windows,
+        scheduling=scheduling,
+        again=again,
+        follow=follow,
     )
     finish(settings, identifier, code, follow)
 
@@ -44,8 +51,8 @@ def submit_and_finish(
 def finish(settings: Settings, identifier: str, code: int, follow: bool) -> None:
     """Print the job's report, or its id alone if the command does not wait for the result, and exit."""
     if follow:
-        incomplete = show_reports(settings, [identifier])
-        code = code or incomplete
+        report_code = show_reports(settings, [identifier])
+        code = code or report_code
     elif output.as_json:
         output.emit({"job": identifier})
     else:
@@ -129,10 +136,12 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
         from lumos_queue.submission.role_samplings import resolve_common
         from lumos_queue.submission.tags import read_name_and_tags
 
-        settings, named = read_settings(), read_name_and_tags(name, tag)
+        settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
         grader = JudgeOptions(judge, read_rubric(rubric), grades, votes)
-        stated = FileOptions(question, answer, id, choices, images, rationale, scorer, domain, licence, title, grader)
-        file = resolve_file(benchmark, data, split, stated, option, output.say, kind=kind)
+        file_options = FileOptions(
+            question, answer, id, choices, images, rationale, scorer, domain, licence, title, grader
+        )
+        file = resolve_file(benchmark, data, split, file_options, option, output.say, kind=kind)
         options = InferenceOptions(
             benchmark=file.benchmark,
             data=file.data,
@@ -175,7 +184,13 @@ def _inference_command(kind: str, help: str) -> Callable[..., None]:
         )
         job, rows = with_data(settings, lambda: make_inference_job(kind, options, settings, output.say))
         submit_and_finish(
-            settings, job, rows, named=named, scheduling=Scheduling(priority, concurrency), again=again, follow=follow
+            settings,
+            job,
+            rows,
+            name_and_tags=name_and_tags,
+            scheduling=Scheduling(priority, concurrency),
+            again=again,
+            follow=follow,
         )
 
     command.__doc__ = help

@@ -45,26 +45,35 @@ def train_sweep(
     from lumos_queue.util.regular_file import accept_pipe
 
     accept_pipe(file)
-    settings, plan, named = read_settings(), read_plan(file), read_name_and_tags(name, tag)
+    settings, plan, name_and_tags = read_settings(), read_plan(file), read_name_and_tags(name, tag)
     folder = folder.resolve()
-    fits, sizes = carry_out(plan, data, folder, settings, lambda wanted: _work(settings, wanted, named), output.say)
-    with database(settings) as opened, opened.engine.connect() as connection:
-        found = report_sweep(connection, plan, fits, sizes)
-    (folder / RESULT).write_text(json_module.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    write_plot(found, folder / PLOT)
-    output.result(found | {"files": [str(folder / RESULT), str(folder / PLOT)]}, print_sweep)
-    raise typer.Exit(Exit.FINE if found["complete"] else Exit.INCOMPLETE)
+    fits, sizes = carry_out(
+        plan, data, folder, settings, lambda submissions: _work(settings, submissions, name_and_tags), output.say
+    )
+    with database(settings) as job_database, job_database.engine.connect() as connection:
+        report = report_sweep(connection, plan, fits, sizes)
+    (folder / RESULT).write_text(json_module.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_plot(report, folder / PLOT)
+    output.result(report | {"files": [str(folder / RESULT), str(folder / PLOT)]}, print_sweep)
+    raise typer.Exit(Exit.FINE if report["complete"] else Exit.INCOMPLETE)
 
 
-def _work(settings: Settings, wanted: list[Submission], named: NameAndTags) -> list[tuple[str, str]]:
+def _work(settings: Settings, submissions: list[Submission], name_and_tags: NameAndTags) -> list[tuple[str, str]]:
     """Work on the jobs here one by one, or let the workers have all of them and wait."""
     from db.jobs import get_job
     from lumos_queue.cli.run import submit_and_run
     from lumos_queue.submission.database import database
 
-    def submit(one: Submission, follow: bool) -> str:
+    def submit(submission: Submission, follow: bool) -> str:
         job, code = submit_and_run(
-            settings, one.job, one.rows, named=named, windows=one.windows, again=False, follow=follow, tell_known=False
+            settings,
+            submission.job,
+            submission.rows,
+            name_and_tags=name_and_tags,
+            windows=submission.windows,
+            again=False,
+            follow=follow,
+            report_existing=False,
         )
         if code == Exit.INTERRUPTED:
             output.say("the same command goes on with the sweep")
@@ -72,8 +81,8 @@ def _work(settings: Settings, wanted: list[Submission], named: NameAndTags) -> l
         return job
 
     if settings.broker_url:
-        for one in wanted:
-            submit(one, follow=False)
-    done = [submit(one, follow=True) for one in wanted]
-    with database(settings) as opened, opened.engine.connect() as connection:
-        return [(job, get_job(connection, job).state) for job in done]
+        for submission in submissions:
+            submit(submission, follow=False)
+    job_ids = [submit(submission, follow=True) for submission in submissions]
+    with database(settings) as job_database, job_database.engine.connect() as connection:
+        return [(job, get_job(connection, job).state) for job in job_ids]

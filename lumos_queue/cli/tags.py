@@ -27,15 +27,15 @@ def tag(
     from lumos_queue.submission.database import database
     from lumos_queue.submission.tags import read_name, read_tags
 
-    wanted, called = read_tags(tags), None if name is None else read_name(name)
-    with database(read_settings()) as opened:
-        with opened.engine.connect() as connection:
+    new_tags, new_name = read_tags(tags), None if name is None else read_name(name)
+    with database(read_settings()) as job_database:
+        with job_database.engine.connect() as connection:
             row = get_job(connection, job)
-        found = change_tags(opened, row.id, called, wanted, remove)
-    output.result({"job": row.id, "name": found.name, "tags": dict(found.tags)}, _print_tags)
+        name_and_tags = change_tags(job_database, row.id, new_name, new_tags, remove)
+    output.result({"job": row.id, "name": name_and_tags.name, "tags": dict(name_and_tags.tags)}, _print_tags)
 
 
-def _print_tags(found: dict[str, Any]) -> None:
-    called = f"is called '{found['name']}'" if found["name"] else "has no name"
-    tags = ", ".join(f"{key}={value}" for key, value in found["tags"].items())
-    output.show(f"job {found['job']} {called}; tags: {tags or 'none'}")
+def _print_tags(summary: dict[str, Any]) -> None:
+    label = f"is called '{summary['name']}'" if summary["name"] else "has no name"
+    tags = ", ".join(f"{key}={value}" for key, value in summary["tags"].items())
+    output.show(f"job {summary['job']} {label}; tags: {tags or 'none'}")

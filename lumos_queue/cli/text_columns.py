@@ -31,25 +31,25 @@ def plain_column(head: str, cells: Sequence[str], least: int, rank: int, middle:
 
 def fit(columns: Sequence[Column], width: int, gap: int = 1) -> list[tuple[Column, int]]:
     """The columns that there is room for, in their order, with their widths: the widest ones are cut first."""
-    shown = list(columns)
+    visible = list(columns)
     while True:
-        last = max(shown, key=lambda column: column.rank)
-        widths = _shrink(shown, width - gap * (len(shown) - 1), at_any_cost=not last.rank)
+        last = max(visible, key=lambda column: column.rank)
+        widths = _shrink(visible, width - gap * (len(visible) - 1), at_any_cost=not last.rank)
         if widths:
-            return list(zip(shown, widths, strict=True))
-        shown.remove(last)
+            return list(zip(visible, widths, strict=True))
+        visible.remove(last)
 
 
 def _shrink(columns: Sequence[Column], room: int, at_any_cost: bool) -> list[int]:
     """Widths for all of these columns, [] where there is no room for them; at any cost down to one cell for each."""
     widths = [column.natural for column in columns]
     while sum(widths) > room:
-        wide = [at for at, column in enumerate(columns) if widths[at] > column.least]
+        wide = [index for index, column in enumerate(columns) if widths[index] > column.least]
         if not wide and at_any_cost:
-            wide = [at for at, width in enumerate(widths) if width > 1]
+            wide = [index for index, width in enumerate(widths) if width > 1]
         if not wide:
             return widths if at_any_cost else []
-        widths[max(wide, key=lambda at: widths[at])] -= 1
+        widths[max(wide, key=lambda index: widths[index])] -= 1
     return widths
 
 

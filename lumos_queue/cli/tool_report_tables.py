@@ -11,11 +11,11 @@ from rich.table import Table
 from lumos_queue.cli.output import escape
 
 
-def _format_share(found: dict[str, Any]) -> str:
-    if not found["of"]:
+def _format_share(share: dict[str, Any]) -> str:
+    if not share["of"]:
         return "no such call"
-    low, high = (100 * bound for bound in found["ci95"])
-    return f"{found['count']:,} of {found['of']:,}: {100 * found['value']:.1f} % [{low:.1f}, {high:.1f}]"
+    low, high = (100 * bound for bound in share["ci95"])
+    return f"{share['count']:,} of {share['of']:,}: {100 * share['value']:.1f} % [{low:.1f}, {high:.1f}]"
 
 
 def _of_router(name: str) -> Callable[[dict[str, Any]], str]:
@@ -50,14 +50,14 @@ def print_tool_calls(console: Any, report: dict[str, Any]) -> None:
 
 def _print_calls(console: Any, job: str, calls: list[dict[str, Any]]) -> None:
     table = _table(f"tool calls of {job} by provenance", "status")
-    columns, statuses = (list(dict.fromkeys(one[name] for one in calls)) for name in ("provenance", "status"))
-    counts = {(one["status"], one["provenance"]): one["calls"] for one in calls}
+    columns, statuses = (list(dict.fromkeys(call[name] for call in calls)) for name in ("provenance", "status"))
+    counts = {(call["status"], call["provenance"]): call["calls"] for call in calls}
     for name in columns:
         table.add_column(escape(name), justify="right")
     table.add_column("all", justify="right")
     for status in statuses:
-        found = [counts.get((status, name), 0) for name in columns]
-        table.add_row(escape(status), *(f"{count:,}" if count else "" for count in found), f"{sum(found):,}")
+        row_counts = [counts.get((status, name), 0) for name in columns]
+        table.add_row(escape(status), *(f"{count:,}" if count else "" for count in row_counts), f"{sum(row_counts):,}")
     sums = [sum(counts.get((status, name), 0) for status in statuses) for name in columns]
     table.add_row("all", *(f"{count:,}" for count in sums), f"{sum(sums):,}", style="bold")
     console.print(table)
@@ -67,19 +67,19 @@ def _print_scores(console: Any, job: str, scores: dict[str, Any]) -> None:
     table = _table(f"scores of {job}, by the least real answer of an episode", "")
     for name in scores:
         table.add_column(escape(name), justify="right")
-    table.add_row("items", *(f"{found['n']:,}" for found in scores.values()))
-    for metric in dict.fromkeys(name for found in scores.values() for name in found if name != "n"):
+    table.add_row("items", *(f"{group['n']:,}" for group in scores.values()))
+    for metric in dict.fromkeys(name for group in scores.values() for name in group if name != "n"):
         table.add_row(
-            f"{metric.replace('_', ' ')} [95 %]", *(_format_score(one.get(metric)) for one in scores.values())
+            f"{metric.replace('_', ' ')} [95 %]", *(_format_score(group.get(metric)) for group in scores.values())
         )
     console.print(table)
 
 
-def _format_score(found: dict[str, Any] | None) -> str:
-    if found is None:
+def _format_score(score: dict[str, Any] | None) -> str:
+    if score is None:
         return ""
-    low, high = found["ci95"]
-    return f"{100 * found['value']:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+    low, high = score["ci95"]
+    return f"{100 * score['value']:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def _table(title: str, first: str) -> Table:

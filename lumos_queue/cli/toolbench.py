@@ -33,19 +33,19 @@ def import_toolbench(
     from lumos_queue.submission.database import database
     from lumos_queue.submission.tags import read_name_and_tags
 
-    licence, named = read_licence(licence), read_name_and_tags(name, tag)
+    licence, name_and_tags = read_licence(licence), read_name_and_tags(name, tag)
     settings = read_settings()
-    with database(settings, create=True) as opened:
-        found = import_answer_files(opened, settings, files, split, licence, again, named)
-    output.result(asdict(found), _print_import)
+    with database(settings, create=True) as job_database:
+        report = import_answer_files(job_database, settings, files, split, licence, again, name_and_tags)
+    output.result(asdict(report), _print_import)
 
 
-def _print_import(told: dict[str, Any]) -> None:
-    known = "" if told["new"] else " (these files were imported before; --again imports them again)"
-    output.show(f"{told['job']}{known}")
+def _print_import(summary: dict[str, Any]) -> None:
+    remark = "" if summary["new"] else " (these files were imported before; --again imports them again)"
+    output.show(f"{summary['job']}{remark}")
     output.say(
-        f"{told['episodes']} episodes of {told['formulation']}: {told['calls']} calls, {told['actions']} actions, "
-        f"{told['nodes']} nodes"
+        f"{summary['episodes']} episodes of {summary['formulation']}: {summary['calls']} calls, "
+        f"{summary['actions']} actions, {summary['nodes']} nodes"
     )
 
 
@@ -65,7 +65,7 @@ def export_toolbench(
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
-    with database(read_settings()) as opened:
-        count = export_answer_files(opened, job, out, format)
-    told = {"folder": str(out), "episodes": count, "format": format}
-    output.result(told, lambda told: output.show(f"{told['episodes']} episodes in {told['folder']}"))
+    with database(read_settings()) as job_database:
+        count = export_answer_files(job_database, job, out, format)
+    summary = {"folder": str(out), "episodes": count, "format": format}
+    output.result(summary, lambda summary: output.show(f"{summary['episodes']} episodes in {summary['folder']}"))

@@ -80,8 +80,8 @@ def train_sft(
     from lumos_queue.training.engine.spec import LoraShape
     from lumos_queue.training.recipes.sft import find_data, sft
 
-    settings, named = read_settings(), read_name_and_tags(name, tag)
-    chosen = {
+    settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
+    values = {
         "epochs": epochs,
         "steps": steps,
         "batch": batch,
@@ -91,15 +91,15 @@ def train_sft(
         "gradient_checkpointing": gradient_checkpointing,
         "lora": LoraShape(rank=lora) if lora else None,
     }
-    given = {key: value for key, value in chosen.items() if value}
-    given["device"] = choose_device(settings, device)
+    overrides = {key: value for key, value in values.items() if value}
+    overrides["device"] = choose_device(settings, device)
     if precision:
-        given["precision"] = _one_of("--precision", precision, ("bf16", "fp32"))
+        overrides["precision"] = _require_choice("--precision", precision, ("bf16", "fp32"))
     else:
-        given["cpu_precision"] = choose_cpu_precision(settings, given["device"])
+        overrides["cpu_precision"] = choose_cpu_precision(settings, overrides["device"])
     builds = [find_data(settings, text) for text in data]
-    recipe = sft(builds, start, folder, formulation, module=module, preset=preset, window=window, **given)
-    _submit(settings, recipe, named=named, scheduling=Scheduling(priority), again=again, follow=follow)
+    recipe = sft(builds, start, folder, formulation, module=module, preset=preset, window=window, **overrides)
+    _submit(settings, recipe, name_and_tags=name_and_tags, scheduling=Scheduling(priority), again=again, follow=follow)
 
 
 def train_starter(
@@ -132,8 +132,8 @@ def train_starter(
     from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.training.recipes.starter import FORMULATIONS, Starter, starter
 
-    named = read_name_and_tags(name, tag)
-    chosen = {"fits": tuple(_one_of("--only", one, tuple(FORMULATIONS)) for one in only)} if only else {}
+    name_and_tags = read_name_and_tags(name, tag)
+    fits = {"fits": tuple(_require_choice("--only", fit, tuple(FORMULATIONS)) for fit in only)} if only else {}
     settings = read_settings()
     recipe = starter(
         data or settings.home / "data",
@@ -146,9 +146,9 @@ def train_starter(
         one_pass_steps=one_pass_steps,
         generated=generated,
         precision=choose_cpu_precision(settings, Starter.device),
-        **chosen,
+        **fits,
     )
-    _submit(settings, recipe, named=named, scheduling=Scheduling(priority), again=again, follow=follow)
+    _submit(settings, recipe, name_and_tags=name_and_tags, scheduling=Scheduling(priority), again=again, follow=follow)
 
 
 def train_experts(
@@ -174,9 +174,16 @@ def train_experts(
     from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.training.recipes.experts import experts
 
-    named = read_name_and_tags(name, tag)
+    name_and_tags = read_name_and_tags(name, tag)
     recipe = experts(folder, only, profile, steps, seed)
-    _submit(read_settings(), recipe, named=named, scheduling=Scheduling(priority), again=again, follow=follow)
+    _submit(
+        read_settings(),
+        recipe,
+        name_and_tags=name_and_tags,
+        scheduling=Scheduling(priority),
+        again=again,
+        follow=follow,
+    )
 
 
 def train_rltf(
@@ -245,7 +252,7 @@ def train_rltf(
     from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.training.engine.spec import LoraShape
 
-    settings, named = read_settings(), read_name_and_tags(name, tag)
+    settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
     evaluation = InferenceOptions(
         benchmark=benchmark,
         data=data,
@@ -270,7 +277,7 @@ def train_rltf(
         settings=setting,
     )
     values = {"epochs": epochs, "batch": batch, "rate": rate, "lora": LoraShape(rank=lora) if lora else None}
-    given = {key: value for key, value in values.items() if value} | {
+    overrides = {key: value for key, value in values.items() if value} | {
         "samples": samples,
         "epsilon_decay": epsilon_decay,
         "momentum": momentum,
@@ -280,13 +287,13 @@ def train_rltf(
         "infeasible": infeasible,
         "device": choose_device(settings, device),
     }
-    options = RltfOptions(start, folder, preset, reward, beams, epsilon, temperature, given)
+    options = RltfOptions(start, folder, preset, reward, beams, epsilon, temperature, overrides)
     job, rows = make_rltf_job(options, evaluation, settings, output.say)
     submit_and_finish(
         settings,
         job,
         rows,
-        named=named,
+        name_and_tags=name_and_tags,
         windows=len(job.windows()),
         scheduling=Scheduling(priority),
         again=again,
@@ -295,19 +302,26 @@ def train_rltf(
 
 
 def _submit(
-    settings: Settings, recipe: Recipe, *, named: NameAndTags, scheduling: Scheduling, again: bool, follow: bool
+    settings: Settings, recipe: Recipe, *, name_and_tags: NameAndTags, scheduling: Scheduling, again: bool, follow: bool
 ) -> None:
     from lumos_queue.jobs.train import Train
 
     job = Train(recipe)
     submit_and_finish(
-        settings, job, None, named=named, windows=len(job.windows()), scheduling=scheduling, again=again, follow=follow
+        settings,
+        job,
+        None,
+        name_and_tags=name_and_tags,
+        windows=len(job.windows()),
+        scheduling=scheduling,
+        again=again,
+        follow=follow,
     )
 
 
-def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> str:
+def _require_choice(option: str, value: str, allowed_values: tuple[str, ...]) -> str:
     from lumos_queue.errors import unknown
 
-    if value not in allowed:
-        raise unknown(f"value of {option}", value, allowed)
+    if value not in allowed_values:
+        raise unknown(f"value of {option}", value, allowed_values)
     return value

@@ -20,66 +20,71 @@ SHOWN_CANDIDATES = 5  #: of a step, where there are more
 MAX_CELL = 20_000  #: characters of a text in the table: a line break takes 40 µs, and a reply may have a million
 
 
-def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
+def print_trajectory(trajectory: dict[str, Any], prompts: bool) -> None:
     """Print what `trajectory_as_json` gives: subgoals, actions and results side by side."""
     console = output.console()
     console.print(
-        f"[bold]{shown['episode']}[/]  {shown['benchmark']} row {escape(shown['row'])}  {shown['formulation']}"
+        f"[bold]{trajectory['episode']}[/]  {trajectory['benchmark']} row {escape(trajectory['row'])}  "
+        f"{trajectory['formulation']}"
     )
-    console.print(escape(shown["question"]))
-    if shown["steps"]:
+    console.print(escape(trajectory["question"]))
+    if trajectory["steps"]:
         table = Table(header_style="bold", box=box.SIMPLE_HEAD)
-        for lane, ratio in zip(column_heads(shown["formulation"]), (5, 5, 3), strict=True):
+        for lane, ratio in zip(column_heads(trajectory["formulation"]), (5, 5, 3), strict=True):
             table.add_column(lane, overflow="fold", ratio=ratio)
-        for row in rows_of(shown):
+        for row in rows_of(trajectory):
             table.add_row(*with_markup(row))
         console.print(table)
     else:  # e.g. a row that no rule could convert
         console.print("\nno steps are stored\n", style="dim")
     if prompts:
-        print_calls(console, shown["steps"])
+        print_calls(console, trajectory["steps"])
     else:
-        print_reasoning_sizes(console, shown["steps"])
-    for step in shown["steps"]:
+        print_reasoning_sizes(console, trajectory["steps"])
+    for step in trajectory["steps"]:
         if note := step.get("note"):
             console.print(escape(f"step {step['at']}: {note}"))
-    for step in shown["steps"]:
+    for step in trajectory["steps"]:
         for line in describe_candidates(step.get("candidates", [])):
             console.print(escape(f"step {step['at']}: {line}"), style="dim", soft_wrap=True)
-    for line in describe_pictures(shown.get("pictures", [])):
+    for line in describe_pictures(trajectory.get("pictures", [])):
         console.print(escape(line), style="dim")
-    if "saved" in shown:
-        console.print(f"files written: {len(shown['saved']):,}")
-    for state in shown.get("states", ()):
+    if "saved" in trajectory:
+        console.print(f"files written: {len(trajectory['saved']):,}")
+    for state in trajectory.get("states", ()):
         console.print(escape(f"state before step {state['at']}:"))
         for name in ("results", "failures"):
-            for one in state[name]:
-                console.print(escape(f"  {name}: {one['action']} {one['arguments']}: {one['text']}"), style="dim")
-    scores = "".join(f"  {score['metric']} {score['value']:g}" for score in shown["scores"])
-    answer = "none" if shown["answer"] is None else escape(shown["answer"])
-    gold = "" if shown["gold"] is None else f"  gold {escape(shown['gold'])}"
-    console.print(f"[bold]{shown['ending'] or 'not finished'}[/]  answer {answer}{gold}{scores}")
-    if shown["message"]:
-        console.print(escape(shown["message"]))
-    for past in shown["earlier_endings"]:
+            for record in state[name]:
+                console.print(
+                    escape(f"  {name}: {record['action']} {record['arguments']}: {record['text']}"), style="dim"
+                )
+    scores = "".join(f"  {score['metric']} {score['value']:g}" for score in trajectory["scores"])
+    answer = "none" if trajectory["answer"] is None else escape(trajectory["answer"])
+    gold = "" if trajectory["gold"] is None else f"  gold {escape(trajectory['gold'])}"
+    console.print(f"[bold]{trajectory['ending'] or 'not finished'}[/]  answer {answer}{gold}{scores}")
+    if trajectory["message"]:
+        console.print(escape(trajectory["message"]))
+    for past in trajectory["earlier_endings"]:
         when = datetime.fromtimestamp(past["replaced_at"], UTC).strftime("%Y-%m-%d %H:%M")
         console.print(escape(f"earlier ending, until {when} UTC: {past['ending']}: {past['message']}"), soft_wrap=True)
-    if shown["level"]:
-        console.print(f"{shown['origin']}, checked: {shown['level']}")
-    if shown["parent"] is not None:
-        console.print(f"corrects {shown['parent'] or 'an episode that was removed'}")
-    for verdict in shown["verdicts"]:
+    if trajectory["level"]:
+        console.print(f"{trajectory['origin']}, checked: {trajectory['level']}")
+    if trajectory["parent"] is not None:
+        console.print(f"corrects {trajectory['parent'] or 'an episode that was removed'}")
+    for verdict in trajectory["verdicts"]:
         kind = "rejects" if verdict["rejects"] else "notes"
         console.print(escape(f"{kind} the {verdict['module']}'s row: {verdict_text(verdict)}"))
-    for label in shown.get("labels", ()):
-        what = f"step {label['step']} is " if label["step"] else ""
+    for label in trajectory.get("labels", ()):
+        subject = f"step {label['step']} is " if label["step"] else ""
         note = f": {label['note']}" if label["note"] else ""
-        said = f"rates it {label['label']} of 10" if label["label"].isdecimal() else f"says: {what}{label['label']}"
-        console.print(escape(f"{label['labeller']} {said}{note}"))
-    spent = sum(step["seconds"] for step in shown["steps"])
+        judgement = (
+            f"rates it {label['label']} of 10" if label["label"].isdecimal() else f"says: {subject}{label['label']}"
+        )
+        console.print(escape(f"{label['labeller']} {judgement}{note}"))
+    seconds = sum(step["seconds"] for step in trajectory["steps"])
     console.print(
-        f"{shown['calls']} model call{'' if shown['calls'] == 1 else 's'}, {shown['tokens']['prompt']:,} tokens in, "
-        f"{shown['tokens']['completion']:,} out, {spent:.2f} s",
+        f"{trajectory['calls']} model call{'' if trajectory['calls'] == 1 else 's'}, "
+        f"{trajectory['tokens']['prompt']:,} tokens in, {trajectory['tokens']['completion']:,} out, {seconds:.2f} s",
         style="dim",
     )
 
@@ -87,11 +92,11 @@ def print_trajectory(shown: dict[str, Any], prompts: bool) -> None:
 def describe_candidates(candidates: list[dict[str, Any]]) -> list[str]:
     """A line for each of the best, and one for those that are left out."""
     lines = [
-        f"candidate {place}, log-probability {one['logprob']:.4f}: {one['text']}"
-        for place, one in enumerate(candidates[:SHOWN_CANDIDATES], start=1)
+        f"candidate {rank}, log-probability {candidate['logprob']:.4f}: {candidate['text']}"
+        for rank, candidate in enumerate(candidates[:SHOWN_CANDIDATES], start=1)
     ]
-    if (more := len(candidates) - len(lines)) > 0:
-        lines.append(f"{more:,} more candidate{'s' * (more > 1)}: see --json")
+    if (hidden_count := len(candidates) - len(lines)) > 0:
+        lines.append(f"{hidden_count:,} more candidate{'s' * (hidden_count > 1)}: see --json")
     return lines
 
 

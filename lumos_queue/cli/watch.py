@@ -40,24 +40,26 @@ def watch(
     from lumos_queue.submission.database import database
 
     settings = read_settings()
-    with database(settings) as opened:
-        wanted = choose_jobs(opened, settings, jobs or (), where)
-        with opened.engine.connect() as connection:
-            if not wanted and not open_jobs(connection):
+    with database(settings) as job_database:
+        job_ids = choose_jobs(job_database, settings, jobs or (), where)
+        with job_database.engine.connect() as connection:
+            if not job_ids and not open_jobs(connection):
                 output.result({"jobs": []}, lambda _: output.show("No job is open. List them with: lumos jobs"))
                 return
-        watched = Watched(settings, wanted)
-        interrupted = _watch(opened, watched)
-    results = [result_of(one) for one in watched.jobs]
-    found: dict[str, Any] = {"jobs": results, "ended": watched.ended}
-    output.result(found, lambda _: print_results(results))
-    if interrupted:
-        output.say(_farewell(watched))
+        watched_jobs = Watched(settings, job_ids)
+        is_interrupted = _watch(job_database, watched_jobs)
+    results = [result_of(job) for job in watched_jobs.jobs]
+    report: dict[str, Any] = {"jobs": results, "ended": watched_jobs.ended}
+    output.result(report, lambda _: print_results(results))
+    if is_interrupted:
+        output.say(_farewell(watched_jobs))
         raise typer.Exit(Exit.INTERRUPTED)
-    raise typer.Exit(Exit.INCOMPLETE if any("go_on" in one or one["state"] == "removed" for one in results) else 0)
+    raise typer.Exit(
+        Exit.INCOMPLETE if any("go_on" in summary or summary["state"] == "removed" for summary in results) else 0
+    )
 
 
-def _watch(database: Database, watched: Watched) -> bool:
+def _watch(database: Database, watched_jobs: Watched) -> bool:
     """Until all have ended; returns whether it was interrupted before."""
     console = output.console()
     try:
@@ -67,42 +69,42 @@ def _watch(database: Database, watched: Watched) -> bool:
 
                 from lumos_queue.cli.watch_screen import Screen
 
-                with Live(Screen(watched), console=console, screen=True, refresh_per_second=REFRESHES):
-                    _read_on(database, watched)
+                with Live(Screen(watched_jobs), console=console, screen=True, refresh_per_second=REFRESHES):
+                    _poll(database, watched_jobs)
             else:
-                _read_on(database, watched, _Lines(watched))
+                _poll(database, watched_jobs, _Lines(watched_jobs))
     except KeyboardInterrupt:
-        return not watched.ended
+        return not watched_jobs.ended
     return False
 
 
-def _read_on(database: Database, watched: Watched, lines: _Lines | None = None) -> None:
+def _poll(database: Database, watched_jobs: Watched, lines: _Lines | None = None) -> None:
     from sqlalchemy.exc import DBAPIError
 
     from lumos_queue.cli.outage import format_silence
 
-    while not watched.ended:
-        started = time.monotonic()
+    while not watched_jobs.ended:
+        start_time = time.monotonic()
         try:
             with database.engine.connect() as connection:
-                watched.read(connection)
+                watched_jobs.read(connection)
         except DBAPIError as error:  # it may come back, and jobs go on meanwhile or then
-            watched.silence = format_silence(error)
+            watched_jobs.silence = format_silence(error)
         if lines:
             lines.print()
         # These looks must cost the database little, however many jobs there are.
-        pause = min(max(MIN_PAUSE, 20 * (time.monotonic() - started)), MAX_PAUSE)
-        if not watched.ended:
-            time.sleep(MAX_PAUSE if watched.silence else pause)
+        pause = min(max(MIN_PAUSE, 20 * (time.monotonic() - start_time)), MAX_PAUSE)
+        if not watched_jobs.ended:
+            time.sleep(MAX_PAUSE if watched_jobs.silence else pause)
 
 
 class _Lines:
     """A line for each job every few seconds, unless a program reads the result; outages as they begin and end."""
 
-    def __init__(self, watched: Watched):
+    def __init__(self, watched_jobs: Watched):
         from lumos_queue.cli.outage import Outage
 
-        self._watched, self._at = watched, float("-inf")
+        self._watched_jobs, self._last_print = watched_jobs, float("-inf")
         self._silence = Outage(output.say)
         self._last: dict[str, str] = {}
 
@@ -110,13 +112,18 @@ class _Lines:
         from lumos_queue.cli.live import LINE_SECONDS
         from lumos_queue.cli.watch_result import format_watched
 
-        self._silence.update(self._watched.silence, not self._watched.silence)
-        if output.as_json or self._watched.silence or self._watched.ended or time.monotonic() - self._at < LINE_SECONDS:
+        self._silence.update(self._watched_jobs.silence, not self._watched_jobs.silence)
+        if (
+            output.as_json
+            or self._watched_jobs.silence
+            or self._watched_jobs.ended
+            or time.monotonic() - self._last_print < LINE_SECONDS
+        ):
             return
-        self._at = time.monotonic()
-        for one in self._watched.jobs:
-            if (line := format_watched(one)) != self._last.get(one.id) or one.state in ("queued", "running"):
-                self._last[one.id] = line
+        self._last_print = time.monotonic()
+        for job in self._watched_jobs.jobs:
+            if (line := format_watched(job)) != self._last.get(job.id) or job.state in ("queued", "running"):
+                self._last[job.id] = line
                 output.show(line)
 
 
@@ -134,11 +141,11 @@ def _term_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _farewell(watched: Watched) -> str:
+def _farewell(watched_jobs: Watched) -> str:
     from lumos_queue.live.watched_jobs import ENDED
 
-    left = [one for one in watched.jobs if one.state not in ENDED]
-    names = " ".join(one.id for one in left[:5])
-    if watched.read_at is not None and not watched.workers:
+    unfinished_jobs = [job for job in watched_jobs.jobs if job.state not in ENDED]
+    names = " ".join(job.id for job in unfinished_jobs[:5])
+    if watched_jobs.read_at is not None and not watched_jobs.workers:
         return f"the jobs are as they were: no worker is alive. Watch them again with: lumos watch {names}"
     return f"jobs go on; watch them again with: lumos watch {names}"

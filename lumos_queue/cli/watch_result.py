@@ -12,19 +12,19 @@ from lumos_queue.reports.completeness import completeness, remark
 from lumos_queue.util.display import one_line, percent
 
 
-def format_watched(one: WatchedJob) -> str:
+def format_watched(job: WatchedJob) -> str:
     """One line, without a terminal."""
-    if one.removed or one.figures is None:
-        return f"{one.id}  {one.state}"
-    parts = [format_line(one.figures), format_left(one.figures, one.pace), format_score(one.figures), *one.waits]
+    if job.removed or job.figures is None:
+        return f"{job.id}  {job.state}"
+    parts = [format_line(job.figures), format_left(job.figures, job.pace), format_score(job.figures), *job.waits]
     return one_line("  ".join(filter(None, parts)))
 
 
-def result_of(one: WatchedJob) -> dict[str, Any]:
+def result_of(job: WatchedJob) -> dict[str, Any]:
     """The job's figures, and whether it ended complete."""
-    if one.removed or one.figures is None:
-        return {"job": one.id, "state": one.state}
-    figures, row = one.figures, one.figures.row
+    if job.removed or job.figures is None:
+        return {"job": job.id, "state": job.state}
+    figures, row = job.figures, job.figures.row
     return {
         "job": row.id,
         "name": row.name,
@@ -32,30 +32,30 @@ def result_of(one: WatchedJob) -> dict[str, Any]:
         "benchmark": row.benchmark,
         "formulation": row.formulation,
         "state": row.state,
-        "waits": one.waits,
+        "waits": job.waits,
         "items": dict(figures.items),
         "of": row.items,
         "endings": dict(figures.endings),
         "score": measure_score(figures),
         "calls": figures.sums.calls,
         "tokens": figures.tokens,
-        "errors": [{"kind": error.kind, "text": error.text, "items": error.items} for error in one.errors],
+        "errors": [{"kind": error.kind, "text": error.text, "items": error.items} for error in job.errors],
     } | completeness(row, figures.items, figures.endings)
 
 
 def print_results(results: list[dict[str, Any]]) -> None:
     """The end of each job."""
-    for one in results:
-        if "items" not in one:
-            output.show(f"{one['job']}  {one['state']}")
+    for job in results:
+        if "items" not in job:
+            output.show(f"{job['job']}  {job['state']}")
             continue
-        line = f"{one['job']}  {one['state']}  {one['items'].get('done', 0)}/{one['of']} items"
-        if score := one["score"]:
+        line = f"{job['job']}  {job['state']}  {job['items'].get('done', 0)}/{job['of']} items"
+        if score := job["score"]:
             low, high = score["ci95"]
             line += f"  {percent(score['value'])} [{100 * low:.1f}, {100 * high:.1f}] of {score['scored']}"
-            if score["scored"] < one["of"]:
+            if score["scored"] < job["of"]:
                 worst, best = score["bounds"]
                 line += f", whole job {100 * worst:.1f} to {percent(best)}"
         output.show(line)
-        if text := remark(one):
-            output.show(f"job {one['job']} is {text}")
+        if text := remark(job):
+            output.show(f"job {job['job']} is {text}")

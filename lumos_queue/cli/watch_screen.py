@@ -23,8 +23,8 @@ WARN, DIM = "yellow", "dim"
 class Screen:
     """What rich draws, again and again: the state is read by others and only shown here."""
 
-    def __init__(self, watched: Watched):
-        self._watched = watched
+    def __init__(self, watched_jobs: Watched):
+        self._watched_jobs = watched_jobs
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         height = options.height or console.height
@@ -32,40 +32,43 @@ class Screen:
         top = self._top()
         below = [*self._loads(), *self._errors()]
         jobs = self._jobs(console, options, room - len(top) - min(len(below), MIN_ERRORS + len(self._loads())))
-        shown = [*top, *jobs]
-        shown += below[: max(0, room - _height(console, options, shown))]
+        parts = [*top, *jobs]
+        parts += below[: max(0, room - _height(console, options, parts))]
         if not room:
-            shown = []
-        yield Group(*shown)
-        yield from [Text()] * (room - _height(console, options, shown))
+            parts = []
+        yield Group(*parts)
+        yield from [Text()] * (room - _height(console, options, parts))
         yield _line("Ctrl-C leaves: jobs go on", DIM)
 
     def _top(self) -> list[Text]:
-        watched, lines = self._watched, []
-        if watched.read_at is None:
-            return [_line(watched.silence or "reading …", WARN if watched.silence else DIM)]
-        age = time.monotonic() - watched.read_at
-        if watched.silence:
-            lines.append(_line(f"figures of {format_seconds(age)} ago: {watched.silence}", "bold red"))
+        watched_jobs, lines = self._watched_jobs, []
+        if watched_jobs.read_at is None:
+            return [_line(watched_jobs.silence or "reading …", WARN if watched_jobs.silence else DIM)]
+        age = time.monotonic() - watched_jobs.read_at
+        if watched_jobs.silence:
+            lines.append(_line(f"figures of {format_seconds(age)} ago: {watched_jobs.silence}", "bold red"))
         elif age > STALE_SECONDS:
             lines.append(_line(f"figures of {format_seconds(age)} ago", WARN))
-        lines.append(_line(watched.describe_workers(), "" if watched.workers else WARN))
+        lines.append(_line(watched_jobs.describe_workers(), "" if watched_jobs.workers else WARN))
         return lines
 
     def _jobs(self, console: Console, options: ConsoleOptions, room: int) -> list[RenderableType]:
         """As much of each job as there is room for all; else as many jobs as fit, those that go on first."""
-        jobs = sorted(self._watched.jobs, key=lambda one: one.state in ("done", "cancelled", "removed"))
+        jobs = sorted(self._watched_jobs.jobs, key=lambda job: job.state in ("done", "cancelled", "removed"))
         for form in (_whole, _short, _one_line):
-            parts = [part for one in jobs for part in form(one)]
+            parts = [part for job in jobs for part in form(job)]
             if _height(console, options, parts) <= room or form is _one_line:
                 break
         if len(parts) <= room or form is not _one_line:
             return parts
-        shown = max(1, room - 1)
-        return [*parts[:shown], _line(f"… and {len(parts) - shown:,} more jobs: a taller terminal shows them", DIM)]
+        visible_count = max(1, room - 1)
+        return [
+            *parts[:visible_count],
+            _line(f"… and {len(parts) - visible_count:,} more jobs: a taller terminal shows them", DIM),
+        ]
 
     def _loads(self) -> list[Text]:
-        loads = self._watched.loads
+        loads = self._watched_jobs.loads
         if not loads:
             return []
         lines = [_line("calls in flight  window  waiting  cap  replies/min  oldest  endpoint", DIM)]
@@ -79,11 +82,11 @@ class Screen:
         return lines
 
     def _errors(self) -> list[Text]:
-        several = len(self._watched.jobs) > 1
+        several = len(self._watched_jobs.jobs) > 1
         lines = []
-        for one in self._watched.jobs:
-            for error in one.errors:
-                job = f"{one.id}  " if several else ""
+        for watched_job in self._watched_jobs.jobs:
+            for error in watched_job.errors:
+                job = f"{watched_job.id}  " if several else ""
                 lines.append(_line(f"{job}{error.items:,} × {error.kind}: {error.text}"))
         return [Text(), _line("errors, the latest first", DIM), *lines] if lines else []
 
@@ -97,34 +100,34 @@ def _height(console: Console, options: ConsoleOptions, parts: Sequence[Renderabl
     return len(console.render_lines(Group(*parts), options.update(height=None), pad=False)) if parts else 0
 
 
-def _whole(one: WatchedJob) -> list[RenderableType]:
-    if one.removed or one.figures is None:
-        return _one_line(one)
-    return [job_block(one.figures, one.pace, one.waits), Text()]
+def _whole(job: WatchedJob) -> list[RenderableType]:
+    if job.removed or job.figures is None:
+        return _one_line(job)
+    return [job_block(job.figures, job.pace, job.waits), Text()]
 
 
-def _short(one: WatchedJob) -> list[RenderableType]:
-    if one.removed or one.figures is None:
-        return _one_line(one)
-    score = format_score(one.figures)
+def _short(job: WatchedJob) -> list[RenderableType]:
+    if job.removed or job.figures is None:
+        return _one_line(job)
+    score = format_score(job.figures)
     return [
-        *job_head(one.figures, one.pace),
+        *job_head(job.figures, job.pace),
         *([_line(f"score so far  {score}")] if score else []),
-        *_waits(one),
+        *_waits(job),
         Text(),
     ]
 
 
-def _waits(one: WatchedJob) -> list[RenderableType]:
-    return [Text(harmless(line), style=WARN) for line in one.waits]
+def _waits(job: WatchedJob) -> list[RenderableType]:
+    return [Text(harmless(line), style=WARN) for line in job.waits]
 
 
-def _one_line(one: WatchedJob) -> list[RenderableType]:
-    if one.removed or one.figures is None:
-        return [_line(f"{one.id}  {one.state}")]
-    figures = one.figures
-    done = f"{figures.done:,}/{figures.row.items:,}"
-    score = percent(found["value"]) if (found := measure_score(figures)) else ""
-    waits = f"  {one.waits[0]}" if one.waits else f"  {describe(figures.row)}"
-    cells = f"{one.id}  {one.state:<9}  {done:>13}  {format_left(figures, one.pace):>14}  {score:>7}{waits}"
-    return [_line(cells, WARN if one.waits else "")]
+def _one_line(job: WatchedJob) -> list[RenderableType]:
+    if job.removed or job.figures is None:
+        return [_line(f"{job.id}  {job.state}")]
+    figures = job.figures
+    progress = f"{figures.done:,}/{figures.row.items:,}"
+    score = percent(measurement["value"]) if (measurement := measure_score(figures)) else ""
+    waits = f"  {job.waits[0]}" if job.waits else f"  {describe(figures.row)}"
+    cells = f"{job.id}  {job.state:<9}  {progress:>13}  {format_left(figures, job.pace):>14}  {score:>7}{waits}"
+    return [_line(cells, WARN if job.waits else "")]

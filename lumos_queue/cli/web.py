@@ -53,9 +53,9 @@ def web(
     if flower:
         check_page_address("--flower", flower)
     port, flower = settings.web_port if port is None else port, (flower or settings.flower_url).rstrip("/")
-    files = [None if one is None else from_launch(one) for one in (passwords, certificate, key)]
-    wanted = Serving(host, port, files[0], name or (), files[1], files[2], flower)
-    serve(settings.model_copy(update={"user": who}) if who else settings, wanted, output.say)
+    files = [None if path is None else from_launch(path) for path in (passwords, certificate, key)]
+    serving = Serving(host, port, files[0], name or (), files[1], files[2], flower)
+    serve(settings.model_copy(update={"user": who}) if who else settings, serving, output.say)
     output.result({"stopped": True}, lambda _: None)
 
 
@@ -82,5 +82,5 @@ def add_person(
     else:
         password = sys.stdin.readline().rstrip("\r\n")
     is_new = write(from_launch(file), name, role, password)
-    told = f"{name} is {role} now" if is_new else f"{name} is {role} and has a new password"
-    output.result({"file": str(file), "name": name, "role": role, "new": is_new}, lambda _: output.show(told))
+    message = f"{name} is {role} now" if is_new else f"{name} is {role} and has a new password"
+    output.result({"file": str(file), "name": name, "role": role, "new": is_new}, lambda _: output.show(message))

@@ -22,7 +22,7 @@ def workers(json: opt.Json = False) -> None:
     from lumos_queue.submission.database import database
 
     settings = read_settings()
-    with database(settings) as opened, opened.engine.connect() as connection:
+    with database(settings) as job_database, job_database.engine.connect() as connection:
         names = (
             "id",
             "host",
@@ -35,11 +35,11 @@ def workers(json: opt.Json = False) -> None:
             "gpus",
             "gpu_mib",
         )
-        held, sessions = jobs_held(connection), live_sessions(connection, settings.lease_seconds)
-        found = {
+        jobs_by_session, sessions = jobs_held(connection), live_sessions(connection, settings.lease_seconds)
+        summary = {
             "workers": [
                 {name: getattr(row, name) for name in names}
-                | {"pools": row.pools.split(","), "jobs": sorted(held.get(row.id, ()))}
+                | {"pools": row.pools.split(","), "jobs": sorted(jobs_by_session.get(row.id, ()))}
                 for row in sessions
             ],
             "refused": [
@@ -47,7 +47,7 @@ def workers(json: opt.Json = False) -> None:
                 for row in refused_messages(connection)
             ],
         }
-    output.result(found, lambda value: _print_workers(value, {row.id: describe_gpus(row) for row in sessions}))
+    output.result(summary, lambda value: _print_workers(value, {row.id: describe_gpus(row) for row in sessions}))
 
 
 def endpoints(
@@ -75,13 +75,13 @@ def endpoints(
         raise SpecError("Give both URL and --cap: lumos endpoints URL --cap NUMBER (0 removes the cap).")
     if url:
         check_url(url)
-    with database(read_settings(), create=bool(url)) as opened:
+    with database(read_settings(), create=bool(url)) as job_database:
         if url:
-            set_cap(opened, url, cap or None)
-        with opened.engine.connect() as connection:
+            set_cap(job_database, url, cap or None)
+        with job_database.engine.connect() as connection:
             names = ("url", "cap", "held", "workers", "stated")
-            found = {"endpoints": [dict(zip(names, row, strict=True)) for row in list_caps(connection)]}
-    output.result(found, _print_endpoints)
+            listing = {"endpoints": [dict(zip(names, row, strict=True)) for row in list_caps(connection)]}
+    output.result(listing, _print_endpoints)
 
 
 def _print_workers(values: dict[str, Any], gpus: dict[int, str]) -> None:
@@ -94,28 +94,28 @@ def _print_workers(values: dict[str, Any], gpus: dict[int, str]) -> None:
     table = Table(header_style="bold", box=box.SIMPLE_HEAD)
     for name in ("session", "host", "pid", "code", "pools", "GPUs", "works on", "items held", "last heard of"):
         table.add_column(name, justify="left" if name in ("host", "code", "pools", "GPUs", "works on") else "right")
-    for one in values["workers"]:
+    for row in values["workers"]:
         table.add_row(
-            str(one["id"]),
-            escape(one["host"]),
-            str(one["pid"]),
-            one["code_version"][:12],
-            ", ".join(one["pools"]),
-            gpus[one["id"]],
-            ", ".join(one["jobs"]) or "idle",
-            str(one["items"]),
-            f"{max(0.0, one['silent_seconds']):.1f} s ago",
+            str(row["id"]),
+            escape(row["host"]),
+            str(row["pid"]),
+            row["code_version"][:12],
+            ", ".join(row["pools"]),
+            gpus[row["id"]],
+            ", ".join(row["jobs"]) or "idle",
+            str(row["items"]),
+            f"{max(0.0, row['silent_seconds']):.1f} s ago",
         )
     console = output.console()
     console.print(table if values["workers"] else "No worker is alive. Start one with: lumos worker")
-    for one in values["refused"]:
+    for row in values["refused"]:
         console.print(
-            f"rejected {one['messages']:,} messages: {escape(one['reason'])}; latest: {escape(one['latest'][:160])}",
+            f"rejected {row['messages']:,} messages: {escape(row['reason'])}; latest: {escape(row['latest'][:160])}",
             soft_wrap=True,
         )
 
 
-def _print_endpoints(found: dict[str, Any]) -> None:
+def _print_endpoints(listing: dict[str, Any]) -> None:
     from rich import box
     from rich.table import Table
 
@@ -124,9 +124,9 @@ def _print_endpoints(found: dict[str, Any]) -> None:
     table = Table(header_style="bold", box=box.SIMPLE_HEAD)
     for name in ("endpoint", "cap", "held", "by workers"):
         table.add_column(name, justify="left" if name == "endpoint" else "right")
-    for one in found["endpoints"]:
-        cap = f"{one['cap']} (stated by the server)" if one["stated"] else str(one["cap"])
-        table.add_row(escape(one["url"]), cap, str(one["held"]), str(one["workers"]))
+    for row in listing["endpoints"]:
+        cap = f"{row['cap']} (stated by the server)" if row["stated"] else str(row["cap"])
+        table.add_row(escape(row["url"]), cap, str(row["held"]), str(row["workers"]))
     output.console().print(
-        table if found["endpoints"] else "No endpoint has a cap. Set one with: lumos endpoints URL --cap NUMBER"
+        table if listing["endpoints"] else "No endpoint has a cap. Set one with: lumos endpoints URL --cap NUMBER"
     )

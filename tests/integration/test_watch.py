@@ -23,7 +23,7 @@ from db.models import Heartbeat, Item, JobRow
 from db.schedule import back_off
 from lumos_queue.cli import output
 from lumos_queue.cli.main import main
-from lumos_queue.cli.watch import _Lines, _read_on
+from lumos_queue.cli.watch import _Lines, _poll
 from lumos_queue.cli.watch_screen import Screen
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.live.watched_jobs import Watched
@@ -148,7 +148,7 @@ def test_a_server_that_goes_away_is_waited_for_and_said_to_be_away(postgres_serv
     name, database = make_url(url).database, open_database(url)
     job, _ = half_done(database)
     watched = Watched(Settings(), [job])
-    thread = threading.Thread(target=_read_on, args=(database, watched, _Lines(watched)), daemon=True)
+    thread = threading.Thread(target=_poll, args=(database, watched, _Lines(watched)), daemon=True)
     thread.start()
     try:
         wait_until(lambda: watched.read_at, "it has looked", 10)
