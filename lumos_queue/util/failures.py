@@ -13,9 +13,9 @@ _OURS = tuple(
 
 def tell_failure(error: BaseException) -> str:
     """`KeyError: 'answer' (tasks.py, line 12)`; without a place where code of this project raised it."""
-    told = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
+    message = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
     library = (os.path.dirname(os.__file__), "<frozen")
-    frames = [one for one in traceback.extract_tb(error.__traceback__) if not one.filename.startswith(library)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(library)]
     if not frames or frames[-1].filename.startswith(_OURS):
-        return told
-    return f"{told} ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})"
+        return message
+    return f"{message} ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})"

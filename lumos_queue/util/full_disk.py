@@ -12,5 +12,5 @@ _TORCH = "PytorchStreamWriter failed writing"
 def is_disk_full(error: BaseException) -> bool:
     """Whether the disk was full. Libraries in Rust say so in the text of errors of their own."""
     text = str(error)
-    told = any(f"os error {number})" in text for number in _NUMBERS) or _TORCH in text
-    return told or getattr(error, "errno", None) in _NUMBERS
+    is_in_text = any(f"os error {number})" in text for number in _NUMBERS) or _TORCH in text
+    return is_in_text or getattr(error, "errno", None) in _NUMBERS

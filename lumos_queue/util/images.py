@@ -57,14 +57,14 @@ def read_image(path: Path) -> Image:
     """
     data, media_type, sha256 = _read(path)
     try:
-        found = asyncio.run(_decoder.call({"path": str(path.absolute())}, DECODE_SECONDS))
+        reply = asyncio.run(_decoder.call({"path": str(path.absolute())}, DECODE_SECONDS))
     except ActionError as error:
         raise image_error(path, f"decoding it failed ({error.kind}: {error})") from None
-    if "problem" in found:
-        raise image_error(path, found["problem"])
-    if found["sha256"] != sha256:
+    if "problem" in reply:
+        raise image_error(path, reply["problem"])
+    if reply["sha256"] != sha256:
         raise SpecError(f"The image '{path}' changed while it was read: try again.")
-    return Image(data, media_type, sha256, found["width"], found["height"])
+    return Image(data, media_type, sha256, reply["width"], reply["height"])
 
 
 def image_in(folder: Path, *names: str) -> Path | None:
@@ -109,9 +109,9 @@ def _read(path: Path) -> tuple[bytes, str, str]:
 
 def media_type_of(data: bytes) -> str:
     """What an image is by its first bytes, e.g. 'image/png'. Raises ValueError for another file."""
-    if (found := _format_of(data)) is None:
+    if (kind := _format_of(data)) is None:
         raise ValueError("expected the bytes of a PNG, JPEG, WebP or GIF")
-    return found[0]
+    return kind[0]
 
 
 def ends_unlike(media_type: str, end: bytes) -> bool:
@@ -124,9 +124,9 @@ def ends_unlike(media_type: str, end: bytes) -> bool:
 
 
 def _kind(path: Path, data: bytes) -> tuple[str, str]:
-    if (found := _format_of(data)) is None:
+    if (kind := _format_of(data)) is None:
         raise image_error(path, "it does not begin as one of these images")
-    return found
+    return kind
 
 
 def _format_of(data: bytes) -> tuple[str, str] | None:

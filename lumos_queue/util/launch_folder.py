@@ -24,13 +24,13 @@ def from_launch(path: str | Path) -> Path:
 
 def child_environment() -> dict[str, str]:
     """The variables of a process that starts in another folder, with absolute paths for relative ones."""
-    found = {**os.environ, VARIABLE: str(from_launch("").absolute()), "PYTHONSAFEPATH": "1"}
+    variables = {**os.environ, VARIABLE: str(from_launch("").absolute()), "PYTHONSAFEPATH": "1"}
     for name in ("PATH", "PYTHONPATH"):
         # An empty entry means the current folder, which is searched only if it is written as a dot.
-        entries = [os.path.abspath(entry) for entry in found.get(name, "").split(os.pathsep) if entry]
-        if name in found:
-            found[name] = os.pathsep.join(entries)
-    return found
+        entries = [os.path.abspath(entry) for entry in variables.get(name, "").split(os.pathsep) if entry]
+        if name in variables:
+            variables[name] = os.pathsep.join(entries)
+    return variables
 
 
 def empty_folder(home: Path) -> Path:
@@ -38,9 +38,9 @@ def empty_folder(home: Path) -> Path:
     folder = from_launch(home).absolute() / "run" / "empty"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for one in folder.iterdir():
-            if one.is_dir() or one.name.endswith(tuple(all_suffixes())):
-                raise SpecError(f"'{folder}' must stay empty, as processes start in it: remove '{one.name}'.")
+        for path in folder.iterdir():
+            if path.is_dir() or path.name.endswith(tuple(all_suffixes())):
+                raise SpecError(f"'{folder}' must stay empty, as processes start in it: remove '{path.name}'.")
     except OSError as error:
         raise SpecError(f"Cannot write in '{home}': {error.strerror}. Set LUMOS_HOME to another folder.") from None
     return folder

@@ -42,18 +42,18 @@ class LooseImports:
             rb"\b(?:from|import)[ \t\\\n]+(?:[\w. \t,]+,[ \t]*)?(?:%b)\b|\(\s*['\"](?:%b)['\".:]|['\"](?:%b)[\w.]*:\w"
             % (names, names, names)
         )
-        self._mentioned: set[str] = set()
+        self._mentions: set[str] = set()
         self._is_in_namespace = "." in unit.name  # relative imports can lead to neighbours
 
     def look_at(self, source: bytes) -> None:
         """Note which modules beside its package a source imports. Parsing takes time: it is done after a quick look."""
         if self._names and self._mention.search(source):
-            tops = (name.partition(".")[0] for name in _imported_names(source, ""))
-            self._mentioned |= self._names.intersection(tops)
+            tops = (name.partition(".")[0] for name in _list_imports(source, ""))
+            self._mentions |= self._names.intersection(tops)
 
     def follow(self, module: str) -> Iterator[ModuleSpec]:
         """The packages and single modules beside its own that a module imports, directly or by others."""
-        is_needed = self._is_in_namespace or any(map(_has_code, sorted(self._mentioned)))
+        is_needed = self._is_in_namespace or any(map(_has_code, sorted(self._mentions)))
         pending = [module] if is_needed else []
         visited, sources = {module}, set[str]()
         for name in pending:  # it grows: what is imported imports others
@@ -66,16 +66,16 @@ class LooseImports:
             for source, package in _sources_on_the_way(unit, name):
                 if source not in sources:
                     sources.add(source)
-                    for imported in _imported_names(_read(source), package):
-                        if imported not in visited:
-                            visited.add(imported)
-                            pending.append(imported)
+                    for module_name in _list_imports(_read(source), package):
+                        if module_name not in visited:
+                            visited.add(module_name)
+                            pending.append(module_name)
 
     def _unit_of(self, name: str) -> ModuleSpec | None:
         """The package that has the module, if it is read already or not installed."""
-        for known in self._units:
-            if f"{name}.".startswith(f"{known}."):
-                return self._units[known]
+        for unit_name in self._units:
+            if f"{name}.".startswith(f"{unit_name}."):
+                return self._units[unit_name]
         if name.partition(".")[0] not in self._names:
             return None
         try:
@@ -147,7 +147,7 @@ def _read(source: str) -> bytes:
         return b""
 
 
-def _imported_names(source: bytes, package: str) -> Iterator[str]:
+def _list_imports(source: bytes, package: str) -> Iterator[str]:
     """The absolute names of what a source imports: modules, and attributes that may be modules."""
     try:
         tree = ast.parse(source)

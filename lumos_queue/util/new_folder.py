@@ -29,8 +29,8 @@ def write_folder(target: Path, write: Callable[[Path], None], option: str = "LUM
         raise SpecError(f"Cannot write in '{target.parent}': {error.strerror}. Name another with {option}.") from None
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for left in target.parent.glob(f".{target.name}.*.part"):
-            shutil.rmtree(left, ignore_errors=True)
+        for leftover in target.parent.glob(f".{target.name}.*.part"):
+            shutil.rmtree(leftover, ignore_errors=True)
         if target.is_dir():
             return False
         if target.exists():

@@ -45,22 +45,22 @@ def read_code(module: str) -> Code:
     """
     first = find_unit(module)
     files: dict[str, bytes] = {}
-    listed, additional = _list_files(first)
-    if not listed and not additional:
+    regular_files, additional = _list_files(first)
+    if not regular_files and not additional:
         raise ModuleNotFoundError(f"No files of the module '{module}' can be found", name=module)
     imports = LooseImports(first)
-    own = []
-    for name, path in listed:
+    own_digests = []
+    for name, path in regular_files:
         content = _read(path)
         if path.endswith(".py"):
             imports.look_at(content)
-        own.append((name, _add(files, path, content)))
-    further = [(f"{first.name}/{name}", _add(files, path, _read(path))) for name, path in additional]
+        own_digests.append((name, _add(files, path, content)))
+    further_digests = [(f"{first.name}/{name}", _add(files, path, _read(path))) for name, path in additional]
     for unit in imports.follow(module):
         for name, path in itertools.chain(*_list_files(unit)):
-            further.append((f"{unit.name}/{name}", _add(files, path, _read(path))))
+            further_digests.append((f"{unit.name}/{name}", _add(files, path, _read(path))))
     hasher = hashlib.sha256()
-    for name, digest in (*sorted(own), *sorted(further)):
+    for name, digest in (*sorted(own_digests), *sorted(further_digests)):
         hasher.update(name.encode("utf-8", "surrogateescape") + b"\0" + digest)
     return Code(module, first.name, root_of(first), hasher.hexdigest()[:DIGITS], files)
 
@@ -84,10 +84,10 @@ def _list_files(unit: ModuleSpec) -> tuple[list[tuple[str, str]], list[tuple[str
     folder = next(iter(unit.submodule_search_locations or ()), None)
     if folder is None:
         return [], []
-    listed: list[tuple[str, str]] = []
-    further: list[tuple[str, str]] = []
+    regular_files: list[tuple[str, str]] = []
+    further_files: list[tuple[str, str]] = []
     visited = {os.path.realpath(folder)}
-    pending = [(folder, listed)]
+    pending = [(folder, regular_files)]
     for start, target in pending:  # it grows: a package that is a link is read after the folder that has it
         for parent, folders, names in os.walk(start):
             folders[:] = set(folders) - _CACHES
@@ -98,10 +98,10 @@ def _list_files(unit: ModuleSpec) -> tuple[list[tuple[str, str]], list[tuple[str
                 if not name.endswith(".pyc"):
                     target.append((os.path.relpath(path, folder), path))
                 elif name[:-1] not in names:  # compiled alone: Python imports it
-                    further.append((os.path.relpath(path, folder), path))
+                    further_files.append((os.path.relpath(path, folder), path))
             for name in folders:
                 path = f"{parent}/{name}"
                 if os.path.islink(path) and os.path.realpath(path) not in visited and is_package(path):
                     visited.add(os.path.realpath(path))
-                    pending.append((path, further))
-    return listed, further
+                    pending.append((path, further_files))
+    return regular_files, further_files

@@ -39,7 +39,7 @@ def hold_code(module: str) -> Code:
     code = read_code(module)
     for name, (file, digest) in tuple(_LOADED.items()):
         if name in sys.modules and code.files.get(file, digest) != digest:
-            raise _changed(file, code)
+            raise _change_error(file, code)
     return _hold(code)
 
 
@@ -55,15 +55,15 @@ def digest_of(module: str) -> str:
     Raises ModuleNotFoundError.
     """
     code = read_code(module)
-    held = _HELD.get(module)
-    if held is None or not held.is_loaded or held.root != code.root:
+    held_code = _HELD.get(module)
+    if held_code is None or not held_code.is_loaded or held_code.root != code.root:
         _hold(code)
     return code.digest
 
 
 def _hold(code: Code) -> Code:
-    of_unit = [held for held in _HELD.values() if (held.unit, held.root) == (code.unit, code.root)]
-    code.is_imported_here = code.unit not in sys.modules or any(held.is_imported_here for held in of_unit)
+    of_unit = [held_code for held_code in _HELD.values() if (held_code.unit, held_code.root) == (code.unit, code.root)]
+    code.is_imported_here = code.unit not in sys.modules or any(held_code.is_imported_here for held_code in of_unit)
     _HELD[code.module] = code
     if _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)
@@ -93,11 +93,11 @@ class _PluginFinder(MetaPathFinder):
             _begin_anew(fullname, root_of(spec))
         if spec.loader is None or not (file := file_of(spec)):
             return spec
-        held = tuple(_HELD.values())
-        holders = [code for code in held if file in code.files or fullname.startswith(f"{code.unit}.")]
+        held_codes = tuple(_HELD.values())
+        holders = [code for code in held_codes if file in code.files or fullname.startswith(f"{code.unit}.")]
         if not holders and is_loose(spec):
             importer = _find_importer()
-            holders = [code for code in held if code.is_imported_here and importer in code.files]
+            holders = [code for code in held_codes if code.is_imported_here and importer in code.files]
         if holders:
             if type(spec.loader) is SourceFileLoader:
                 spec.loader = _HeldSource(spec.loader, fullname, file, holders)
@@ -168,11 +168,11 @@ def _check(name: str, file: str, digest: bytes, holders: Iterable[Code]) -> None
                 f"in '{code.module}', with its folder in PYTHONPATH, or install it, and start this process again."
             )
         if code.files[file] != digest:
-            raise _changed(file, code)
+            raise _change_error(file, code)
     _LOADED[name] = (file, digest)
 
 
-def _changed(file: str, code: Code) -> PluginChanged:
+def _change_error(file: str, code: Code) -> PluginChanged:
     return PluginChanged(
         f"'{file}' was changed after this process took the digest of '{code.module}': put the former file back, or "
         "start this process again."

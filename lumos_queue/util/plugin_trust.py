@@ -40,16 +40,16 @@ class TrustedModules:
 
     def __init__(self) -> None:
         self._modules: set[str] = set()
-        self._given: set[str] = set()  # of these, those that only the person who runs this process has named
-        self._named: set[str] = set()  # the objects that this person has named
+        self._user_modules: set[str] = set()  # of these, those that only the person who runs this process has named
+        self._user_objects: set[str] = set()  # the objects that this person has named
         self._folders: list[str] = []
 
-    def add_listed(self, listed: str) -> None:
+    def add_listed(self, setting: str) -> None:
         """Modules, with those inside them, and folders (what has a `/`), separated by commas.
 
         A folder is searched after all others for modules. Raises SpecError for what is neither.
         """
-        for entry in filter(None, (part.strip() for part in listed.split(","))):
+        for entry in filter(None, (part.strip() for part in setting.split(","))):
             if "/" in entry or entry == ".":
                 folder = os.path.realpath(from_launch(os.path.expanduser(entry)))
                 if not os.path.isdir(folder):
@@ -74,9 +74,9 @@ class TrustedModules:
             module = name.partition(":")[0]
             if is_dotted(name) and module != IN_PROCESS:
                 if not self.has(module):
-                    self._given.add(module)
+                    self._user_modules.add(module)
                 self._modules.add(module)
-                self._named.add(name)
+                self._user_objects.add(name)
 
     def as_setting(self) -> str:
         """What LUMOS_PLUGINS has to be for another process to trust the same."""
@@ -88,7 +88,7 @@ class TrustedModules:
         Of an installed one it is the module: its folder has all others that are installed, too. A module that cannot be
         found, a mistyped name of an earlier call, is left out.
         """
-        return sorted(filter(None, map(_list_module, self._given)))
+        return sorted(filter(None, map(_list_module, self._user_modules)))
 
     def has(self, module: str) -> bool:
         """Whether a module is listed, or Python imports it from a file in a listed folder. Imports nothing.
@@ -119,7 +119,7 @@ class TrustedModules:
         Domain, are data: the functions and classes that they carry count, and may also be the project's. Values of
         built-in types that cannot be called carry no code.
         """
-        if name in self._named:
+        if name in self._user_objects:
             return
         module = code.module
         for home in _homes_of(value):

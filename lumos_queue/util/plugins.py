@@ -78,10 +78,10 @@ def entry_points_of(group: str) -> dict[str, tuple[EntryPoint, ...]]:
     """The entry points of a group by name: more than one where several distributions use the name."""
     from importlib.metadata import entry_points
 
-    found: dict[str, tuple[EntryPoint, ...]] = {}
-    for one in entry_points(group=f"lumos_queue.{group}"):
-        found[one.name] = (*found.get(one.name, ()), one)
-    return found
+    points: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in entry_points(group=f"lumos_queue.{group}"):
+        points[point.name] = (*points.get(point.name, ()), point)
+    return points
 
 
 def load_plugin(group: str, noun: str, name: str) -> Found:
@@ -101,8 +101,8 @@ def load_plugin(group: str, noun: str, name: str) -> Found:
         return _load(group, noun, name, module, attribute, "", "")
     points = entry_points_of(group)[name]
     if len(points) > 1:
-        named = " and ".join(sorted(_describe(one) for one in points))
-        raise SpecError(f"The {noun} '{name}' is brought by {named}: uninstall all but one.")
+        sources = " and ".join(sorted(_describe(point) for point in points))
+        raise SpecError(f"The {noun} '{name}' is brought by {sources}: uninstall all but one.")
     point = next(iter(points))
     distribution = point.dist
     where = (distribution.name, distribution.version) if distribution else ("", "")
@@ -110,20 +110,20 @@ def load_plugin(group: str, noun: str, name: str) -> Found:
 
 
 def _load(group: str, noun: str, name: str, module: str, attribute: str, distribution: str, version: str) -> Found:
-    what = f"The {noun} '{name}'" + (f" of {distribution} {version}" if distribution else "")
+    subject = f"The {noun} '{name}'" + (f" of {distribution} {version}" if distribution else "")
     try:
         code = hold_code(module)  # before the import: of the code that is imported
         value: Any = _import(code)
         for part in attribute.split("."):
             value = getattr(value, part)
     except PluginChanged as error:
-        raise SpecError(f"{what} cannot be imported: {error}") from error
+        raise SpecError(f"{subject} cannot be imported: {error}") from error
     except (Exception, SystemExit) as error:  # whatever third-party code raises when it is imported
         problem = " ".join(str(error).split())[:200]
         remedy = ""
         if isinstance(error, ModuleNotFoundError) and not distribution and f"{module}.".startswith(f"{error.name}."):
             remedy = " If a file has it, list the file's folder: LUMOS_PLUGINS=. for this one."
-        raise SpecError(f"{what} cannot be imported: {type(error).__name__}: {problem}.{remedy}") from error
+        raise SpecError(f"{subject} cannot be imported: {type(error).__name__}: {problem}.{remedy}") from error
     if not distribution:
         TRUSTED.check_object(noun, name, value, code)
     if not distribution:

@@ -21,7 +21,7 @@ class Registry(Generic[T]):
     def __init__(
         self,
         noun: str,
-        places: Mapping[str, str],
+        locations: Mapping[str, str],
         group: str = "",
         kind: type | None = None,
         check: Callable[[str, T], None] | None = None,
@@ -31,18 +31,18 @@ class Registry(Generic[T]):
         `kind`: what these have to be. `check`: gets the name and the object, and raises SpecError for a wrong one.
         """
         self._noun = noun  #: what one is called in messages: 'formulation'
-        self._places = dict(places)
+        self._locations = dict(locations)
         self._group, self._kind, self._check = group, kind, check
-        self._loaded: dict[str, T] = {}  #: since an episode asks for the same object often
+        self._objects: dict[str, T] = {}  #: since an episode asks for the same object often
         self._plugins: dict[str, Plugin] = {}  #: of those that are not built in
 
     def __iter__(self) -> Iterator[str]:
         """The built-in names."""
-        return iter(self._places)
+        return iter(self._locations)
 
     def __contains__(self, name: object) -> bool:
         """Whether there is an object of that name which this process may import."""
-        if name in self._places or name in self._loaded:
+        if name in self._locations or name in self._objects:
             return True
         if not self._group or not isinstance(name, str):
             return False
@@ -52,19 +52,19 @@ class Registry(Generic[T]):
     def plugin_names(self) -> tuple[str, ...]:
         """The names that installed distributions bring, and that are not built in."""
         points = entry_points_of(self._group) if self._group else {}
-        return tuple(name for name in points if name not in self._places)
+        return tuple(name for name in points if name not in self._locations)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of what is built in, and of what installed distributions bring."""
-        return (*self._places, *self.plugin_names)
+        return (*self._locations, *self.plugin_names)
 
     def knows(self, name: str) -> bool:
         """Whether the name is of a form that `load` can look for, trusted or not."""
         return name in self or (bool(self._group) and (is_dotted(name) or name.startswith(f"{IN_PROCESS}:")))
 
     def is_built_in(self, name: str) -> bool:
-        return name in self._places
+        return name in self._locations
 
     def load(self, name: str) -> T:
         """The object of that name.
@@ -72,12 +72,12 @@ class Registry(Generic[T]):
         Raises SpecError for an unknown one, listing the names, and for a plug-in that cannot be imported, is not
         trusted, or is of another kind.
         """
-        if name in self._loaded:
-            return self._loaded[name]
-        if name in self._places:
-            module, _, attribute = self._places[name].partition(":")
-            found = self._loaded[name] = getattr(import_module(module), attribute)
-            return found
+        if name in self._objects:
+            return self._objects[name]
+        if name in self._locations:
+            module, _, attribute = self._locations[name].partition(":")
+            loaded_object = self._objects[name] = getattr(import_module(module), attribute)
+            return loaded_object
         return self._load_plugin(name)
 
     def find(self, name: str) -> T | None:
@@ -89,7 +89,7 @@ class Registry(Generic[T]):
 
     def plugin(self, name: str) -> Plugin | None:
         """Which code the object of that name is; None for what is built in. Raises SpecError as `load` does."""
-        if name in self._places:
+        if name in self._locations:
             return None
         self.load(name)
         return self._plugins[name]
@@ -98,7 +98,7 @@ class Registry(Generic[T]):
         """An object that only this process has, under a name that begins with `__main__:`."""
         assert name.startswith(f"{IN_PROCESS}:")
         self._check_value(name, value)
-        self._loaded[name], self._plugins[name] = value, Plugin(self._group, name, "", "", digest)
+        self._objects[name], self._plugins[name] = value, Plugin(self._group, name, "", "", digest)
 
     def _load_plugin(self, name: str) -> T:
         if name.startswith(f"{IN_PROCESS}:"):
@@ -113,17 +113,19 @@ class Registry(Generic[T]):
         if not self.knows(name):
             choices = (*self.names, "package.module:object") if self._group else self.names
             raise unknown(self._noun, name, choices)
-        found: Found = load_plugin(self._group, self._noun, name)
-        self._check_value(name, found.value)
-        self._loaded[name], self._plugins[name] = found.value, found.plugin
-        return found.value
+        plugin: Found = load_plugin(self._group, self._noun, name)
+        self._check_value(name, plugin.value)
+        self._objects[name], self._plugins[name] = plugin.value, plugin.plugin
+        return plugin.value
 
     def _check_value(self, name: str, value: Any) -> None:
         if self._kind is not None and not isinstance(value, self._kind):
-            what = f"the class {value.__name__}" if isinstance(value, type) else f"an object of {type(value).__name__}"
+            description = (
+                f"the class {value.__name__}" if isinstance(value, type) else f"an object of {type(value).__name__}"
+            )
             raise SpecError(
-                f"The {self._noun} '{name}' is {what}: expected an object of {self._kind.__name__}. Correct what the "
-                "name means."
+                f"The {self._noun} '{name}' is {description}: expected an object of {self._kind.__name__}. Correct "
+                "what the name means."
             )
         if self._check is not None:
             self._check(name, value)

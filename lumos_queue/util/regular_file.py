@@ -33,7 +33,7 @@ _KINDS = {
     stat.S_IFDIR: "a folder",
 }
 _DESCRIPTOR = re.compile(r"/dev/stdin|/(?:dev|proc/self)/fd/[0-9]+")
-_accepted: set[tuple[int, int]] = set()  #: device and inode of each pipe that a person named for this process
+_accepted_pipes: set[tuple[int, int]] = set()  #: device and inode of each pipe that a person named for this process
 
 
 class UnusableFile(SpecError):
@@ -126,7 +126,7 @@ def accept_pipe(path: str | Path | None) -> None:
     except OSError:  # whoever opens it reports this
         return
     if stat.S_ISFIFO(state.st_mode):
-        _accepted.add((state.st_dev, state.st_ino))
+        _accepted_pipes.add((state.st_dev, state.st_ino))
 
 
 class _RegularFile(io.FileIO):
@@ -144,11 +144,11 @@ def _open(folder: Path | None, path: str, _flags: int) -> int:
 
     O_PATH opens nothing that waits or begins to work, and the second `open` does not look at the path again.
     """
-    examined = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
-        itself = f"/proc/self/fd/{examined}"
-        state = os.fstat(examined)
-        is_pipe = stat.S_ISFIFO(state.st_mode) and (state.st_dev, state.st_ino) in _accepted
+        itself = f"/proc/self/fd/{descriptor}"
+        state = os.fstat(descriptor)
+        is_pipe = stat.S_ISFIFO(state.st_mode) and (state.st_dev, state.st_ino) in _accepted_pipes
         if not (is_pipe or stat.S_ISREG(state.st_mode)):
             raise _not_regular(path, state.st_mode)
         if folder is not None and not os.readlink(itself).startswith(_root_of(folder)):
@@ -158,7 +158,7 @@ def _open(folder: Path | None, path: str, _flags: int) -> int:
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from None
     finally:
-        os.close(examined)
+        os.close(descriptor)
 
 
 def _entries(folder: Path) -> Iterator[Path]:

@@ -29,21 +29,21 @@ def read_repaired_json(text: str) -> Any:
 class _CountedText(str):
     """A text that can be indexed so many times. What the library makes of its beginning is counted, too."""
 
-    __slots__ = ("_remaining",)
+    __slots__ = ("_budget",)
 
-    def __new__(cls, text: str, remaining: list[int]) -> _CountedText:
+    def __new__(cls, text: str, budget: list[int]) -> _CountedText:
         """`remaining`: the looks that are left, as the one item of a list."""
-        made = super().__new__(cls, text)
-        made._remaining = remaining
-        return made
+        counted_text = super().__new__(cls, text)
+        counted_text._budget = budget
+        return counted_text
 
-    def __getitem__(self, at: SupportsIndex | slice) -> str:
-        self._remaining[0] -= 1
-        if self._remaining[0] < 0:
+    def __getitem__(self, index: SupportsIndex | slice) -> str:
+        self._budget[0] -= 1
+        if self._budget[0] < 0:
             raise ValueError(f"repairing it takes more than {MAX_LOOKS:,} looks")
-        part = super().__getitem__(at)
+        part = super().__getitem__(index)
         # From the beginning on: the library inserts a bracket there and goes on with the new text.
-        return _CountedText(part, self._remaining) if isinstance(at, slice) and at.start is None else part
+        return _CountedText(part, self._budget) if isinstance(index, slice) and index.start is None else part
 
-    def __add__(self, other: str) -> str:
-        return _CountedText(super().__add__(other), self._remaining)
+    def __add__(self, suffix: str) -> str:
+        return _CountedText(super().__add__(suffix), self._budget)

@@ -97,11 +97,11 @@ class Sandbox:
         try:
             if child.served >= MAX_SERVED:
                 child.end()
-            used = child.served > 0
+            is_used = child.served > 0
             try:
                 return child.ask(line, seconds)
             except _Ended as death:
-                if death.kind == "timeout" or (death.kind == "memory" and not used):
+                if death.kind == "timeout" or (death.kind == "memory" and not is_used):
                     raise ActionError(death.kind, str(death)) from None
             try:
                 return child.ask(line, seconds)

@@ -43,8 +43,10 @@ def hide_secrets(url: str) -> str:
     parts = _split(url)
     if not parts:
         return f"{scheme[1]}://{HIDDEN}"
-    user, at, _ = parts.netloc.rpartition("@")
-    return f"{scheme[1]}://{_hide_login(parts.scheme, user)}{at}{_host(parts)}{parts.path}{_address_options(parts)}"
+    user, separator, _ = parts.netloc.rpartition("@")
+    return (
+        f"{scheme[1]}://{_hide_login(parts.scheme, user)}{separator}{_host(parts)}{parts.path}{_address_options(parts)}"
+    )
 
 
 def quotes_secret(text: str, url: str) -> bool:
@@ -75,8 +77,8 @@ def _host(parts: SplitResult) -> str:
 def _address_options(parts: SplitResult) -> str:
     """The options that say where the server is, as in a URL: `?host=/run/postgresql`."""
     options = parse_qsl(parts.query)
-    shown = [f"{name}={value}" for name, value in options if name in _ADDRESS_OPTIONS and _PATH.fullmatch(value)]
-    return "?" + "&".join(shown) if shown else ""
+    visible = [f"{name}={value}" for name, value in options if name in _ADDRESS_OPTIONS and _PATH.fullmatch(value)]
+    return "?" + "&".join(visible) if visible else ""
 
 
 def _hide_login(scheme: str, login: str) -> str:
@@ -90,20 +92,20 @@ def _hide_login(scheme: str, login: str) -> str:
 
 def _secrets(url: str) -> set[str]:
     """Every part of a URL that may be secret, as it is written and decoded."""
-    found: set[str] = set()
+    secrets: set[str] = set()
     for part in url.split(";"):
         parts = _split(part)
         if not parts:
-            found.update(_PIECES.findall(part.removeprefix(scheme[0] if (scheme := _SCHEME.match(part)) else "")))
+            secrets.update(_PIECES.findall(part.removeprefix(scheme[0] if (scheme := _SCHEME.match(part)) else "")))
             continue
         login = parts.netloc.rpartition("@")[0]
         user, colon, password = login.partition(":")
-        found.update((password, *_PIECES.findall(password)) if colon else ())
-        found.update(value for name, value in parse_qsl(parts.query) if name.lower() not in _OPEN_OPTIONS)
+        secrets.update((password, *_PIECES.findall(password)) if colon else ())
+        secrets.update(value for name, value in parse_qsl(parts.query) if name.lower() not in _OPEN_OPTIONS)
         if user and not (_USER.fullmatch(user) and (password or parts.scheme.startswith("postgres"))):
-            found.add(user)
-    found |= {unquote(secret) for secret in found} | {unquote_plus(secret) for secret in found}
-    return {secret for secret in found if secret}
+            secrets.add(user)
+    secrets |= {unquote(secret) for secret in secrets} | {unquote_plus(secret) for secret in secrets}
+    return {secret for secret in secrets if secret}
 
 
 def _contains(text: str, secret: str) -> bool:

@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 async def run_together(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     """The results in order. When one fails the others are cancelled, and have ended when it raises."""
-    running = [asyncio.ensure_future(each) for each in coroutines]
+    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
-        return await asyncio.gather(*running)
+        return await asyncio.gather(*tasks)
     finally:
-        for each in running:
-            each.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

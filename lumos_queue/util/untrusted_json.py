@@ -27,8 +27,10 @@ def check_depth(value: Any, data: str | bytes, start: int = 0, end: int | None =
         return
     level = [value]
     for _ in range(MAX_DEPTH + 1):
-        nested = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, (dict, list)))
-        level = [part for parts in nested for part in parts if isinstance(part, (dict, list))]
+        contents = (
+            item.values() if isinstance(item, dict) else item for item in level if isinstance(item, (dict, list))
+        )
+        level = [part for parts in contents for part in parts if isinstance(part, (dict, list))]
         if not level:
             return
     raise ValueError(f"nested more than {MAX_DEPTH} levels deep")

@@ -33,14 +33,14 @@ def code_version() -> str:
 def shipped_files() -> dict[str, str]:
     """Paths of every file of the packages, by its name in a wheel."""
     roots = {package: _find_root(package) for package in PACKAGES}
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for package, root in roots.items():
-        found |= _files(package, f"{root}/{package}")
-    for name, place in ELSEWHERE.items():
+        files |= _files(package, f"{root}/{package}")
+    for name, path in ELSEWHERE.items():
         root = roots[name.partition("/")[0]]
         if not os.path.exists(f"{root}/{name}"):
-            found |= _files(name, f"{root}/{place}")
-    return found
+            files |= _files(name, f"{root}/{path}")
+    return files
 
 
 def _find_root(package: str) -> str:
@@ -51,16 +51,16 @@ def _find_root(package: str) -> str:
     return os.path.dirname(os.path.realpath(spec.submodule_search_locations[0]))
 
 
-def _files(name: str, place: str) -> dict[str, str]:
-    """What there is at a place, a file or a folder, under the name given."""
-    if os.path.isfile(place):
-        return {name: place}
-    found = {}
-    for folder, folders, files in os.walk(place):
+def _files(name: str, root: str) -> dict[str, str]:
+    """What there is at a root, a file or a folder, under the name given."""
+    if os.path.isfile(root):
+        return {name: root}
+    paths = {}
+    for folder, folders, files in os.walk(root):
         folders[:] = set(folders) - _CACHES
-        inside = name + folder[len(place) :]
+        inside = name + folder[len(root) :]
         for file in set(files) - _CACHES:
             path = f"{folder}/{file}"
             if not file.endswith(".pyc") and os.path.isfile(path):  # an editor's lock may be a link to nothing
-                found[f"{inside}/{file}"] = path
-    return found
+                paths[f"{inside}/{file}"] = path
+    return paths

@@ -41,10 +41,14 @@ def _models_of(folder: Path) -> list[Path]:
         return [folder]
     try:
         parts = dict(read_json(read_regular(folder / _PIPELINE, folder)))
-        named = {name: str(one[1]) for name, one in parts.items() if isinstance(one, list) and len(one) == 2}
+        kinds = {
+            name: str(description[1])
+            for name, description in parts.items()
+            if isinstance(description, list) and len(description) == 2
+        }
     except (OSError, ValueError, TypeError):
         raise SpecError(f"'{folder / _PIPELINE}' cannot be read: expected the names of a pipeline's models.") from None
-    models = sorted(Path(name).name for name, kind in named.items() if "Model" in kind or "Autoencoder" in kind)
+    models = sorted(Path(name).name for name, kind in kinds.items() if "Model" in kind or "Autoencoder" in kind)
     if not models:
         raise SpecError(f"not run: needs a pipeline with models: '{folder / _PIPELINE}' names none.")
     return [folder / name for name in models]
@@ -55,13 +59,13 @@ def _check_model(folder: Path) -> list[Path]:
         raise SpecError(f"not run: needs a model folder: '{folder}' has no config.json.")
     for index in sorted(folder.glob("*.safetensors.index.json"))[:1]:
         return _shards(folder, index)
-    found = sorted(folder.glob("*.safetensors"))
-    if found:
-        return found
-    pickled = [path.name for pattern in _PICKLES for path in folder.glob(pattern)]
-    if pickled:
+    paths = sorted(folder.glob("*.safetensors"))
+    if paths:
+        return paths
+    pickles = [path.name for pattern in _PICKLES for path in folder.glob(pattern)]
+    if pickles:
         raise SpecError(
-            f"not run: needs safetensors: '{folder}' has only {pickled[0]}, a format that can run code when it is "
+            f"not run: needs safetensors: '{folder}' has only {pickles[0]}, a format that can run code when it is "
             "loaded. Convert it where you trust it: model.save_pretrained(folder)."
         )
     raise SpecError(f"not run: needs weights: '{folder}' has no *.safetensors.")
@@ -84,11 +88,11 @@ def _shards(folder: Path, index: Path) -> list[Path]:
         shards = [folder / Path(str(name)).name for name in names]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise SpecError(f"'{index}' cannot be read: expected a weight_map.") from None
-    missing = [path.name for path in shards if not path.is_file()]
-    if missing or not shards:
+    missing_names = [path.name for path in shards if not path.is_file()]
+    if missing_names or not shards:
         raise SpecError(
-            f"not run: needs all of the model: '{folder}' lacks {', '.join(missing[:3]) or 'every shard'} "
-            f"({len(missing)} of {len(shards)} files that {index.name} names). Download it again."
+            f"not run: needs all of the model: '{folder}' lacks {', '.join(missing_names[:3]) or 'every shard'} "
+            f"({len(missing_names)} of {len(shards)} files that {index.name} names). Download it again."
         )
     return shards
 

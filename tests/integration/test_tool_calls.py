@@ -50,7 +50,7 @@ def url(request) -> str:
 def request_of(tmp_path, monkeypatch):
     """Makes the job, with its rows; its actions look things up."""
     domain = replace(DOMAINS.load("complex_qa"), interface="tests.lookup_actions:LookUpActions")
-    monkeypatch.setattr(DOMAINS, "_loaded", {"complex_qa": domain})
+    monkeypatch.setattr(DOMAINS, "_objects", {"complex_qa": domain})
     rules = [{"contains": "subgoal-based plan", "reply": "Subgoal 1: Look it up."}] + [
         {"contains": f"Task: {question}", "reply": f"R1 = KnowledgeQuery({title})"} for question, title in ASKED.items()
     ]

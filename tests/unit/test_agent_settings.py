@@ -159,7 +159,7 @@ OPTIONS = InferenceOptions(
 
 @pytest.fixture
 def registered(monkeypatch):
-    monkeypatch.setattr(FORMULATIONS, "_loaded", {"search": SEARCH, "plain": PLAIN})
+    monkeypatch.setattr(FORMULATIONS, "_objects", {"search": SEARCH, "plain": PLAIN})
 
 
 def request(tmp_path, **changes):
@@ -185,7 +185,7 @@ def test_demonstrations_are_refused_where_the_prompts_show_none(tmp_path, regist
     assert request(tmp_path, shots=0).prompt_prefixes() == {"policy": "You may use functions.\n"}
     with pytest.raises(SpecError, match="The formulation 'search' shows no demonstrations: leave out --shots"):
         request(tmp_path, shots=1)
-    FORMULATIONS._loaded["search"] = replace(SEARCH, prefixes=None, demonstrated=True)
+    FORMULATIONS._objects["search"] = replace(SEARCH, prefixes=None, demonstrated=True)
     with pytest.raises(SpecError, match="Domain 'maths' has 4 demonstrations, not 99: see --shots"):
         request(tmp_path, shots=99)
 
@@ -216,7 +216,7 @@ def test_a_job_is_shown_with_its_limits_settings_and_samplings(tmp_path, registe
     assert "limits calls=200 depth=12 settings children=3" in said
     assert "sampling of policy temperature 1.0, top_p 1.0, max_tokens 512" in said
     assert "sampling of state_manager temperature 0.2, top_p 1.0, max_tokens 900" in said
-    FORMULATIONS._loaded["search"] = PLAIN
+    FORMULATIONS._objects["search"] = PLAIN
     plain = request(tmp_path, roles=("policy=tgi://a:1",))
     print_job(row | {"spec": plain.as_json()})
     said = capsys.readouterr().out
