@@ -155,10 +155,14 @@ def _conclude(comparison: Found, metric: str) -> str:
     how = f"({significance}; {comparison['test']}; interval: {comparison['interval']})"
     if comparison["p_holm"] < 0.05:
         direction = "better" if comparison["difference"] > 0 else "worse"
-        points = f"{abs(100 * comparison['difference']):.1f} points of {metric}"
-        return f"{comparison['b']} is {direction} than {comparison['a']} by {points} {how}."
-    jobs = f"{comparison['a']} and {comparison['b']}"
-    message = f"No difference between {jobs} is shown: it may be {low} to {high} points {how}."
+        return (
+            f"{comparison['b']} is {direction} than {comparison['a']} by "
+            f"{abs(100 * comparison['difference']):.1f} points of {metric} {how}."
+        )
+    message = (
+        f"No difference between {comparison['a']} and {comparison['b']} is shown: "
+        f"it may be {low} to {high} points {how}."
+    )
     return message + explain_no_difference(comparison)
 
 
