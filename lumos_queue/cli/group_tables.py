@@ -42,10 +42,9 @@ def _print_overall(console: Any, report: dict[str, Any]) -> None:
         console.print(table)
     for name, overall in report["overall"].items():
         if "not_run" in overall:
-            text = (
-                f"overall score '{escape(name)}' not run: nothing was judged by {escape(', '.join(overall['not_run']))}"
-            )
-            console.print(f"{report['job']}: {text}", soft_wrap=True)
+            names = ", ".join(overall["not_run"])
+            message = f"{report['job']}: overall score '{escape(name)}' not run: nothing was judged by {escape(names)}"
+            console.print(message, soft_wrap=True)
     console.print()
 
 

@@ -35,8 +35,10 @@ def format_score(figures: JobFigures) -> str:
     if (measurement := measure_score(figures)) is None:
         return ""
     low, high = measurement["ci95"]
-    value, interval = percent(measurement["value"]), f"[{100 * low:.1f}, {100 * high:.1f}]"
-    share = f"{figures.score[0]:g}/{measurement['scored']:,} = {value}  {interval}"
+    share = (
+        f"{figures.score[0]:g}/{measurement['scored']:,} = {percent(measurement['value'])}  "
+        f"[{100 * low:.1f}, {100 * high:.1f}]"
+    )
     if measurement["scored"] >= figures.row.items:
         return share
     worst, best = measurement["bounds"]
