@@ -1,4 +1,4 @@
-"""What reports say of jobs that were made from others, and of failures by class."""
+"""The parts of reports about jobs that adopt episodes of other jobs, and about failures by class."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ def _format_adopted(report: dict[str, Any]) -> str:
 
 
 def _format_adopted_calls(report: dict[str, Any]) -> str:
-    """The calls that were made for adopted episodes, by the job that made them."""
+    """Return the number of calls that another job made for the adopted episodes."""
     return f"{report['adopted']['calls']:,}" if "adopted" in report else ""
 
 
 def _format_adopted_tokens(report: dict[str, Any]) -> str:
-    """Tokens of prompts and of replies."""
+    """Return the tokens of prompts and of replies of the adopted episodes."""
     tokens = report.get("adopted", {}).get("tokens")
     return f"{tokens['prompt']:,} / {tokens['completion']:,}" if tokens else ""
 
 
-#: Rows of a table of reports: name, and what a report says there.
+#: Rows of a table of reports: the name, and the function that formats a report's cell.
 ADOPTED_ROWS = (
     ("adopted", _format_adopted),
     ("  their calls", _format_adopted_calls),
@@ -33,7 +33,7 @@ ADOPTED_ROWS = (
 
 
 def print_again(console: Any, report: dict[str, Any]) -> None:
-    """That a job's tasks were chosen by what models did, and the commands that run failures of each class again."""
+    """Print a remark if a job's tasks were chosen by outcomes, and the command that retries each class of failures."""
     where = report.get("chosen", {}).get("where", "")
     if remark := remark_on_chosen(report.get("parent"), where, report["benchmark"]):
         console.print(f"{report['job']}: {escape(remark)}", soft_wrap=True)

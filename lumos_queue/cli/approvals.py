@@ -1,4 +1,4 @@
-"""Commands by which people answer plans that wait for them: approve."""
+"""The command by which people answer plans: approve."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def approve(
 ) -> None:
     """Approve a plan that waits for a person, or refuse it.
 
-    Workers go on with it by themselves. Without workers: lumos resume JOB
+    Workers then continue the episode. Without workers, continue with: lumos resume JOB
     """
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
@@ -54,7 +54,7 @@ def approve(
 
 
 def _check_options(target: str, no: bool, note: str, list_: bool, who: str) -> None:
-    """Raises SpecError for options that contradict each other."""
+    """Raise SpecError for options that contradict each other."""
     from db.approvals import check_answer
     from lumos_queue.errors import SpecError
 
@@ -68,7 +68,7 @@ def _check_options(target: str, no: bool, note: str, list_: bool, who: str) -> N
 
 
 def find_plans(database: Database, target: str) -> list[WaitingPlan]:
-    """The plans that wait of a job, or of an episode JOB-NUMBER. Raises SpecError for names of neither."""
+    """Return the plans of a job, or of an episode JOB-NUMBER, that wait. Raises SpecError for an unknown name."""
     from db.approvals import find_waiting
     from db.episode_names import split_name
     from db.jobs import get_job
@@ -84,7 +84,7 @@ def plan_as_json(plan: WaitingPlan) -> dict[str, Any]:
 
 
 def print_plan(console: Any, plan: WaitingPlan) -> None:
-    """A plan with what it is for."""
+    """Print a plan and the question that it answers."""
     again = f" (plan {plan.tries})" if plan.tries > 1 else ""
     console.print(f"[bold]{plan.name}[/]{again}  {output.escape(plan.question)}")
     console.print(output.escape(plan.shown), soft_wrap=True)
@@ -110,7 +110,10 @@ def _all_plans(database: Database) -> list[WaitingPlan]:
 
 
 def _answer_all(database: Database, plans: list[WaitingPlan], yes: bool, note: str, who: str) -> list[WaitingPlan]:
-    """Answer each; those that somebody else answers at the same time are told. Raises SpecError when none is left."""
+    """Answer each plan, and report those that somebody else has answered meanwhile.
+
+    Raises SpecError where no plan is left to answer.
+    """
     from db.approvals import answer
     from lumos_queue.errors import SpecError
 
@@ -130,7 +133,7 @@ def _answer_all(database: Database, plans: list[WaitingPlan], yes: bool, note: s
 
 
 def _say_why_not(database: Database, target: str) -> str:
-    """Why nothing of the job or the episode waits."""
+    """Return the reason why no plan of the job or the episode waits."""
     from db.approvals import describe_answer, latest_answer
     from db.episode_names import split_name
     from db.jobs import get_job
@@ -156,7 +159,7 @@ def _say_why_not(database: Database, target: str) -> str:
 
 
 def _bring_workers(database: Database, settings: Settings, jobs: list[str]) -> None:
-    """Notify the workers, or say how to go on where there are none."""
+    """Notify the workers. Where there are none, print how to continue."""
     from db.jobs import get_job
     from db.sessions import live_sessions
     from db.states import JobState

@@ -16,7 +16,7 @@ _MEMBERS = {AuditKind.ANNOTATIONS: "accepted annotations", AuditKind.RUNS: "runs
 
 
 def print_draw(sample: dict[str, Any]) -> None:
-    """The strata of a sample that was just drawn."""
+    """Print the strata of a new sample."""
     table = _table("stratum", "population", "drawn", "each stands for")
     for stratum in sample["strata"]:
         table.add_row(
@@ -37,7 +37,7 @@ def print_draw(sample: dict[str, Any]) -> None:
 
 
 def print_next(task: dict[str, Any]) -> None:
-    """The annotation to judge, and the command that labels it."""
+    """Print the annotation or run to label, and the command that labels it."""
     if not task["of"]:
         output.show(f"the audit {task['audit']} has no places left: their jobs were removed")
         return
@@ -52,7 +52,7 @@ def print_next(task: dict[str, Any]) -> None:
 
 
 def print_progress(progress: dict[str, Any]) -> None:
-    """How much each labeller has left."""
+    """Print how many items each labeller has left."""
     for who, remaining in progress["left"].items():
         output.show(
             f"{who}: {remaining} left"
@@ -62,7 +62,7 @@ def print_progress(progress: dict[str, Any]) -> None:
 
 
 def print_report(report: dict[str, Any]) -> None:
-    """How precise the acceptance check is, by stratum and overall."""
+    """Print how precise the acceptance check is, by stratum and overall."""
     console = output.console()
     table = _table("stratum", "population", "drawn", "right", "wrong", "unsure", "disputed", "left")
     for stratum in report["strata"]:
@@ -122,7 +122,7 @@ def _kappa(agreement: dict[str, Any]) -> str:
 
 
 def _format_removals(report: dict[str, Any]) -> str:
-    """How much of the audit was removed together with its jobs."""
+    """Return a line about the items of the audit that were removed together with their jobs."""
     if not report["gone"]:
         return ""
     if not report["drawn"]:
@@ -134,7 +134,7 @@ def _format_removals(report: dict[str, Any]) -> str:
 
 
 def _print_share(console: Any, words: str, report: dict[str, Any], name: str, excluded_labels: tuple[str, ...]) -> None:
-    """A share with its interval, and the number of annotations it was computed from."""
+    """Print a share with its interval and the number of items that it was computed from."""
     if not (share := report[name]):
         return
     low, high = share["ci95"]

@@ -1,4 +1,4 @@
-"""Commands of audits: draw a sample of accepted annotations or of runs, label it, and report what the labels say."""
+"""Commands of audits: sample accepted annotations or runs, label them, and report on the labels."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def draw(
 def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     """Show the next annotation or run to label.
 
-    Without the labels of others; of runs, also without scores and verdicts. Where some places are labelled twice, those
-    that need a label come first.
+    The labels of other people are not shown; of runs, scores and verdicts are not shown either. Where some places are
+    labelled twice, those that need a label come first.
     """
     from db.audits import get_audit, next_of, samples_of
     from db.episode_names import trajectory_of
@@ -160,10 +160,10 @@ def report(
     who: Annotated[str, typer.Option("--as", help="Use only this labeller's labels.")] = "",
     json: opt.Json = False,
 ) -> None:
-    """Show what the labels say, with 95 % intervals.
+    """Show the results of the labels, with 95 % intervals.
 
-    Of annotations the precision of the acceptance check, of runs the share that is right and how far the metric agrees
-    with people; and how far the labellers agree.
+    For annotations, the report has the precision of the acceptance check. For runs, it has the share that is right and
+    the agreement of the metric with people. Both have the agreement of the labellers.
     """
     from db.audits import get_audit, samples_of
     from lumos_queue.cli.audit_tables import print_report
@@ -189,7 +189,7 @@ def export(
 ) -> None:
     """Write the places with their labels for another program.
 
-    What people label there, lumos audit label NAME --from FILE takes back.
+    Read the labels of that program with: lumos audit label NAME --from FILE
     """
     from db.audits import get_audit, samples_of
     from lumos_queue.errors import unknown

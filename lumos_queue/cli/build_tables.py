@@ -13,7 +13,7 @@ from lumos_queue.cli.output import escape
 
 
 def print_build(manifest: dict[str, Any]) -> None:
-    """A build's manifest, what became of the episodes read, and its folder."""
+    """Print a build's manifest, the use of the episodes that were read, and its folder."""
     console = output.console()
     recipe = Table.grid(padding=(0, 2))
     recipe.add_column(no_wrap=True, style="bold")
@@ -69,7 +69,7 @@ def _print_episodes(console: Any, manifest: dict[str, Any]) -> None:
 
 
 def print_list(listing: dict[str, Any]) -> None:
-    """The list of builds."""
+    """Print the list of builds."""
     table = Table(header_style="bold", box=box.SIMPLE_HEAD)
     for name in ("build", "format", "rows", "digest", "made"):
         table.add_column(name, justify="right" if name == "rows" else "left")
@@ -88,7 +88,7 @@ def print_list(listing: dict[str, Any]) -> None:
 
 
 def print_difference(difference: dict[str, Any], kinds: dict[str, str]) -> None:
-    """The rows that differ; `kinds` maps the title of each kind to its key."""
+    """Print the rows that differ. `kinds` maps the title of each kind to its key."""
     console = output.console()
     console.print(f"the same: {difference['same']:,} rows")
     for title, kind in kinds.items():

@@ -1,4 +1,4 @@
-"""Commands of builds: make one from stored episodes, list them, show one, compare two."""
+"""Commands of builds: make a build from stored episodes, list and show builds, compare two."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def dataset_list(json: opt.Json = False) -> None:
 
 
 def dataset_show(build: Build, json: opt.Json = False) -> None:
-    """Show a build's manifest: what it was made from, and how."""
+    """Show a build's manifest: its sources and options."""
     from lumos_queue.builds.folder import changed_files, find_build, read_manifest
     from lumos_queue.cli.build_tables import print_build
     from lumos_queue.settings import read_settings

@@ -18,7 +18,7 @@ PROMPT = "A baker sells 12 rolls on Monday and 30 on Tuesday. How many are that?
 
 
 def estimate(url: str, settings: Settings) -> tuple[bool | None, str]:
-    """Whether a call was answered (None: there is no estimate), and what follows from it, as one line."""
+    """Return whether a call was answered (None: no estimate is possible), and the estimate or problem in one line."""
     try:
         reply, slots = asyncio.run(_call(url, settings))
     except TimeoutError:
@@ -27,7 +27,7 @@ def estimate(url: str, settings: Settings) -> tuple[bool | None, str]:
             f"no reply within {seconds:g} s (LUMOS_REQUEST_SECONDS): {ROWS} rows of one call each need more than "
             f"{format_seconds(ROWS * seconds)} one after the other. Replies are waited for while the server is alive"
         )
-    except EpisodeError as error:  # a script without a reply to this prompt, say
+    except EpisodeError as error:  # for example of a script that has no reply to this prompt
         return None, f"no estimate: {error}"
     except LumosError as error:
         return False, str(error)
@@ -45,7 +45,7 @@ def estimate(url: str, settings: Settings) -> tuple[bool | None, str]:
 
 
 async def _call(url: str, settings: Settings) -> tuple[Completion, int]:
-    """The reply, and how many requests at once the server states that it serves; 0: it states none."""
+    """Return the reply, and the number of concurrent requests that the server states; 0: it states none."""
     endpoint = open_endpoint(url, settings)
     try:
         await endpoint.identity()

@@ -68,7 +68,7 @@ def data_captions(
 
 
 def captions_of(connection: Any, job: str) -> tuple[dict[str, str], int]:
-    """Captions by row (of several samples the first), and the number of finished episodes without one."""
+    """Return captions by row (of several samples the first), and the number of finished episodes without a caption."""
     from db.filters import Filter, term
     from db.trajectories import find_episodes
 

@@ -1,4 +1,4 @@
-"""Groups of commands that are built from a table: a command's module is imported when that command is called."""
+"""Groups of commands that are built from a table. A command's module is imported only when the command is called."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _PLAIN: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None, "co
 
 
 class TableGroup(TyperGroup):
-    """A group whose commands stand in `table`."""
+    """A group whose commands are in `table`."""
 
     table: Mapping[str, Command | Group] = {}
-    default = ""  #: the command that is meant where the first word names none
+    default = ""  #: the command that is called where the first word is no command
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.table)
@@ -32,7 +32,7 @@ class TableGroup(TyperGroup):
         return build_command(cmd_name, command) if command else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Raises SpecError for an unknown name, with the nearest one."""
+        """Resolve the command as Typer does. Raises SpecError for an unknown name, with the nearest known name."""
         word = args[0]
         if word not in self.table and not word.startswith("-"):
             if not self.default:
@@ -46,7 +46,7 @@ class TableGroup(TyperGroup):
 
 
 class TopGroup(TableGroup):
-    """`lumos` itself, whose help has a line for each command, by headings."""
+    """`lumos` itself. Its help has a line for each command, under headings."""
 
     table = COMMANDS
 
@@ -66,7 +66,7 @@ class TopGroup(TableGroup):
 
 
 def build_command(name: str, command: Command | Group) -> Any:
-    """The parser of one command, or of a group whose commands are built when they are called."""
+    """Return the parser of a command, or of a group whose commands are built when they are called."""
     app = typer.Typer(cls=TableGroup, **_PLAIN)
     if isinstance(command, Command):
         app.command(name, epilog=_format_example(command))(load(command))
@@ -82,13 +82,13 @@ def build_command(name: str, command: Command | Group) -> Any:
 
 
 def load(command: Command) -> Callable[..., Any]:
-    """The function of a command."""
+    """Import and return the function of a command."""
     module, _, function = command.place.partition(":")
     return getattr(import_module(f"lumos_queue.cli.{module}"), function)
 
 
 def summarize(command: Command | Group) -> str:
-    """One sentence: what the command is for."""
+    """Return one sentence about the command, from the docstring of its function."""
     if isinstance(command, Group) and not command.alone:
         return command.summary
     function = load(command.alone if isinstance(command, Group) and command.alone else command)  # type: ignore[arg-type]
@@ -96,7 +96,7 @@ def summarize(command: Command | Group) -> str:
 
 
 def _do_nothing() -> None:
-    """What a group does before one of its commands is called."""
+    """The callback of a group: it does nothing before one of its commands is called."""
 
 
 def _format_example(command: Command) -> str:
@@ -104,7 +104,7 @@ def _format_example(command: Command) -> str:
 
 
 def _no_command(path: str, word: str, table: Mapping[str, Command | Group]) -> SpecError:
-    """What to say of an unknown name: what it is called now, the groups that have it, or the nearest."""
+    """Return the error for an unknown name. It has the new name, the groups with that command, or the nearest name."""
     group = path.partition(" ")[2]
     candidates = [f"{group} {nearest}".strip()] if (nearest := find_nearest(word, table)) else []
     message = f"No such command: {group} {word[:80]}. ".replace(":  ", ": ")

@@ -1,6 +1,6 @@
-"""Every command of `lumos`: under which heading it stands, where its function is, and one example of it.
+"""Every command of `lumos`: its heading, its function and an example.
 
-A new command is one line here. Its short text is the first paragraph of its function's docstring.
+A new command is one line here. Its summary is the first paragraph of its function's docstring.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command."""
+    """A command: its function and an example."""
 
-    place: str  #: MODULE:FUNCTION in lumos_queue.cli; imported when it is called
-    example: str  #: what follows `lumos` in the example at the end of its help
+    place: str  #: MODULE:FUNCTION in lumos_queue.cli, imported when the command is called
+    example: str  #: the words after `lumos` in the example at the end of its help
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Commands that have a name in common: `lumos data get`, `lumos data list`."""
+    """Commands with a common first word: `lumos data get`, `lumos data list`."""
 
     summary: str
     commands: Mapping[str, Command]
-    alone: Command | None = None  #: what runs where none of its commands is named
-    default: str = ""  #: the command that is meant where the first word names none
+    alone: Command | None = None  #: the command that runs where none of the commands is named
+    default: str = ""  #: the command that is called where the first word is no command
 
 
 DATA = Group(
-    "Get benchmark files; read and write others' files.",
+    "Get benchmark files; read and write files of other projects.",
     {
         "get": Command("downloads:data_get", "data get gsm8k/test.jsonl"),
         "list": Command("downloads:data_list", "data list"),
@@ -113,7 +113,7 @@ WEB = Group(
     alone=Command("web:web", "web --port 8642"),
 )
 
-#: Heading to its commands, as `lumos --help` shows them.
+#: Maps each heading of `lumos --help` to its commands.
 HEADINGS: Mapping[str, Mapping[str, Command | Group]] = {
     "Run": {
         "evaluate": Command("submit:evaluate", "evaluate wordmath --agent starter --limit 20"),
@@ -170,7 +170,7 @@ HEADINGS: Mapping[str, Mapping[str, Command | Group]] = {
 }
 COMMANDS = {name: command for commands in HEADINGS.values() for name, command in commands.items()}
 
-#: What commands were called before, to what they are called now.
+#: Maps former names of commands to their present names.
 RENAMED_COMMANDS = {
     "tables": "papers",
     "import": "data import",
@@ -179,7 +179,7 @@ RENAMED_COMMANDS = {
     "export-compat": "dataset export-compat",
 }
 
-#: Options by which `lumos jobs` and `lumos episodes` chose before, to the term of --where that says it now.
+#: Maps former options of `lumos jobs` and `lumos episodes` to the term of --where that replaces them.
 OPTIONS_NOW_TERMS = {
     "jobs": {
         "--tag": "tag.team=maths",

@@ -1,4 +1,4 @@
-"""lumos compare: jobs task by task, or two episodes step by step."""
+"""`lumos compare`: compare jobs task by task, or two episodes step by step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def compare(
     ],
     metric: Annotated[str, typer.Option(help="What to compare by; default: the benchmark's main metric.")] = "",
     common: Annotated[
-        bool, typer.Option("--common", help="Compare unlike or half done jobs on what both have judged.")
+        bool, typer.Option("--common", help="Compare different or unfinished jobs on the tasks that both have judged.")
     ] = False,
     max_tasks: Annotated[
         int, typer.Option("--list", min=0, max=opt.MAX_INTEGER, help="Fixed, and broken, tasks that are listed.")
@@ -36,8 +36,8 @@ def compare(
 ) -> None:
     """Compare jobs on the same tasks.
 
-    What a change fixed and broke, and whether that may be chance: difference with its interval and p-value, costs per
-    right answer. Two episodes: their steps side by side.
+    Shows the tasks that a change fixed and broke, the difference with its interval and p-value, and costs per right
+    answer. Of two episodes it shows the steps side by side.
     """
     from lumos_queue.cli.comparison_tables import print_comparison
     from lumos_queue.cli.step_tables import print_step_pair
@@ -59,7 +59,7 @@ def compare(
 
 
 def _prices(prompt: float | None, completion: float | None) -> tuple[float, float] | None:
-    """Both prices; None where neither is given. Raises SpecError for one alone, or one that is not finite."""
+    """Return both prices, or None without prices. Raises SpecError for a single price or one that is not finite."""
     import math
 
     from lumos_queue.errors import SpecError

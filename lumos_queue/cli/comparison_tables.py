@@ -19,12 +19,12 @@ from lumos_queue.reports.comparison import explain_no_difference
 from lumos_queue.reports.differences import describe_differences
 
 Found = dict[str, Any]
-_COLUMN = 18  #: cells that a job's figures need
-_HEADS = 5  #: lines of what differs, above a job's id
+_COLUMN = 18  #: terminal cells for a job's figures
+_HEADS = 5  #: lines about differences, above a job's id
 
 
 def print_comparison(report: Found, max_tasks: int) -> None:
-    """Print what `reports.comparison.compare_jobs` gives: tables, and `listed` fixed and broken tasks of each pair."""
+    """Print a report of `reports.comparison.compare_jobs`: tables, and `max_tasks` fixed and broken tasks of a pair."""
     console = output.console()
     first, *other_jobs = report["jobs"]
     jobs_per_table = max(1, (console.width - 28) // _COLUMN - 1)
@@ -147,7 +147,7 @@ _OF_PAIR = (
 
 
 def _conclude(comparison: Found, metric: str) -> str:
-    """What the figures say, in a sentence."""
+    """Return a sentence about the figures of a pair."""
     low, high = (format_points(value) for value in comparison["ci95"])
     significance = f"p = {format_p(comparison['p_holm'])}".replace("= <", "<") + (
         ", Holm" if comparison["p_holm"] != comparison["p"] else ""

@@ -10,7 +10,7 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
-MAX_LISTED = 5  #: bad rows named in one message
+MAX_LISTED = 5  #: bad rows in one message
 MAX_LICENCE = 100  #: characters
 
 
@@ -75,7 +75,7 @@ def import_files(
 
 
 def read_licence(text: str) -> str:
-    """The licence's name. Raises SpecError for a text that cannot be one."""
+    """Return the licence's name. Raises SpecError for a text that cannot be a licence's name."""
     from lumos_queue.errors import SpecError
 
     if not (name := text.strip()):
@@ -120,7 +120,7 @@ def export_compat(
 ) -> None:
     """Make the original's training files.
 
-    From its raw annotations, byte for byte, including its quirks.
+    They are made from its raw annotations and equal the original's files byte for byte, including quirks.
     """
     from lumos_queue.compat.folder_export import export_folder
 

@@ -1,4 +1,4 @@
-"""Reports of conversions for people: why rows were rejected, and how many each source gave."""
+"""Reports of conversions for people: rejections by filter, and accepted rows by source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lumos_queue.cli.output import escape
 
 
 def print_conversions(console: Any, reports: list[dict[str, Any]]) -> None:
-    """The filters of each job, then for all jobs the statistics of the LUMOS paper's table, and the check levels."""
+    """Print the filters of each job, then the statistics of the LUMOS paper's table and check levels of all jobs."""
     for report in reports:
         if report["verdicts"]:
             _print_filters(console, report)
@@ -73,5 +73,5 @@ def _table(title: str, columns: tuple[str, ...]) -> Table:
 
 
 def format_cost(cost: dict[str, Any]) -> str:
-    """Return the USD spent and, where there is one, the budget."""
+    """Return the cost in USD, with the budget if there is one."""
     return f"{cost['usd']:.4f}" + (f" of {cost['budget']:g}" if cost["budget"] else "")

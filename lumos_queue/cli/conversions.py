@@ -1,4 +1,4 @@
-"""Commands: convert, and budget, which changes the budget of a job."""
+"""Commands: convert, and budget (change the budget of a job)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Source = Annotated[
     typer.Argument(
         metavar="SOURCE|FILE",
         help="gsm8k, svamp, mawps, asdiv, wordmath, strategyqa, musique, hotpotqa, mind2web, spider, prm800k, aokvqa, "
-        "webshop, rewoo, openagi; one of a plug-in (lumos plugins); a module's object, e.g. mylab.tasks:benchmark; "
-        "or a file of your own (docs/own_data.md).",
+        "webshop, rewoo, openagi; a benchmark of a plug-in (lumos plugins); a module's object, e.g. "
+        "mylab.tasks:benchmark; or your own file (docs/own_data.md).",
     ),
 ]
 Split = Annotated[
     str,
     typer.Option(
         show_default="train",
-        help="Which split the rows are: train, dev or test; gsm8k has no dev, wordmath also has familiar; of "
-        "openagi: labelled. Of your own file: own, the default there. "
-        "Required if the file's name says another split than train.",
+        help="The split of the rows: train, dev or test; gsm8k has no dev, wordmath also has familiar, openagi has "
+        "labelled. Your own file has the split own, its default. "
+        "Required if the file's name contains another split than train.",
     ),
 ]
 
@@ -144,7 +144,7 @@ def budget(
 ) -> None:
     """Change the budget of a job that was submitted with prices.
 
-    A paused job continues with: lumos resume JOB
+    Continue a paused job with: lumos resume JOB
     """
     from db.budget import set_budget
     from db.jobs import get_job

@@ -123,7 +123,7 @@ def rate(
     who: Annotated[str, typer.Option("--as", help="Who rates; default: LUMOS_USER, or user@host.")] = "",
     json: opt.Json = False,
 ) -> None:
-    """Rate what an episode made, from 1 to 10.
+    """Rate the output of an episode, from 1 to 10.
 
     A rating is stored as a label; a person's newest rating counts.
     """
@@ -147,7 +147,7 @@ def rate(
 
 
 def _parse_changes(kind: str, form: re.Pattern[str], arguments: Iterable[str]) -> dict[tuple[int, ...], str]:
-    """Each `2-1: R2 = …` as its numbers and text."""
+    """Return the text of each change by its numbers: `2-1: R2 = …` becomes `(2, 1)` and `R2 = …`."""
     from lumos_queue.errors import SpecError
 
     changes: dict[tuple[int, ...], str] = {}

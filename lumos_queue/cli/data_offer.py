@@ -1,4 +1,4 @@
-"""Asking the person at the terminal whether a public file that a job needs is to be fetched."""
+"""Ask the person at the terminal whether to download a public file that a job needs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 
 def with_data(settings: Settings, make: Callable[[], T]) -> T:
-    """What `make` gives. Where it raises MissingData, and the person who is asked says yes, the file is fetched first.
+    """Return the result of `make`. Where it raises MissingData and the person agrees, download the file and try again.
 
-    Raises MissingData where nobody can be asked, or without a yes.
+    Raises MissingData where nobody can be asked or the person does not agree.
     """
     from lumos_queue.submission.data_files import MissingData
 

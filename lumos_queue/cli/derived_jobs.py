@@ -1,4 +1,4 @@
-"""From a command's options to jobs on datasets derived from stored episodes."""
+"""Make jobs on datasets that are derived from stored episodes, from a command's options."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DerivedOptions:
-    """Which episodes are continued, by which agent: the options of `lumos evaluate` that apply here."""
+    """The episodes to continue and the agent that continues them, with the applicable options of `lumos evaluate`."""
 
     where: str
     agent: str
-    roles: dict[str, str]  #: role to endpoint as given, '' where none was
+    roles: dict[str, str]  #: role to endpoint, '' for none
     samples: int
     seed: int
     temperature: float
@@ -44,7 +44,7 @@ class DerivedOptions:
     max_tokens: int
     max_subgoals: int
     framing: str
-    others: Sequence[str]  #: NAME=URL of the roles that actions ask, and of the judge
+    others: Sequence[str]  #: NAME=URL of the roles that actions call, and of the judge
     tools: Sequence[str]  #: NAME=VALUE
     at_limit: str
 
@@ -61,7 +61,7 @@ def submit_derived(
 ) -> tuple[dict[str, Any], dict[str, str], int]:
     """Derive the datasets and submit an evaluation of each.
 
-    Returns how many episodes were chosen and left out, the jobs' ids by dataset, and the exit code. Raises SpecError
+    Return the numbers of selected and excluded episodes, the jobs' ids by dataset, and the exit code. Raises SpecError
     before anything is stored.
     """
     if not options.where.strip():

@@ -7,16 +7,16 @@ from typing import Any
 
 
 def format_points(value: float) -> str:
-    """A difference of shares in points: `+11.3`."""
+    """Return a difference of shares in percentage points: `+11.3`."""
     return f"{round(100 * value, 1) + 0.0:+.1f}"
 
 
 def format_p(p: float) -> str:
-    """A p-value with two digits that say something, never as 0."""
+    """Return a p-value with two significant digits, never as 0."""
     return "< 0.0001" if p < 0.0001 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
 
 
 def format_difference(comparison: Mapping[str, Any]) -> str:
-    """`difference` and `ci95` of a comparison, in points."""
+    """Return `difference` and `ci95` of a comparison, in percentage points."""
     low, high = comparison["ci95"]
     return f"{format_points(comparison['difference'])} [{format_points(low)}, {format_points(high)}]"

@@ -1,4 +1,4 @@
-"""`lumos doctor`: checks of everything that a job needs, each with what to do if it is missing."""
+"""`lumos doctor`: checks of everything that a job needs, each with a remedy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lumos_queue.util.secret_urls import hide_secrets
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check. `fine` is None for something optional that is absent."""
+    """The outcome of one check. `fine` is None for something optional that is absent."""
 
     what: str
     fine: bool | None
@@ -106,7 +106,7 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
 
 
 def recount_jobs(settings: Settings, repair: bool) -> Iterator[Finding]:
-    """Compare the kept sums of every job with its rows; with `repair` put right those of jobs that are at rest."""
+    """Compare the stored sums of every job with its rows. With `repair`, correct the sums of jobs at rest."""
     from db import recount
     from lumos_queue.submission.database import database
 
@@ -137,7 +137,7 @@ def _check_broker(settings: Settings) -> Finding:
         with Connection(settings.broker_url, connect_timeout=2) as connection:
             connection.ensure_connection(max_retries=1, timeout=2)
         return Finding("broker", True, f"{public_url} answers")
-    except Exception as error:  # kombu has a family of errors for each transport
+    except Exception as error:  # kombu has different errors for each transport
         return Finding(
             "broker", False, f"{public_url} does not answer: {type(error).__name__}. Start one with: lumos up"
         )

@@ -1,4 +1,4 @@
-"""What `lumos doctor` finds out about folders: whether a file can be written there now."""
+"""The check of `lumos doctor` whether files can be written in each folder now."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from lumos_queue.settings import Settings
 from lumos_queue.util.full_disk import is_disk_full
 from lumos_queue.util.os_errors import describe_os_error
 
-#: Folders of LUMOS_HOME, where they are there: of builds, benchmark files, logs, models and running processes.
+#: Folders of LUMOS_HOME that are checked if they exist: for builds, benchmark files, logs, models and processes.
 _OF_HOME = ("builds", "data", "logs", "models", "run")
-#: Bytes that a check writes: a file system may store a smaller file beside its name, although no block is free.
+#: Bytes that a check writes. A file system may store a smaller file in its directory although no block is free.
 PROBE_BYTES = 4096
 
 
 def find_folders(settings: Settings) -> dict[str, Path]:
-    """The folders that commands write to, by what they are for. A folder that is not there is left out."""
+    """Return the folders that commands write to, by their purpose. Folders that do not exist are left out."""
     folders = {"LUMOS_HOME": settings.home}
     prefix = "sqlite:///"
     if settings.database.startswith(prefix):
@@ -34,13 +34,13 @@ def find_folders(settings: Settings) -> dict[str, Path]:
 
 
 def find_parent(folder: Path) -> Path:
-    """The nearest folder that is there, in which a missing folder is made."""
+    """Return the nearest existing folder, in which a missing folder would be created."""
     folder = folder.absolute()
     return next((parent for parent in (folder, *folder.parents) if parent.is_dir()), Path("/"))
 
 
 def check_folders(settings: Settings) -> Iterator[tuple[str, bool, str]]:
-    """For each folder: what it is for, whether it can be written, and what to do where it cannot."""
+    """Yield the purpose of each folder, whether it can be written, and a line with the remedy where it cannot."""
     folders = find_folders(settings)
     if settings.home.exists() and not settings.home.is_dir():
         yield "LUMOS_HOME", False, f"{settings.home} is no folder: set LUMOS_HOME to one"
@@ -55,7 +55,7 @@ def check_folders(settings: Settings) -> Iterator[tuple[str, bool, str]]:
 
 
 def probe_folder(folder: Path) -> str:
-    """Write a file there and remove it; returns what failed and what to do, '' where nothing did."""
+    """Write a file in the folder and remove it. Return the problem and its remedy, or '' for none."""
     path = None
     try:
         number, path = tempfile.mkstemp(prefix=".lumos-doctor-", dir=folder)

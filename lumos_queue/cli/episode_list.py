@@ -24,7 +24,7 @@ _EPISODE = (
 
 
 def print_episodes(episodes: list[dict[str, Any]], one_job: bool) -> None:
-    """Two lines for each episode: its figures, without columns that are empty for all, and its question below."""
+    """Print two lines for each episode: its figures and its question. Columns that are empty for all are left out."""
     console = output.console()
     columns = {name: [show(episode) for episode in episodes] for name, show in _EPISODE}
     hidden_columns = {"benchmark"} if one_job else set()
@@ -45,6 +45,6 @@ def print_episodes(episodes: list[dict[str, Any]], one_job: bool) -> None:
 
 
 def chop(text: str, width: int) -> str:
-    """The text on one line of at most `width` terminal cells."""
+    """Return the text as one line of at most `width` terminal cells."""
     text = " ".join(text.split())
     return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1).rstrip()}…"

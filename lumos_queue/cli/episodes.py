@@ -27,7 +27,7 @@ def episodes(
 ) -> None:
     """List finished episodes that match a filter.
 
-    Of one job, or of all jobs.
+    With JOB only those of one job.
     """
     from db.episode_names import read_cursor
     from db.filters import Filter, term

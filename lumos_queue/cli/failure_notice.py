@@ -1,4 +1,4 @@
-"""Lines about items that fail, for the person who waits: at once, then every minute while the reason stays the same."""
+"""Lines about failing items for the person who waits: at once, then every minute while the reason stays the same."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from lumos_queue.cli.outage import REPORT_SECONDS
 from lumos_queue.util.similar_messages import alike_key
 
-CHANGE_SECONDS = 5.0  #: between two lines whose reasons differ: a server may send another text each time
+CHANGE_SECONDS = 5.0  #: between two lines with different reasons, as a server may send another text each time
 
 
 class FailureNotice:
@@ -20,7 +20,7 @@ class FailureNotice:
         self._last_report = float("-inf")
 
     def update(self, reason: str, line: str) -> None:
-        """`reason`: the most frequent one, without the count; `line`: what is printed. Both empty: no item fails."""
+        """Print `line` if it is due. `reason`: the most frequent one without its count; both are '' if no item fails."""
         if not reason:
             return
         age, key = self._clock() - self._last_report, alike_key(reason)

@@ -1,4 +1,4 @@
-"""What the steps of a fit learnt from rewards, for people."""
+"""The steps of a fit that learns from rewards, for people."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rich.table import Table
 
 from lumos_queue.cli import output
 
-MAX_SHOWN = 24  #: steps: of more, these are spread over all of them, the first and the last included
+MAX_SHOWN = 24  #: steps; of a longer fit, evenly spread ones with the first and the last
 
 
 def print_feedback(steps: Sequence[Mapping[str, Any]]) -> None:
-    """A line for each step, or for some of many."""
+    """Print a line for each step, or for MAX_SHOWN of them."""
     table = Table(box=box.SIMPLE_HEAD)
     has_epsilon = any(step["epsilon"] for step in steps)
     names = ("step", "reward", "baseline", "feasible", "entropy", "KL", *["epsilon"] * has_epsilon, "rollouts")
@@ -37,7 +37,7 @@ def print_feedback(steps: Sequence[Mapping[str, Any]]) -> None:
 
 
 def format_steps(steps: Sequence[int]) -> str:
-    """Ascending steps in words: 'steps 1, 4 to 6'."""
+    """Return ascending steps as text: 'steps 1, 4 to 6'."""
     runs: list[list[int]] = []
     for step in steps:
         if runs and step == runs[-1][-1] + 1:

@@ -12,14 +12,14 @@ from lumos_queue.cli.output import escape
 from lumos_queue.cli.text_columns import cut
 from lumos_queue.reports.field_groups import name_group
 
-_METRICS = 2  #: of a report's metrics, as many are shown for each group: a terminal has 80 columns; --json has all
-_CELL, _COUNT = 22, 10  #: cells that a score, and a number, may need with the space before it
-_FIGURES = 68  #: cells of the figures of a difference
-_LEAST = 12  #: cells that the name of a group has in any case
+_METRICS = 2  #: metrics that are shown for each group, as a terminal has 80 columns; --json has all
+_CELL, _COUNT = 22, 10  #: terminal cells of a score and of a number, each with the space before it
+_FIGURES = 68  #: terminal cells of the figures of a difference
+_LEAST = 12  #: minimum terminal cells of a group's name
 
 
 def print_fields(console: Any, report: Mapping[str, Any]) -> None:
-    """The scores of a report by each field that was asked for."""
+    """Print the scores of a report by each requested field."""
     for field, groups in report.get("by", {}).items():
         table = new_table(f"scores of {report['job']} by {escape(shorten(field))}, per cent [95 %]")
         table.add_column("items", justify="right")
@@ -34,7 +34,7 @@ def print_fields(console: Any, report: Mapping[str, Any]) -> None:
 
 
 def print_differences(console: Any, comparison: Mapping[str, Any], metric: str) -> None:
-    """The differences of two jobs by each field that was asked for."""
+    """Print the differences of two jobs by each requested field."""
     for field, groups in comparison.get("by", {}).items():
         pair = f"{comparison['b']} against {comparison['a']}"
         table = new_table(f"{pair} by {escape(shorten(field))}: {escape(metric)}, points [95 %]")

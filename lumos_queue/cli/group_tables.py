@@ -1,4 +1,4 @@
-"""Scores by what tasks have in common, and overall scores, for people."""
+"""Scores by groups of tasks, and overall scores, for people."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from rich.table import Table
 
 from lumos_queue.cli.output import escape
 
-_METRICS = 2  #: of a report's metrics, as many are shown for each group: a terminal has 80 columns; --json has all
+_METRICS = 2  #: metrics that are shown for each group, as a terminal has 80 columns; --json has all
 
 
 def print_groups(console: Any, report: dict[str, Any]) -> None:
-    """The overall scores of a report, and its scores by group, where it has any."""
+    """Print the overall scores of a report and its scores by group, where it has any."""
     if "overall" in report:
         _print_overall(console, report)
     for name, groups in report.get("groups", {}).items():
@@ -53,7 +53,7 @@ def _overalls_with_figures(report: dict[str, Any]) -> list[str]:
 
 
 def format_score(score: dict[str, Any] | None) -> str:
-    """A metric's value with its interval, in per cent; of an unfinished job the range that it can still reach."""
+    """Return a metric's value with its interval, in per cent; of an unfinished job, the range it can still reach."""
     if score is None:
         return ""
     if "bounds" in score:
@@ -64,8 +64,8 @@ def format_score(score: dict[str, Any] | None) -> str:
 
 
 def new_table(title: str) -> Table:
-    """A table under a title, with the column that says what a row is about."""
+    """Return a table under a title, with a first column for the names of the rows."""
     table = Table(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.min_width = len(title)  # else the title is broken where the columns end
+    table.min_width = len(title)  # otherwise the title is wrapped at the width of the columns
     table.add_column("", no_wrap=True)
     return table

@@ -1,4 +1,4 @@
-"""A job's live progress as lines: one place for what `--follow`, a run in this process and `lumos watch` show."""
+"""A job's live progress as lines, for `--follow`, runs in this process and `lumos watch`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MAX_NAME = 40  #: characters shown of a job's name
 
 
 def format_line(figures: JobFigures) -> str:
-    """The job in one plain line, as it is printed where there is no terminal."""
+    """Return the job as one plain line, as it is printed where there is no terminal."""
     row = figures.row
     return f"{row.id}  {row.state}  {figures.done}/{row.items} items" + describe_awaited(row, figures.awaited)
 
 
 def format_left(figures: JobFigures, pace: Pace) -> str:
-    """`3 min left`; empty as long as nothing is known, while it waits for something, and at the end."""
+    """Return `3 min left`; '' while the pace is unknown, while the job waits, and at the end."""
     if figures.holder.waiting and not figures.items.get(ItemState.CLAIMED):
         return ""
     seconds = pace.seconds_left(figures.row.items - figures.done)
@@ -31,7 +31,7 @@ def format_left(figures: JobFigures, pace: Pace) -> str:
 
 
 def format_score(figures: JobFigures) -> str:
-    """`45/110 = 40.9 %  [32.2, 50.3]`, and what all items together can still come to; empty without a score."""
+    """Return `45/110 = 40.9 %  [32.2, 50.3]` and the range that the whole job can still reach; '' without a score."""
     if (measurement := measure_score(figures)) is None:
         return ""
     low, high = measurement["ci95"]
@@ -46,12 +46,12 @@ def format_score(figures: JobFigures) -> str:
 
 
 def job_block(figures: JobFigures, pace: Pace, further: Sequence[str] = ()) -> Any:
-    """The block of one job, any width; `further` lines, what it waits for, come last."""
+    """Return the block of a job, for any width. The `further` lines, about waits, come last."""
     from rich.console import Group
     from rich.text import Text
 
     row = figures.row
-    if row.kind == "train":  # its items ask no model
+    if row.kind == "train":  # its items call no model
         lines = describe_training(figures, pace.items_per_second)
     else:
         rates = f"{pace.items_per_second:.1f} items/s · {pace.tokens_per_second:,.0f} tokens/s · " if pace.known else ""
@@ -67,7 +67,7 @@ def job_block(figures: JobFigures, pace: Pace, further: Sequence[str] = ()) -> A
 
 
 def job_head(figures: JobFigures, pace: Pace) -> list[Any]:
-    """What the job is, and its bar: two lines."""
+    """Return two lines: the job's title and its progress bar."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
@@ -94,7 +94,7 @@ _STYLES = {"running": "green", "done": "green", "failed": "red", "paused": "yell
 
 
 def describe(row: Any) -> str:
-    """What was asked, and the name that its submitter gave it, in one line."""
+    """Return the job's request and its name in one line."""
     name = " ".join(harmless(row.name[: 4 * MAX_NAME]).split())
     if len(name) > MAX_NAME:
         name = name[: MAX_NAME - 1] + "…"

@@ -1,4 +1,4 @@
-"""`lumos jobs` for people: one line for each job, in as many columns as the terminal has room for."""
+"""`lumos jobs` for people: one line for each job, with as many columns as fit the terminal."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.reports.real_state import WAITED, RealState
 from lumos_queue.row_origins.origins import RowState
 
-_UNLIMITED = 1_000  #: cells, where the list is read by a program
-_ROOMY = 100  #: cells from which on there is room between columns
-_STATE_LEAST = 18  #: cells, those of `nobody works on it`
-_WORK_LEAST = 18  #: cells: a benchmark and its formulation say more than the rest of a long name
+_UNLIMITED = 1_000  #: terminal cells of a line where a program reads the list
+_ROOMY = 100  #: terminal cells from which columns are two spaces apart
+_STATE_LEAST = 18  #: terminal cells of `nobody works on it`
+_WORK_LEAST = 18  #: terminal cells; a benchmark and its formulation matter more than the end of a long name
 _STYLES = {
     RealState.RUNNING: "green",
     RealState.WAITING: "yellow",
@@ -33,7 +33,7 @@ _STYLES = {
 
 
 def print_jobs(jobs: Sequence[Mapping[str, Any]], has_older: bool, where: str = "") -> None:
-    """The list, and on standard error what to do about jobs that nobody works on, and how to see older ones."""
+    """Print the list, and on standard error how to run jobs that nobody works on, and how to list older jobs."""
     console = output.console()
     width = console.width if console.is_terminal or "COLUMNS" in os.environ else _UNLIMITED
     gap = 2 if width >= _ROOMY else 1
@@ -67,14 +67,14 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], has_older: bool, where: str = 
 
 
 def print_traffic(traffic: Mapping[str, Traffic]) -> None:
-    """On standard error, a line for each endpoint (by URL) that has something in flight."""
+    """Print on standard error a line for each endpoint (by URL) that has requests in flight or waiting."""
     for url, use in traffic.items():
         if use.in_flight or use.waiting:
             output.say(f"{output.harmless(url)}: {use.describe()}")
 
 
 def _jobs_alone(jobs: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """The jobs that nobody works on, by the reason why no live worker can; '' where no worker is alive."""
+    """Return the jobs that nobody works on, by the reason why no live worker can; '' where no worker is alive."""
     alone: dict[str, list[str]] = {}
     for job in jobs:
         if job["real_state"] == RealState.NOBODY:
@@ -84,7 +84,7 @@ def _jobs_alone(jobs: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def _columns(jobs: Sequence[Mapping[str, Any]]) -> list[Column]:
-    """All columns that say something of these jobs, in their order."""
+    """Return the columns that are not empty for all of these jobs, in order."""
 
     def column(head: str, cells: list[str], least: int, rank: int, middle: bool = False) -> list[Column]:
         safe = [output.harmless(" ".join(cell.split())) for cell in cells]
@@ -105,13 +105,13 @@ def _columns(jobs: Sequence[Mapping[str, Any]]) -> list[Column]:
 
 
 def _describe_rows(job: Mapping[str, Any]) -> str:
-    """Return `not verified`, or `stated` for rows that --published alone says are the published ones; else ''."""
+    """Return `not verified`, or `stated` if only --published states that the rows are the published ones; else ''."""
     state = (job.get("row_origin") or {}).get("state", "")
     return state if state in (RowState.UNVERIFIED, RowState.STATED) else ""
 
 
 def _describe_work(job: Mapping[str, Any]) -> str:
-    """What is done, the most telling word first: `gsm8k iterative`, `convert gsm8k`, `train sft iterative`."""
+    """Return the job's work, the most specific word first: `gsm8k iterative`, `convert gsm8k`, `train sft`."""
     words = {
         "evaluate": (job["benchmark"], job["formulation"]),
         "infer": ("infer", job["benchmark"], job["formulation"]),
@@ -121,7 +121,7 @@ def _describe_work(job: Mapping[str, Any]) -> str:
 
 
 def _state_column(jobs: Sequence[Mapping[str, Any]]) -> Column:
-    """Score and state. Where a job has no score its state takes the place of both."""
+    """Return the column of score and state. The state of a job without a score has the width of both."""
     scores = [_format_score(job["score"], job["by_outcome"]) for job in jobs]
     states = [_describe_state(job) for job in jobs]
     wide = max(map(cell_len, scores))
@@ -144,16 +144,16 @@ def _state_column(jobs: Sequence[Mapping[str, Any]]) -> Column:
 
 
 def _describe_state(job: Mapping[str, Any]) -> tuple[str, str]:
-    """The state alone, and with what is waited for or what stopped the job."""
+    """Return the state alone, and the state with the reason why the job waits or stopped."""
     state = str(job["real_state"])
     reason = "" if state == RealState.NOBODY else output.harmless(" ".join(job["reason"].split()))
     return state, f"{state}: {reason}" if reason else state
 
 
 def _format_score(score: Mapping[str, Any] | None, by_outcome: bool) -> str:
-    """In percent, with the interval as far as it is known; of an unfinished evaluation the range it can still reach.
+    """Return the score in percent with its interval; of an unfinished evaluation, the range that it can still reach.
 
-    A score on tasks that were chosen by their outcomes in another job is no accuracy, and has no interval.
+    The score of tasks that were chosen by their outcomes in another job is no accuracy and has no interval.
     """
     if not score:
         return ""
@@ -175,14 +175,14 @@ def _format_progress(completed: int, items: int) -> str:
 
 
 def _format_count(count: int) -> str:
-    """At most five characters, never more than there are: 9,999 and 10k, 999k and 1.0M."""
+    """Return a count in at most five characters, rounded down: 9999 and 10k, 999k and 1.0M."""
     if count < 10_000:
         return str(count)
     return f"{count // 1_000}k" if count < 1_000_000 else f"{count // 100_000 / 10:.1f}M"
 
 
 def format_age(seconds: float) -> str:
-    """Rounded down to one unit: `5s`, `12m`, `3h`, `12d`, `2y`."""
+    """Return an age in seconds rounded down to one unit: `5s`, `12m`, `3h`, `12d`, `2y`."""
     for unit, size in (("y", 365 * 86_400), ("d", 86_400), ("h", 3_600), ("m", 60)):
         if seconds >= size:
             return f"{seconds // size:.0f}{unit}"

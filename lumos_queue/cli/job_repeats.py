@@ -1,4 +1,4 @@
-"""Commands that make a stored request again: rerun, extend."""
+"""Commands that repeat a stored request: rerun, extend."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def rerun(
     concurrency: opt.Concurrency = 0,
     json: opt.Json = False,
 ) -> None:
-    """Run a job's request again, with what the options change.
+    """Run a job's request again, with the changes of the options.
 
-    Its rows are in the database: no file is needed. Options that are not given are as in JOB. Of an evaluation or an
-    inference.
+    JOB is an evaluation or an inference. Its rows are in the database, so no file is needed. Options that are not given
+    are as in JOB.
     """
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.request_options import read_system, read_template, unescape_stops
@@ -120,8 +120,8 @@ def extend(
 ) -> None:
     """Run more or fewer rows or samples of a job.
 
-    The new job adopts what JOB has finished of them: no call of an adopted episode is made again. It is the one that
-    `lumos evaluate` with that --limit and --samples would find.
+    The new job adopts the finished episodes of JOB: none of their calls is made again. It is the same job as that of
+    `lumos evaluate` with this --limit and --samples.
     """
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.extend import make_extension
@@ -138,7 +138,7 @@ def extend(
 def _store_and_run(
     settings: Settings, job: str, make: Any, name_and_tags: NameAndTags, again: bool, follow: bool
 ) -> None:
-    """Store what `make` (gets the database and the job's row) gives, run or queue it, and print its report or id."""
+    """Store the request that `make` returns for database and row, run or queue it, and print its report or id."""
     from db.jobs import get_job
     from lumos_queue.cli.run import go_on
     from lumos_queue.cli.submit import finish

@@ -1,4 +1,4 @@
-"""The jobs that a command is about: those that are named, or those that fit a filter."""
+"""Select the jobs of a command: by name or by a filter."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def choose_jobs(database: Database, settings: Settings, names: Sequence[str], where: str) -> list[str]:
-    """Whole ids: of the named jobs, each once, or of those that fit the filter, the oldest first.
+    """Return the whole ids of the named jobs, each once, or of the jobs that match the filter, the oldest first.
 
-    Raises SpecError where both are given, and where no job fits.
+    Raises SpecError for names together with a filter, and where no job matches.
     """
     from db.jobs import get_job
     from lumos_queue.errors import SpecError

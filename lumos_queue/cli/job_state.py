@@ -13,7 +13,7 @@ from lumos_queue.cli.submit import finish
 
 
 def _change(job: str, change: str) -> tuple[Any, Any]:
-    """Apply one of db.jobs' changes of state; returns the settings and the job's row afterwards."""
+    """Change the job's state by the function of that name in db.jobs. Return the settings and the job's new row."""
     import db.jobs
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
@@ -28,7 +28,7 @@ def _change(job: str, change: str) -> tuple[Any, Any]:
 
 
 def _requeue(job: str, only: str) -> tuple[Any, Any]:
-    """Owe again what failures of one class ended; returns the settings and the job's row afterwards."""
+    """Make the items pending that ended with failures of one class. Return the settings and the job's new row."""
     from db.failure_classes import FailureClass
     from db.jobs import get_job
     from db.requeue import requeue
@@ -49,9 +49,9 @@ def _requeue(job: str, only: str) -> tuple[Any, Any]:
 
 
 def _prepare_resume(job: str, accept_plugin: bool) -> list[dict[str, str]]:
-    """The plug-ins that are here and that the job is to need from now on; none unless a person accepts them.
+    """Return the installed plug-ins that the job needs from now on, or [] where the person does not accept them.
 
-    Raises SpecError where it cannot go on here.
+    Raises SpecError where the job cannot continue here.
     """
     from db.jobs import get_job
     from lumos_queue.jobs.plugins import plugins_as_json, plugins_of
@@ -69,7 +69,7 @@ def _prepare_resume(job: str, accept_plugin: bool) -> list[dict[str, str]]:
 
 
 def _accept_plugins(settings: Any, job: str, plugins: list[dict[str, str]]) -> Any:
-    """Have a job with items left to run need these plug-ins; returns its row afterwards."""
+    """Make a job with items left to run need these plug-ins. Return its new row."""
     from db.jobs import get_job
     from db.plugins import accept_plugins
     from lumos_queue.submission.database import database
@@ -84,7 +84,7 @@ def _accept_plugins(settings: Any, job: str, plugins: list[dict[str, str]]) -> A
 def cancel(job: opt.JobId, json: opt.Json = False) -> None:
     """Stop a job for good.
 
-    What it stored is kept.
+    Its stored episodes are kept.
     """
     from db.jobs import find_job
     from lumos_queue.submission.database import database
@@ -105,7 +105,7 @@ def cancel(job: opt.JobId, json: opt.Json = False) -> None:
 def pause(job: opt.JobId, json: opt.Json = False) -> None:
     """Stop a job for a while.
 
-    Items in flight keep their recorded steps. Go on with: lumos resume JOB
+    Items in flight keep their recorded steps. Continue with: lumos resume JOB
     """
     _, row = _change(job, "pause")
     output.result(
@@ -134,9 +134,9 @@ def resume(
     follow: opt.Follow = False,
     json: opt.Json = False,
 ) -> None:
-    """Go on with a job that stopped.
+    """Continue a job that stopped.
 
-    It was paused or cancelled, lost its workers, or ended incomplete. Quarantined items, and episodes that ended with
+    JOB was paused or cancelled, lost its workers, or ended incomplete. Quarantined items, and episodes that ended with
     infra_error, are run again.
     """
     from lumos_queue.cli.run import run_stored
@@ -146,7 +146,7 @@ def resume(
     if row.state == JobState.DONE:
         output.say(f"job {row.id} is done: no item is left to run")
         finish(settings, row.id, 0, True)
-    elif accept_plugin:  # not of one that is done: its episodes are of the code that it names
+    elif accept_plugin:  # a job that is done keeps the code that ran its episodes
         row = _accept_plugins(settings, row.id, plugins)
     follow = follow or not settings.broker_url
     finish(settings, row.id, run_stored(settings, row, follow), follow)
@@ -162,8 +162,8 @@ def rm(
 ) -> None:
     """Delete a job and everything it stored.
 
-    Says what goes, and asks. The job must not be running. Jobs with people's labels, audits or corrections need
-    --with-labels.
+    Describes the job and asks before it deletes. The job must not be running. Jobs with people's labels, audits or
+    corrections need --with-labels.
     """
     from db.jobs import check_removable, remove
     from lumos_queue.cli.removal import describe_removal, find_whole, is_agreed

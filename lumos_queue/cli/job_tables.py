@@ -1,4 +1,4 @@
-"""Jobs for people: the list of them, and one with its settings, state and endpoints."""
+"""A job for people: its settings, state and endpoints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lumos_queue.reports.task_choice import remark_on_chosen
 from lumos_queue.util.plugins import Plugin
 
 _DIGEST = re.compile(r"[0-9a-f]{40,}")
-#: Columns of a job that say what was asked, and where it stands.
+#: Columns of a job about its request and its state.
 SETTINGS = (
     "name",
     "kind",
@@ -39,7 +39,7 @@ SETTINGS = (
 
 
 def print_job(job: dict[str, Any]) -> None:
-    """One job: what was asked, where it stands, who its endpoints are."""
+    """Print a job: its request, its state and its endpoints."""
     console = output.console()
     grid = Table.grid(padding=(0, 2))
     for name in ("job", *SETTINGS):
@@ -72,12 +72,12 @@ def print_job(job: dict[str, Any]) -> None:
 
 
 def _shorten(text: str) -> str:
-    """A digest by its first letters, as other commands show it and take it; any other text as it is."""
+    """Return the beginning of a digest, as other commands show and accept it; any other text as it is."""
     return f"{text[:12]}…" if _DIGEST.fullmatch(text) else text
 
 
 def _describe_own_file(definition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a stored definition says about the rows of a person's own file."""
+    """Yield the settings of a person's own file that a stored definition has."""
     for name in ("scorer", "domain", "licence"):
         if definition.get(name):
             yield name, str(definition[name])
@@ -87,13 +87,14 @@ def _describe_own_file(definition: Mapping[str, Any]) -> Iterator[tuple[str, str
 
 
 def _format_sampling(sampling: Mapping[str, Any]) -> str:
-    names = ("temperature", "top_p", "max_tokens", "beams", "epsilon")  # the last two where they were given
+    names = ("temperature", "top_p", "max_tokens", "beams", "epsilon")  # the last two are optional
     return ", ".join(f"{name} {sampling[name]}" for name in names if name in sampling)
 
 
 def _describe_request(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a stored job was asked beside what every job is, each as one line: of a training job its recipe and folders,
-    of an agent limits, settings, samplings and what its requests have."""
+    """Yield name and text of what only some jobs have: of a training job the recipe and the folders, of an agent the
+    limits, settings, samplings and fields of requests.
+    """
     request = spec.get("evaluation") or spec.get("infer", spec)
     if spec.get("recipe"):
         yield "recipe", spec["recipe"]

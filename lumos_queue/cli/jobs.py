@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show_reports(settings: Settings, jobs: list[str], by: Sequence[str] = ()) -> Exit:
-    """Print the reports of jobs, also by fields; returns the exit code, which says whether one ended incomplete."""
+    """Print the reports of jobs, also by fields. Return INCOMPLETE if a job ended incomplete, else FINE."""
     from db.jobs import get_job
     from lumos_queue.cli.report_tables import print_reports
     from lumos_queue.reports.completeness import remark
@@ -49,7 +49,7 @@ def jobs(
 ) -> None:
     """List the newest jobs.
 
-    What each was asked, its score so far, and what happens to it.
+    Shows the request of each job, its score so far, and its state.
     """
     from db.sessions import live_sessions, traffic_of
     from lumos_queue.cli.job_list import print_jobs, print_traffic
@@ -138,9 +138,9 @@ def report(
     price_completion: files.PriceCompletion = None,
     json: opt.Json = False,
 ) -> None:
-    """Show the reports of jobs, or write one to send.
+    """Show the reports of jobs, or write them to a file.
 
-    Scores with intervals, baselines, endings, calls, tokens and times. Exit code 3: a job ended incomplete.
+    Shows scores with intervals, baselines, endings, calls, tokens and times. Exit code 3: a job ended incomplete.
     """
     from lumos_queue.cli.job_selection import choose_jobs
     from lumos_queue.errors import SpecError
@@ -175,8 +175,8 @@ def show(
 ) -> None:
     """Show one episode step by step.
 
-    Subgoals, actions and results, then the verdicts of filters and the labels by people. Texts of more than 20,000
-    characters are shortened in the table; --json has them whole, with what was sent for each model call.
+    Shows subgoals, actions and results, then the verdicts of filters and the labels by people. Texts of more than
+    20,000 characters are shortened in the table; --json has them whole, with the request of each model call.
     """
     from db.episode_names import split_name
     from db.jobs import get_job

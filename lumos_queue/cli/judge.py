@@ -42,8 +42,8 @@ def judge(
 ) -> None:
     """Have a model judge the runs of tool agents.
 
-    As ToolEval does. Submits an evaluation of the job's runs: its pass rate (strict, and by ToolEval's table), its
-    solvable pass rate, and with --against its win rate. Every run counts: one without a result has failed.
+    The model judges as in ToolEval. The command submits an evaluation of the job's runs: the pass rate (strict, and by
+    ToolEval's table), the solvable pass rate, and with --against the win rate. A run without a result counts as failed.
     """
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.jobs.evaluate import Evaluate
@@ -71,7 +71,7 @@ def judge(
 def _make_agent(
     settings: Settings, role: list[str], votes: int, temperature: float, top_p: float, max_tokens: int, framing: str
 ) -> Agent:
-    """The judge. Raises SpecError without an endpoint, for another role, and for votes that would all be equal."""
+    """Return the judge. Raises SpecError without an endpoint, for another role, and for votes that are all equal."""
     import math
     from dataclasses import replace
 
@@ -110,7 +110,7 @@ def _read(settings: Settings, job: str, against: str) -> JudgedRows:
 
 
 def _print_warnings(runs: JudgedRows, votes: int) -> None:
-    """What a person should know beside the numbers: on standard error."""
+    """Print remarks about the runs on standard error."""
     from lumos_queue.prompts.judged_run import MISSING, UNFINISHED
 
     if missing_runs := runs.ended.get(MISSING, 0):

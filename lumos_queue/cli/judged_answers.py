@@ -1,4 +1,4 @@
-"""`lumos score JOB --judge URL`: a judge grades the answers of stored episodes, as a job of its own."""
+"""`lumos score JOB --judge URL`: a separate job in which a judge grades the answers of stored episodes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def judge_answers(
     from lumos_queue.submission.role_samplings import ChosenSampling, sample_roles
 
     settings, judge = read_settings(), options.define(SCORER)
-    assert judge is not None  # that of this scorer
+    assert judge is not None  # SCORER always has a judge
     roles = parse_pairs("--role", options.roles)
     sampling = ChosenSampling(samplings=parse_pairs("--sampling", samplings), judge=judge_sampling(judge))
     agent = make_agent(roles, "complex_qa", Sampling(), 0, "train", settings, output.say)

@@ -1,4 +1,4 @@
-"""Live progress of a job, read from the database: the same whichever process does the work."""
+"""Live progress of a job, read from the database, so that it does not matter which process does the work."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ STALL_SECONDS = 60.0  #: without progress, after which the likely cause is repor
 
 
 class Progress:
-    """A context in which `show` prints the job's progress: one live block on a terminal, else lines."""
+    """A context in which `show` prints the job's progress: a live block on a terminal, else lines."""
 
     def __init__(self, database: Database, settings: Settings, job: str, process: WorkerContext | None = None):
-        """`process`: the one that works on the job, if it is this process."""
+        """`process` is the context of the worker, if this process works on the job."""
         self.database, self.settings, self.job, self.process = database, settings, job, process
         self.state: str = JobState.QUEUED
         self.pause = 0.5  #: seconds to wait before the next call of `show`
@@ -46,13 +46,13 @@ class Progress:
         self._live: Any = None
         self._last_progress = time.monotonic()
         self._pace = Pace()
-        self._completed: tuple[int, int | None] = (-1, None)  # items, of the job and of one that it awaits
+        self._completed: tuple[int, int | None] = (-1, None)  # items of the job, and of the job that it awaits
         self._wait_reason = ""  # what the job waits for
         self._endpoint, self._silence = Outage(self._report), Outage(self._report)
         self._failures = FailureNotice(lambda line: output.say(output.harmless(f"job {job}: {line}")))
         self._patience = Patience()
-        self.awaits = False  #: whether all that is left of the job waits for a person's answer
-        self.given_up = ""  #: why to stop, in words: an outage that only a person can end
+        self.awaits = False  #: whether all remaining items wait for a person's answer
+        self.given_up = ""  #: the reason to stop, as text: an outage that only a person can end
         self._line_at = 0.0
 
     def __enter__(self) -> Progress:
@@ -69,7 +69,7 @@ class Progress:
 
     @contextmanager
     def hide(self) -> Iterator[None]:
-        """Take the live block away while something else is printed."""
+        """Hide the live block while something else is printed."""
         self.__exit__(None, None, None)
         self._live = None
         try:
@@ -78,11 +78,11 @@ class Progress:
             self.__enter__()
 
     def show(self) -> str:
-        """Read and print the progress; returns the job's state as last read."""
+        """Read and print the progress. Return the job's state as it was last read."""
         before = self._completed
         try:
             self._update()
-        except DBAPIError as error:  # the database may come back, and the work then goes on
+        except DBAPIError as error:  # the database may come back, and the work then continues
             self._silence.update(format_silence(error), False)
             self.pause = MAX_POLL_SECONDS
         else:
@@ -126,19 +126,19 @@ class Progress:
         self.pause = min(max(0.5, 20 * (time.monotonic() - start_time)), MAX_POLL_SECONDS)
 
     def _find_lack(self, connection: Any, job: Any) -> str:
-        """Why no live worker can run the job (its row), if nobody works on it."""
+        """Return the reason why no live worker can run the job (its row), or '' where a worker does."""
         if job.state not in OPEN:
             return ""
         lack = describe_lack(live_sessions(connection, self.settings.lease_seconds), job.pool)
         return "" if lack and any(job.id in job_ids for job_ids in jobs_held(connection).values()) else lack
 
     def _describe_traffic(self, connection: Any) -> list[str]:
-        """What the workers have to do with each endpoint that has requests in flight."""
+        """Return a line about the traffic of each endpoint that has requests in flight."""
         traffic = traffic_of(live_sessions(connection, self.settings.lease_seconds))
         return [f"{url}: {use.describe()}" for url, use in traffic.items() if use.in_flight]
 
     def _notice_a_stall(self, connection: Any, figures: JobFigures, completed: tuple[int, int | None]) -> None:
-        """`done`: items of the job that is shown, and of one that it awaits."""
+        """Print a line if no item has finished for long. `completed`: items of this job, and of the job it awaits."""
         job = figures.holder
         if completed != self._completed:
             self._completed, self._last_progress = completed, time.monotonic()
@@ -150,7 +150,7 @@ class Progress:
             cause = "no worker is alive. Start one with: lumos worker"
             if alive:
                 causes = [f"{alive} worker{'s' * (alive > 1)} alive", *self._describe_traffic(connection)]
-                if len(causes) == 1 and figures.failing:  # the notice of failures says why
+                if len(causes) == 1 and figures.failing:  # the notice of failures has the reason
                     return
                 cause = "; ".join(causes if len(causes) > 1 else [*causes, "items take longer than this"])
             output.say(f"no item has finished for {STALL_SECONDS:.0f} s: {cause}")

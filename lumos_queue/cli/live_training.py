@@ -1,4 +1,4 @@
-"""What the live progress says of a training job: its pace, the rollouts that it waits for, and its latest reward."""
+"""The live progress of a training job: its pace, the rollouts that it waits for, and its latest reward."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def describe_training(figures: JobFigures, per_second: float) -> list[str]:
-    """Lines of the block."""
+    """Return the lines of the block. `per_second` is the pace in items per second."""
     lines = [f"{60 * per_second:.1f} items/min{describe_awaited(figures.row, figures.awaited)}"]
     if endings := figures.awaited_endings:
         lines.append("rollouts so far  " + "  ".join(f"{name} {count}" for name, count in sorted(endings.items())))

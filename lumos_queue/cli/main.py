@@ -1,4 +1,4 @@
-"""The `lumos` command. What a command needs is imported when it is called, so that --help answers at once."""
+"""The `lumos` command. The modules of a command are imported when it is called, so that --help answers at once."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def lumos(
 def run() -> NoReturn:
     """The console script."""
     code = main()
-    gc.freeze()  # else the process looks through all that it has imported once more, for a quarter of a short command
+    gc.freeze()  # otherwise the collector traverses all imports at exit: a quarter of the time of a short command
     sys.exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command by its arguments; returns the exit code: 2, and one line, for a problem that a person can fix."""
+    """Run a command. Return its exit code; it is 2, with one line of text, for a problem that a person can fix."""
     code = 0
     with watch_output() as stdout:
         try:
@@ -85,7 +85,7 @@ def _run_command(arguments: Sequence[str] | None) -> int:
 
 
 def _needs_help(words: Sequence[str]) -> bool:
-    """Whether no command is named, or a group that does nothing by itself."""
+    """Return whether the words name no command, or a group that does nothing by itself."""
     if len(words) != 1:
         return not words
     command = COMMANDS.get(words[0])
@@ -93,10 +93,12 @@ def _needs_help(words: Sequence[str]) -> bool:
 
 
 def _describe_problem(error: Exception) -> str:
-    """One line for an error from elsewhere (wrong usage, a failing database or disk); empty for any other error."""
+    """Return one line for an error of usage, database or disk; '' for any other error."""
     from lumos_queue.util.os_errors import describe_os_error
 
-    if message := getattr(error, "format_message", None):  # of Typer's usage errors, whose class is not public
+    if message := getattr(
+        error, "format_message", None
+    ):  # only Typer's usage errors have it; their class is not public
         context = getattr(error, "ctx", None)
         text = _describe_option(error, context) if hasattr(error, "possibilities") else f"{message().rstrip('.?')}. "
         return f"{text}See: {context.command_path if context else 'lumos'} --help"
@@ -108,13 +110,13 @@ def _describe_problem(error: Exception) -> str:
 
 
 def _describe_option(error: Any, context: Any) -> str:
-    """What to say of an unknown option: how it is written now, or the nearest. With a space at its end."""
+    """Return the message about an unknown option, with its replacement or the nearest option. A space ends it."""
     from lumos_queue.errors import suggest
 
     message = f"No such option: {error.option_name[:80]}. "
     if term := OPTIONS_NOW_TERMS.get(context.info_name, {}).get(error.option_name):
         return f"{message}It is now a term of --where, as in --where '{term}'. "
-    if (context.info_name, error.option_name) == ("tag", "--tag"):  # as commands that submit a job have it
+    if (context.info_name, error.option_name) == ("tag", "--tag"):  # commands that submit a job have this option
         return f"{message}Tags are written without it: lumos tag JOB KEY=VALUE. "
     return message + suggest(
         error.option_name, [name for parameter in context.command.params for name in parameter.opts]

@@ -33,7 +33,7 @@ def db_backup(
     file: Annotated[Path, typer.Argument(help="The new file; its folder must exist.")],
     json: opt.Json = False,
 ) -> None:
-    """Copy the database into a new file, also while in use.
+    """Copy the database into a new file, also while it is in use.
 
     A plain copy of the file can lose writes.
     """

@@ -1,4 +1,4 @@
-"""The model calls of an episode in a terminal: what was sent, what the model thought, and what it replied."""
+"""The model calls of an episode in a terminal: request, reasoning and reply."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def print_calls(console: Console, steps: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_reasoning_sizes(console: Console, steps: Sequence[Mapping[str, Any]]) -> None:
-    """Print a line for each model call with reasoning, in its place."""
+    """Print a line for each model call with reasoning, in the order of the steps."""
     for step in steps:
         if size := describe_reasoning(step):
             console.print(f"step {step['at']}: reasoning: {size} (--prompts shows it)", style="dim", soft_wrap=True)
 
 
 def _print_request(console: Console, step: Mapping[str, Any]) -> None:
-    """Print what was sent."""
-    request = step.get("request", {"text": step["prompt"]})  # none for a reply that came with the task
+    """Print the request."""
+    request = step.get("request", {"text": step["prompt"]})  # a reply that came with the task has no request
     if fields := request.get("fields"):
         values = ", ".join(f"{name} {_write_json(value)}" for name, value in fields.items())
         console.print(escape(f"{request['url']}: {values}"), soft_wrap=True)
@@ -41,7 +41,7 @@ def _print_request(console: Console, step: Mapping[str, Any]) -> None:
         console.print(f"[bold]{escape(str(message['role']))}[/]")
         _print_text(console, _read_content(message))
     if "text" in request:
-        is_continued = not describe_reasoning(step)  # by the reply, on the same line
+        is_continued = not describe_reasoning(step)  # the reply follows on the same line
         _print_text(console, request["text"], end="" if is_continued or request["text"].endswith("\n") else "\n")
 
 
@@ -61,7 +61,7 @@ def _print_text(console: Console, text: str, end: str = "\n") -> None:
 
 
 def _read_content(message: Mapping[str, Any]) -> str:
-    """The content of a message as text: images by their names, and other fields than the content as JSON."""
+    """Return the content of a message as text: images by their names, fields other than the content as JSON."""
     content = message.get("content")
     parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
     lines = [part["text"] if part["type"] == "text" else f"[{part['image_url']['url']}]" for part in parts]

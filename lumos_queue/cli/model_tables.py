@@ -14,7 +14,7 @@ from lumos_queue.cli.output import escape
 
 
 def print_models(models: list[dict[str, Any]]) -> None:
-    """The list of models."""
+    """Print the list of models."""
     table = Table(header_style="bold", box=box.SIMPLE_HEAD)
     for name in ("name", "kind", "digest", "size", "job", "written (UTC)"):
         table.add_column(name, justify="right" if name == "size" else "left", no_wrap=name in ("digest", "job"))
@@ -26,7 +26,7 @@ def print_models(models: list[dict[str, Any]]) -> None:
 
 
 def print_model(model: dict[str, Any]) -> None:
-    """One model: what it was made from, its curve, and where it is."""
+    """Print a model: its sources, its curve and its folder."""
     grid = Table.grid(padding=(0, 2))
     remarks = {"present": "", "changed": "  (holds something else now)", "missing": "  (is not there any more)"}
     rows = [
@@ -48,7 +48,7 @@ def print_model(model: dict[str, Any]) -> None:
 
 
 def format_curve(fit: Mapping[str, Any]) -> str:
-    """A fit of `db.training_steps.summarize_fits` in one line; `dev_loss`, if there is one, is said too."""
+    """Return a fit of `db.training_steps.summarize_fits` as one line, with its `dev_loss` if it has one."""
     parts = [
         f"loss {_format_loss(fit['first_loss'])} → {_format_loss(fit['last_loss'])} over {fit['steps']:,} steps",
         f"{fit['tokens']:,} tokens",
@@ -59,7 +59,7 @@ def format_curve(fit: Mapping[str, Any]) -> str:
 
 
 def print_curves(fits: Iterable[Mapping[str, Any]]) -> None:
-    """The line of each fit of a training job's report."""
+    """Print a line for each fit of a training job's report."""
     for fit in fits:
         name = f"{fit['fit']}: " if fit["fit"] else ""
         output.console().print(escape(f"  {name}{format_curve(fit)}"), soft_wrap=True)

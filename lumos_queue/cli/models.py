@@ -1,4 +1,4 @@
-"""Commands of the models that training jobs wrote: list them, show one with what it was made from, remove one."""
+"""Commands for the models that training jobs wrote: list models, show a model with its sources, remove a model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def models_list(json: opt.Json = False) -> None:
 def models_show(model: Model, json: opt.Json = False) -> None:
     """Show a model.
 
-    What it was made from, how its loss fell, and whether its files are still there as they were written.
+    Shows its sources, the curve of its loss, and whether its files are unchanged.
     """
     from db.training_steps import find_models, list_models, summarize_fits
     from lumos_queue.cli.model_tables import print_model
@@ -64,7 +64,7 @@ def models_rm(
 ) -> None:
     """Remove a model and its files.
 
-    A folder that no longer holds the model as it was written is left alone: then --keep-files is needed.
+    A folder whose files were changed is not removed: then --keep-files is needed.
     """
     import shutil
 
@@ -106,12 +106,12 @@ def models_rm(
 
 
 def list_bases(base: str, models: list[Any]) -> list[dict[str, Any]]:
-    """What a model was made from, the nearest first: name, digest, job and builds of each base that is known here.
+    """Return the bases of a model, the nearest first: name, digest, job and builds of each base that is stored here.
 
-    The last one may be known by its digest only. Empty for a model that began with random weights.
+    Of the last base only the digest may be known. A model that began with random weights has no base.
     """
     bases: list[dict[str, Any]] = []
-    models_by_digest = {model.digest: model for model in reversed(models)}  # the newest of equal ones
+    models_by_digest = {model.digest: model for model in reversed(models)}  # of equal models the newest
     while base and base not in {ancestor["digest"] for ancestor in bases}:
         model = models_by_digest.get(base)
         bases.append(

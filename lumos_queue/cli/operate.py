@@ -22,7 +22,7 @@ def doctor(
 ) -> None:
     """Check everything that a job needs.
 
-    Says how to fix what is missing. Of each model that is given one call is timed, and the time of 100 rows estimated.
+    Prints a remedy for each problem. Times one call of each given model, and estimates the time of 100 rows.
     """
     from dataclasses import asdict
 
@@ -76,7 +76,7 @@ def worker(
 def up(json: opt.Json = False) -> None:
     """Run a whole deployment on this host.
 
-    Broker, workers, dispatcher and Flower, until Ctrl-C.
+    Runs broker, workers, dispatcher and Flower until Ctrl-C.
     """
     from lumos_queue.settings import read_settings
     from workers.up import up as start

@@ -1,4 +1,4 @@
-"""Outages, for the person who waits: reported at once, every minute while they last, and when they end."""
+"""Lines about outages for the person who waits: at once, every minute while an outage lasts, and at its end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ REPORT_SECONDS = 60.0  #: between two lines about the same outage
 
 
 class Outage:
-    """Something that keeps a job from going on. `report` prints a line, `clock` gives seconds."""
+    """A problem that stops the progress of a job. `report` prints a line, `clock` gives seconds."""
 
     def __init__(self, report: Callable[[str], None], clock: Callable[[], float] = time.monotonic):
         self._report, self._clock = report, clock
@@ -19,7 +19,7 @@ class Outage:
         self._last_report = 0.0
 
     def update(self, cause: str, over: bool) -> None:
-        """`cause`: the current problem, empty while a request is under way; `over`: whether there was an answer."""
+        """Report a change. `cause`: the problem, '' while a request is in flight; `over`: there was an answer."""
         now = self._clock()
         if cause and self._since is None:
             self._since = self._last_report = now
@@ -37,6 +37,6 @@ class Outage:
 
 
 def format_silence(error: DBAPIError) -> str:
-    """The line about a database that does not answer."""
+    """Return the line about a database that does not answer."""
     problem = str(error.orig).strip().splitlines()[-1:]
     return f"the database does not answer: {problem[0] if problem else type(error.orig).__name__}"

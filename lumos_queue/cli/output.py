@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
-#: Whether this command was called with --json: set once, when the command starts.
+#: Whether the command was called with --json. It is set once, when the command starts.
 as_json = False
-_MARKUP = re.compile(r"\[|\\{1,32}")  #: what rich reads as markup: a bracket, and backslashes, in parts
+_MARKUP = re.compile(
+    r"\[|\\{1,32}"
+)  #: the characters that rich reads as markup: a bracket, and backslashes in parts of up to 32
 
 
 def emit(value: dict[str, Any]) -> None:
@@ -30,21 +32,21 @@ def show(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print a remark of one line for people: on standard error, so that it never mixes with a result.
+    """Print a remark of one line for people on standard error, so that it never mixes with a result.
 
-    A remark that cannot be written, as on a full disk, ends no command.
+    If it cannot be written, for example on a full disk, the command continues.
     """
     with suppress(OSError):
         print(one_line(text), file=sys.stderr, flush=True)
 
 
 def ask(question: str) -> None:
-    """Print what a person at the terminal is asked, who answers on the same line: on standard error."""
+    """Print a question on standard error. The person at the terminal answers on the same line."""
     print(one_line(question), end=" ", file=sys.stderr, flush=True)
 
 
 def result(value: dict[str, Any], render: Callable[[dict[str, Any]], object]) -> None:
-    """Print a result: as JSON, or by a function that prints it for people."""
+    """Print a result as JSON, or by `render` for people."""
     if as_json:
         emit(value)
     else:
@@ -52,7 +54,7 @@ def result(value: dict[str, Any], render: Callable[[dict[str, Any]], object]) ->
 
 
 def fail(problem: str) -> int:
-    """Report an error in one line; returns the exit code."""
+    """Report an error in one line. Return the exit code 2."""
     line = " ".join(problem.split())
     if as_json:
         emit({"error": line})
@@ -61,12 +63,12 @@ def fail(problem: str) -> int:
 
 
 def console(stderr: bool = False) -> Console:
-    """The console for tables and progress bars."""
+    """Return a console for tables and progress bars."""
     from rich.console import Console
     from rich.segment import Segment
 
     class SafeConsole(Console):
-        """A console that sanitizes every text; the control codes of rich itself are added later."""
+        """A console that sanitizes every text. rich adds its own control codes later."""
 
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
             for segment in super().render(renderable, options):
@@ -76,11 +78,11 @@ def console(stderr: bool = False) -> Console:
 
 
 def escape(text: str) -> str:
-    """Text from outside, sanitized and escaped for places where markup is read.
+    """Return untrusted text, sanitized and escaped for rich's markup.
 
-    rich's own function, and its reader of markup, take time that grows with the square of a run of backslashes, and
-    lose a backslash before a bracket. Before a tag two backslashes stand for one: so each part of a run has an empty
-    tag behind it, and nothing that follows changes what the run means.
+    The time of rich's own function, and of its reader of markup, grows with the square of a run of backslashes, and
+    they lose a backslash before a bracket. Before a tag, two backslashes mean one. So an empty tag follows each part of
+    a run, and later text cannot change the meaning of the run.
     """
     return _MARKUP.sub(_escape_part, harmless(text))
 

@@ -1,4 +1,4 @@
-"""Options that say what a person's own file has: `lumos evaluate FILE`. Each help text begins with `Own file`."""
+"""Options that describe a person's own file: `lumos evaluate FILE`. Each help text begins with `Own file`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The papers' tables for people: a line for each figure, and below it what does not fit into the line.
+"""The papers' tables for people: a line for each figure, with details below it.
 
-Nothing is cut off, however narrow the terminal: names are wrapped, and a status too long for its line is printed below.
+No text is cut, however narrow the terminal is: names are wrapped, and a status too long for its line is printed below.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _print_table(console: Console, title: str, rows: list[dict[str, Any]]) -> No
 def _print_figures(
     console: Console, widths: dict[int, int], lines: list[tuple[str, ...]], style: str, status: str
 ) -> None:
-    """The lines of one status, which is printed at the end of the first line if it fits, else below the last."""
+    """Print the lines of one status. The status is at the end of the first line if it fits, else below the last."""
     total_width = sum(width + len(GAP) for width in widths.values())
     beside = total_width + cell_len(status) <= console.width
     for number, line in enumerate(lines):
@@ -102,7 +102,7 @@ def _print_wrapped(console: Console, text: str, indent: int, style: str) -> None
 
 
 def _wrap(console: Console, text: str, width: int) -> list[str]:
-    """Lines of at most `width` columns, broken between words, and within a word only if it is longer than a line."""
+    """Return lines of at most `width` cells. A word is broken only if it is longer than a line."""
     return [line.plain.rstrip() for line in Text(text).wrap(console, width, overflow="fold")] or [""]
 
 
@@ -126,13 +126,13 @@ def _format_value(figure: dict[str, Any]) -> str:
 
 
 def _format_details(row: dict[str, Any]) -> tuple[str, ...]:
-    """What is printed below a figure, line by line."""
+    """Return the lines below a figure."""
     tools, usage = _format_tools(row), row.get("ours", {}).get("spent")
     return (*([f"tools: {tools}"] if tools else []), *([_format_usage(usage)] if usage else []))
 
 
 def _format_usage(usage: dict[str, Any]) -> str:
-    """What all runs used, per run that passed."""
+    """Return the usage of all runs, per run that passed."""
     names = ("model_calls", "tokens", "tool_calls")
     if not usage["passed"]:
         totals = ", ".join(f"{usage[name]:,} {name.replace('_', ' ')}" for name in names)
@@ -142,7 +142,7 @@ def _format_usage(usage: dict[str, Any]) -> str:
 
 
 def _format_tools(row: dict[str, Any]) -> str:
-    """The tool set; of files only their names, as folders and digests are in the JSON."""
+    """Return the tool set with the names of files; their folders and digests are in the JSON."""
     parts = [
         f"{name} {value.rpartition('/')[2]}"
         for name, value in row.get("ours", {}).get("tools", {}).items()
@@ -152,7 +152,7 @@ def _format_tools(row: dict[str, Any]) -> str:
 
 
 def _format_status(row: dict[str, Any], several: bool) -> str:
-    """Figures of tool agents that need the same of each subset have the same status, if several are printed."""
+    """Return the status. If several figures are printed, SUBSET replaces the subset, so that statuses are equal."""
     figure, status = row.get("ours", {}), row["status"]
     if several and "split" in row:
         status = status.replace(f"--split {row['split']} ", "--split SUBSET ")

@@ -1,4 +1,4 @@
-"""`lumos papers`: the papers' tables next to what was run here, and running a row of them."""
+"""`lumos papers`: compare the papers' tables with stored jobs, and run a row of a table."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def papers(
 ) -> None:
     """Compare the papers' tables with stored jobs.
 
-    Shows each published figure, that of a stored evaluation, and what is needed to run the row here.
+    Shows each published figure, the figure of a stored evaluation, and the requirements for running the row here.
     """
     from lumos_queue.cli.paper_tables import print_tables
     from lumos_queue.settings import read_settings
@@ -108,7 +108,7 @@ def _require_weights(row: PaperRow, column: PaperColumn, roles: dict[str, str], 
 
 
 def _read_tables(settings: Settings, selection: str) -> list[dict[str, Any]]:
-    """The named table, or one row of it, or all tables. Without a database nothing has been run."""
+    """Return the selected table, one row of it, or all tables. Without a database no row has a stored evaluation."""
     from lumos_queue.errors import SpecError, unknown
     from lumos_queue.papers.comparison import KEYS, papers_tables
     from lumos_queue.submission.database import database
@@ -140,7 +140,7 @@ def _read_tables(settings: Settings, selection: str) -> list[dict[str, Any]]:
 
 
 def _has_database(settings: Settings) -> bool:
-    """Whether there is a database; the first job creates the embedded one."""
+    """Return whether there is a database. The first job creates the embedded one."""
     from pathlib import Path
 
     url = settings.database

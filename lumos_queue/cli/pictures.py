@@ -1,4 +1,4 @@
-"""The pictures and files of an episode: told by `lumos show`, and saved by `--save DIR`."""
+"""The pictures and files of an episode: `lumos show` lists them, `--save DIR` saves them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.pictures import Picture
 
-SHOWN = 3  #: pictures of one value that a person is told of; all are in the JSON
+SHOWN = 3  #: pictures of one value that are listed for people; all are in the JSON
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _SUFFIXES = {
     "image/png": "png",
@@ -26,7 +26,7 @@ _SUFFIXES = {
 
 
 def describe_pictures(pictures: list[Picture]) -> Iterator[str]:
-    """A line for each value: `E1: 3fa2b1c07d5e… image/png 12,345 bytes, … and 7 more`."""
+    """Yield a line for each value: `pictures of E1: 3fa2b1c07d5e… image/png 12,345 bytes, …, and 7 more`."""
     by_value: dict[str, list[Picture]] = {}
     for picture in pictures:
         by_value.setdefault(picture["of"], []).append(picture)
@@ -38,10 +38,10 @@ def describe_pictures(pictures: list[Picture]) -> Iterator[str]:
 
 
 def save_pictures(connection: Any, pictures: list[Picture], folder: Path) -> list[str]:
-    """Write each picture to a file of its own in the folder, which is made; returns the names.
+    """Create the folder and write each picture to a new file in it. Return the names of the files.
 
-    Nothing is written outside of it, or over a file. Raises SpecError where a file is there already, or for a folder
-    that cannot be written.
+    Nothing is written outside the folder or over a file. Raises SpecError for a file that exists, and for a folder that
+    cannot be written.
     """
     from db.artifacts import load_artifact
 
@@ -66,14 +66,14 @@ def save_pictures(connection: Any, pictures: list[Picture], folder: Path) -> lis
 
 
 def _write(folder: int, name: str, data: bytes) -> None:
-    """Write a new file in an open folder; a link of that name is not followed, which O_EXCL sees to."""
+    """Write a new file in an open folder. O_EXCL ensures that a link of that name is not followed."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     with open(os.open(name, flags, 0o644, dir_fd=folder), "wb") as file:
         file.write(data)
 
 
 def _file_name(picture: Picture) -> str:
-    """`E1-003.png`, of letters, digits, '-' and '_' alone whatever the row says."""
+    """Return a name such as `E1-003.png`: only letters, digits, '-' and '_', whatever the row contains."""
     name = _UNSAFE.sub("_", picture["of"])[:60]
     return f"{name}-{picture['sample']:03}.{_SUFFIXES.get(picture['media_type'], 'bin')}"
 

@@ -1,4 +1,4 @@
-"""Asking the person who waits for a job: each plan is shown at the terminal, and answered there or from elsewhere."""
+"""Ask the person who waits for a job about each plan, which may also be answered elsewhere meanwhile."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from lumos_queue.cli.approvals import print_plan
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 
-LOOK_SECONDS = 1.0  #: between two looks at whether somebody else has answered
+LOOK_SECONDS = 1.0  #: between two checks whether somebody else has answered
 _YES, _NO = ("y", "yes"), ("n", "no")
 
 
 def may_ask() -> bool:
-    """Whether there is a person at the terminal."""
+    """Return whether there is a person at the terminal."""
     return not output.as_json and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def ask_for_approval(database: Database, settings: Settings, job: str, stop: threading.Event) -> None:
-    """Show each plan of the job that waits, and store the person's answers, until `stop`."""
+    """Show each waiting plan of the job, and store the person's answers, until `stop`."""
     for plan in _load_plans(database, job):
         output.say("")
         print_plan(output.console(stderr=True), plan)
-        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before the plan was shown approves nothing
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # keys typed before the plan was shown must not approve it
         reply = _read("Approve this plan? [y/n]", database, plan, stop, (*_YES, *_NO))
         note = _read("What should be changed?", database, plan, stop) if reply in _NO else ""
         if reply is None or note is None:
@@ -44,7 +44,7 @@ def ask_for_approval(database: Database, settings: Settings, job: str, stop: thr
 
 
 def tell_how_to_approve(database: Database, settings: Settings, job: str) -> None:
-    """Print what waits, and how to answer and go on."""
+    """Print how many plans wait, and how to answer them and continue."""
     output.say(f"job {job}: {describe_awaiting(len(_load_plans(database, job)), job)} (--list shows what waits)")
     if not settings.broker_url:
         output.say(f"nothing is lost. Once it is answered, go on with: lumos resume {job}")
@@ -58,7 +58,10 @@ def _load_plans(database: Database, job: str) -> list[WaitingPlan]:
 def _read(
     question: str, database: Database, plan: WaitingPlan, stop: threading.Event, choices: tuple[str, ...] = ()
 ) -> str | None:
-    """A line that the person types, one of `choices` if there are; None at `stop`, or when the plan waits no more."""
+    """Return the line that the person types, one of `choices` if there are any.
+
+    Return None at `stop`, and when the plan has been answered elsewhere.
+    """
     while True:
         output.ask(question)
         while not select.select([sys.stdin], [], [], LOOK_SECONDS)[0]:

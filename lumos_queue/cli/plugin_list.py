@@ -1,4 +1,4 @@
-"""The installed plug-ins: what each brings, which code it is, and what is wrong with it."""
+"""The installed plug-ins: the objects that they provide, the versions of their code, and their problems."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REGISTRIES: dict[str, Registry] = {
 
 
 def list_plugins() -> list[dict[str, Any]]:
-    """Group, name, distribution, version, digest and problem ('' where there is none) of each entry point."""
+    """Return group, name, distribution, version, digest and problem ('' for none) of each entry point."""
     plugins = []
     for group, registry in REGISTRIES.items():
         for name, points in sorted(entry_points_of(group).items()):

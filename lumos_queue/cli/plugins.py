@@ -1,4 +1,4 @@
-"""What others' packages bring: plugins."""
+"""The command about plug-ins of third-party packages: plugins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lumos_queue.cli import output
 def plugins(json: opt.Json = False) -> None:
     """List the installed plug-ins, and check them.
 
-    Each is imported. Exit code 1: one of them does not work.
+    Each plug-in is imported. Exit code 1: a plug-in does not work.
     """
     import typer
 

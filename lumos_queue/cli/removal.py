@@ -1,4 +1,4 @@
-"""What `lumos rm` says and asks before it deletes a job."""
+"""The description and the question of `lumos rm` before it deletes a job."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from lumos_queue.errors import SpecError
 
 
 def find_whole(connection: Connection, job: str) -> Any:
-    """The row of the job with exactly this id. Raises SpecError, with the whole id of the job that is meant."""
+    """Return the row of the job with exactly this id. Raises SpecError for a part of an id, with the whole id."""
     if (row := find_job(connection, job)) is not None:
         return row
-    candidate = get_job(connection, job, damaged=True)  # raises SpecError where it is none, or several
+    candidate = get_job(connection, job, damaged=True)  # raises SpecError where no job or several jobs match
     raise SpecError(
         f"'{job}' is the beginning of an id: to delete the job give the whole one, lumos rm {candidate.id}. "
         f"See what it is with: lumos job {candidate.id}"
@@ -28,7 +28,7 @@ def find_whole(connection: Connection, job: str) -> Any:
 
 
 def describe_removal(connection: Connection, row: Any) -> str:
-    """One line: which job it is (its row), how much goes with it, and when it was made."""
+    """Return one line about the job (its row): its request, the stored work that is deleted with it, and its times."""
     if problem := find_damage(row):
         return f"job {row.id}, which is damaged: {problem}"
     items, sums = progress(connection, row.id), totals(connection, row.id)
@@ -46,7 +46,7 @@ def describe_removal(connection: Connection, row: Any) -> str:
 
 
 def is_agreed(summary: str, job: str, with_labels: bool) -> bool:
-    """Whether the person at the terminal agrees. Raises SpecError where there is none who could be asked."""
+    """Ask the person at the terminal and return whether they agree. Raises SpecError where nobody can be asked."""
     if output.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         labels = " --with-labels" if with_labels else ""
         raise SpecError(f"This deletes {summary}. Nobody can be asked here: to do it, lumos rm {job}{labels} --yes")

@@ -1,4 +1,4 @@
-"""`lumos report --html FILE` and `--md FILE`: reports as files to send."""
+"""`lumos report --html FILE` and `--md FILE`: write reports to files."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def write_reports(
     prices: Prices | None,
     by: Sequence[str] = (),
 ) -> Exit:
-    """Write the report of jobs, also by fields, to one or two new files, and say where they are.
+    """Write the report of jobs, also by fields, to one or two new files, and print their paths.
 
-    Returns the exit code of `report`.
+    Return INCOMPLETE if a job ended incomplete, else FINE. Raises SpecError for a file that exists or is not writable.
     """
     from db.jobs import get_job
     from lumos_queue.errors import SpecError
@@ -67,7 +67,7 @@ def write_reports(
 
 
 def prices_of(prompt: float | None, completion: float | None) -> Prices | None:
-    """The prices that were given; one alone leaves the other at 0. Raises SpecError for one that is not finite."""
+    """Return the prices, None without prices; a missing price is 0. Raises SpecError for a price that is not finite."""
     if prompt is None and completion is None:
         return None
     from math import isfinite
@@ -82,7 +82,7 @@ def prices_of(prompt: float | None, completion: float | None) -> Prices | None:
 
 
 def require_no_prices(prices: Prices | None) -> None:
-    """Raises SpecError for prices where no file is written."""
+    """Raise SpecError for prices where no file is written."""
     from lumos_queue.errors import SpecError
 
     if prices is not None:

@@ -1,4 +1,4 @@
-"""What stands above a job's column where jobs are shown side by side."""
+"""The heads of the jobs' columns where jobs are shown side by side."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from lumos_queue.cli import output
 from lumos_queue.cli.text_columns import cut
 from lumos_queue.reports.differences import describe_differences
 
-_LINES = 4  #: of what differs, above a job's id
-_NAMES = 38  #: cells of a report's first column, which names its rows
-_LEAST, _MOST = 10, 24  #: cells of a line
+_LINES = 4  #: lines about differences, above a job's id
+_NAMES = 38  #: terminal cells of a report's first column, which has the names of its rows
+_LEAST, _MOST = 10, 24  #: terminal cells of a line
 
 
 def head_columns(reports: Sequence[dict[str, Any]], width: int) -> tuple[list[str], str]:
-    """The lines above each job's column, and the formulation, where all have the same one and no head names it.
+    """Return the head of each job's column, and the formulation if it is common to all and not in the heads.
 
-    What differs between these jobs, the most telling first, then the job's id. A job alone, and jobs that do not
-    differ, are headed by their formulation. `width`: cells of the terminal.
+    A head has the differences between these jobs, the most important first, then the job's id. A single job, and jobs
+    that do not differ, have their formulation in the head. `width` is that of the terminal, in cells.
     """
     names = dict.fromkeys(name for report in reports for name in report.get("differs", {}))
-    # What differs was looked for among all jobs of the command; and the code has a row of its own.
+    # `differs` is about all jobs of the command, not only about these. The code has its own row.
     differing_names = {
         name for name in names if name != "code" and len({report["differs"].get(name) for report in reports}) > 1
     }

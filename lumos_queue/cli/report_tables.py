@@ -32,7 +32,7 @@ def _percent(value: float) -> str:
 
 
 def print_reports(reports: list[dict[str, Any]]) -> None:
-    """Print the reports of jobs; those of the same kind on the same rows are shown side by side."""
+    """Print the reports of jobs. Jobs of the same kind on the same rows are shown side by side."""
     console, groups = output.console(), {}
     for report in reports:
         groups.setdefault((report["kind"], report["benchmark"], report["split"], report["n"]), []).append(report)
@@ -105,7 +105,7 @@ def _print_group(console: Any, reports: list[dict[str, Any]]) -> None:
 
 
 def _format_metric(metric: dict[str, Any] | None) -> str:
-    """A metric's value with its interval, in percent; of an unfinished evaluation the range it can still reach."""
+    """Return a metric's value with its interval, in percent; of an unfinished job, the range it can still reach."""
     if not metric:
         return ""
     if "bounds" in metric:
@@ -138,7 +138,7 @@ def _format_sets(metric: dict[str, Any] | None) -> str:
 
 
 def _format_expert_runs(report: dict[str, Any]) -> str:
-    """Runs by where their results are from, those that gave nothing, and samples without a value."""
+    """Return the runs by the source of their results, the failed runs, and the samples without a value."""
     if not (expert_runs := report.get("expert_runs")):
         return ""
     parts = [f"{count:,} {name}" for name, count in expert_runs["runs"].items()]
@@ -155,7 +155,7 @@ def _format_plan_steps(report: dict[str, Any]) -> str:
 
 
 def _format_plans(report: dict[str, Any]) -> str:
-    """The plans that people were shown, by their answer."""
+    """Return the numbers of plans that people were shown, by their answer."""
     return ", ".join(f"{count:,} {name}" for name, count in report.get("plans", {}).items() if count)
 
 
@@ -173,7 +173,7 @@ def _format_calls(report: dict[str, Any]) -> str:
 
 
 def format_versions(versions: list[dict[str, Any]], name: str) -> str:
-    """The version of code or prompts; if there are several, each with its number of episodes. Digests are shortened."""
+    """Return the version of code or prompts; of several, each with its number of episodes. Digests are shortened."""
     short = [
         (version[name] if name == "code_version" else version[name][:12], version["episodes"]) for version in versions
     ]
@@ -183,7 +183,7 @@ def format_versions(versions: list[dict[str, Any]], name: str) -> str:
 
 
 def _format_plugin(plugins: list[dict[str, Any]], name: str) -> str:
-    """Which code a plug-in is, and how often a person accepted another one meanwhile."""
+    """Return the code of a plug-in, and the number of codes if a person accepted another one meanwhile."""
     plugin = next((candidate for candidate in plugins if candidate["name"] == name), None)
     if plugin is None:
         return ""
@@ -192,7 +192,7 @@ def _format_plugin(plugins: list[dict[str, Any]], name: str) -> str:
 
 
 def _format_score_versions(report: dict[str, Any]) -> str:
-    """The version of each metric's scorer; if there are several, each with its number of episodes."""
+    """Return the version of each metric's scorer; of several, each with its number of episodes."""
     lines = []
     for metric, versions in report.get("scoring", {}).get("versions", {}).items():
         several = len(versions) > 1
@@ -202,13 +202,13 @@ def _format_score_versions(report: dict[str, Any]) -> str:
 
 
 def _format_share(phases: dict[str, float], name: str) -> str:
-    """The share of the seconds that episodes, which run concurrently, spent waiting for models and actions."""
+    """Return the share of one phase in the seconds of all concurrent episodes."""
     total = sum(phases.values())
     return _percent(phases.get(name, 0.0) / total) if total else ""
 
 
 def _format_latency(means: dict[str, float] | None) -> str:
-    """Seconds of a call, and further seconds: waiting in this process, in the server's queue, in failed requests."""
+    """Return the seconds of a call, and the seconds in this process, in the server's queue and in failed requests."""
     if means is None:
         return ""
     waits = (("waiting for a slot", "waited"), ("in the server's queue", "queued"), ("in failed tries", "lost"))
@@ -217,7 +217,7 @@ def _format_latency(means: dict[str, float] | None) -> str:
 
 
 def _format_reply_endings(endings: dict[str, int] | None) -> str:
-    """Replies that the limit of tokens cut, and those without an answer; empty where there are neither."""
+    """Return the numbers of replies cut at the limit of tokens and of replies without an answer; '' for none."""
     counts = (("cut at the limit of tokens", "cut"), ("without an answer", "unanswered"))
     parts = [f"{endings[name]:,} {description}" for description, name in counts if endings and endings[name]]
     return f"of {endings['replies']:,}: {', '.join(parts)}" if endings and parts else ""
@@ -293,7 +293,7 @@ def _print_training(console: Any, report: dict[str, Any]) -> None:
 
 
 def _print_wait(console: Console, report: Mapping[str, Any]) -> None:
-    """What a job that has not ended waits for, unless it was stopped: then the remark says why."""
+    """Print the reason why an unfinished job waits. For a stopped job, the remark has the reason."""
     if report["waiting"] == PAUSED_BY_PERSON:
         job = report["job"]
         console.print(f"{job} is paused by a person. Go on with: lumos resume {job}", soft_wrap=True)

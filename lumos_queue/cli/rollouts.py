@@ -52,7 +52,7 @@ def rollouts(
 ) -> None:
     """Continue stored episodes from their first subgoals.
 
-    Submits an evaluation in which these subgoals are given and the models go on from there.
+    Submits an evaluation in which these subgoals are given and the models continue.
     """
     if context.invoked_subcommand:
         return
@@ -81,7 +81,7 @@ def rollouts_report(
 ) -> None:
     """Show which subgoals were right.
 
-    By the gold values, else by the results of the rollouts from there.
+    They are judged by the gold values, else by the results of the rollouts from each subgoal.
     """
     from lumos_queue.builds.lines import new_lines
     from lumos_queue.rollouts.report import report_rollouts
@@ -122,7 +122,7 @@ def blame(
 
     Submits two evaluations of these episodes: one with a gold planner, one with a gold grounder.
 
-    Give the models that made the episodes: where the prompt is the same, their recorded reply is used again.
+    Give the models that ran the episodes: where the prompt is the same, their recorded reply is used again.
     """
     if context.invoked_subcommand:
         return
@@ -149,7 +149,7 @@ def blame_report(
 ) -> None:
     """Show which module is at fault in each episode.
 
-    Planner, grounder, both or neither, for each failed episode of the two jobs.
+    The answer is planner, grounder, both or neither, for each failed episode of the two jobs.
     """
     from lumos_queue.builds.lines import new_lines
     from lumos_queue.rollouts.blame_report import report_blame
@@ -243,7 +243,7 @@ def _submit(
 
 
 def _warn(report: dict[str, Any]) -> None:
-    """Print warnings about the written files: on standard error, apart from the result."""
+    """Print warnings about the written files on standard error."""
     if report["of_test_split"]:
         output.say(
             f"{report['of_test_split']} rows are of a test split and were not written (--allow-test writes them)"

@@ -1,4 +1,4 @@
-"""Submit a job and wait for it: run in this process if there is no broker, else by workers that are notified."""
+"""Submit a job and wait for it. Without a broker it runs in this process, else in workers that are notified."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def submit_and_run(
     follow: bool,
     report_existing: bool = True,
 ) -> tuple[str, int]:
-    """Store the job and run or follow it; returns its id and the exit code. Remarks go to standard error."""
+    """Store the job and run or follow it. Return its id and the exit code. Remarks go to standard error."""
     row, new = store_job(
         settings, job, rows, output.say, named=name_and_tags, windows=windows, scheduling=scheduling, again=again
     )
@@ -50,7 +50,7 @@ def submit_and_run(
 
 
 def go_on(settings: Settings, row: Any, new: bool, name_and_tags: NameAndTags, follow: bool) -> int:
-    """Run or follow a job that was asked for (its row) unless it has stopped; returns the exit code."""
+    """Run or follow a requested job (its row) unless it has stopped. Return the exit code."""
     if not new:
         output.say(f"job {row.id} is the same request and is {row.state}: it is shown instead (--again runs a new job)")
         if text := _keeps_name(settings, row, name_and_tags):
@@ -61,7 +61,7 @@ def go_on(settings: Settings, row: Any, new: bool, name_and_tags: NameAndTags, f
 
 
 def _keeps_name(settings: Settings, row: Any, name_and_tags: NameAndTags) -> str:
-    """One line where a job that was stored before has another name or other tags than were given now; else empty."""
+    """Return a line if an existing job has another name or other tags than this request; else ''."""
     with database(settings) as job_database, job_database.engine.connect() as connection:
         tags = tags_of(connection, [row.id]).get(row.id, {})
     changes = [f"--name {quote(name_and_tags.name)}"] if name_and_tags.name and name_and_tags.name != row.name else []
@@ -72,7 +72,7 @@ def _keeps_name(settings: Settings, row: Any, name_and_tags: NameAndTags) -> str
 
 
 def check_completeness(settings: Settings, job: str, silent: bool = False) -> Exit:
-    """The exit code of a job that has stopped; prints how to go on, unless `silent` as a report says it."""
+    """Return the exit code of a stopped job. Print how to continue it, unless `silent` because a report follows."""
     with database(settings) as job_database, job_database.engine.connect() as connection:
         row = get_job(connection, job)
         state = completeness(row, progress(connection, job), count_endings(connection, job))
@@ -82,7 +82,7 @@ def check_completeness(settings: Settings, job: str, silent: bool = False) -> Ex
 
 
 def run_stored(settings: Settings, row: Any, follow: bool) -> Exit:
-    """Run a stored job (its row) here, or notify the workers; returns the exit code."""
+    """Run a stored job (its row) here, or notify the workers. Return the exit code."""
     job = row.id
     if not settings.broker_url:
         check_plugins(row)
@@ -104,7 +104,7 @@ def _run_here(settings: Settings, job: str) -> Exit:
     run = EmbeddedRun(settings, job)
     if run.remark:
         output.say(run.remark)
-    # Until the progress was shown for the last time: what this thread reads must not outlive the drain either.
+    # The watchdog covers the last display of progress, so that reads of this thread end with the drain, too.
     with Watchdog(run.context, run.stop.is_set), database(settings) as job_database:
         try:
             code = _watch(Progress(job_database, settings, job, run.context), run.stop, run.over, run.start().thread)
@@ -118,16 +118,15 @@ def _run_here(settings: Settings, job: str) -> Exit:
 def _watch(
     display: Progress, stop: threading.Event, wake: threading.Event, worker: threading.Thread | None = None
 ) -> Exit:
-    """Show progress until the job has ended or Ctrl-C (or TERM). A second Ctrl-C ends the process at once.
+    """Show progress until the job has ended, or until Ctrl-C or TERM. A second signal ends the process at once.
 
-    `wake` is set when `worker`, which works on the job in this process, is over.
+    `wake` is set when `worker`, the thread that runs the job in this process, has ended.
     """
     stop_request = threading.Event()
 
     def interrupt(*_: object) -> None:
-        for (
-            number
-        ) in _STOP_SIGNALS:  # a second signal ends the process; items in flight are run again once the lease ends
+        # A second signal ends the process. Items in flight are run again when the lease has ended.
+        for number in _STOP_SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         stop_request.set()
         stop.set()
@@ -178,7 +177,10 @@ def _watch(
 
 
 def _resume_command(job: str) -> str:
-    """With the folders of modules that were named here: a name from the database is imported only if it is listed."""
+    """Return the command with the folders of the modules that this command named.
+
+    A name from the database is imported only if LUMOS_PLUGINS lists its module or folder.
+    """
     modules = dict.fromkeys(TRUSTED.given_as_setting())
     all_modules = [*filter(None, [os.environ.get("LUMOS_PLUGINS", "")]), *modules]
     return f"LUMOS_PLUGINS={quote(','.join(all_modules))} lumos resume {job}" if modules else f"lumos resume {job}"

@@ -6,12 +6,12 @@ from typing import Any
 
 from rich.table import Table
 
-#: Shares by the number of samples, of a report's `samples`, and what they are called.
+#: Shares by the number of samples: the key in a report's `samples`, and its label.
 SHARES = {"pass_at": "pass", "majority_at": "maj"}
 
 
 def add_samples(table: Table, reports: list[dict[str, Any]]) -> None:
-    """Add the flip rate, pass@k and maj@k of reports, each with its interval and the tasks it is over."""
+    """Add rows with the flip rate, pass@k and maj@k of reports, each with its interval and its number of tasks."""
     figures = [report.get("samples") for report in reports]
     if not any(figures):
         return

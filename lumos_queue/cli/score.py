@@ -1,4 +1,4 @@
-"""Scoring stored episodes again: score."""
+"""The command that scores stored episodes again: score."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def score(
         ),
     ] = "",
     judge: Annotated[
-        str, typer.Option(metavar="URL", help="The endpoint of a model that grades the answers, in a job of its own.")
+        str, typer.Option(metavar="URL", help="The endpoint of a model that grades the answers, in a separate job.")
     ] = "",
     rubric: Annotated[
         Path | None,
@@ -53,8 +53,8 @@ def score(
 ) -> None:
     """Add scores to the stored episodes of a job.
 
-    Nothing is run again. Episodes that have the scores already are left as they are. With --judge a model grades the
-    answers: submits an evaluation whose items are the stored episodes, and prints its report.
+    No model is called again for them, and existing scores are kept. With --judge, a model grades the answers: the
+    command submits an evaluation whose items are the stored episodes, and prints its report.
     """
     from lumos_queue.cli.judged_answers import judge_answers
     from lumos_queue.errors import SpecError

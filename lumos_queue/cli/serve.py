@@ -17,10 +17,10 @@ Port = Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: any that
 def serve_tools(
     records: Annotated[Path | None, typer.Option(help="Recorded answers, as for --tool records=PATH.")] = None,
     documents: Annotated[
-        Path | None, typer.Option(help="ToolBench query files whose APIs are known: arguments are checked by them.")
+        Path | None, typer.Option(help="ToolBench query files: arguments are checked by the APIs in them.")
     ] = None,
     answers: Annotated[
-        str, typer.Option(help="What is answered where nothing is recorded: strict (nothing), nearest or synthetic.")
+        str, typer.Option(help="The answer to a call that is not recorded: strict (none), nearest or synthetic.")
     ] = "strict",
     host: Host = "127.0.0.1",
     port: Port = 8080,
@@ -28,7 +28,7 @@ def serve_tools(
 ) -> None:
     """Answer POST /virtual as StableToolBench's server does, from recorded answers.
 
-    Until Ctrl-C or TERM. A key that requests must have is set with LUMOS_SERVE_KEY.
+    Runs until Ctrl-C or TERM. Set a key that requests must have with LUMOS_SERVE_KEY.
     """
     from dataclasses import asdict
 
@@ -57,8 +57,8 @@ def serve_experts(
 ) -> None:
     """Run experts for other machines, which name this one with --tool experts=http://HOST:PORT.
 
-    Until Ctrl-C or TERM. What runs them is chosen as for a job, e.g. --tool experts=own; the default is hf. A key that
-    requests must have is set with LUMOS_SERVE_KEY, and given to the others in the file of LUMOS_API_KEYS.
+    Runs until Ctrl-C or TERM. Choose the experts as for a job, e.g. --tool experts=own; the default is hf. Set a key
+    that requests must have with LUMOS_SERVE_KEY, and give it to the other machines in the file of LUMOS_API_KEYS.
     """
     import asyncio
     from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Standard output that takes nothing any more: one line for a full disk, none for a reader that has ended."""
+"""Standard output that cannot be written: one line for a full disk, none for a reader that has ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lumos_queue.cli.exit_codes import Exit
 
 
 class StandardOutput:
-    """A stream that remembers why it could not be written: an error of another file looks the same."""
+    """A stream that remembers its first error of writing, as an error of another file looks the same."""
 
     def __init__(self, stream: TextIO):
         self._stream = stream
@@ -29,14 +29,14 @@ class StandardOutput:
             self._stream.flush()
 
     def report_error(self) -> int:
-        """Report why the output is lost, and drop what is not written yet; returns the exit code."""
+        """Report why the output is lost, and discard the unwritten part. Return the exit code."""
         assert self.error
-        # Else the interpreter tries once more when it ends, and reports an ignored exception.
+        # Otherwise the interpreter writes again at exit, and reports an ignored exception.
         with suppress(OSError, ValueError):  # a test's standard output is no file
             null_device = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null_device, self._stream.fileno())
             os.close(null_device)
-        if self.error.errno == errno.EPIPE:  # the reader has what it wanted, as in `lumos jobs | head`
+        if self.error.errno == errno.EPIPE:  # the reader has read enough, as in `lumos jobs | head`
             return Exit.FAULT
         problem = os.strerror(self.error.errno) if self.error.errno else type(self.error).__name__
         output.say(f"lumos: Cannot write the output: {problem}. Make room, or send the output to another file.")
@@ -56,7 +56,7 @@ class StandardOutput:
 
 @contextmanager
 def watch_output() -> Iterator[StandardOutput | None]:
-    """Make `sys.stdout` remember its error; None where the process has no standard output."""
+    """Make `sys.stdout` remember its error. Yield it, or None where the process has no standard output."""
     if sys.stdout is None:
         yield None
         return

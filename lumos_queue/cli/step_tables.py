@@ -1,4 +1,4 @@
-"""Two episodes on one task in two columns, with the step marked at which they part."""
+"""Two episodes on one task in two columns, with a mark at their first difference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lumos_queue.cli.output import escape
 
 
 def print_step_pair(pair: dict[str, Any]) -> None:
-    """Print what `reports.step_pairs.pair_steps` gives."""
+    """Print a pair of episodes from `reports.step_pairs.pair_steps`."""
     console, first, second = output.console(), pair["a"], pair["b"]
     gold = f"  gold {escape(first['gold'])}" if first["gold"] is not None else ""
     console.print(f"{first['benchmark']} row {escape(first['row'])}{gold}")

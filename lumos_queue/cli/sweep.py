@@ -1,4 +1,4 @@
-"""`lumos train sweep`: carry out a sweep and show what came of it."""
+"""`lumos train sweep`: run a sweep and show its results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def train_sweep(
     """Train many models and compare them.
 
     Every combination of annotations, formulations, modules and seeds is trained and evaluated. Prints one table with
-    intervals, and writes it to --folder as JSON and as a plot. The same command goes on where the last one ended.
+    intervals, and writes it to --folder as JSON and as a plot. The same command resumes a sweep that was stopped.
     Exit code 3: some model could not be trained or evaluated.
     """
     from lumos_queue.cli.sweep_tables import print_sweep
@@ -59,7 +59,7 @@ def train_sweep(
 
 
 def _work(settings: Settings, submissions: list[Submission], name_and_tags: NameAndTags) -> list[tuple[str, str]]:
-    """Work on the jobs here one by one, or let the workers have all of them and wait."""
+    """Run the jobs one by one in this process, or queue all for the workers and wait. Return id and state of each."""
     from db.jobs import get_job
     from lumos_queue.cli.run import submit_and_run
     from lumos_queue.submission.database import database

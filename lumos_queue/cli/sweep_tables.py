@@ -11,7 +11,7 @@ from lumos_queue.cli import output
 
 
 def print_sweep(sweep: dict[str, Any]) -> None:
-    """Each score: the mean of the seeds with its interval over tasks, and the seeds' own scores."""
+    """Print each score: the mean of the seeds with its interval over tasks, and the score of each seed."""
     benchmarks = list(sweep["benchmarks"])
     table = Table(title=sweep["title"], title_justify="left", header_style="bold", box=box.SIMPLE_HEAD)
     table.add_column("trained on")

@@ -1,4 +1,4 @@
-"""`lumos tag`: change what a job is called."""
+"""`lumos tag`: change a job's name and tags."""
 
 from __future__ import annotations
 

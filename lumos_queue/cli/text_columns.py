@@ -1,5 +1,5 @@
-"""Columns of text that fit a terminal: one line for each row, whatever its width. Widths are in cells of the terminal,
-of which a Chinese character takes two.
+"""Columns of text that fit a terminal of any width, with one line for each row. Widths are in cells of the terminal;
+a Chinese character takes two.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ ELLIPSIS = "…"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its head and what it shows of each row at a given width."""
+    """A column: its head, its limits of width, and the function that formats its cells."""
 
     head: str
-    natural: int  #: width at which nothing of it is cut
-    least: int  #: it is cut to this before it is left out
-    rank: int  #: the column with the highest rank is left out first, where there is no room for all; 0: never
+    natural: int  #: the width at which no cell is cut
+    least: int  #: the width to which it is cut before it is left out
+    rank: int  #: where there is no room for all, the column with the highest rank is left out first; 0: never
     show: Callable[[int, int], str]  #: (number of the row, width) to text that is no wider
 
 
 def plain_column(head: str, cells: Sequence[str], least: int, rank: int, middle: bool = False) -> Column:
-    """A column of texts that are cut at their end, or in the middle."""
+    """Return a column of texts that are cut at their end, or in the middle."""
     natural = max(map(cell_len, (head, *cells)))
     return Column(head, natural, min(least, natural), rank, lambda row, width: cut(cells[row], width, middle))
 
 
 def fit(columns: Sequence[Column], width: int, gap: int = 1) -> list[tuple[Column, int]]:
-    """The columns that there is room for, in their order, with their widths: the widest ones are cut first."""
+    """Return the columns that fit, in order, each with its width. The widest columns are cut first."""
     visible = list(columns)
     while True:
         last = max(visible, key=lambda column: column.rank)
@@ -41,7 +41,7 @@ def fit(columns: Sequence[Column], width: int, gap: int = 1) -> list[tuple[Colum
 
 
 def _shrink(columns: Sequence[Column], room: int, at_any_cost: bool) -> list[int]:
-    """Widths for all of these columns, [] where there is no room for them; at any cost down to one cell for each."""
+    """Return widths for all of these columns, or [] where they do not fit; `at_any_cost` allows one cell for each."""
     widths = [column.natural for column in columns]
     while sum(widths) > room:
         wide = [index for index, column in enumerate(columns) if widths[index] > column.least]
@@ -54,7 +54,7 @@ def _shrink(columns: Sequence[Column], room: int, at_any_cost: bool) -> list[int
 
 
 def cut(text: str, width: int, middle: bool = False) -> str:
-    """The text, or as much of it as fits with an ellipsis, at its end or in the middle."""
+    """Return the text if it fits, else a part of it with an ellipsis at the end or in the middle."""
     if cell_len(text) <= width:
         return text
     if width <= 1:
@@ -64,10 +64,10 @@ def cut(text: str, width: int, middle: bool = False) -> str:
 
 
 def _first_cells(text: str, width: int) -> str:
-    """The longest beginning of the text that is no wider."""
+    """Return the longest beginning of the text that fits the width."""
     return chop_cells(text, width)[0] if width > 1 else text[:1] if width and cell_len(text[:1]) == 1 else ""
 
 
 def pad(text: str, width: int) -> str:
-    """The text with spaces up to the width; it must not be wider."""
+    """Return the text with spaces up to the width. A wider text is not changed."""
     return set_cell_size(text, max(width, cell_len(text)))

@@ -1,4 +1,4 @@
-"""What reports say of tool agents, for people: where answers came from, and how Sum2Act's roles did."""
+"""The parts of reports about tool agents, for people: provenance of answers, and figures of Sum2Act's roles."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _of_verdicts(name: str) -> Callable[[dict[str, Any]], str]:
     return lambda report: _format_share(report["state_manager"][name]) if "state_manager" in report else ""
 
 
-#: Rows of the table of reports, for those of Sum2Act.
+#: Rows of the table of reports for Sum2Act.
 STATE_ROWS = (
     ("router's decisions", _of_router("decisions")),
     ("  refused as repeated", _of_router("repeated")),
@@ -41,7 +41,7 @@ STATE_ROWS = (
 
 
 def print_tool_calls(console: Any, report: dict[str, Any]) -> None:
-    """Tool calls by status and provenance, and scores by provenance where the episodes differ in it."""
+    """Print tool calls by status and provenance, and scores by provenance where the episodes differ in it."""
     if calls := report.get("tool_calls"):
         _print_calls(console, report["job"], calls)
     if scores := report.get("by_provenance"):
@@ -84,6 +84,6 @@ def _format_score(score: dict[str, Any] | None) -> str:
 
 def _table(title: str, first: str) -> Table:
     table = Table(title=title, title_justify="left", header_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.min_width = len(title)  # else the title is broken where the columns end
+    table.min_width = len(title)  # otherwise the title is wrapped at the width of the columns
     table.add_column(first, no_wrap=True)
     return table

@@ -59,7 +59,7 @@ def export_toolbench(
 ) -> None:
     """Write the episodes of a job of tool agents as ToolBench does.
 
-    Imported episodes give back their files.
+    For imported episodes the files are those that were imported.
     """
     from lumos_queue.searches.answer_export import export_answer_files
     from lumos_queue.settings import read_settings

@@ -1,5 +1,5 @@
 """Commands that train models: each stores a training job. Training runs in windows of optimizer steps, and can be
-resumed after each.
+resumed after each window.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def train_sft(
     data: Annotated[
         list[str],
         typer.Option(
-            help="A build (its name or folder) or a JSON lines file; may be repeated, one given twice counts twice."
+            help="A build (its name or folder) or a JSON lines file. May be repeated; a repeated build counts twice."
         ),
     ],
     start: Annotated[
@@ -42,10 +42,12 @@ def train_sft(
             "OpenAGI). Default: scratch from scratch or starter, else paper."
         ),
     ] = "",
-    formulation: Annotated[str, typer.Option(help="Which of a build's formulations to train on.")] = "iterative",
-    module: Annotated[str, typer.Option(help="Whose conversations: planner, grounder, or joint for both.")] = "joint",
+    formulation: Annotated[str, typer.Option(help="The formulation of a build to train on.")] = "iterative",
+    module: Annotated[
+        str, typer.Option(help="Train on the conversations of the planner, the grounder, or joint: both.")
+    ] = "joint",
     epochs: Annotated[float, typer.Option(min=0.0, help="Passes over the data; 0: the preset's.")] = 0.0,
-    steps: Annotated[int, typer.Option(min=0, help="Optimizer steps; 0: as the epochs say.")] = 0,
+    steps: Annotated[int, typer.Option(min=0, help="Optimizer steps; 0: by the epochs.")] = 0,
     batch: Annotated[int, typer.Option(min=0, help="Conversations of an optimizer step; 0: the preset's.")] = 0,
     max_length: Annotated[
         int, typer.Option(min=0, help="Tokens of a conversation, the rest is cut off; 0: the preset's.")
@@ -168,7 +170,7 @@ def train_experts(
 ) -> None:
     """Train small networks as experts.
 
-    For --tool experts=own:FOLDER, one after the other.
+    They are trained one after the other, for --tool experts=own:FOLDER.
     """
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.tags import read_name_and_tags
@@ -190,8 +192,10 @@ def train_rltf(
     benchmark: opt.Benchmark,
     folder: Folder,
     start: Annotated[Path, typer.Option("--from", help="The model folder to start from, such as what sft wrote.")],
-    split: Annotated[str, typer.Option(help="Whose tasks are rolled out.")] = "train",
-    formulation: Annotated[str, typer.Option(help="How tasks are tried; its first role learns.")] = "model-synthesis",
+    split: Annotated[str, typer.Option(help="The split of the tasks.")] = "train",
+    formulation: Annotated[
+        str, typer.Option(help="How tasks are attempted; its first role learns.")
+    ] = "model-synthesis",
     preset: Annotated[
         str, typer.Option(help="planner (a small model), or as the paper: flan-t5-large, vicuna-7b, llama-2-13b.")
     ] = "planner",
@@ -205,9 +209,11 @@ def train_rltf(
     beams: Annotated[int, typer.Option(min=0, max=1000, help="Plans to choose from; 0: the preset's.")] = 0,
     epsilon: Annotated[
         float | None,
-        typer.Option(min=0.0, max=1.0, help="How often another than the best plan is tried at first. Default: 0.2."),
+        typer.Option(
+            min=0.0, max=1.0, help="Probability of another than the best plan, at the first step. Default: 0.2."
+        ),
     ] = None,
-    epsilon_decay: Annotated[float, typer.Option(min=0.0, max=1.0, help="Its factor at each step.")] = 0.9,
+    epsilon_decay: Annotated[float, typer.Option(min=0.0, max=1.0, help="The factor of epsilon at each step.")] = 0.9,
     temperature: Annotated[
         float | None, typer.Option(min=0.0, help="Sample rollouts instead of choosing among beams.")
     ] = None,
@@ -240,9 +246,9 @@ def train_rltf(
     priority: opt.Priority = 0,
     json: opt.Json = False,
 ) -> None:
-    """Learn from the rewards of tries.
+    """Train a model on the rewards of its attempts.
 
-    Each optimizer step evaluates the newest checkpoint on a batch of tasks: a job of its own, which `lumos jobs` lists.
+    Each optimizer step evaluates the newest checkpoint on a batch of tasks in a separate job, which `lumos jobs` lists.
     """
     from lumos_queue.cli import output
     from lumos_queue.settings import read_settings

@@ -1,4 +1,4 @@
-"""One episode: for a person in three columns, for a program step by step."""
+"""An episode for people, with its steps in three columns."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from lumos_queue.pages.limits import cut
 from lumos_queue.reports.lanes import Row, rows_of
 from lumos_queue.reports.tool_agents import column_heads
 
-SHOWN_CANDIDATES = 5  #: of a step, where there are more
-MAX_CELL = 20_000  #: characters of a text in the table: a line break takes 40 µs, and a reply may have a million
+SHOWN_CANDIDATES = 5  #: the most that are shown of a step
+MAX_CELL = 20_000  #: characters of a text in the table, as a line break takes 40 µs and a reply may have a million
 
 
 def print_trajectory(trajectory: dict[str, Any], prompts: bool) -> None:
-    """Print what `trajectory_as_json` gives: subgoals, actions and results side by side."""
+    """Print an episode of `trajectory_as_json`: subgoals, actions and results side by side."""
     console = output.console()
     console.print(
         f"[bold]{trajectory['episode']}[/]  {trajectory['benchmark']} row {escape(trajectory['row'])}  "
@@ -35,7 +35,7 @@ def print_trajectory(trajectory: dict[str, Any], prompts: bool) -> None:
         for row in rows_of(trajectory):
             table.add_row(*with_markup(row))
         console.print(table)
-    else:  # e.g. a row that no rule could convert
+    else:  # for example of a row that no rule could convert
         console.print("\nno steps are stored\n", style="dim")
     if prompts:
         print_calls(console, trajectory["steps"])
@@ -90,7 +90,7 @@ def print_trajectory(trajectory: dict[str, Any], prompts: bool) -> None:
 
 
 def describe_candidates(candidates: list[dict[str, Any]]) -> list[str]:
-    """A line for each of the best, and one for those that are left out."""
+    """Return a line for each of the best candidates, and a line with the number of the others."""
     lines = [
         f"candidate {rank}, log-probability {candidate['logprob']:.4f}: {candidate['text']}"
         for rank, candidate in enumerate(candidates[:SHOWN_CANDIDATES], start=1)
@@ -101,13 +101,13 @@ def describe_candidates(candidates: list[dict[str, Any]]) -> list[str]:
 
 
 def verdict_text(verdict: dict[str, Any]) -> str:
-    """A verdict's name and, if it says more, its detail."""
+    """Return a verdict's name, with its detail if that is more than the name."""
     says_more = verdict["detail"] not in ("", verdict["name"])
     return f"{verdict['name']}: {verdict['detail']}" if says_more else verdict["name"]
 
 
 def with_markup(row: Row) -> list[str]:
-    """The cells of a row as rich's markup, with what is from outside escaped. Of a long text its middle is left out."""
+    """Return the cells of a row as rich's markup, with untrusted text escaped. A long text loses its middle."""
     return ["".join(_with_style(escape(cut(text, MAX_CELL)), style) for text, style in cell) for cell in row]
 
 

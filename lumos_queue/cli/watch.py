@@ -1,4 +1,4 @@
-"""`lumos watch`: jobs as they go on, on the whole screen; in plain lines where there is no terminal."""
+"""`lumos watch`: the progress of jobs on the whole screen, or in plain lines where there is no terminal."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from db.connection import Database
     from lumos_queue.live.watched_jobs import Watched
 
-REFRESHES = 2  #: of the screen in a second
-MIN_PAUSE, MAX_PAUSE = 0.5, 4.0  #: seconds between two looks at the database
+REFRESHES = 2  #: of the screen per second
+MIN_PAUSE, MAX_PAUSE = 0.5, 4.0  #: seconds between two reads of the database
 
 
 def watch(
@@ -31,7 +31,7 @@ def watch(
 ) -> None:
     """Watch jobs until they have ended.
 
-    Progress, time left, score so far, calls in flight, what waits and why, errors. Ctrl-C leaves the jobs alone.
+    Shows progress, time left, score so far, calls in flight, reasons for waits, and errors. Ctrl-C does not stop jobs.
     """
     from lumos_queue.cli.job_selection import choose_jobs
     from lumos_queue.cli.watch_result import print_results, result_of
@@ -60,7 +60,7 @@ def watch(
 
 
 def _watch(database: Database, watched_jobs: Watched) -> bool:
-    """Until all have ended; returns whether it was interrupted before."""
+    """Show the jobs until all have ended. Return whether the person interrupted it before."""
     console = output.console()
     try:
         with _term_as_interrupt():
@@ -88,18 +88,18 @@ def _poll(database: Database, watched_jobs: Watched, lines: _Lines | None = None
         try:
             with database.engine.connect() as connection:
                 watched_jobs.read(connection)
-        except DBAPIError as error:  # it may come back, and jobs go on meanwhile or then
+        except DBAPIError as error:  # the database may come back
             watched_jobs.silence = format_silence(error)
         if lines:
             lines.print()
-        # These looks must cost the database little, however many jobs there are.
+        # These reads must cost the database little, however many jobs there are.
         pause = min(max(MIN_PAUSE, 20 * (time.monotonic() - start_time)), MAX_PAUSE)
         if not watched_jobs.ended:
             time.sleep(MAX_PAUSE if watched_jobs.silence else pause)
 
 
 class _Lines:
-    """A line for each job every few seconds, unless a program reads the result; outages as they begin and end."""
+    """Prints a line for each job every few seconds, unless a program reads the result, and outages at start and end."""
 
     def __init__(self, watched_jobs: Watched):
         from lumos_queue.cli.outage import Outage
@@ -129,7 +129,7 @@ class _Lines:
 
 @contextmanager
 def _term_as_interrupt() -> Iterator[None]:
-    """Leave by TERM as by Ctrl-C, so that the terminal gets its lines back."""
+    """Treat TERM as Ctrl-C, so that the terminal is restored."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

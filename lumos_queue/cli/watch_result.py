@@ -1,4 +1,4 @@
-"""What `lumos watch` says of a job in one line, and at the end: for people and for programs."""
+"""The line of a job in `lumos watch`, and its result at the end, for people and for programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lumos_queue.util.display import one_line, percent
 
 
 def format_watched(job: WatchedJob) -> str:
-    """One line, without a terminal."""
+    """Return a job as one line, for output without a terminal."""
     if job.removed or job.figures is None:
         return f"{job.id}  {job.state}"
     parts = [format_line(job.figures), format_left(job.figures, job.pace), format_score(job.figures), *job.waits]
@@ -21,7 +21,7 @@ def format_watched(job: WatchedJob) -> str:
 
 
 def result_of(job: WatchedJob) -> dict[str, Any]:
-    """The job's figures, and whether it ended complete."""
+    """Return the job's figures, and whether it ended complete, as JSON."""
     if job.removed or job.figures is None:
         return {"job": job.id, "state": job.state}
     figures, row = job.figures, job.figures.row
@@ -44,7 +44,7 @@ def result_of(job: WatchedJob) -> dict[str, Any]:
 
 
 def print_results(results: list[dict[str, Any]]) -> None:
-    """The end of each job."""
+    """Print the result of each job."""
     for job in results:
         if "items" not in job:
             output.show(f"{job['job']}  {job['state']}")

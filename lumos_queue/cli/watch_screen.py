@@ -1,4 +1,4 @@
-"""The full-screen page of `lumos watch`, for a terminal of any size: what does not fit is left out, and counted."""
+"""The full-screen page of `lumos watch`. Jobs that do not fit the terminal are left out and counted."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from lumos_queue.live.pace import format_seconds
 from lumos_queue.live.watched_jobs import Watched, WatchedJob
 from lumos_queue.util.display import percent
 
-STALE_SECONDS = 6.0  #: after which the page says how old its figures are
-MIN_ERRORS = 3  #: lines that errors get at least, where there are any
+STALE_SECONDS = 6.0  #: after which the page shows the age of its figures
+MIN_ERRORS = 3  #: minimum lines for errors, where there are any
 WARN, DIM = "yellow", "dim"
 
 
 class Screen:
-    """What rich draws, again and again: the state is read by others and only shown here."""
+    """The page that rich draws repeatedly. It only shows the state, which another thread reads."""
 
     def __init__(self, watched_jobs: Watched):
         self._watched_jobs = watched_jobs
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         height = options.height or console.height
-        room = height - 1  # the last line says how to leave
+        room = height - 1  # the last line is about Ctrl-C
         top = self._top()
         below = [*self._loads(), *self._errors()]
         jobs = self._jobs(console, options, room - len(top) - min(len(below), MIN_ERRORS + len(self._loads())))
@@ -53,7 +53,7 @@ class Screen:
         return lines
 
     def _jobs(self, console: Console, options: ConsoleOptions, room: int) -> list[RenderableType]:
-        """As much of each job as there is room for all; else as many jobs as fit, those that go on first."""
+        """Return all jobs in the longest form that fits; else as many jobs as fit, unfinished jobs first."""
         jobs = sorted(self._watched_jobs.jobs, key=lambda job: job.state in ("done", "cancelled", "removed"))
         for form in (_whole, _short, _one_line):
             parts = [part for job in jobs for part in form(job)]
@@ -92,7 +92,7 @@ class Screen:
 
 
 def _line(text: str, style: str = "") -> Text:
-    """One line, cut where the terminal ends."""
+    """Return one line, cut at the width of the terminal."""
     return Text(" ".join(harmless(text).split("\n")), style=style, no_wrap=True, overflow="ellipsis")
 
 

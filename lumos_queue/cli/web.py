@@ -1,4 +1,4 @@
-"""`lumos web`: the explorer, and who may use it."""
+"""`lumos web`: serve the explorer, and add people who may use it."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def web(
 ) -> None:
     """Serve the explorer until Ctrl-C or TERM.
 
-    Jobs, episodes, labels and training sets in a browser. On this machine alone the printed address has a token; for
-    other machines give --passwords.
+    The explorer shows jobs, episodes, labels and training sets in a browser. The printed address has a token and is for
+    this machine only; for other machines give --passwords.
     """
     if context.invoked_subcommand:
         return
@@ -67,7 +67,7 @@ def add_person(
 ) -> None:
     """Write a person, a role and a password into a file for lumos web.
 
-    The password is asked for, or read from standard input. An explorer that runs has the change at once.
+    The command asks for the password, or reads it from standard input. A running explorer uses the change at once.
     """
     import sys
 

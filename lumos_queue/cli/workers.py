@@ -1,4 +1,4 @@
-"""Commands of what jobs share: workers, endpoints."""
+"""Commands about workers and endpoints, which all jobs use."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from lumos_queue.cli import output
 def workers(json: opt.Json = False) -> None:
     """List the worker processes that are alive.
 
-    Also shows the pools that they serve, their GPUs (`not asked` before the first job of the pool gpu), which jobs they
-    work on, how many items they hold, and which messages were rejected.
+    Also shows their pools, their GPUs (`not asked` before the first job of the pool gpu), their jobs, the number of
+    items that they hold, and the rejected messages.
     """
     from db.pools import describe_gpus
     from db.sessions import jobs_held, live_sessions, refused_messages
@@ -60,10 +60,10 @@ def endpoints(
     ] = None,
     json: opt.Json = False,
 ) -> None:
-    """List the caps of endpoints, or set one.
+    """List the caps of endpoints, or set a cap.
 
-    A cap limits the requests in flight, over all workers. With URL and --cap, one is set or removed. A llama.cpp server
-    states how many requests it serves at once: that is its cap unless you set another one.
+    A cap limits the requests in flight, over all workers. URL and --cap set or remove a cap. A llama.cpp server states
+    how many requests it serves at once: that is its cap unless you set another one.
     """
     from db.shares import list_caps, set_cap
     from lumos_queue.endpoints.registry import check_url
@@ -85,7 +85,7 @@ def endpoints(
 
 
 def _print_workers(values: dict[str, Any], gpus: dict[int, str]) -> None:
-    """`gpus`: those of each session, in words."""
+    """Print the workers. `gpus` has the GPUs of each session as text."""
     from rich import box
     from rich.table import Table
 
