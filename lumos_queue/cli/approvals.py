@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 def approve(
     target: Annotated[
-        str, typer.Argument(metavar="JOB|EPISODE", help="All plans of a job that wait, or the one of an episode.")
+        str, typer.Argument(metavar="JOB|EPISODE", help="All waiting plans of a job, or the plan of an episode.")
     ] = "",
-    no: Annotated[bool, typer.Option("--no", help="Refuse: the planner is asked again, with the note.")] = False,
-    note: Annotated[str, typer.Option(help="With --no: what should be changed.")] = "",
-    list_: Annotated[bool, typer.Option("--list", help="Show the plans that wait, and answer none.")] = False,
-    who: Annotated[str, typer.Option("--as", help="Who answers; default: LUMOS_USER, or user@host.")] = "",
+    no: Annotated[
+        bool, typer.Option("--no", help="Refuse the plan: the planner is asked again, with the note.")
+    ] = False,
+    note: Annotated[str, typer.Option(help="With --no: the change that the planner should make.")] = "",
+    list_: Annotated[bool, typer.Option("--list", help="Only show the plans that wait.")] = False,
+    who: Annotated[str, typer.Option("--as", help="The person who answers; default: LUMOS_USER, or user@host.")] = "",
     json: opt.Json = False,
 ) -> None:
     """Approve a plan that waits for a person, or refuse it.
@@ -61,9 +63,11 @@ def _check_options(target: str, no: bool, note: str, list_: bool, who: str) -> N
     if list_ and (no or note):
         raise SpecError("--list answers nothing: leave out --no and --note.")
     if not (target or list_):
-        raise SpecError("Say what to approve: a JOB or an EPISODE. Those that wait: lumos approve --list")
+        raise SpecError("Name a JOB or an EPISODE to approve. List the plans that wait with: lumos approve --list")
     if note and not no:
-        raise SpecError("A note is for the planner, which is asked again after --no: give --no too, or leave it out.")
+        raise SpecError(
+            "A note goes to the planner, which is asked again after --no: give --no too, or leave out the note."
+        )
     check_answer(note, who)
 
 
@@ -143,7 +147,8 @@ def _say_why_not(database: Database, target: str) -> str:
         if "-" not in target:
             job = get_job(connection, target)
             return (
-                f"No plan of job {job.id} waits for approval: it is {job.state}. Those that wait: lumos approve --list"
+                f"No plan of job {job.id} waits for approval: it is {job.state}. "
+                "List the plans that wait with: lumos approve --list"
             )
         name, number = split_name(target)
         trajectory = get_trajectory(connection, get_job(connection, name), number)
@@ -169,9 +174,9 @@ def _bring_workers(database: Database, settings: Settings, jobs: list[str]) -> N
         alone = not settings.broker_url and not live_sessions(connection, settings.lease_seconds)
     for row in rows:
         if row.state == JobState.PAUSED:
-            output.say(f"job {row.id} is paused: go on with: lumos resume {row.id}")
+            output.say(f"job {row.id} is paused. Continue with: lumos resume {row.id}")
         elif alone:
-            output.say(f"no worker is alive. Go on with: lumos resume {row.id}")
+            output.say(f"no worker is alive. Continue with: lumos resume {row.id}")
         elif settings.broker_url:
             from workers.notify import notify_workers
 

@@ -46,7 +46,7 @@ def print_next(task: dict[str, Any]) -> None:
         return
     print_trajectory(task["episode"], False)
     output.show(
-        f"place {task['place']}; {task['left']} of {task['of']} left to label. Say: "
+        f"place {task['place']}; {task['left']} of {task['of']} left to label. Label it with: "
         f"lumos audit label {task['audit']} {task['place']} right|wrong|unsure"
     )
 

@@ -22,14 +22,14 @@ As = Annotated[str, typer.Option("--as", help="The labeller; default: LUMOS_USER
 def draw(
     name: Name,
     where: Annotated[
-        str, typer.Option(metavar="FILTER", help="Which of them: as for lumos episodes (docs/queries.md).")
+        str, typer.Option(metavar="FILTER", help="Only matching episodes, as for lumos episodes (docs/queries.md).")
     ] = "",
     runs: Annotated[
         bool, typer.Option("--runs", help="Draw from episodes of lumos evaluate and infer, not from annotations.")
     ] = False,
-    size: Annotated[int, typer.Option(min=1, max=100_000, help="How many to draw.")] = 100,
+    size: Annotated[int, typer.Option(min=1, max=100_000, help="The size of the sample.")] = 100,
     twice: Annotated[
-        float, typer.Option(min=0, max=1, help="The share that two people label in the explorer, as in 0.2.")
+        float, typer.Option(min=0, max=1, help="The share that two people label in the explorer, for example 0.2.")
     ] = 0.0,
     seed: opt.Seed = 0,
     json: opt.Json = False,

@@ -27,12 +27,12 @@ RowLimit = Annotated[
     int, typer.Option(min=0, max=opt.MAX_INTEGER, help="At most so many episodes in all, drawn by the seed; 0: all.")
 ]
 NearDuplicates = Annotated[
-    float, typer.Option(help="Leave out solutions at least so similar to another, 0 to 1; 0: off.")
+    float, typer.Option(help="Leave out solutions with at least this similarity to another one, 0 to 1; 0: off.")
 ]
 Against = Annotated[
     list[str] | None,
     typer.Option(
-        help="A test split that no task may come from: BENCHMARK:PATH, or file:PATH of your own. May be repeated."
+        help="A test split that no task may come from: BENCHMARK:PATH, or file:PATH of your own file. May be repeated."
     ),
 ]
 AllowContaminated = Annotated[bool, typer.Option("--allow-contaminated", help="Keep tasks that a test split contains.")]
@@ -137,7 +137,9 @@ def dataset_show(build: Build, json: opt.Json = False) -> None:
 def dataset_diff(
     first: Build,
     second: Build,
-    limit: Annotated[int, typer.Option(min=0, max=opt.MAX_INTEGER, help="How many rows of each kind are listed.")] = 10,
+    limit: Annotated[
+        int, typer.Option(min=0, max=opt.MAX_INTEGER, help="The number of rows of each kind that are listed.")
+    ] = 10,
     json: opt.Json = False,
 ) -> None:
     """Show the rows that differ between two builds."""

@@ -25,7 +25,7 @@ def estimate(url: str, settings: Settings) -> tuple[bool | None, str]:
         seconds = settings.request_seconds
         return None, (
             f"no reply within {seconds:g} s (LUMOS_REQUEST_SECONDS): {ROWS} rows of one call each need more than "
-            f"{format_seconds(ROWS * seconds)} one after the other. Replies are waited for while the server is alive"
+            f"{format_seconds(ROWS * seconds)} one after the other. Jobs wait as long as the server is alive"
         )
     except EpisodeError as error:  # for example of a script that has no reply to this prompt
         return None, f"no estimate: {error}"

@@ -87,6 +87,6 @@ def captions_of(connection: Any, job: str) -> tuple[dict[str, str], int]:
 def _print_captions(result: dict[str, Any]) -> None:
     output.show(f"{result['captions']} captions in {result['file']}")
     if result["without"]:
-        output.say(f"{result['without']} episodes have no caption: neither will their tasks")
+        output.say(f"{result['without']} episodes have no caption: the file has none for their tasks")
     if open_items := sum(count for state, count in result["items"].items() if state != ItemState.DONE):
         output.say(f"{open_items} items are not done yet: write the file again when they are")

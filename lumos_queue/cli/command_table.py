@@ -28,7 +28,7 @@ class Group:
 
 
 DATA = Group(
-    "Get benchmark files; read and write files of other projects.",
+    "Get benchmark files; import and export other formats.",
     {
         "get": Command("downloads:data_get", "data get gsm8k/test.jsonl"),
         "list": Command("downloads:data_list", "data list"),

@@ -19,16 +19,17 @@ def compare(
         list[str],
         typer.Argument(metavar="A B [C...]", help="Jobs: each is compared with the first. Or two episodes JOB-NUMBER."),
     ],
-    metric: Annotated[str, typer.Option(help="What to compare by; default: the benchmark's main metric.")] = "",
+    metric: Annotated[str, typer.Option(help="The metric to compare; default: the benchmark's main metric.")] = "",
     common: Annotated[
         bool, typer.Option("--common", help="Compare different or unfinished jobs on the tasks that both have judged.")
     ] = False,
     max_tasks: Annotated[
-        int, typer.Option("--list", min=0, max=opt.MAX_INTEGER, help="Fixed, and broken, tasks that are listed.")
+        int,
+        typer.Option("--list", min=0, max=opt.MAX_INTEGER, help="Number of fixed and of broken tasks that are listed."),
     ] = 5,
     by: opt.By = [],
     show: Annotated[
-        int, typer.Option(min=0, max=100, help="Fixed, and broken, tasks of which both episodes are shown.")
+        int, typer.Option(min=0, max=100, help="Number of fixed and of broken tasks of which both episodes are shown.")
     ] = 0,
     price_prompt: Annotated[float | None, typer.Option(min=0.0, help="USD per million prompt tokens.")] = None,
     price_completion: Annotated[float | None, typer.Option(min=0.0, help="USD per million completion tokens.")] = None,

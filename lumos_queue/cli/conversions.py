@@ -55,7 +55,8 @@ def convert(
     licence: own.Licence = "",
     title: own.Title = "",
     vision: Annotated[
-        str, typer.Option(show_default="image", help="What the teacher sees of a row's image: image, caption or none.")
+        str,
+        typer.Option(show_default="image", help="The form of a row's image for the teacher: image, caption or none."),
     ] = "",
     seed: opt.Seed = 0,
     temperature: opt.Temperature = 0.0,

@@ -36,7 +36,7 @@ def _is_wanted(missing_data: MissingData) -> bool:
         return False
     size = f"{missing_data.file.size / 1e6:,.1f} MB, " if missing_data.file.size else ""
     output.say(
-        f"There is no data of '{missing_data.benchmark}' here. It is fetched by: lumos data get "
+        f"There is no data of '{missing_data.benchmark}' here. Fetch it with: lumos data get "
         f"{missing_data.file.name} ({size}licence {missing_data.file.licence})"
     )
     output.ask("Fetch it now? [y/N]")

@@ -122,7 +122,7 @@ def recount_jobs(settings: Settings, repair: bool) -> Iterator[Finding]:
             preview = "; ".join(map(str, differences[:3])) + (
                 f"; and {len(differences) - 3} more" if len(differences) > 3 else ""
             )
-            remedy = "put right" if repair else "put right with: lumos doctor --recount --repair"
+            remedy = "corrected" if repair else "correct them with: lumos doctor --recount --repair"
             yield Finding(f"sums of job {job}", repair, f"{preview}: {remedy}")
     yield Finding("sums", not wrong or repair, f"{jobs - wrong:,} of {jobs:,} jobs have the sums of their rows")
 

@@ -68,9 +68,9 @@ def _print_page(result: dict[str, Any], job: str, limit: int) -> None:
     full = len(result["episodes"]) == limit
     if result["next"] and not full:
         count = len(result["episodes"]) or "none"
-        console.print(f"The text was looked for in {result['searched']:,} episodes, {count} matched: there are more.")
+        console.print(f"{result['searched']:,} episodes were searched for the text, {count} matched: there are more.")
     if result["next"]:
         words = ["lumos", "episodes", *([job] if job else [])]
         words += ["--where", result["where"]] if result["where"] else []
         command = shlex.join([*words, "--after", result["next"], "--limit", str(limit)])
-        console.print(f"{'Next page' if full else 'Go on'}: {escape(command)}", soft_wrap=True)
+        console.print(f"{'Next page' if full else 'Continue'}: {escape(command)}", soft_wrap=True)

@@ -20,7 +20,7 @@ class FailureNotice:
         self._last_report = float("-inf")
 
     def update(self, reason: str, line: str) -> None:
-        """Print `line` if it is due. `reason`: the most frequent one without its count; both are '' if no item fails."""
+        """Print `line` if it is due. `reason`: the most frequent reason, without its count; '' if no item fails."""
         if not reason:
             return
         age, key = self._clock() - self._last_report, alike_key(reason)

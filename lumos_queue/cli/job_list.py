@@ -59,11 +59,11 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], has_older: bool, where: str = 
         output.say("no job matches")
     for reason, alone in _jobs_alone(jobs).items():
         target = alone[0] if len(alone) == 1 else "JOB"
-        advice = reason or f"go on with lumos resume {target}, or start a worker with lumos worker"
+        advice = reason or f"continue with lumos resume {target}, or start a worker with lumos worker"
         output.say(f"nobody works on {', '.join(alone[:3])}{', …' if len(alone) > 3 else ''}: {advice}")
     if has_older:
         filter_words = ["--where", where] if where else []
-        output.say(f"older ones: {shlex.join(['lumos', 'jobs', *filter_words, '--before', jobs[-1]['job']])}")
+        output.say(f"older jobs: {shlex.join(['lumos', 'jobs', *filter_words, '--before', jobs[-1]['job']])}")
 
 
 def print_traffic(traffic: Mapping[str, Traffic]) -> None:

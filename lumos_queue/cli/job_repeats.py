@@ -31,7 +31,7 @@ def rerun(
         str,
         typer.Option(
             metavar="FILTER",
-            help="Only tasks of which an episode in JOB fits, e.g. score=0 (docs/queries.md); all samples of them.",
+            help="Only tasks with a matching episode in JOB, e.g. score=0 (docs/queries.md), with all their samples.",
         ),
     ] = "",
     formulation: Annotated[str, typer.Option(help="Another formulation.")] = "",
@@ -62,7 +62,7 @@ def rerun(
     concurrency: opt.Concurrency = 0,
     json: opt.Json = False,
 ) -> None:
-    """Run a job's request again, with the changes of the options.
+    """Run a job's request again, with changes.
 
     JOB is an evaluation or an inference. Its rows are in the database, so no file is needed. Options that are not given
     are as in JOB.

@@ -43,7 +43,7 @@ def _requeue(job: str, only: str) -> tuple[Any, Any]:
         with job_database.engine.connect() as connection:
             row = get_job(connection, job)
         count = requeue(job_database, row.id, FailureClass(only))
-        output.say(f"{count:,} item{'s' * (count > 1)} of job {row.id} {'are' if count > 1 else 'is'} owed again")
+        output.say(f"{count:,} item{'s' * (count > 1)} of job {row.id} {'are' if count > 1 else 'is'} pending again")
         with job_database.engine.connect() as connection:
             return settings, get_job(connection, row.id)
 
@@ -76,7 +76,7 @@ def _accept_plugins(settings: Any, job: str, plugins: list[dict[str, str]]) -> A
 
     with database(settings) as job_database:
         names = ", ".join(dict.fromkeys(accept_plugins(job_database, job, plugins, settings.user)))
-        output.say(f"job {job} {f'goes on with other code: {names}' if names else 'has the plug-ins that are here'}")
+        output.say(f"job {job} {f'continues with other code: {names}' if names else 'has the plug-ins that are here'}")
         with job_database.engine.connect() as connection:
             return get_job(connection, job)
 
@@ -119,16 +119,16 @@ def resume(
         str,
         typer.Option(
             metavar="CLASS",
-            help="Run only those again that a failure of this class ended: refused, failed, unfit, script, image, "
-            "database, fault, died or other (docs/again.md). The report counts them.",
+            help="Only run the items again that ended with a failure of this class: refused, failed, unfit, script, "
+            "image, database, fault, died or other (docs/again.md). The report counts them.",
         ),
     ] = "",
     accept_plugin: Annotated[
         bool,
         typer.Option(
             "--accept-plugin",
-            help="Go on with the plug-ins that are installed here, though they are other code than those it was "
-            "submitted with. Recorded steps that they would not ask for are run again.",
+            help="Continue with the plug-ins that are installed here, although their code is not the one of the "
+            "submission. Recorded steps that do not fit the new code are run again.",
         ),
     ] = False,
     follow: opt.Follow = False,
@@ -155,7 +155,10 @@ def resume(
 def rm(
     job: Annotated[str, typer.Argument(metavar="JOB", help="The job's whole id.")],
     with_labels: Annotated[
-        bool, typer.Option("--with-labels", help="Also if people have labelled, sampled or corrected its episodes.")
+        bool,
+        typer.Option(
+            "--with-labels", help="Delete it also if people have labelled, sampled or corrected its episodes."
+        ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     json: opt.Json = False,

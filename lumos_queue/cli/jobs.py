@@ -42,7 +42,7 @@ def show_reports(settings: Settings, jobs: list[str], by: Sequence[str] = ()) ->
 
 
 def jobs(
-    limit: Annotated[int, typer.Option(min=1, max=opt.MAX_INTEGER, help="How many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=opt.MAX_INTEGER, help="The number of jobs.")] = 20,
     where: opt.JobWhere = "",
     before: Annotated[str, typer.Option(metavar="JOB", help="Only jobs submitted before this one.")] = "",
     json: opt.Json = False,
@@ -163,10 +163,10 @@ def report(
 def show(
     episode: Annotated[str, typer.Argument(metavar="EPISODE", help="JOB-NUMBER, for example k3f9a2cd-17.")],
     prompts: Annotated[
-        bool, typer.Option("--prompts", help="Also print what was sent for every model call, and its reasoning.")
+        bool, typer.Option("--prompts", help="Also print the request and the reasoning of every model call.")
     ] = False,
     state: Annotated[
-        bool, typer.Option("--state", help="Also print what the router knew before each decision (sum2act).")
+        bool, typer.Option("--state", help="Also print the router's state before each decision (sum2act).")
     ] = False,
     save: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Also write the pictures of the task and the steps there.")

@@ -58,7 +58,7 @@ def models_show(model: Model, json: opt.Json = False) -> None:
 def models_rm(
     model: Model,
     keep_files: Annotated[
-        bool, typer.Option("--keep-files", help="Only forget the model; leave its folder as it is.")
+        bool, typer.Option("--keep-files", help="Only delete the record of the model, not its folder.")
     ] = False,
     json: opt.Json = False,
 ) -> None:
@@ -87,8 +87,8 @@ def models_rm(
         files = state_of_files(row)
         if files == CHANGED and not keep_files:
             raise SpecError(
-                f"'{row.path}' does not hold the model {row.name} any more: its digest is another. To forget the model "
-                f"and leave the folder: lumos models rm {model} --keep-files"
+                f"'{row.path}' does not hold the model {row.name} any more: its digest differs. To delete only the "
+                f"record of the model: lumos models rm {model} --keep-files"
             )
         removes_files = files == PRESENT and not keep_files and not other_owners
         if removes_files:

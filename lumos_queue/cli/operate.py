@@ -15,9 +15,9 @@ def doctor(
     grounder: opt.Grounder = "",
     solver: opt.Solver = "",
     recount: Annotated[
-        bool, typer.Option("--recount", help="Compare the kept sums of every job with its rows instead.")
+        bool, typer.Option("--recount", help="Only compare the stored sums of every job with its rows.")
     ] = False,
-    repair: Annotated[bool, typer.Option("--repair", help="With --recount: put right what differs.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="With --recount: correct sums that differ.")] = False,
     json: opt.Json = False,
 ) -> None:
     """Check everything that a job needs.
@@ -49,7 +49,7 @@ def doctor(
 
 def worker(
     pools: Annotated[
-        str, typer.Option(help="Kinds of work that it does: cpu, llm, gpu, separated by commas.")
+        str, typer.Option(help="Kinds of work for this worker: cpu, llm, gpu, separated by commas.")
     ] = "cpu,llm,gpu",
     json: opt.Json = False,
 ) -> None:

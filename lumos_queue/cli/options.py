@@ -22,8 +22,8 @@ BenchmarkOrFile = Annotated[
     str,
     typer.Argument(
         metavar="BENCHMARK|FILE",
-        help="wordmath, gsm8k, strategyqa, … (docs/benchmarks.md has all); or a file of your own, or a TOML file that "
-        "describes one (docs/own_data.md).",
+        help="wordmath, gsm8k, strategyqa, … (docs/benchmarks.md has all); or your own file, or a TOML file that "
+        "describes it (docs/own_data.md).",
     ),
 ]
 Data = Annotated[
@@ -32,7 +32,7 @@ Data = Annotated[
 Split = Annotated[
     str,
     typer.Option(
-        help="Which split the rows are: train, dev, test, or one of the benchmark's own. Default: test; of your own "
+        help="The split of the rows: train, dev, test, or another split of the benchmark. Default: test; of your own "
         "file 'own'."
     ),
 ]
@@ -43,7 +43,7 @@ Published = Annotated[
     typer.Option("--published", help="State that the rows are the published ones, where their file is not known."),
 ]
 Again = Annotated[bool, typer.Option("--again", help="Run it again even if the same request was made before.")]
-Name = Annotated[str, typer.Option("--name", help="What you call the job; `lumos tag` changes it later.")]
+Name = Annotated[str, typer.Option("--name", help="The job's name; `lumos tag` changes it later.")]
 Tags = Annotated[
     list[str], typer.Option("--tag", metavar="KEY=VALUE", help="A word to find the job by. May be repeated.")
 ]
@@ -93,7 +93,7 @@ Planner = Annotated[
     str,
     typer.Option(
         help="Its endpoint: tgi://HOST:PORT, openai://HOST:PORT?model=NAME, chat://HOST:PORT?model=NAME (instruct "
-        "models, with --shots), local:DIR, run:JOB (what a training job wrote, for the grounder too), "
+        "models, with --shots), local:DIR, run:JOB (the models of a training job, also for the grounder), "
         "function:package.module:NAME or scripted:FILE (docs/endpoints.md)."
     ),
 ]
@@ -173,7 +173,7 @@ Samplings = Annotated[
     ),
 ]
 Yes = Annotated[
-    bool, typer.Option("--yes", help="Approve every plan as it is written (open-ended); else a person has to.")
+    bool, typer.Option("--yes", help="Approve every plan unchanged (open-ended); else a person has to approve it.")
 ]
 Live = Annotated[bool, typer.Option("--live", help="Allow actions to call external tools, such as Wikipedia.")]
 Replay = Annotated[str, typer.Option(metavar="JOB", help="Answer calls of external tools as that job recorded them.")]

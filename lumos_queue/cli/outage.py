@@ -28,7 +28,7 @@ class Outage:
             self._last_report = now
             self._report(f"still waits after {self._seconds(now)}: {cause}")
         elif not cause and over and self._since is not None:
-            self._report(f"goes on after {self._seconds(now)}")
+            self._report(f"continues after {self._seconds(now)}")
             self._since = None
 
     def _seconds(self, now: float) -> str:

@@ -49,7 +49,7 @@ Rationale = Annotated[
     typer.Option(
         metavar="FIELD",
         help=_field(
-            "that says how the answer is found. Default: the one called rationale; of lumos convert also solution or "
+            "with the rationale of the answer. Default: the one called rationale; of lumos convert also solution or "
             "explanation."
         ),
     ),
@@ -66,7 +66,7 @@ Domain = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Own file: whose wording and actions are used: maths, complex_qa or multimodal. Default: maths for "
+        help="Own file: the domain of wording and actions: maths, complex_qa or multimodal. Default: maths for "
         "numbers, multimodal with images, else complex_qa.",
     ),
 ]
@@ -74,7 +74,7 @@ Licence = Annotated[str, typer.Option(help="Own file: the licence of its rows. D
 Title = Annotated[
     str,
     typer.Option(
-        help="Own file: what its jobs call it; letters, digits, . _ and -. Default: the file's name.",
+        help="Own file: its name in jobs: letters, digits, . _ and -. Default: the file's name.",
     ),
 ]
 Judge = Annotated[
@@ -88,8 +88,8 @@ Rubric = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Own file, with --scorer judge: what the judge is asked: a text with {answer}, and {question} and {gold} "
-        "where they matter. Default: whether the answer states what the right one states.",
+        help="Own file, with --scorer judge: the judge's prompt, a text with {answer}, and {question} and {gold} where "
+        "they matter. Default: it asks whether the answer states what the right answer states.",
     ),
 ]
 Grades = Annotated[

@@ -47,7 +47,7 @@ def tell_how_to_approve(database: Database, settings: Settings, job: str) -> Non
     """Print how many plans wait, and how to answer them and continue."""
     output.say(f"job {job}: {describe_awaiting(len(_load_plans(database, job)), job)} (--list shows what waits)")
     if not settings.broker_url:
-        output.say(f"nothing is lost. Once it is answered, go on with: lumos resume {job}")
+        output.say(f"nothing is lost. Once it is answered, continue with: lumos resume {job}")
 
 
 def _load_plans(database: Database, job: str) -> list[WaitingPlan]:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from lumos_queue.settings import Settings
 
 Html = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Write it to a new file, with charts and trajectories.")
+    Path | None,
+    typer.Option("--html", metavar="FILE", help="Write the report to a new file, with charts and trajectories."),
 ]
 Markdown = Annotated[Path | None, typer.Option("--md", metavar="FILE", help="The same as Markdown, without charts.")]
 PricePrompt = Annotated[
@@ -56,7 +57,7 @@ def write_reports(
     for path, _, _ in paths:
         require_new(path)
     if len({os.path.normpath(path.absolute()) for path, _, _ in paths}) < len(paths):
-        raise SpecError(f"--html and --md both name '{html}': give each a file of its own.")
+        raise SpecError(f"--html and --md both name '{html}': give each its own file.")
     with database(settings) as job_database, job_database.engine.connect() as connection:
         page = read_page(connection, [get_job(connection, job) for job in jobs], prices, by)
     summary: dict[str, Any] = {"jobs": [job.id for job in page.material.jobs]}

@@ -296,6 +296,6 @@ def _print_wait(console: Console, report: Mapping[str, Any]) -> None:
     """Print the reason why an unfinished job waits. For a stopped job, the remark has the reason."""
     if report["waiting"] == PAUSED_BY_PERSON:
         job = report["job"]
-        console.print(f"{job} is paused by a person. Go on with: lumos resume {job}", soft_wrap=True)
+        console.print(f"{job} is paused by a person. Continue with: lumos resume {job}", soft_wrap=True)
     elif report["waiting"] and not report.get("reason"):
         console.print(f"{report['job']} waits: {escape(report['waiting'])}")

@@ -165,13 +165,13 @@ def _watch(
             signal.signal(number, handler)
     if give_up_reason and display.state not in STOPPED:
         output.say(output.harmless(give_up_reason))
-        output.say(f"nothing is lost. Once this is fixed, go on with: {_resume_command(display.job)}")
+        output.say(f"nothing is lost. Once this is fixed, continue with: {_resume_command(display.job)}")
         return Exit.INCOMPLETE
     if needs_answer and display.state not in STOPPED:
         tell_how_to_approve(display.database, display.settings, display.job)
         return Exit.INCOMPLETE
     if stop_request.is_set() and display.state not in STOPPED:
-        output.say(f"stopped; nothing is lost. Go on with: {_resume_command(display.job)}")
+        output.say(f"stopped; nothing is lost. Continue with: {_resume_command(display.job)}")
         return Exit.INTERRUPTED
     return Exit.FINE
 

@@ -30,7 +30,7 @@ def score(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="With --judge: what it is asked: a text with {answer}, and {question} and {gold} where they matter.",
+            help="With --judge: its prompt, a text with {answer}, and {question} and {gold} where they matter.",
         ),
     ] = None,
     grades: Annotated[
@@ -101,6 +101,6 @@ def _add_scores(job: str, scorer: str) -> None:
             f"job {value['job']}: {value['episodes']:,} episodes scored by {metrics}, version {value['version']}"
         )
         if value["without"]:
-            output.show(f"it does not apply to {value['without']:,} others")
+            output.show(f"it does not apply to {value['without']:,} other episodes")
 
     output.result(asdict(summary), show)

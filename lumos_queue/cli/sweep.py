@@ -23,7 +23,7 @@ RESULT, PLOT = "sweep.json", "sweep.svg"
 def train_sweep(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The sweep as TOML: see examples/sweeps.")],
     folder: Annotated[Path, typer.Option(help="For builds, models and the report; all workers need access to it.")],
-    data: Annotated[Path, typer.Option(help="Folder that the file's paths of original files begin in.")] = Path(),
+    data: Annotated[Path, typer.Option(help="Folder to which paths of original files in FILE are relative.")] = Path(),
     name: opt.Name = "",
     tag: opt.Tags = [],
     json: opt.Json = False,
@@ -76,7 +76,7 @@ def _work(settings: Settings, submissions: list[Submission], name_and_tags: Name
             report_existing=False,
         )
         if code == Exit.INTERRUPTED:
-            output.say("the same command goes on with the sweep")
+            output.say("the same command continues the sweep")
             raise typer.Exit(code)
         return job
 

@@ -14,10 +14,14 @@ def tag(
     job: opt.JobId,
     tags: Annotated[
         list[str],
-        typer.Argument(metavar="[KEY=VALUE]...", show_default=False, help="Tags to set; one of that key is replaced."),
+        typer.Argument(
+            metavar="[KEY=VALUE]...", show_default=False, help="Tags to set; they replace tags of the same keys."
+        ),
     ] = [],
-    name: Annotated[str | None, typer.Option("--name", help="The job's new name; '' takes its name away.")] = None,
-    remove: Annotated[list[str], typer.Option("--remove", metavar="KEY", help="Tag to take away; repeatable.")] = [],
+    name: Annotated[str | None, typer.Option("--name", help="The job's new name; '' removes its name.")] = None,
+    remove: Annotated[
+        list[str], typer.Option("--remove", metavar="KEY", help="Key of a tag to remove; repeatable.")
+    ] = [],
     json: opt.Json = False,
 ) -> None:
     """Change a job's name and tags, or show them."""

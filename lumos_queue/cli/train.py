@@ -48,15 +48,17 @@ def train_sft(
     ] = "joint",
     epochs: Annotated[float, typer.Option(min=0.0, help="Passes over the data; 0: the preset's.")] = 0.0,
     steps: Annotated[int, typer.Option(min=0, help="Optimizer steps; 0: by the epochs.")] = 0,
-    batch: Annotated[int, typer.Option(min=0, help="Conversations of an optimizer step; 0: the preset's.")] = 0,
+    batch: Annotated[int, typer.Option(min=0, help="Conversations per optimizer step; 0: the preset's.")] = 0,
     max_length: Annotated[
-        int, typer.Option(min=0, help="Tokens of a conversation, the rest is cut off; 0: the preset's.")
+        int, typer.Option(min=0, help="Maximum tokens of a conversation; the rest is cut off. 0: the preset's.")
     ] = 0,
     rate: Annotated[float, typer.Option(min=0.0, max=1.0, help="Peak learning rate; 0: the preset's.")] = 0.0,
     lora: Annotated[int, typer.Option(min=0, help="Rank of adapters; 0: the preset's.")] = 0,
     precision: Annotated[
         str,
-        typer.Option(show_default="the faster on a CPU, else the preset's", help="Of matrix products: bf16 or fp32."),
+        typer.Option(
+            show_default="the faster on a CPU, else the preset's", help="Precision of matrix products: bf16 or fp32."
+        ),
     ] = "",
     gradient_checkpointing: Annotated[
         bool, typer.Option("--gradient-checkpointing", help="Less memory, a third more time.")
@@ -116,8 +118,8 @@ def train_starter(
     start: Annotated[Path | None, typer.Option("--from", help="Model folder of the adapter's base.")] = None,
     only: Annotated[list[str], typer.Option(help="adapter, iterative or one-pass; repeatable. Default: all.")] = [],
     adapter_steps: Annotated[int, typer.Option(min=1, help="Optimizer steps of the adapter.")] = 800,
-    steps: Annotated[int, typer.Option(min=1, help="Of the small model for iterative.")] = 6500,
-    one_pass_steps: Annotated[int, typer.Option(min=1, help="Of the small model for one-pass.")] = 1500,
+    steps: Annotated[int, typer.Option(min=1, help="Optimizer steps of the small model for iterative.")] = 6500,
+    one_pass_steps: Annotated[int, typer.Option(min=1, help="Optimizer steps of the small model for one-pass.")] = 1500,
     generated: Annotated[int, typer.Option(min=1, help="wordmath problems to choose from.")] = 40_000,
     window: Window = 0,
     seed: FitSeed = 7,
@@ -156,7 +158,7 @@ def train_starter(
 def train_experts(
     folder: Folder,
     only: Annotated[
-        list[str], typer.Option(help="Which one, such as image-denoising; may be repeated. Default: all.")
+        list[str], typer.Option(help="An expert, such as image-denoising; may be repeated. Default: all.")
     ] = [],
     profile: Annotated[str, typer.Option(help="How strongly pictures are changed: released, strong or both.")] = "both",
     steps: Annotated[int, typer.Option(min=0, help="Optimizer steps; 0: 200 to 1500.")] = 0,
@@ -203,7 +205,7 @@ def train_rltf(
         str, typer.Option(help="The score that is the reward: a metric, or an overall score. Default: the benchmark's.")
     ] = "",
     epochs: Annotated[int, typer.Option(min=0, help="Passes over the tasks; 0: the preset's.")] = 0,
-    batch: Annotated[int, typer.Option(min=0, help="Tasks of an optimizer step; 0: the preset's.")] = 0,
+    batch: Annotated[int, typer.Option(min=0, help="Tasks per optimizer step; 0: the preset's.")] = 0,
     samples: Annotated[int, typer.Option(min=1, max=1000, help="Rollouts of each task.")] = 1,
     rate: Annotated[float, typer.Option(min=0.0, max=1.0, help="Peak learning rate; 0: the preset's.")] = 0.0,
     beams: Annotated[int, typer.Option(min=0, max=1000, help="Plans to choose from; 0: the preset's.")] = 0,
@@ -215,9 +217,12 @@ def train_rltf(
     ] = None,
     epsilon_decay: Annotated[float, typer.Option(min=0.0, max=1.0, help="The factor of epsilon at each step.")] = 0.9,
     temperature: Annotated[
-        float | None, typer.Option(min=0.0, help="Sample rollouts instead of choosing among beams.")
+        float | None,
+        typer.Option(min=0.0, help="Sample rollouts with this temperature instead of choosing among beams."),
     ] = None,
-    momentum: Annotated[float, typer.Option(min=0.0, max=1.0, help="Of the baseline, a moving average.")] = 0.9,
+    momentum: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Momentum of the baseline, a moving average.")
+    ] = 0.9,
     no_baseline: Annotated[bool, typer.Option("--no-baseline", help="Subtract nothing from rewards.")] = False,
     shuffle_rewards: Annotated[
         bool, typer.Option("--shuffle-rewards", help="Shuffle rewards within a step: a control that must not learn.")

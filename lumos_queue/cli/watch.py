@@ -148,4 +148,4 @@ def _farewell(watched_jobs: Watched) -> str:
     names = " ".join(job.id for job in unfinished_jobs[:5])
     if watched_jobs.read_at is not None and not watched_jobs.workers:
         return f"the jobs are as they were: no worker is alive. Watch them again with: lumos watch {names}"
-    return f"jobs go on; watch them again with: lumos watch {names}"
+    return f"the jobs continue; watch them again with: lumos watch {names}"

@@ -38,7 +38,7 @@ class Screen:
             parts = []
         yield Group(*parts)
         yield from [Text()] * (room - _height(console, options, parts))
-        yield _line("Ctrl-C leaves: jobs go on", DIM)
+        yield _line("Ctrl-C leaves: jobs continue", DIM)
 
     def _top(self) -> list[Text]:
         watched_jobs, lines = self._watched_jobs, []

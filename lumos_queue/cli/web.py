@@ -20,16 +20,18 @@ def web(
         typer.Option(min=0, max=65535, help="The port; 0: any that is free. Default: LUMOS_WEB_PORT, or 8642."),
     ] = None,
     who: Annotated[
-        str, typer.Option("--as", help="Who uses it, where no passwords are asked; default: LUMOS_USER, or user@host.")
+        str,
+        typer.Option("--as", help="The user's name if no passwords are required; default: LUMOS_USER, or user@host."),
     ] = "",
     passwords: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="People and their roles, of lumos web add-person.")
+        Path | None, typer.Option(metavar="FILE", help="The people and their roles: the file of lumos web add-person.")
     ] = None,
     name: Annotated[
-        list[str] | None, typer.Option(metavar="HOST", help="A name by which browsers ask for it; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="HOST", help="A host name that browsers may use for the explorer; may be repeated."),
     ] = None,
     certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="Serve with TLS: the certificate.")] = None,
-    key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its key.")] = None,
+    key: Annotated[Path | None, typer.Option(metavar="FILE", help="The certificate's key.")] = None,
     flower: Annotated[
         str, typer.Option(metavar="URL", help="The address of Flower, for links to it; default: LUMOS_FLOWER_URL.")
     ] = "",

@@ -156,7 +156,7 @@ def test_lists_say_which_worker_a_job_lacks_and_what_to_start(lumos, capsys):
     database = open_database(Settings(home=lumos.home).database)
     upgrade(database)
     job = new_job(database, pool="gpu")
-    assert f"nobody works on {job}: go on with lumos resume {job}" in lumos("jobs").err
+    assert f"nobody works on {job}: continue with lumos resume {job}" in lumos("jobs").err
     other = start_session(database, "1", ("cpu", "llm"))
     assert f"nobody works on {job}: {NO_POOL}" in lumos("jobs").err
     unknown = start_session(database, "1", ("cpu", "llm", "gpu"))
@@ -222,7 +222,7 @@ def test_who_goes_on_with_a_job_here_is_told_at_once_that_it_needs_a_gpu(rows, t
     process = forked_lumos("resume", job, environment={**os.environ, **path, **quick})
     process.expect(f"job {job} waits: {NO_GPU}")
     with Machine(tmp_path / "other", settings.database, 24_000):
-        process.expect("goes on after")
+        process.expect("continues after")
         assert process.wait() == 0
     assert state(database, job) == "done"
     database.close()

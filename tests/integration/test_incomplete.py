@@ -206,7 +206,7 @@ def test_what_only_a_person_can_change_is_told_and_given_up_and_the_items_are_gi
         told = [line for line in ran.err.splitlines() if " waits" in line]
         assert len(told) > 1 and all(f"127.0.0.1:{server.port}" in line and status in line for line in told)
         assert "gave up after 2 s without an answer: " in ran.err
-        assert f"go on with: lumos resume {report['job']}" in ran.err
+        assert f"continue with: lumos resume {report['job']}" in ran.err
         assert lumos("report", report["job"]).code == 0  # it has not ended
 
         server.mode, server.reply = "ok", model
@@ -224,5 +224,5 @@ def test_an_endpoint_that_refuses_from_the_start_is_given_up_too(lumos, monkeypa
         monkeypatch.setattr(server, "about", lambda path: (404, {}))
         ran = lumos("resume", job, "--json")
     assert ran.code == 3
-    assert f"job {job} waits: " in ran.err and f"go on with: lumos resume {job}" in ran.err
+    assert f"job {job} waits: " in ran.err and f"continue with: lumos resume {job}" in ran.err
     assert result(ran)["items"] == {"owed": 2}

@@ -75,7 +75,7 @@ def test_without_a_terminal_each_step_is_a_command(lumos, server, database, tmp_
     made = lumos(*request(server))
     job = job_of(lumos)
     assert made.code == 3 and f"job {job}: 2 plans wait for approval: lumos approve {job}" in made.err
-    assert f"Once it is answered, go on with: lumos resume {job}" in made.err
+    assert f"Once it is answered, continue with: lumos resume {job}" in made.err
     assert "waiting: 2 plans wait for" in lumos("jobs").out
     assert "waiting for approval" in lumos("report", job).out
 
@@ -201,7 +201,7 @@ def test_what_was_typed_before_the_plan_is_shown_approves_nothing(lumos, server,
 
 
 def test_what_cannot_be_answered_is_one_clear_line(lumos, server):
-    assert lumos("approve").err.startswith("lumos: Say what to approve")
+    assert lumos("approve").err.startswith("lumos: Name a JOB or an EPISODE to approve")
     lumos(*request(server))
     assert "No job has an id" in lumos("approve", "nosuchjob").err
     job = job_of(lumos)

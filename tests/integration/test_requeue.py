@@ -152,6 +152,6 @@ def test_the_command_and_the_report(database, ended, monkeypatch, tmp_path, caps
     said = capsys.readouterr().err
     assert "No class of failures called 'unknown'" in said and "refused" in said and "died" in said
     assert main(["resume", ended, "--only", "refused"]) == 0
-    assert f"2 items of job {ended} are owed again" in capsys.readouterr().err
+    assert f"2 items of job {ended} are pending again" in capsys.readouterr().err
     with database.engine.connect() as connection:
         assert progress(connection, ended) == {"done": 3, "owed": 2, "quarantined": 1}

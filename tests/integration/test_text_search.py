@@ -105,7 +105,7 @@ def test_the_command_offers_to_go_on(database, few_at_once, monkeypatch, capsys,
     app(args=["episodes", job, "--where", "text~heron"], standalone_mode=False)
     said = capsys.readouterr().out
     assert "20 episodes" in said and "1 matched" in said
-    assert f"Go on: lumos episodes {job} --where text~heron --after {job}-19 --limit 20" in said.replace("'", "")
+    assert f"Continue: lumos episodes {job} --where text~heron --after {job}-19 --limit 20" in said.replace("'", "")
     app(args=["episodes", job, "--where", "text~heron", "--after", f"{job}-19", "--json"], standalone_mode=False)
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert [one["episode"] for one in result["episodes"]] == [f"{job}-31"]

@@ -166,7 +166,7 @@ def test_a_server_that_goes_away_is_waited_for_and_said_to_be_away(postgres_serv
     thread.join(10)
     assert not thread.is_alive() and watched.ended
     said = capsys.readouterr()
-    assert "waits: the database does not answer" in said.err and "goes on after" in said.err
+    assert "waits: the database does not answer" in said.err and "continues after" in said.err
     assert f"{job}  running  4/8 items" in said.out
     database.close()
 

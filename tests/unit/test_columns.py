@@ -113,7 +113,7 @@ def test_a_list_that_is_read_by_a_program_is_not_cut(capsys, monkeypatch):
     print_jobs([job(name="x" * 200, tags={"a": "b"})], True)
     ran = capsys.readouterr()
     assert "x" * 200 in ran.out and ran.out.rstrip().endswith("a=b") and ran.out.count("\n") == 2
-    assert "older ones: lumos jobs --before k3f9a2c0" in ran.err
+    assert "older jobs: lumos jobs --before k3f9a2c0" in ran.err
 
 
 @pytest.mark.parametrize(

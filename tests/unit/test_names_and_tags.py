@@ -108,7 +108,7 @@ def test_a_job_has_the_name_and_tags_it_was_given_and_is_found_by_them(lumos):
     found = lumos("episodes", "--where", 'tag.team=maths name="first try"', "--json").json["episodes"]
     assert len(found) == 2 and found == lumos("episodes", "--where", "name~FIRST", "--json").json["episodes"]
     assert lumos("jobs", "--limit", "1", "--where", "kind=convert").err.startswith(
-        "older ones: lumos jobs --where kind=convert --before "
+        "older jobs: lumos jobs --where kind=convert --before "
     )
 
 

@@ -38,7 +38,7 @@ def test_an_outage_is_told_of_at_once_every_minute_and_when_it_is_over(clock):
         (2, "waits: host answered 503"),
         (62, "still waits after 60 s: host answered 503"),
         (122, "still waits after 120 s: host answered 503"),
-        (130, "goes on after 128 s"),
+        (130, "continues after 128 s"),
     ]
 
 
@@ -56,7 +56,7 @@ def test_a_try_that_is_under_way_does_not_end_an_outage(clock):
 
 def test_a_second_outage_is_told_of_anew(clock):
     looks = [(0, "down", False), (5, "", True), (6, "", True), (9, "down again", False)]
-    assert [text for _, text in watched(clock, looks)] == ["waits: down", "goes on after 5 s", "waits: down again"]
+    assert [text for _, text in watched(clock, looks)] == ["waits: down", "continues after 5 s", "waits: down again"]
 
 
 def ends(clock, looks):
