@@ -1,1 +1,1 @@
-"""Small helpers that know nothing of agents: text, paths, processes, images."""
+"""Small helpers that do not depend on agents: text, paths, processes, images."""

@@ -1,4 +1,4 @@
-"""Hosts and addresses in one spelling, and which addresses are special: for all that connects to servers."""
+"""Hosts and addresses in their usual spelling, and kinds of special addresses, for code that connects to servers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 PORTS = {"http": 80, "https": 443}
 DATABASE_PORTS = {"mysql": 3306}
 _ALL_PORTS = PORTS | DATABASE_PORTS
-MAX_CHARACTERS = 8_000  #: of a URL; splitting takes the square of what is not ASCII in its host
+MAX_CHARACTERS = 8_000  #: of a URL, as its split takes quadratic time in the non-ASCII characters of the host
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-#: Where clouds give their machines secrets, besides 169.254.0.0/16 and fe80::/10, which are link-local.
+#: Networks where clouds give secrets to their machines, besides 169.254.0.0/16 and fe80::/10, which are link-local.
 METADATA = [
     ipaddress.ip_network(network)
     for network in ("100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32", "fd00:ec2::/32", "fd20:ce::254/128")
@@ -24,15 +24,15 @@ _COMPATIBLE = ipaddress.IPv6Network("::/96")
 
 
 class Origin(NamedTuple):
-    """The server of a URL: what a key is bound to."""
+    """The server of a URL, to which a key is bound."""
 
     scheme: str  #: http, https or mysql
-    host: str  #: in small ASCII letters, or an address in its usual spelling, without brackets
+    host: str  #: in lowercase ASCII, or an address in its usual spelling, without brackets
     port: int
 
     @classmethod
     def of(cls, url: str, ports: Mapping[str, int] = PORTS) -> Origin:
-        """`ports`: the schemes that are accepted, with their usual ports.
+        """Return the origin of a URL. `ports` has the accepted schemes with their usual ports.
 
         Raises ValueError for any other URL, and for one of more than MAX_CHARACTERS.
         """
@@ -46,7 +46,7 @@ class Origin(NamedTuple):
 
     @property
     def authority(self) -> str:
-        """What the Host header says."""
+        """Return the value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _ALL_PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -65,9 +65,9 @@ def is_loopback(address: str) -> bool:
 
 
 def names_loopback(host: str) -> bool:
-    """Return whether a host is written as this machine: a loopback address, `localhost`, or a name below that.
+    """Return whether a host is a loopback address, `localhost`, or a name below `localhost`.
 
-    What a name stands for is another question: `is_loopback` of the address that is connected.
+    Other names may resolve to a loopback address, too: check the connected address with `is_loopback`.
     """
     try:
         return is_loopback(host)
@@ -76,7 +76,7 @@ def names_loopback(host: str) -> bool:
 
 
 def usual_host(host: str) -> str:
-    """A host in the one spelling in which it is compared. Raises ValueError for a name that cannot be one."""
+    """Return a host in the spelling in which hosts are compared. Raises ValueError for an invalid name."""
     try:
         return str(ipaddress.ip_address(host))
     except ValueError:
@@ -84,22 +84,22 @@ def usual_host(host: str) -> str:
 
 
 def ascii_name(host: str) -> str:
-    """A name in small ASCII letters, without the dot at its end. Raises ValueError when it is not a name."""
+    """Return a name in lowercase ASCII without the dot at its end. Raises ValueError for an invalid name."""
     if not host.isascii():
-        import idna  # its tables are large, and few names need them
+        import idna  # imported late: its tables are large, and few names need them
 
         host = idna.encode(host, uts46=True).decode()
     return host.lower().removesuffix(".")
 
 
 def plain_address(address: Address) -> Address:
-    """The IPv4 address that a mapped IPv6 address is another spelling of; any other address as it is."""
+    """Return the IPv4 address of a mapped IPv6 address; any other address as it is."""
     ipv4_address = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return ipv4_address or address
 
 
 def embedded_addresses(address: Address) -> list[Address]:
-    """The IPv4 addresses inside an IPv6 address, to which a gateway may pass on what is sent: NAT64, 6to4, Teredo."""
+    """Return the IPv4 addresses inside an IPv6 address, to which a gateway may forward: NAT64, 6to4, Teredo."""
     if not isinstance(address, ipaddress.IPv6Address):
         return []
     candidates: list[Address | None] = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
@@ -110,7 +110,7 @@ def embedded_addresses(address: Address) -> list[Address]:
 
 
 def special_kind(address: Address) -> str:
-    """What an address is when it is not an ordinary public one, in words; '' when it is."""
+    """Return the kind of a special address as text, such as `a loopback address`; '' for an ordinary public address."""
     if any(address in network for network in METADATA):
         return "a cloud's metadata address"
     if str(address) == "255.255.255.255":

@@ -1,7 +1,7 @@
-"""One helper process: this project's code in a session of its own, with pipes, that ends with whoever started it.
+"""A helper process that runs this project's code in its own session, with pipes, and ends with its parent.
 
-The child has no variables but those given, `/` as its folder, no open files but its pipes, and limits that it sets
-before it imports anything large (`enter`). A fork of the process that started it leaves it alone.
+The child has only the given variables, `/` as its folder, no open files but its pipes, and limits that it sets before
+it imports large modules (`enter`). A fork of the parent does not touch it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from lumos_queue.util.process import die_with_parent
 
 _ROOT = Path(__file__).resolve().parents[2]
-#: What the child runs; its arguments are this project's folder, the module, the kind of limit, bytes, the parent's id.
+#: The code of the child. Its arguments: this project's folder, the module, the kind of limit, bytes, the parent's id.
 _START = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -27,16 +27,16 @@ enter(sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
 import importlib
 importlib.import_module(sys.argv[2]).main()
 """
-#: What counts as a child's memory: all its address space, or what it can write to (libraries such as torch map
+#: Kinds of limits of a child's memory: all its address space, or only writable memory (libraries such as torch map
 #: gigabytes that they never touch).
 ADDRESS_SPACE, DATA = "AS", "DATA"
 
 
 class ChildProcess:
-    """A process that runs `module.main()`. Close or drop the object, and the process is gone."""
+    """A process that runs `module.main()`. It is killed when the object is ended or garbage-collected."""
 
     def __init__(self, module: str, limit: str, memory: int, variables: Mapping[str, str]):
-        """Raises OSError when it cannot be started."""
+        """Start the process. `memory` is in bytes. Raises OSError if it cannot be started."""
         arguments = [str(_ROOT), module, limit, str(memory), str(os.getpid())]
         self._process: Any = subprocess.Popen(
             [sys.executable, "-s", "-P", "-c", _START, *arguments],
@@ -54,20 +54,20 @@ class ChildProcess:
         self._finalizer = weakref.finalize(self, _end, self._process, os.getpid())
 
     def wait(self, seconds: float) -> None:
-        """Let it end; returns when it has, or after `seconds`."""
+        """Wait until the process has ended, at most `seconds`."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             return
 
     def end(self) -> int:
-        """Kill it, and return its exit status."""
+        """Kill the process and return its exit status."""
         self._finalizer.detach()
         return _end(self._process, os.getpid())
 
 
 def _end(process: Any, owner: int) -> int:
-    """Close the pipes of a process, kill it and wait for it. A fork of its owner leaves it alone."""
+    """Close the pipes of a process, kill it and wait for it. In a fork of its owner, only close the pipes."""
     for pipe in (process.stdin, process.stdout):
         pipe.close()
     if os.getpid() != owner:
@@ -78,7 +78,7 @@ def _end(process: Any, owner: int) -> int:
 
 
 def enter(limit: str, memory: int, parent: int) -> None:
-    """In the child: limit this process before it imports anything large; leave at once if the parent is gone."""
+    """Limit this process, the child, before it imports large modules. Exit at once if the parent has ended."""
     die_with_parent(parent)
     resource.setrlimit(getattr(resource, f"RLIMIT_{limit}"), (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

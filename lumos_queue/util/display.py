@@ -1,7 +1,7 @@
-"""Text of others (models, servers, files, hosts) made safe for a terminal, a log or a pipe.
+"""Untrusted text (of models, servers, files, hosts) made safe for a terminal, a log or a pipe.
 
-Replaced is what a terminal would obey and what misleads a reader: control characters (C0, C1, and so every escape
-sequence), characters that change the direction of writing, invisible ones, line separators, halves of characters.
+Characters that a terminal would obey or that mislead a reader are replaced: control characters (C0, C1, and so every
+escape sequence), changes of the direction of writing, invisible characters, line separators, lone surrogates.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from lumos_queue.util.sanitize import REPLACEMENT
 
 
 def harmless(text: str) -> str:
-    """The text with a replacement character for each that must not pass; line breaks and tabs stay."""
+    """Return the text with a replacement character for each unsafe one. Line breaks and tabs stay."""
     if text.isprintable():
         return text
     return "".join(character if character in "\n\t" or _is_harmless(character) else REPLACEMENT for character in text)
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """`48.0 %`, of 0.48."""
+    """Return a share in percent: 0.48 becomes `48.0 %`."""
     return f"{100 * share:.{digits}f} %"
 
 
 def one_line(text: str) -> str:
-    """As `harmless`, in one line."""
+    """Return a harmless text as one line."""
     return harmless(" ".join(text.splitlines()))
 
 
 def json_line(value: object) -> str:
-    """A value as JSON on one line: other scripts stay readable, what must not pass is written as an escape."""
+    """Return a value as JSON on one line. All scripts stay readable; unsafe characters are JSON escapes."""
     text = json.dumps(value, ensure_ascii=False)
     if text.isprintable():
         return text
@@ -43,7 +43,7 @@ def _is_harmless(character: str) -> bool:
 
 
 class LogFormatter(logging.Formatter):
-    """What another formatter makes of a record, harmless; further lines are indented, unlike the next record."""
+    """A log formatter that makes the lines of another formatter harmless, and indents a record's further lines."""
 
     def __init__(self, inner: logging.Formatter):
         super().__init__()

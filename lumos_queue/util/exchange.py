@@ -1,4 +1,4 @@
-"""A generator that is sent replies, as a `for` loop."""
+"""Iterate over a generator that needs replies with a `for` loop."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Returned = TypeVar("Returned")
 
 
 class Exchange(Generic[Wanted, Reply, Returned]):
-    """Iterates over what a generator yields; `reply` is sent to it before it yields again, None before anything else.
-    An `error` that is set is raised in it instead, once.
+    """Iterates over the values that a generator yields. Before each value, `reply` is sent to the generator; it is None
+    at first. If `error` is set, it is raised in the generator instead, once.
 
-    When the loop has ended, `returned` is what the generator returned. A loop that is left early closes the generator.
+    After the loop, `returned` is the return value of the generator. Leaving the loop early closes the generator.
     """
 
     returned: Returned

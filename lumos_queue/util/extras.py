@@ -1,6 +1,6 @@
-"""How optional packages are installed: from what lumos-queue itself came from, and never by its name.
+"""The command that installs optional packages, from the checkout or wheel of lumos-queue and never by its name.
 
-The name is in no package index: anyone could register it there, and `pip install NAME` would run their code.
+The name is in no package index. Anyone could register it there, and `pip install NAME` would run their code.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from lumos_queue.util.version import RELEASE
 
 
 def install_command(extras: str) -> str:
-    """The command that installs these extras, `local` or `local,experts`: of the checkout, or else of the wheel."""
+    """Return the command that installs extras such as `local,experts`, from the checkout or else from the wheel."""
     checkout = Path(__file__).resolve().parents[2]
     editable, source = "", f"lumos_queue-{RELEASE}-py3-none-any.whl"
-    if (checkout / "pyproject.toml").is_file():  # the code that runs is that of the checkout, and is to stay so
+    if (checkout / "pyproject.toml").is_file():  # the checkout's code must stay in use
         editable, source = "-e ", str(checkout)
     return f"pip install {editable}{shlex.quote(f'{source}[{extras}]')}"

@@ -1,4 +1,4 @@
-"""What an exception says, in one line, and where in the code of others it was raised."""
+"""One line about an exception, with its location in third-party code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OURS = tuple(
 
 
 def tell_failure(error: BaseException) -> str:
-    """`KeyError: 'answer' (tasks.py, line 12)`; without a place where code of this project raised it."""
+    """Return `KeyError: 'answer' (tasks.py, line 12)`, without the location if this project's code raised it."""
     message = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
     library = (os.path.dirname(os.__file__), "<frozen")
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(library)]

@@ -1,16 +1,16 @@
-"""A full disk, as the libraries tell of it."""
+"""Recognize errors of a full disk, also from libraries."""
 
 from __future__ import annotations
 
 import errno
 
 _NUMBERS = (errno.ENOSPC, errno.EDQUOT)
-#: torch names no error of the system; its writer fails for no other reason on a local file.
+#: torch does not report the system's error. On a local file, its writer fails for no other reason.
 _TORCH = "PytorchStreamWriter failed writing"
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether the disk was full. Libraries in Rust say so in the text of errors of their own."""
+    """Return whether an error means that the disk is full. Libraries in Rust report it only in the text of an error."""
     text = str(error)
     is_in_text = any(f"os error {number})" in text for number in _NUMBERS) or _TORCH in text
     return is_in_text or getattr(error, "errno", None) in _NUMBERS

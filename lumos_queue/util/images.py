@@ -1,12 +1,12 @@
-"""Image files, which are not trusted: PNG, JPEG, WebP or GIF of bounded size that can be decoded to its last pixel.
+"""Untrusted image files: PNG, JPEG, WebP or GIF of bounded size that can be decoded completely.
 
-The format is what the content says, whatever the name ends in. The bytes are kept as they are: nothing is scaled,
-turned or written anew, so width and height are those before any rotation that the file's EXIF data ask for, and what
-follows the end of an image stays with it: the bytes must only be used as an image of the stated type.
+The content decides the format, not the ending of the name. The bytes are kept unchanged: nothing is scaled, rotated or
+encoded again. So width and height are those before a rotation by EXIF data, and data after the end of an image stay
+in the bytes: they must only be used as an image of the stated type.
 
-Decoding is done by a child that may be killed (sandbox.py): size and pixels are checked before, memory and processor
-time end what got past that. Refused: other formats (SVG, TIFF, PDF, …), animations, more than MAX_BYTES or MAX_PIXELS,
-truncated or broken files.
+A child that may be killed decodes them (sandbox.py). Size and pixels are checked before; memory and processor time are
+limited. Refused are other formats (SVG, TIFF, PDF, …), animations, more than MAX_BYTES or MAX_PIXELS, and truncated or
+broken files.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from lumos_queue.errors import ActionError, SpecError
 from lumos_queue.util.regular_file import UnusableFile, open_regular
 from lumos_queue.util.sandbox import Sandbox, serve
 
-#: Of a file. One is encoded for a request on the event loop: 8 MB stop it for 0.2 s, 4 MB for 0.1 s; and a
-#: text-generation-inference server takes 2 MB of request unless told otherwise.
+#: Of a file. Images are encoded for requests on the event loop, which takes 0.2 s for 8 MB and 0.1 s for 4 MB; and a
+#: text-generation-inference server accepts requests of 2 MB by default.
 MAX_BYTES = 3 * 2**20
 MAX_PIXELS = 32_000_000
-DECODE_SECONDS = 10.0  #: of processor time; a photograph takes hundredths
+DECODE_SECONDS = 10.0  #: of processor time; a photograph takes about 0.01 s
 _EXPECTED = f"expected a PNG, JPEG, WebP or GIF of at most {MAX_BYTES >> 20} MB and {MAX_PIXELS // 10**6} megapixels"
-#: What a file begins with → (media type, the name that Pillow knows the format by)
+#: First bytes of a file → (media type, Pillow's name of the format)
 _MAGIC = {
     b"\x89PNG\r\n\x1a\n": ("image/png", "PNG"),
     b"\xff\xd8\xff": ("image/jpeg", "JPEG"),
@@ -41,7 +41,7 @@ _decoder = Sandbox("lumos_queue.util.images")
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image file's bytes, and what they are. Sizes are in pixels."""
+    """An image file's bytes, with their type, digest and size in pixels."""
 
     data: bytes = field(repr=False)
     media_type: str
@@ -51,9 +51,9 @@ class Image:
 
 
 def read_image(path: Path) -> Image:
-    """The image in a file. Blocking: call it outside of an event loop.
+    """Read and decode the image in a file. Blocking: do not call it on an event loop.
 
-    Raises SpecError when it is none that can be used; one line with the way out.
+    Raises SpecError for a file that is not a usable image, with a remedy.
     """
     data, media_type, sha256 = _read(path)
     try:
@@ -68,9 +68,9 @@ def read_image(path: Path) -> Image:
 
 
 def image_in(folder: Path, *names: str) -> Path | None:
-    """The file that `names` lead to, from `folder` on; None when there is none.
+    """Return the path of a file from the folder and the names below it, or None if there is none.
 
-    Raises SpecError when a name has folders in it, and when a link leads out of the folder.
+    Raises SpecError for a name that contains folders, and for a link that leads out of the folder.
     """
     for name in names:
         if name in ("", ".", "..") or any(character in name for character in "/\\\0"):
@@ -92,7 +92,7 @@ def image_error(path: Path, problem: str) -> SpecError:
 
 
 def _read(path: Path) -> tuple[bytes, str, str]:
-    """Bytes, media type and sha256. Raises SpecError if it is not a file, too large, empty, or not an image."""
+    """Return bytes, media type and sha256. Raises SpecError for no file, a large or empty file, and no image."""
     try:
         with open_regular(path) as file:
             data = file.read(MAX_BYTES + 1)
@@ -108,16 +108,16 @@ def _read(path: Path) -> tuple[bytes, str, str]:
 
 
 def media_type_of(data: bytes) -> str:
-    """What an image is by its first bytes, e.g. 'image/png'. Raises ValueError for another file."""
+    """Return the media type of an image by its first bytes, e.g. 'image/png'. Raises ValueError for another file."""
     if (kind := _format_of(data)) is None:
         raise ValueError("expected the bytes of a PNG, JPEG, WebP or GIF")
     return kind[0]
 
 
 def ends_unlike(media_type: str, end: bytes) -> bool:
-    """Whether an image does not end as whole ones of its type do, by its last bytes: it was cut off, or more follows.
+    """Return whether the last bytes of an image are not the end of its type: it was cut off, or other data follow.
 
-    Told of PNG and GIF, which end in one way.
+    Only PNG and GIF have a fixed end; for other types the answer is False.
     """
     endings = {"image/png": b"IEND\xaeB`\x82", "image/gif": b";"}
     return not end.endswith(endings.get(media_type, b""))
@@ -147,7 +147,7 @@ def main() -> None:
 
 
 def _decode(request: dict[str, Any]) -> dict[str, Any]:
-    """Size and digest of the image at `path` once all of it is decoded, or the `problem` with it."""
+    """Decode the image at `path` completely. Return its size and digest, or the `problem`."""
     from PIL import Image as Pillow
 
     try:

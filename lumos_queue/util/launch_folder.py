@@ -1,8 +1,8 @@
-"""The folder that a person started something in: relative paths refer to it, and nothing in it is ever run.
+"""The launch folder, in which a person started the command. Relative paths refer to it, and no file in it is ever run.
 
-A person's current folder holds whatever they downloaded. Python, Celery and Flower would run a `workers.py`, a
-`random.py` or a `flowerconfig.py` of it, so every process of this project starts with `-P` in an empty folder, and a
-variable tells it which folder relative paths refer to.
+A person's current folder may contain downloaded files. Python, Celery and Flower would run a `workers.py`, a
+`random.py` or a `flowerconfig.py` in it. So every process of this project starts with `-P` in an empty folder, and a
+variable has the folder to which relative paths refer.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from pathlib import Path
 
 from lumos_queue.errors import SpecError
 
-#: An absolute path, for processes that start elsewhere; one that a person starts does without, in the current folder.
+#: An absolute path, for processes that start in another folder. A process that a person starts does not need it.
 VARIABLE = "LUMOS_LAUNCH_FOLDER"
 
 
 def from_launch(path: str | Path) -> Path:
-    """A path as a person, a setting or a stored job names it: a relative one is in the folder of the launch."""
+    """Return the path that a person, a setting or a stored job names; a relative one is in the launch folder."""
     return Path(os.environ.get(VARIABLE, ""), path)
 
 
 def child_environment() -> dict[str, str]:
-    """The variables of a process that starts in another folder, with absolute paths for relative ones."""
+    """Return the variables for a process that starts in another folder, with absolute paths for relative ones."""
     variables = {**os.environ, VARIABLE: str(from_launch("").absolute()), "PYTHONSAFEPATH": "1"}
     for name in ("PATH", "PYTHONPATH"):
-        # An empty entry means the current folder, which is searched only if it is written as a dot.
+        # An empty entry means the current folder. It is dropped; only a dot selects that folder.
         entries = [os.path.abspath(entry) for entry in variables.get(name, "").split(os.pathsep) if entry]
         if name in variables:
             variables[name] = os.pathsep.join(entries)
@@ -34,7 +34,10 @@ def child_environment() -> dict[str, str]:
 
 
 def empty_folder(home: Path) -> Path:
-    """A folder to start processes in, made when it is not there. Raises SpecError when something in it could be run."""
+    """Return the folder to start processes in, and create it if needed.
+
+    Raises SpecError if it contains something that could be run, or cannot be written.
+    """
     folder = from_launch(home).absolute() / "run" / "empty"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

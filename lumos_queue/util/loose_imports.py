@@ -1,7 +1,7 @@
-"""The code that source files import from folders that nothing was installed into.
+"""The code that source files import from folders without installed packages.
 
-Imports are read from the source, without running it: statements anywhere in it, the names that are passed to functions
-such as `import_module`, and texts of the form `package.module:object`.
+Imports are read from the source without running it: statements anywhere, the names that are passed to functions such as
+`import_module`, and texts of the form `package.module:object`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _IMPORTERS = frozenset({"__import__", "import_module", "resolve_name"})  #: func
 
 
 class LooseImports:
-    """Follows the imports of a module, in its package and beside it."""
+    """Follows the imports of a module, inside and outside its package."""
 
     def __init__(self, unit: ModuleSpec):
         self._units = {unit.name: unit}
@@ -43,20 +43,20 @@ class LooseImports:
             % (names, names, names)
         )
         self._mentions: set[str] = set()
-        self._is_in_namespace = "." in unit.name  # relative imports can lead to neighbours
+        self._is_in_namespace = "." in unit.name  # relative imports can lead to its neighbours
 
     def look_at(self, source: bytes) -> None:
-        """Note which modules beside its package a source imports. Parsing takes time: it is done after a quick look."""
+        """Record modules outside the package that a source imports. A quick search comes first, as parsing is slow."""
         if self._names and self._mention.search(source):
             tops = (name.partition(".")[0] for name in _list_imports(source, ""))
             self._mentions |= self._names.intersection(tops)
 
     def follow(self, module: str) -> Iterator[ModuleSpec]:
-        """The packages and single modules beside its own that a module imports, directly or by others."""
+        """Yield the packages and single modules outside its package that a module imports, directly or indirectly."""
         is_needed = self._is_in_namespace or any(map(_has_code, sorted(self._mentions)))
         pending = [module] if is_needed else []
         visited, sources = {module}, set[str]()
-        for name in pending:  # it grows: what is imported imports others
+        for name in pending:  # the list grows: imported modules import other modules
             unit = self._unit_of(name)
             if unit is None:
                 continue
@@ -72,7 +72,7 @@ class LooseImports:
                             pending.append(module_name)
 
     def _unit_of(self, name: str) -> ModuleSpec | None:
-        """The package that has the module, if it is read already or not installed."""
+        """Return the package that has the module, if it is known already or not installed."""
         for unit_name in self._units:
             if f"{name}.".startswith(f"{unit_name}."):
                 return self._units[unit_name]
@@ -86,7 +86,7 @@ class LooseImports:
 
 
 def _has_code(name: str) -> bool:
-    """Whether a top-level name means a module that is not installed, or a folder with such modules."""
+    """Return whether a top-level name means a module that is not installed, or a folder with such modules."""
     try:
         unit = find_unit(name)
     except (ImportError, ValueError, AttributeError):
@@ -102,7 +102,7 @@ def _has_code(name: str) -> bool:
 
 
 def _modules_on_path() -> set[str]:
-    """The names that modules can have in those folders of Python's path that nothing was installed into."""
+    """Return the names that modules can have in the folders of Python's path without installed packages."""
     names: set[str] = set()
     for entry in sys.path:
         path = os.path.abspath(entry)
@@ -125,7 +125,7 @@ def _modules_in_zip(path: str) -> set[str]:
 
 
 def _sources_on_the_way(unit: ModuleSpec, module: str) -> Iterator[tuple[str, str]]:
-    """The source files that an import of a module of a package runs, and the package of each."""
+    """Yield the source files that an import of a module of a package runs, and the package of each."""
     folder = next(iter(unit.submodule_search_locations or ()), None)
     if folder is None:
         if unit.origin and unit.origin.endswith(".py"):
@@ -143,12 +143,12 @@ def _read(source: str) -> bytes:
     try:
         with open_regular(source) as file:
             return file.read()
-    except (OSError, SpecError):  # most are not there: a name can be a module or a package
+    except (OSError, SpecError):  # most do not exist: a name can be a module or a package
         return b""
 
 
 def _list_imports(source: bytes, package: str) -> Iterator[str]:
-    """The absolute names of what a source imports: modules, and attributes that may be modules."""
+    """Yield the absolute names that a source imports: modules, and attributes that may be modules."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):  # Python cannot import it either

@@ -1,4 +1,4 @@
-"""Where the files of modules are, and which folders have installed packages."""
+"""The files of modules, and the folders with installed packages."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ OWN_PACKAGES = frozenset({"lumos_queue", "db", "workers"})  #: this project's, w
 
 
 def find_unit(module: str) -> ModuleSpec:
-    """The first package of a module that has files of its own: namespaces are shared by many.
+    """Return the first package of a module that has its own files, unlike a namespace package.
 
-    Raises ModuleNotFoundError.
+    Raises ModuleNotFoundError for an unknown module.
     """
     from importlib.util import find_spec
 
@@ -29,19 +29,19 @@ def find_unit(module: str) -> ModuleSpec:
 
 
 def root_of(unit: ModuleSpec) -> str:
-    """The real path of the file or folder of a package."""
+    """Return the real path of the file or folder of a package."""
     return os.path.realpath(next(iter(unit.submodule_search_locations or ()), None) or unit.origin or "")
 
 
 def file_of(spec: ModuleSpec) -> str:
-    """The real path of the file that a module is imported from, of a zip file that has it the zip file; or ''."""
+    """Return the real path of the file, or zip file, from which a module is imported; '' for none."""
     if archive := getattr(spec.loader, "archive", ""):
         return os.path.realpath(archive)
     return os.path.realpath(spec.origin) if spec.has_location and spec.origin else ""
 
 
 def is_loose(spec: ModuleSpec) -> bool:
-    """Whether a top-level or namespace module comes from a folder that nothing was installed into."""
+    """Return whether a top-level or namespace module is in a folder without installed packages."""
     file = file_of(spec)
     if not file or spec.name.partition(".")[0] in OWN_PACKAGES:
         return False
@@ -55,7 +55,7 @@ def is_loose(spec: ModuleSpec) -> bool:
 
 @cache
 def is_installation(folder: str) -> bool:
-    """Whether a folder is the standard library's, or has installed distributions."""
+    """Return whether a folder is the standard library's, or has installed distributions."""
     if any(folder == os.path.abspath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")):
         return True
     parts = folder.split(os.sep)
@@ -72,5 +72,5 @@ def list_folder(folder: str) -> list[str]:
 
 
 def is_package(folder: str) -> bool:
-    """Whether Python imports a folder as a package with files of its own."""
+    """Return whether Python imports a folder as a package with an `__init__` file."""
     return any(os.path.isfile(f"{folder}/__init__{suffix}") for suffix in SUFFIXES)

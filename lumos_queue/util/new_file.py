@@ -1,4 +1,4 @@
-"""A new file that is there whole or not at all, and never in place of another one."""
+"""Write a new file completely or not at all, and never over another file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lumos_queue.util.full_disk import is_disk_full
 
 
 def require_new(path: Path) -> None:
-    """Raises SpecError where something is at that path already, or its folder is not there."""
+    """Raise SpecError if the path exists already, or its folder does not exist."""
     if os.path.lexists(path):
         raise SpecError(f"'{path}' exists already: name a new file, or remove that one first.")
     if not path.parent.is_dir():
@@ -19,9 +19,9 @@ def require_new(path: Path) -> None:
 
 
 def write_new(path: Path, data: bytes) -> int:
-    """Write a file that must not exist yet; returns its size in bytes. Nothing is left of one that fails.
+    """Write a file that must not exist yet, and return its size in bytes. After a failure no part of it is left.
 
-    Raises SpecError as `require_new`, for a folder that cannot be written, and for a full disk.
+    Raises SpecError as `require_new` does, for a folder that cannot be written, and for a full disk.
     """
     require_new(path)
     part = path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
@@ -31,7 +31,7 @@ def write_new(path: Path, data: bytes) -> int:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            os.link(part, path)  # a rename would replace a file that was made there meanwhile
+            os.link(part, path)  # a rename would replace a file that was created there meanwhile
         finally:
             with suppress(OSError):
                 os.unlink(part)

@@ -1,4 +1,4 @@
-"""A folder that is there whole or not at all, whoever else writes the same one."""
+"""Write a folder completely or not at all, also if other processes write the same one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lumos_queue.util.paths import require_folders
 
 
 def write_folder(target: Path, write: Callable[[Path], None], option: str = "LUMOS_HOME") -> bool:
-    """Let `write` fill an empty folder, then move it to `target`; returns False when `target` was there already.
+    """Let `write` fill an empty folder, then move it to `target`. Return False if `target` existed already.
 
-    Of several processes one writes, and the others wait for it. What a killed one left is removed by the next.
-    `option` says in messages where another place is named. Raises SpecError when nothing can be written there, the
-    disk is full or `target` is a file, and whatever `write` raises; nothing is left then.
+    If several processes write, one does it and the others wait. The next one removes what a killed process left.
+    `option` is the option or variable that messages name for another folder. Raises SpecError if the folder cannot be
+    written, the disk is full or `target` is a file, and all errors of `write`; then no part of it is left.
     """
     require_folders(target, option)
     try:
@@ -55,9 +55,9 @@ def write_folder(target: Path, write: Callable[[Path], None], option: str = "LUM
 
 
 def _sync(folder: Path) -> None:
-    """Have the disk hold all files: after a power cut the folder's name must not stand for empty ones.
+    """Write all files through to the disk, as otherwise they may be empty after a power cut.
 
-    Everyone may read them, as of any file that is made: some libraries make theirs for the owner alone.
+    All files are made readable for everyone, because some libraries write files for their owner only.
     """
     for path in (*folder.rglob("*"), folder):
         os.chmod(path, 0o755 if path.is_dir() else 0o644)

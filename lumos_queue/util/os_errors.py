@@ -1,4 +1,4 @@
-"""What an error of the system says, in words for people."""
+"""Errors of the system as text for people."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _NUMBER = re.compile(r"\[Errno -?\d+\] ")
 
 
 def describe_os_error(error: Exception) -> str:
-    """`Connection refused`, `No such file or directory: 'PATH'`: without the error's number.
+    """Return the text of an error without its number: `No such file or directory: 'PATH'`.
 
-    TLS errors stay as they are, since their numbers are not the system's.
+    TLS errors keep their own text, because their numbers are not the system's.
     """
     number = getattr(error, "errno", None)
     if type(error).__module__ == "ssl" or not number or number < 0:

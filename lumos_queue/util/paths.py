@@ -1,4 +1,4 @@
-"""Whether something can be written at a path, checked before any work is done."""
+"""A check before any work is done: whether a path can be written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lumos_queue.errors import SpecError
 
 
 def require_folders(path: Path, option: str) -> None:
-    """Raises SpecError when a part of the path above its last one is a file; `option` is where to name another."""
+    """Raise SpecError if a parent of the path is a file. The message names `option` for another path."""
     for above in path.absolute().parents:
         if not above.exists():
             continue

@@ -1,7 +1,7 @@
-"""Which files the code of a plug-in consists of, and their digest.
+"""The files of a plug-in's code, and their digest.
 
-They are the files of its top-level package, or its one file, and the modules that it imports from outside the folders
-of installed packages. Installed packages, the standard library and this project are dependencies: they do not count.
+The code is its top-level package, or its single file, and the modules that it imports from folders without installed
+packages. Installed packages, the standard library and this project are dependencies and not part of it.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from lumos_queue.util.loose_imports import LooseImports
 from lumos_queue.util.module_files import file_of, find_unit, is_package, root_of
 from lumos_queue.util.regular_file import open_regular
 
-DIGITS = 16  #: of a digest that is kept
+DIGITS = 16  #: of a stored digest
 _CACHES = frozenset({"__pycache__", ".git", ".pytest_cache", ".ruff_cache"})
 
 
 @dataclass(slots=True)
 class Code:
-    """The code of a module as its digest covers it."""
+    """The code of a module, with the files that its digest covers."""
 
     module: str
-    unit: str  #: its top-level package, or the module itself where it is one file
+    unit: str  #: its top-level package, or the module itself if it is a single file
     root: str  #: real path of the folder or file of the unit
     digest: str
     files: dict[str, bytes]  #: real path of each file, and its sha256
     is_loaded: bool = False  #: whether the module has been imported for an object in it
-    is_imported_here: bool = False  #: whether the unit is imported for its digest, and not by the program before
+    is_imported_here: bool = False  #: whether the unit was imported under its digest, and not before by the program
 
     def covers(self, spec: ModuleSpec) -> bool:
-        """Whether the file of an imported module is part of the digest."""
+        """Return whether the file of an imported module is part of the digest."""
         return file_of(spec) in self.files
 
 
 def read_code(module: str) -> Code:
     """Read all files of the code that a module belongs to, without importing it. Raises ModuleNotFoundError.
 
-    The digest of a package in one folder is that of its files. What Python would import in addition is appended: files
-    behind links, compiled files without a source, zip files, and code outside the package that the module imports.
+    The digest of a package in one folder is that of its files. Files that Python would import in addition are appended:
+    files behind links, compiled files without a source, zip files, and imported code outside the package.
     """
     first = find_unit(module)
     files: dict[str, bytes] = {}
@@ -76,7 +76,7 @@ def _add(files: dict[str, bytes], path: str, content: bytes) -> bytes:
 
 
 def _list_files(unit: ModuleSpec) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Name and path of each file of a package, and of those that only Python's import reaches."""
+    """Return name and path of each file of a package, and of each further file that only an import reaches."""
     if archive := getattr(unit.loader, "archive", ""):
         return [], [(os.path.basename(archive), archive)]
     if unit.origin and unit.origin != "built-in" and not unit.submodule_search_locations:
@@ -88,7 +88,7 @@ def _list_files(unit: ModuleSpec) -> tuple[list[tuple[str, str]], list[tuple[str
     further_files: list[tuple[str, str]] = []
     visited = {os.path.realpath(folder)}
     pending = [(folder, regular_files)]
-    for start, target in pending:  # it grows: a package that is a link is read after the folder that has it
+    for start, target in pending:  # the list grows: a linked package is read after the folder with the link
         for parent, folders, names in os.walk(start):
             folders[:] = set(folders) - _CACHES
             for name in names:

@@ -1,7 +1,7 @@
-"""Imports of plug-in code are held to the digest that a process has taken of it, whenever they happen.
+"""Check each import of plug-in code against the digest that this process has computed, at any time.
 
-A file is compiled from the bytes that the digest covers, so that no cache of compiled code replaces it. A file that
-was changed since, or that the digest does not cover, is refused.
+A file is compiled from the bytes that the digest covers, so that no cache of compiled code replaces it. The import of a
+file that has changed, or that the digest does not cover, is refused.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _MACHINERY = (importlib.__file__, __file__)
 
 
 def hold_code(module: str) -> Code:
-    """Read the code that a module belongs to, and hold later imports of it to its digest.
+    """Read the code that a module belongs to, and check later imports against its digest.
 
-    The digest is taken once while the module stays imported. Raises ModuleNotFoundError, and PluginChanged where this
+    The digest is computed once while the module stays imported. Raises ModuleNotFoundError, and PluginChanged if this
     process has imported another state of a file.
     """
     unit = find_unit(module)
@@ -44,13 +44,13 @@ def hold_code(module: str) -> Code:
 
 
 def release_code(code: Code) -> None:
-    """Let its files be corrected and imported again."""
+    """Stop checking imports of this code, so that its files can be corrected and imported again."""
     if _HELD.get(code.module) is code:
         del _HELD[code.module]
 
 
 def digest_of(module: str) -> str:
-    """The digest of the code that a module belongs to, as it is on the disk now. Later imports are held to it.
+    """Return the digest of a module's code, as it is on the disk now. Later imports are checked against it.
 
     Raises ModuleNotFoundError.
     """
@@ -71,17 +71,17 @@ def _hold(code: Code) -> Code:
 
 
 def _begin_anew(unit: str, root: str) -> None:
-    """Forget what is held of a package that was removed from this process, as it is imported another time."""
+    """Forget the code of a package that was removed from this process and is imported again."""
     for code in tuple(_HELD.values()):
         if code.unit == unit and (code.is_loaded or code.root != root):
             del _HELD[code.module]
 
 
 class _PluginFinder(MetaPathFinder):
-    """Lets the other finders find a module, and checks the file of one that a plug-in consists of or imports."""
+    """Lets the other finders find a module, and wraps the loader of a module that belongs to a plug-in."""
 
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if target is not None:  # a reload: who asks for it wants what the file has now
+        if target is not None:  # a reload imports the present state of the file
             _LOADED.pop(fullname, None)
             return None
         if not _HELD:
@@ -118,7 +118,7 @@ def _ask_others(name: str, path: Any) -> ModuleSpec | None:
 
 
 def _find_importer() -> str:
-    """The real path of the source that imports a module right now; '' where none can be told."""
+    """Return the real path of the source that imports a module right now; '' if it is unknown."""
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -160,7 +160,7 @@ class _HeldLoader(Loader):
 
 
 def _check(name: str, file: str, digest: bytes, holders: Iterable[Code]) -> None:
-    """Raises PluginChanged unless each code that the module is part of has the file with that digest."""
+    """Raise PluginChanged unless the file has this digest in all codes that the module is part of."""
     for code in holders:
         if file not in code.files:
             raise PluginChanged(

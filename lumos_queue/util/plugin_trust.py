@@ -1,8 +1,8 @@
-"""Which modules and objects a dotted name may mean in this process.
+"""The modules and objects that dotted names may mean in this process.
 
-A name out of the database is imported only from a module that `LUMOS_PLUGINS` lists, or that lies in a folder that it
-lists, or that the person who runs this process gave. What the name means there has to be code of such a module, or of
-its own package: what a listed module has only imported is not meant for jobs (`check_object`).
+A name from the database is imported only from a module that `LUMOS_PLUGINS` lists, that is in a folder that it lists,
+or that the person who runs this process named. The object must be code of such a module or of its own package: an
+object that a listed module has only imported is not for jobs (`check_object`).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ IN_PROCESS = "__main__"  #: the module of objects that only this process has
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 _PROJECT = "lumos_queue"
-_LAYERS = 32  #: of wrappers around a function that are looked through
+_LAYERS = 32  #: maximum number of wrappers around a function
 _NAMED_CODE = frozenset({"interface", "session", "open", "check"})  #: fields that can name code as a text
 
 
 def is_dotted(name: str) -> bool:
-    """Whether it is of the form `package.module:object`."""
+    """Return whether a name has the form `package.module:object`."""
     return bool(_DOTTED.fullmatch(name))
 
 
@@ -40,14 +40,14 @@ class TrustedModules:
 
     def __init__(self) -> None:
         self._modules: set[str] = set()
-        self._user_modules: set[str] = set()  # of these, those that only the person who runs this process has named
-        self._user_objects: set[str] = set()  # the objects that this person has named
+        self._user_modules: set[str] = set()  # modules that only the person who runs this process has named
+        self._user_objects: set[str] = set()  # objects that this person has named
         self._folders: list[str] = []
 
     def add_listed(self, setting: str) -> None:
-        """Modules, with those inside them, and folders (what has a `/`), separated by commas.
+        """Trust the entries of a setting: modules with their submodules, and folders (with a `/`), separated by commas.
 
-        A folder is searched after all others for modules. Raises SpecError for what is neither.
+        Python searches these folders last. Raises SpecError for an entry that is neither.
         """
         for entry in filter(None, (part.strip() for part in setting.split(","))):
             if "/" in entry or entry == ".":
@@ -68,7 +68,7 @@ class TrustedModules:
                 )
 
     def add_named(self, *names: str) -> None:
-        """Those of the dotted names, also of addresses such as `function:mylab.models:reply`, that a person gave."""
+        """Trust the dotted names among names and addresses, such as `function:mylab.models:reply`, of the person."""
         for name in names:
             name = name.removeprefix("function:")
             module = name.partition(":")[0]
@@ -79,22 +79,22 @@ class TrustedModules:
                 self._user_objects.add(name)
 
     def as_setting(self) -> str:
-        """What LUMOS_PLUGINS has to be for another process to trust the same."""
+        """Return the value of LUMOS_PLUGINS with which another process trusts the same modules and folders."""
         return ",".join([*sorted(self._modules), *self._folders])
 
     def given_as_setting(self) -> list[str]:
-        """What LUMOS_PLUGINS has to list for another process to go on: the folders of modules that were named here.
+        """Return the entries of LUMOS_PLUGINS with which another process can continue: folders of modules named here.
 
-        Of an installed one it is the module: its folder has all others that are installed, too. A module that cannot be
-        found, a mistyped name of an earlier call, is left out.
+        For an installed module the entry is its name, because its folder has all other installed modules, too. Modules
+        that cannot be found, such as mistyped names, are left out.
         """
         return sorted(filter(None, map(_list_module, self._user_modules)))
 
     def has(self, module: str) -> bool:
-        """Whether a module is listed, or Python imports it from a file in a listed folder. Imports nothing.
+        """Return whether a module is listed, or would be imported from a file in a listed folder. Imports nothing.
 
-        A folder without code, a link that leads out of the listed folder, and a module that Python finds elsewhere
-        first do not count, nor does a program (`__main__`).
+        A folder without code, a link that leads out of the listed folder, a module that Python finds elsewhere first,
+        and a program (`__main__`) are not trusted.
         """
         parts = module.split(".")
         if IN_PROCESS in parts or not _MODULE.fullmatch(module):
@@ -110,14 +110,14 @@ class TrustedModules:
         )
 
     def check_object(self, noun: str, name: str, value: Any, code: Code) -> None:
-        """Raises SpecError for a dotted name that means an object which its module has only imported.
+        """Raise SpecError for a dotted name of an object that its module has only imported.
 
-        The rule: the person who runs this process gave the very name, or the code that a job would run by it is defined
-        in a module that is trusted, or in the package of the named module, in a file that the digest covers. That code
-        is a function, class or method itself, the function inside of wrappers (`partial`, `functools.wraps`,
-        `staticmethod`), or the class of an instance. Objects of this project's classes, such as a Formulation or a
-        Domain, are data: the functions and classes that they carry count, and may also be the project's. Values of
-        built-in types that cannot be called carry no code.
+        An object is allowed if the person who runs this process gave this name, or if the code that a job would run is
+        defined in a trusted module, or in the package of the named module in a file that the digest covers. The code is
+        a function, class or method itself, the function inside wrappers (`partial`, `functools.wraps`, `staticmethod`),
+        or the class of an instance. Objects of this project's classes, such as a Formulation or a Domain, are data:
+        their code is the functions and classes in their fields, which may also be the project's. Values of built-in
+        types that cannot be called have no code.
         """
         if name in self._user_objects:
             return
@@ -136,19 +136,19 @@ TRUSTED = TrustedModules()
 
 
 def _is_own(home: str, module: str, code: Code) -> bool:
-    """Whether a module is of the package of the named one, and its file is one that the digest covers."""
+    """Return whether a module is in the package of the named module, and the digest covers its file."""
     spec = getattr(sys.modules.get(home), "__spec__", None)
     return home.partition(".")[0] == module.partition(".")[0] and spec is not None and code.covers(spec)
 
 
 def _files_on_the_way(parts: list[str]) -> list[str]:
-    """The real path of the file of each package on the way to a module, as Python imports them; '' for none."""
+    """Return the real path of the file of each package above a module and of the module itself; '' for none."""
     files: list[str] = []
     path: list[str] | None = None
     for length in range(1, len(parts) + 1):
         try:
             spec = _find_spec(".".join(parts[:length]), path)
-        except KeyError:  # a namespace inside of a namespace that is not imported yet
+        except KeyError:  # a namespace inside a namespace that is not imported yet
             path = [os.path.join(folder, parts[length - 1]) for folder in path or ()]
             files.append("")
             continue
@@ -160,7 +160,7 @@ def _files_on_the_way(parts: list[str]) -> list[str]:
 
 
 def _find_spec(name: str, path: list[str] | None) -> ModuleSpec | None:
-    """The spec that an import uses, without importing the packages on the way."""
+    """Return the spec that an import would use, without importing the packages above the module."""
     if name in sys.modules:
         return getattr(sys.modules[name], "__spec__", None)
     for finder in sys.meta_path:
@@ -181,7 +181,7 @@ def _list_module(module: str) -> str | None:
 
 
 def _homes_of(value: Any) -> Iterator[str]:
-    """The modules whose code a job runs by naming an object; '' for one that cannot be told."""
+    """Yield the modules whose code a job runs by naming an object; '' for an unknown module."""
     value = _unwrap(value)
     if isinstance(value, ModuleType):
         yield value.__name__
@@ -195,7 +195,7 @@ def _homes_of(value: Any) -> Iterator[str]:
 
 
 def _homes_in(value: Any) -> Iterator[str]:
-    """The modules of the code that an object of the project carries."""
+    """Yield the modules of the code in the fields of an object of this project."""
     for field in fields(value):
         content = getattr(value, field.name)
         if isinstance(content, str) and field.name in _NAMED_CODE and is_dotted(content):
@@ -210,7 +210,7 @@ def _is_of_project(module: str) -> bool:
 
 
 def _unwrap(value: Any) -> Any:
-    """What is inside of wrappers; of a method its class, if that has the function of the method."""
+    """Return the object inside wrappers; for a method its class, if the class has the method's function."""
     for _ in range(_LAYERS):
         if isinstance(value, partial):
             value = value.func
@@ -223,7 +223,7 @@ def _unwrap(value: Any) -> Any:
             value = inner
         else:
             return value
-    return type(None)  # a chain without an end is code of no plug-in
+    return type(None)  # an endless chain of wrappers is no code of a plug-in
 
 
 def _has_function(owner: type, function: Any) -> bool:

@@ -1,10 +1,10 @@
-"""Plug-ins: objects that others' packages bring. Which there are, which may be imported, and which code each is.
+"""Plug-ins: objects of third-party packages. List them, import the trusted ones, and identify their code.
 
-An object is found by the name of an entry point of an installed distribution, in a group such as
-`lumos_queue.benchmarks`, or by a dotted name, `package.module:object`. Installed distributions are trusted, as their
-owner installed them. A dotted name may come out of a database that others write to: it is imported only if
-`LUMOS_PLUGINS` lists its module or the folder that has it, or if the person who runs this process gave it; and it has
-to mean code of such a module (plugin_trust.py). Its digest covers the files that Python imports for it
+The name of an object is that of an entry point of an installed distribution, in a group such as
+`lumos_queue.benchmarks`, or a dotted name, `package.module:object`. Installed distributions are trusted, as their
+owner installed them. A dotted name may come from a database that other people write to. It is imported only if
+`LUMOS_PLUGINS` lists its module or the folder of the module, or if the person who runs this process gave it; and it
+must mean code of such a module (plugin_trust.py). Its digest covers the files that Python imports for it
 (plugin_files.py), also later (plugin_imports.py).
 """
 
@@ -21,7 +21,7 @@ from lumos_queue.util.plugin_files import DIGITS, Code
 from lumos_queue.util.plugin_imports import digest_of, hold_code, release_code
 from lumos_queue.util.plugin_trust import IN_PROCESS, TRUSTED, TrustedModules, is_dotted
 
-if TYPE_CHECKING:  # it takes as long to import as all of the rest
+if TYPE_CHECKING:  # its import takes as long as all others together
     from importlib.metadata import EntryPoint
 
 __all__ = [
@@ -45,11 +45,11 @@ SHOWN = 8  #: digits of a digest in messages
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An object of others, and the code that it is."""
+    """The name of a third-party object, and the version of its code."""
 
     group: str  #: one of GROUPS
     name: str  #: of the entry point, or dotted
-    distribution: str  #: '' where its module belongs to none
+    distribution: str  #: '' if its module belongs to none
     version: str
     digest: str  #: of the files of its top-level package, as they were when it was imported
 
@@ -67,7 +67,7 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An object, and the plug-in that it came from."""
+    """An object and its plug-in."""
 
     value: Any
     plugin: Plugin
@@ -75,7 +75,7 @@ class Found:
 
 @cache
 def entry_points_of(group: str) -> dict[str, tuple[EntryPoint, ...]]:
-    """The entry points of a group by name: more than one where several distributions use the name."""
+    """Return the entry points of a group by name. A name has several if several distributions use it."""
     from importlib.metadata import entry_points
 
     points: dict[str, tuple[EntryPoint, ...]] = {}
@@ -85,7 +85,7 @@ def entry_points_of(group: str) -> dict[str, tuple[EntryPoint, ...]]:
 
 
 def load_plugin(group: str, noun: str, name: str) -> Found:
-    """Import the object with that name: of an entry point, or dotted.
+    """Import the object with the name of an entry point, or with a dotted name.
 
     Raises SpecError for a name that two distributions use, a dotted name that is not trusted, an object that cannot be
     imported, and an object that a trusted module has only imported.
@@ -112,13 +112,13 @@ def load_plugin(group: str, noun: str, name: str) -> Found:
 def _load(group: str, noun: str, name: str, module: str, attribute: str, distribution: str, version: str) -> Found:
     subject = f"The {noun} '{name}'" + (f" of {distribution} {version}" if distribution else "")
     try:
-        code = hold_code(module)  # before the import: of the code that is imported
+        code = hold_code(module)  # before the import, so that it is the imported code
         value: Any = _import(code)
         for part in attribute.split("."):
             value = getattr(value, part)
     except PluginChanged as error:
         raise SpecError(f"{subject} cannot be imported: {error}") from error
-    except (Exception, SystemExit) as error:  # whatever third-party code raises when it is imported
+    except (Exception, SystemExit) as error:  # third-party code may raise anything when it is imported
         problem = " ".join(str(error).split())[:200]
         remedy = ""
         if isinstance(error, ModuleNotFoundError) and not distribution and f"{module}.".startswith(f"{error.name}."):
@@ -146,7 +146,7 @@ def _describe(point: EntryPoint) -> str:
 
 
 def _distribution_of(module: str) -> tuple[str, str]:
-    """Name and version of the distribution that brings a module; empty where none does."""
+    """Return name and version of the distribution of a module; '' if none has it."""
     from importlib.metadata import packages_distributions, version
 
     names = packages_distributions().get(module.partition(".")[0], [])

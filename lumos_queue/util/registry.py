@@ -1,4 +1,4 @@
-"""Objects by name. The module that holds one is imported when its name is asked for, and not before."""
+"""Objects by name. The module of an object is imported only when its name is requested."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Names, each with where its object is, `package.module:attribute`; and, in a group, what plug-ins bring.
+    """Names of objects, with their locations `package.module:attribute`, and in a group the objects of plug-ins.
 
-    A built-in name means the built-in object, whatever a plug-in calls its own.
+    A built-in name always means the built-in object, even if a plug-in has the same name.
     """
 
     def __init__(
@@ -26,22 +26,22 @@ class Registry(Generic[T]):
         kind: type | None = None,
         check: Callable[[str, T], None] | None = None,
     ):
-        """`group`: of util/plugins.py, in which others may name objects; '': none.
+        """`group` is the group of plug-ins in util/plugins.py; '': no plug-ins.
 
-        `kind`: what these have to be. `check`: gets the name and the object, and raises SpecError for a wrong one.
+        `kind` is the class of these objects. `check` gets name and object, and raises SpecError for a wrong object.
         """
-        self._noun = noun  #: what one is called in messages: 'formulation'
+        self._noun = noun  #: the noun for an object in messages, such as 'formulation'
         self._locations = dict(locations)
         self._group, self._kind, self._check = group, kind, check
-        self._objects: dict[str, T] = {}  #: since an episode asks for the same object often
-        self._plugins: dict[str, Plugin] = {}  #: of those that are not built in
+        self._objects: dict[str, T] = {}  #: loaded objects by name, as an episode loads the same object often
+        self._plugins: dict[str, Plugin] = {}  #: plug-ins of the loaded objects that are not built in
 
     def __iter__(self) -> Iterator[str]:
-        """The built-in names."""
+        """Iterate over the built-in names."""
         return iter(self._locations)
 
     def __contains__(self, name: object) -> bool:
-        """Whether there is an object of that name which this process may import."""
+        """Return whether this process may import an object of that name."""
         if name in self._locations or name in self._objects:
             return True
         if not self._group or not isinstance(name, str):
@@ -50,26 +50,26 @@ class Registry(Generic[T]):
 
     @property
     def plugin_names(self) -> tuple[str, ...]:
-        """The names that installed distributions bring, and that are not built in."""
+        """The names of installed distributions that are not built in."""
         points = entry_points_of(self._group) if self._group else {}
         return tuple(name for name in points if name not in self._locations)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of what is built in, and of what installed distributions bring."""
+        """The built-in names, and those of installed distributions."""
         return (*self._locations, *self.plugin_names)
 
     def knows(self, name: str) -> bool:
-        """Whether the name is of a form that `load` can look for, trusted or not."""
+        """Return whether `load` can search for the name, trusted or not."""
         return name in self or (bool(self._group) and (is_dotted(name) or name.startswith(f"{IN_PROCESS}:")))
 
     def is_built_in(self, name: str) -> bool:
         return name in self._locations
 
     def load(self, name: str) -> T:
-        """The object of that name.
+        """Return the object of that name.
 
-        Raises SpecError for an unknown one, listing the names, and for a plug-in that cannot be imported, is not
+        Raises SpecError for an unknown name, with the known names, and for a plug-in that cannot be imported, is not
         trusted, or is of another kind.
         """
         if name in self._objects:
@@ -81,21 +81,21 @@ class Registry(Generic[T]):
         return self._load_plugin(name)
 
     def find(self, name: str) -> T | None:
-        """The object of that name, for what is told of stored jobs; None for one that this process cannot have."""
+        """Return the object of that name, for reports on stored jobs; None if this process cannot load it."""
         try:
             return self.load(name)
         except SpecError:
             return None
 
     def plugin(self, name: str) -> Plugin | None:
-        """Which code the object of that name is; None for what is built in. Raises SpecError as `load` does."""
+        """Return the plug-in of the object of that name; None for a built-in one. Raises SpecError as `load` does."""
         if name in self._locations:
             return None
         self.load(name)
         return self._plugins[name]
 
     def add(self, name: str, value: T, digest: str) -> None:
-        """An object that only this process has, under a name that begins with `__main__:`."""
+        """Add an object of this process only, under a name that begins with `__main__:`. Raises SpecError as `load`."""
         assert name.startswith(f"{IN_PROCESS}:")
         self._check_value(name, value)
         self._objects[name], self._plugins[name] = value, Plugin(self._group, name, "", "", digest)

@@ -1,11 +1,11 @@
-"""The one way to open a file that a person, a job, a page or a row of data names: a regular file, or an error.
+"""Open a file that a person, a job, a page or a row of data names. Only regular files are opened.
 
 A pipe would make the reader wait for a writer that may never come, a device such as /dev/zero never ends, and a link
-may lead to a file that was not meant. The opened file is examined, not its path, so that nobody can exchange the file
-between the check and the reading.
+may lead to another file. The opened file is checked, not its path, so that nobody can exchange the file between the
+check and the reading.
 
-What is read whole has at most MAX_BYTES. Data sets are read row by row and weights are mapped, so that neither has a
-limit here. Other libraries open files by their paths: `check_entries` examines a folder before they do.
+A file that is read whole has at most MAX_BYTES. Data sets are read row by row and weights are mapped, so they have no
+limit here. Other libraries open files by their paths: `check_entries` checks a folder before they do.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from lumos_queue.errors import SpecError
 
 MAX_BYTES = 64 * 2**20  #: of a file that is read whole
-#: Endings of the files of a model folder that other libraries read whole; weights are mapped.
+#: Suffixes of the files of a model folder that other libraries read whole; weights are mapped.
 _READ_WHOLE = (".json", ".jinja", ".model", ".txt")
 _BUFFER = 2**16  #: bytes that are read at once
 _KINDS = {
@@ -37,7 +37,7 @@ _accepted_pipes: set[tuple[int, int]] = set()  #: device and inode of each pipe 
 
 
 class UnusableFile(SpecError):
-    """Raised for a path that is refused; `problem` is what follows its name, as in `is a pipe`."""
+    """Raised for a refused path. `problem` is the text after its name, as in `is a pipe`."""
 
     def __init__(self, path: str | Path, problem: str, remedy: str):
         self.problem = problem
@@ -45,7 +45,7 @@ class UnusableFile(SpecError):
 
 
 def open_regular(path: str | Path, folder: Path | None = None) -> io.BufferedReader:
-    """Open a regular file to read its bytes; `folder`: the file must be in it, also where its path has links.
+    """Open a regular file to read its bytes. With `folder`, the file must be in it, also if its path has links.
 
     The folder of a model in the cache of Hugging Face has links to files beside it, which are allowed. Raises
     UnusableFile for what is not a regular file and for a file outside the folder, and OSError, as `open` does, for a
@@ -64,21 +64,21 @@ def open_regular_text(
     errors: str | None = None,
     newline: str | None = None,
 ) -> io.TextIOWrapper:
-    """Open a regular file to read its text; the options are those of `open`. Raises as `open_regular`."""
+    """Open a regular file to read its text. The options are those of `open`. Raises as `open_regular` does."""
     return io.TextIOWrapper(open_regular(path, folder), encoding, errors, newline)
 
 
 def read_regular(path: str | Path, folder: Path | None = None, limit: int = MAX_BYTES) -> bytes:
-    """Return all bytes of a regular file that has at most `limit` of them.
+    """Return all bytes of a regular file of at most `limit` bytes.
 
-    Raises UnusableFile for a larger file, for one that grows beyond the limit while it is read, and as `open_regular`.
+    Raises UnusableFile for a larger file, also if it grows while it is read, and as `open_regular` does.
     """
     with open_regular(path, folder) as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
             raise _too_large(path, size, limit)
         data = file.read(size + 1)
-        if len(data) > size:  # it grows, or its size is not stated
+        if len(data) > size:  # the file grows, or its size is not stated
             data += file.read(limit + 1 - len(data))
     if len(data) > limit:
         raise _too_large(path, len(data), limit)
@@ -88,16 +88,16 @@ def read_regular(path: str | Path, folder: Path | None = None, limit: int = MAX_
 def read_regular_text(
     path: str | Path, folder: Path | None = None, *, encoding: str = "utf-8", errors: str = "strict"
 ) -> str:
-    """Return the text of a regular file. Raises UnicodeDecodeError for other bytes, and as `read_regular`."""
+    """Return the text of a regular file. Raises UnicodeDecodeError for other bytes, and as `read_regular` does."""
     text = read_regular(path, folder).decode(encoding, errors)
-    return text.replace("\r\n", "\n").replace("\r", "\n")  # as files that are opened as text
+    return text.replace("\r\n", "\n").replace("\r", "\n")  # as for files that are opened as text
 
 
 def check_entries(folder: Path) -> None:
-    """Examine a model folder before a library opens its files by their paths.
+    """Check a model folder before a library opens its files by their paths.
 
-    Every file in it and in its own folders must be a regular file inside it; what libraries read whole, such as
-    config.json, has at most MAX_BYTES. Hidden entries are not examined: no library opens them. Raises UnusableFile.
+    Every file in it and in its subfolders must be a regular file inside it. Files that libraries read whole, such as
+    config.json, have at most MAX_BYTES. Hidden entries are not checked: no library opens them. Raises UnusableFile.
     """
     root = _root_of(folder)
     for path in _entries(folder):
@@ -114,16 +114,16 @@ def check_entries(folder: Path) -> None:
 
 
 def accept_pipe(path: str | Path | None) -> None:
-    """Let this process read a pipe that it inherited: `/dev/stdin`, or what a shell makes of `<(COMMAND)`.
+    """Let this process read a pipe that it inherited: `/dev/stdin`, or the path for `<(COMMAND)` in a shell.
 
-    Only for what the person who started the process named. A pipe with a name of its own is never accepted, and a
-    path that leads to another pipe later is not either.
+    Call it only for paths that the person who started the process named. A named pipe is never accepted, nor another
+    pipe that the path leads to later.
     """
     if path is None or not _DESCRIPTOR.fullmatch(str(path)):
         return
     try:
         state = os.stat(path)
-    except OSError:  # whoever opens it reports this
+    except OSError:  # the later `open` reports it
         return
     if stat.S_ISFIFO(state.st_mode):
         _accepted_pipes.add((state.st_dev, state.st_ino))
@@ -140,9 +140,9 @@ class _RegularFile(io.FileIO):
 
 
 def _open(folder: Path | None, path: str, _flags: int) -> int:
-    """Examine what a path leads to, and open the very same file; return its descriptor.
+    """Check the file of a path, and open the very same file. Return its descriptor.
 
-    O_PATH opens nothing that waits or begins to work, and the second `open` does not look at the path again.
+    O_PATH neither waits nor starts a device, and the second `open` does not use the path again.
     """
     descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
@@ -162,7 +162,7 @@ def _open(folder: Path | None, path: str, _flags: int) -> int:
 
 
 def _entries(folder: Path) -> Iterator[Path]:
-    """The visible entries of a folder and of the folders in it."""
+    """Yield the visible entries of a folder and of its subfolders."""
     for path in sorted(folder.glob("*")):
         if not path.name.startswith("."):
             yield path
@@ -171,7 +171,7 @@ def _entries(folder: Path) -> Iterator[Path]:
 
 
 def _root_of(folder: Path) -> str:
-    """The real path that files of a folder begin with, with a slash at its end.
+    """Return the real path with which the files of a folder begin, with a slash at its end.
 
     In the cache of Hugging Face `models--ORG--NAME/snapshots/REVISION` has links to `models--ORG--NAME/blobs`.
     """

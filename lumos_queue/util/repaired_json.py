@@ -1,8 +1,8 @@
 """JSON as models write it, repaired by json_repair within a bounded number of steps.
 
-The library looks ahead from many places: a text of 20,000 characters can take it ten seconds. So it gets a text that
-counts how often it is looked at. The count is the same on every machine, unlike time: a reply that was read once is
-read the same way when its episode is resumed.
+The library looks ahead from many positions: a text of 20,000 characters can take ten seconds. So it gets a text that
+counts each access to it. Unlike time, the count is the same on every machine, so that a reply is read the same way when
+its episode is resumed.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any, SupportsIndex
 
 import json_repair
 
-MAX_LOOKS = 500_000  #: at characters and parts of the text; replies as models write them take 2 to 5 for each character
+MAX_LOOKS = 500_000  #: accesses to characters and parts of the text; replies of models take 2 to 5 for each character
 
 
 def read_repaired_json(text: str) -> Any:
-    """The JSON value of a text, as far as it can be repaired.
+    """Return the JSON value of a text, repaired if necessary.
 
-    Raises ValueError when it cannot be, is nested too deeply, or takes too many looks. Holds the interpreter for less
-    than a second for 20,000 characters, whatever they are.
+    Raises ValueError for a text that cannot be repaired, is nested too deeply, or takes more than MAX_LOOKS accesses.
+    Any text of 20,000 characters takes less than a second.
     """
     try:
         return json_repair.loads(_CountedText(text, [MAX_LOOKS]), skip_json_loads=False)
@@ -27,12 +27,12 @@ def read_repaired_json(text: str) -> Any:
 
 
 class _CountedText(str):
-    """A text that can be indexed so many times. What the library makes of its beginning is counted, too."""
+    """A text that can be indexed a limited number of times. Texts that the library makes from it count, too."""
 
     __slots__ = ("_budget",)
 
     def __new__(cls, text: str, budget: list[int]) -> _CountedText:
-        """`remaining`: the looks that are left, as the one item of a list."""
+        """`budget` is a list with one number: the remaining accesses."""
         counted_text = super().__new__(cls, text)
         counted_text._budget = budget
         return counted_text
@@ -42,7 +42,7 @@ class _CountedText(str):
         if self._budget[0] < 0:
             raise ValueError(f"repairing it takes more than {MAX_LOOKS:,} looks")
         part = super().__getitem__(index)
-        # From the beginning on: the library inserts a bracket there and goes on with the new text.
+        # The library takes the beginning, inserts a bracket after it and continues with the new text.
         return _CountedText(part, self._budget) if isinstance(index, slice) and index.start is None else part
 
     def __add__(self, suffix: str) -> str:

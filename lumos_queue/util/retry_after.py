@@ -5,11 +5,11 @@ from __future__ import annotations
 import email.utils
 import time
 
-MAX_SECONDS = 3600.0  #: a server that asks for a longer pause gets this one
+MAX_SECONDS = 3600.0  #: the limit of a pause that a server requests
 
 
 def read_retry_after(value: str) -> float | None:
-    """The seconds that a header asks for, as a number or an HTTP date; None when it is neither."""
+    """Return the seconds that a header requests as a number or an HTTP date; None if it is neither."""
     value = value.strip()
     try:
         if value[:1].isdigit():

@@ -1,16 +1,16 @@
-"""A helper process that can be killed: requests and replies are one JSON line each, over pipes.
+"""A helper process that can be killed. Requests and replies are one JSON line each, over pipes.
 
-Covered: a request that takes too much processor time (the kernel ends the child), too much memory (an address-space
-limit), or replies too much; a child that dies at any time (it is started anew); a parent that dies (the child sees
-the end of its input, and asks the kernel to be ended with the thread that started it). The child has no environment
-but a fixed hash seed and the variables of its Sandbox, its own session, `/` as its folder and no open files but its
-pipes.
+The sandbox handles a request that takes too much processor time (the kernel ends the child), takes too much memory (an
+address-space limit) or replies too much; a child that dies at any time (a new one is started); and a parent that dies
+(the child reads the end of its input, and the kernel ends it with the thread that started it). The child has its own
+session, `/` as its folder, no open files but its pipes, and no variables but a fixed hash seed and those of its
+Sandbox.
 
-Not covered: the child runs as the same user, sees the same files and the same network. It is meant for this project's
-code working on hostile data; code written by others needs stronger isolation.
+The child runs as the same user and has access to the same files and network. The sandbox is for this project's code on
+hostile data; third-party code needs stronger isolation.
 
-Time is counted as the child's processor time, so that a busy machine gives the same results as an idle one. A limit
-by the wall clock, much longer, is for a machine that does not answer at all: InfrastructureError.
+Time is the child's processor time, so that a busy machine gives the same results as an idle one. A much longer limit
+by the wall clock is for a machine that does not answer at all: InfrastructureError.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.util.child_process import ADDRESS_SPACE, ChildProcess
 
 MEMORY = 1 << 30  #: bytes of address space
-MAX_REQUEST = 60_000  #: bytes; less than a pipe holds, so that writing a request never waits for the child
+MAX_REQUEST = 60_000  #: bytes; less than the size of a pipe, so that writing a request never waits for the child
 MAX_REPLY = 1 << 20  #: bytes
 WALL_START, WALL_PER_SECOND = 120.0, 20.0  #: seconds by the wall clock: to start, and for a processor second
 MAX_SERVED = 500  #: requests after which a child is replaced, so that its caches do not fill its memory
@@ -43,16 +43,15 @@ _OVERTIME = (signal.SIGPROF, signal.SIGXCPU)
 
 
 class Sandbox:
-    """Helper processes that run `module.main()`, started when first needed; usable from any event loop and thread.
+    """Helper processes that run `module.main()`, started by the first call; usable from any event loop and thread.
 
-    The module's `main` must call `serve`. Closing is final for the processes, not for the object: the next call
-    starts new ones.
+    The module's `main` must call `serve`. After `close`, the next call starts new processes.
     """
 
     def __init__(
         self, module: str, children: int = 1, memory: int = MEMORY, variables: Mapping[str, str] | None = None
     ):
-        """`memory`: bytes of address space. `variables`: what the child's environment has besides the hash seed."""
+        """`memory` is the limit of address space in bytes. `variables` are the child's, besides the hash seed."""
         self.module, self.children, self.memory = module, children, memory
         self.variables = dict(variables or {})
         self._owner = 0  #: the id of the process that started the children
@@ -61,11 +60,11 @@ class Sandbox:
         self._idle: queue.SimpleQueue[_Child] = queue.SimpleQueue()
 
     async def call(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """The child's reply to a request that may take `seconds` of processor time.
+        """Return the child's reply to a request that may take `seconds` of processor time.
 
-        A caller that is cancelled goes at once; the child works on until its time is up.
-        Raises ActionError of kind timeout, memory, too_large or crashed; InfrastructureError when the child cannot
-        be started or the wall clock runs out.
+        A cancelled caller returns at once; the child works until its time is over.
+        Raises ActionError of kind timeout, memory, too_large or crashed; InfrastructureError if the child cannot be
+        started, or does not answer within the limit by the wall clock.
         """
         line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
         if len(line) > MAX_REQUEST:
@@ -73,7 +72,7 @@ class Sandbox:
         return await asyncio.wrap_future(self._pool().submit(self._serve, line, seconds))
 
     async def close(self) -> None:
-        """End the helper processes and wait until they are gone."""
+        """End the helper processes and wait for their end."""
         if self._threads is not None and self._owner == os.getpid():
             threads, self._threads = self._threads, None
             await asyncio.to_thread(threads.shutdown)
@@ -81,7 +80,7 @@ class Sandbox:
                 self._idle.get().end()
 
     def _pool(self) -> ThreadPoolExecutor:
-        """One thread for each child. After a fork the parent's children are left to the parent."""
+        """Return the pool with one thread for each child. After a fork, the parent keeps its children."""
         with self._lock:
             if self._threads is None or self._owner != os.getpid():
                 self._owner = os.getpid()
@@ -92,7 +91,7 @@ class Sandbox:
             return self._threads
 
     def _serve(self, line: bytes, seconds: float) -> dict[str, Any]:
-        """Answer one request, in a pool thread. What may be due to earlier requests is tried in a fresh child."""
+        """Answer a request in a pool thread. If earlier requests may have caused a failure, retry in a new child."""
         child = self._idle.get()
         try:
             if child.served >= MAX_SERVED:
@@ -112,7 +111,7 @@ class Sandbox:
 
 
 class _Ended(Exception):
-    """Raised when the child is gone instead of having answered; `kind` is timeout, memory or crashed."""
+    """Raised if the child has ended without an answer. `kind` is timeout, memory or crashed."""
 
     def __init__(self, kind: str, message: str):
         self.kind = kind
@@ -120,7 +119,7 @@ class _Ended(Exception):
 
 
 class _Child:
-    """One helper process; used by one thread at a time."""
+    """A helper process, used by one thread at a time."""
 
     def __init__(self, module: str, memory: int, variables: Mapping[str, str]):
         self.module, self.memory, self.variables = module, memory, variables
@@ -128,7 +127,7 @@ class _Child:
         self.served = 0  #: requests since it was started
 
     def ask(self, line: bytes, seconds: float) -> dict[str, Any]:
-        """The reply to one request line; raises _Ended, ActionError of kind too_large, or InfrastructureError."""
+        """Return the reply to a request. Raises _Ended, ActionError of kind too_large, or InfrastructureError."""
         self._start_if_needed()
         self.served += 1
         try:
@@ -159,7 +158,7 @@ class _Child:
             raise InfrastructureError(f"the helper process ended while it started: {death}") from None
 
     def _read_line(self, wall: float, seconds: float) -> bytes:
-        """One line of the child's, without the line break."""
+        """Return a line of the child. `wall` is the limit in seconds by the wall clock."""
         pipe = self._process.stdout
         poll = select.poll()
         poll.register(pipe, select.POLLIN)
@@ -190,7 +189,7 @@ class _Child:
 
 
 def serve(handle: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Answer requests until the input ends. What `handle` prints goes nowhere; what it raises becomes an error."""
+    """Answer requests with `handle` until the input ends. The output of `handle` is discarded."""
     replies = os.dup(1)
     os.dup2(2, 1)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -203,7 +202,7 @@ def serve(handle: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
 
 
 def _reply(handle: Callable[[dict[str, Any]], dict[str, Any]], request: dict[str, Any], seconds: float) -> bytes:
-    """The reply line. Past its processor time the kernel ends this process: SIGPROF, and SIGXCPU behind it."""
+    """Return the reply line. After the processor time, the kernel ends this process: by SIGPROF, else by SIGXCPU."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     limit = math.ceil(usage.ru_utime + usage.ru_stime + seconds) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))

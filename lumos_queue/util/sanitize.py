@@ -1,4 +1,4 @@
-"""Text made storable where it enters: SQLite and PostgreSQL must hold exactly what the generator saw."""
+"""Make text storable where it enters, so that SQLite and PostgreSQL hold exactly the text that the generator gets."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def storable(text: str) -> tuple[str, int]:
-    """The text with each NUL and lone surrogate replaced, and how many there were."""
-    if text.isascii() and "\x00" not in text:  # most texts: known at once, and no pattern has to look at them
+    """Return the text with each NUL and lone surrogate replaced, and the number of replacements."""
+    if text.isascii() and "\x00" not in text:  # most texts: this check is faster than the pattern
         return text, 0
     return _UNSTORABLE.subn(REPLACEMENT, text)
 
 
 def storable_json(value: Any) -> Any:
-    """A JSON value with storable texts; a float that JSON cannot hold becomes its name (`"nan"`, `"inf"`)."""
+    """Return a JSON value with storable texts. A float that is not finite becomes its name (`"nan"`, `"inf"`)."""
     if isinstance(value, str):
         return value if value.isascii() and "\x00" not in value else storable(value)[0]
     if isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""URLs of databases and brokers in messages, and messages of libraries about them, without what may be a password.
+"""URLs of databases and brokers in messages, and messages of libraries about them, without passwords.
 
-A URL that a person mistyped has its password anywhere. So nothing is looked for and replaced: only parts that are
+A mistyped URL may have its password anywhere. So the password is not searched and replaced: only parts that are
 certainly a scheme, a host, a port, a path or a user beside a password are printed.
 """
 
@@ -16,7 +16,7 @@ _HOST = re.compile(r"(?:(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?)?
 _PATH = re.compile(r"(?:[A-Za-z0-9_./~-]|%[0-9A-Fa-f]{2})*")
 _USER = re.compile(r"[A-Za-z0-9_.-]+")
 _PIECES = re.compile(r"[^:/?#@&=;,\[\]\s]+")
-#: Options of a database's or a broker's URL whose values are no secrets, and which messages of drivers name.
+#: Options of a database's or a broker's URL whose values are not secret and occur in messages of drivers.
 _OPEN_OPTIONS = frozenset(
     (
         *("application_name", "channel_binding", "client_encoding", "connect_timeout", "gssencmode", "host"),
@@ -29,10 +29,10 @@ _ADDRESS_OPTIONS = ("host", "hostaddr", "port")
 
 
 def hide_secrets(url: str) -> str:
-    """A URL as messages show it: `postgresql://lumos:***@HOST:5432/NAME`, without passwords and most options.
+    """Return a URL for messages: `postgresql://lumos:***@HOST:5432/NAME`, without passwords and most options.
 
-    Of a text that is not such a URL only the scheme is left, or NOT_A_URL. Kombu's lists of brokers, with semicolons,
-    are shown as lists.
+    For a text that is not such a URL return only its scheme, or NOT_A_URL. Kombu's lists of brokers, with semicolons,
+    stay lists.
     """
     urls = url.split(";")
     if len(urls) > 1 and all(_SCHEME.match(part) for part in urls):
@@ -50,12 +50,12 @@ def hide_secrets(url: str) -> str:
 
 
 def quotes_secret(text: str, url: str) -> bool:
-    """Whether a library's message about a URL contains a part of the URL that may be a password."""
+    """Return whether a library's message about a URL contains a part of the URL that may be a password."""
     return any(_contains(text, secret) for secret in _secrets(url))
 
 
 def _split(url: str) -> SplitResult | None:
-    """The parts of a URL; None where a password may be in a part that is no password's."""
+    """Return the parts of a URL, or None if a password may be in another part than the login."""
     if not _SCHEME.match(url):
         return None
     try:
@@ -63,26 +63,26 @@ def _split(url: str) -> SplitResult | None:
         _ = parts.port
     except ValueError:
         return None
-    if parts.scheme.startswith("sqlite") and not parts.netloc:  # the path of a file, which may have any name
+    if parts.scheme.startswith("sqlite") and not parts.netloc:  # the path of a file may have any name
         return parts
     is_clear = _HOST.fullmatch(_host(parts)) and _PATH.fullmatch(parts.path)
     return parts if is_clear and "@" not in parts.query and not parts.fragment else None
 
 
 def _host(parts: SplitResult) -> str:
-    """The host and the port."""
+    """Return the host and the port."""
     return parts.netloc.rpartition("@")[2]
 
 
 def _address_options(parts: SplitResult) -> str:
-    """The options that say where the server is, as in a URL: `?host=/run/postgresql`."""
+    """Return the options with the server's address, as in a URL: `?host=/run/postgresql`."""
     options = parse_qsl(parts.query)
     visible = [f"{name}={value}" for name, value in options if name in _ADDRESS_OPTIONS and _PATH.fullmatch(value)]
     return "?" + "&".join(visible) if visible else ""
 
 
 def _hide_login(scheme: str, login: str) -> str:
-    """The user, where a password follows it: a word alone may be a password."""
+    """Return the login with a hidden password. A word without a password may itself be one, and is hidden."""
     user, colon, password = login.partition(":")
     if not login:
         return ""
@@ -91,7 +91,7 @@ def _hide_login(scheme: str, login: str) -> str:
 
 
 def _secrets(url: str) -> set[str]:
-    """Every part of a URL that may be secret, as it is written and decoded."""
+    """Return every part of a URL that may be secret, as written and decoded."""
     secrets: set[str] = set()
     for part in url.split(";"):
         parts = _split(part)
@@ -109,7 +109,7 @@ def _secrets(url: str) -> set[str]:
 
 
 def _contains(text: str, secret: str) -> bool:
-    """Whether a text contains a secret; a short one only counts as a word."""
+    """Return whether a text contains a secret; a short secret only as a whole word."""
     if len(secret) > 3:
         return secret in text
     return re.search(rf"(?<![A-Za-z0-9]){re.escape(secret)}(?![A-Za-z0-9])", text) is not None

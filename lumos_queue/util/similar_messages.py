@@ -1,4 +1,4 @@
-"""Messages of others that differ only in their numbers: they count as the same reason."""
+"""Treat messages that differ only in numbers as the same reason."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 
 from lumos_queue.util.display import one_line
 
-MAX_TEXT = 240  #: characters of a message: what is longer may be a whole page of a server
+MAX_TEXT = 240  #: characters of a message, as a server may send a whole page
 _NUMBERS = re.compile(r"\d+(\.\d+)?")
 
 
 def short_line(text: str) -> str:
-    """The beginning of a message, as one harmless line."""
+    """Return the beginning of a message, as one harmless line."""
     return " ".join(one_line(text[:MAX_TEXT]).split())
 
 
 def alike_key(line: str) -> str:
-    """The line with each number replaced: messages with the same key are the same reason."""
+    """Return the line with each number replaced. Messages with the same key have the same reason."""
     return _NUMBERS.sub("0", line)

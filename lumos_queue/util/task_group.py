@@ -1,4 +1,4 @@
-"""Coroutines that run beside one another, none of which outlives the others' failure."""
+"""Run coroutines concurrently. If one fails, all others are cancelled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 async def run_together(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """The results in order. When one fails the others are cancelled, and have ended when it raises."""
+    """Return the results in order. If a coroutine fails, cancel the others, wait for their end, and raise its error."""
     tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
         return await asyncio.gather(*tasks)

@@ -1,20 +1,20 @@
-"""JSON that others wrote. Whatever cannot be read is a ValueError."""
+"""Read untrusted JSON. All problems are ValueErrors."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-MAX_DEPTH = 100  #: of nested lists and objects: code that walks through values recurses once for each
+MAX_DEPTH = 100  #: of nested lists and objects, as code that walks through values recurses once for each level
 
 
 def read_json(data: str | bytes, strict: bool = True) -> Any:
-    """The value. Raises ValueError for what is not JSON, nested too deeply, or holds a number of too many digits.
+    """Return the value. Raises ValueError for invalid JSON, too deep nesting, and a number of too many digits.
 
-    Where it is not `strict`, strings may have control characters such as line breaks in them.
+    If `strict` is False, strings may contain control characters such as line breaks.
     """
     try:
-        value = json.loads(data) if strict else json.loads(data, strict=False)  # the first has a decoder already
+        value = json.loads(data) if strict else json.loads(data, strict=False)  # the former uses the module's decoder
     except RecursionError:
         raise ValueError(f"nested more than {MAX_DEPTH} levels deep") from None
     check_depth(value, data)
@@ -22,7 +22,7 @@ def read_json(data: str | bytes, strict: bool = True) -> Any:
 
 
 def check_depth(value: Any, data: str | bytes, start: int = 0, end: int | None = None) -> None:
-    """Raise ValueError for a value that is nested too deeply; the part of `data` from start to end is its JSON."""
+    """Raise ValueError for a value that is nested too deeply. Its JSON is `data` from `start` to `end`."""
     if isinstance(data, str) and data.count("{", start, end) + data.count("[", start, end) <= MAX_DEPTH:
         return
     level = [value]

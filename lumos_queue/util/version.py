@@ -1,9 +1,8 @@
-"""Which code this is: the release, and a digest of what is shipped, so that an edited copy has a name of its own.
+"""The version of this code: the release and a digest of the shipped files, so that an edited copy has its own version.
 
-Every file of the three packages counts, caches excepted. A wheel carries two things inside its packages that a checkout
-keeps elsewhere, the starter models and the Procfile: they are digested under the names that they have in the wheel, so
-a wheel and the checkout that it was built from are the same code. The packages are found as Python finds them,
-wherever this file is.
+The digest covers every file of the three packages except caches. A wheel has two parts inside its packages that a
+checkout has elsewhere: the starter models and the Procfile. They are digested under their names in the wheel, so that a
+wheel has the version of its checkout. The packages are located as Python imports them, wherever this file is.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from importlib.util import find_spec
 
 RELEASE = "0.2.0"  #: pyproject.toml reads it here
 PACKAGES = ("lumos_queue", "db", "workers")
-#: The name in a wheel, and where a checkout has it: what pyproject.toml calls force-include.
+#: Maps names in a wheel to paths in a checkout: force-include of pyproject.toml.
 ELSEWHERE = {"lumos_queue/starter": "models/starter", "workers/Procfile": "Procfile"}
 _CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".hypothesis", ".DS_Store"})
 
 
 @cache
 def code_version() -> str:
-    """For example `0.2.0+3f9a1c20`; stored with every job, worker session and attempt."""
+    """Return for example `0.2.0+3f9a1c20`. It is stored with every job, worker session and attempt."""
     hasher = hashlib.sha256()
     for name, path in sorted(shipped_files().items()):
         with open(path, "rb") as file:
@@ -31,7 +30,7 @@ def code_version() -> str:
 
 
 def shipped_files() -> dict[str, str]:
-    """Paths of every file of the packages, by its name in a wheel."""
+    """Return the path of every file of the packages, by its name in a wheel."""
     roots = {package: _find_root(package) for package in PACKAGES}
     files: dict[str, str] = {}
     for package, root in roots.items():
@@ -44,7 +43,7 @@ def shipped_files() -> dict[str, str]:
 
 
 def _find_root(package: str) -> str:
-    """The folder that the package is in."""
+    """Return the folder that contains the package."""
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError(f"No package '{package}': install lumos-queue again.", name=package)
@@ -52,7 +51,7 @@ def _find_root(package: str) -> str:
 
 
 def _files(name: str, root: str) -> dict[str, str]:
-    """What there is at a root, a file or a folder, under the name given."""
+    """Return the paths of the files at `root`, a file or a folder, under names that begin with `name`."""
     if os.path.isfile(root):
         return {name: root}
     paths = {}

@@ -1,6 +1,6 @@
-"""Folders of published weights, from a path or the Hugging Face cache: safetensors only, and all of them.
+"""Folders of published weights, from a path or the Hugging Face cache: complete, and in safetensors only.
 
-Other formats are pickles, which run code when they are loaded. Nothing is ever downloaded here.
+Other formats are pickles, which run code when they are loaded. This module never downloads weights.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from lumos_queue.util.regular_file import check_entries, open_regular, read_regu
 from lumos_queue.util.untrusted_json import read_json
 
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle", "*.h5", "*.msgpack")
-_PIPELINE = "model_index.json"  #: of diffusers: names the models of which a folder has one each in a folder of its own
+_PIPELINE = "model_index.json"  #: of diffusers: lists the models of a pipeline, each in its own subfolder
 
 
 def find_weights(name: str) -> Path:
-    """The folder of a path, or of an id in the cache (`HF_HOME`). Raises SpecError: 'not run: needs …'."""
+    """Return the folder of a path, or of an id in the cache (`HF_HOME`). Raises SpecError: 'not run: needs …'."""
     folder = from_launch(Path(name).expanduser())
     if not folder.is_dir():
         if name.startswith(("/", "./", "../", "~")):
@@ -29,14 +29,14 @@ def find_weights(name: str) -> Path:
 
 
 def check_weights(folder: Path) -> list[Path]:
-    """The weight files. Raises SpecError when some are missing, or there are none but pickles."""
+    """Return the weight files. Raises SpecError if some are missing, or there are only pickles."""
     paths = [path for part in _models_of(folder) for path in _check_model(part)]
     check_entries(folder)
     return paths
 
 
 def _models_of(folder: Path) -> list[Path]:
-    """The folder itself, or those of a pipeline's models. Raises SpecError."""
+    """Return the folder itself, or the folders of a pipeline's models. Raises SpecError."""
     if not (folder / _PIPELINE).is_file():
         return [folder]
     try:
@@ -72,9 +72,9 @@ def _check_model(folder: Path) -> list[Path]:
 
 
 def digest_of_weights(folder: Path) -> str:
-    """Of the weights, the configuration and the tokenizer; read once, in full."""
+    """Return the digest of the weights, the configuration and the tokenizer. Reads all files."""
     parts = hashlib.sha256()
-    texts = "**/*" if (folder / _PIPELINE).is_file() else "*"  # a pipeline's are in folders of their own
+    texts = "**/*" if (folder / _PIPELINE).is_file() else "*"  # a pipeline's files are in subfolders
     for path in (*check_weights(folder), *sorted(folder.glob(f"{texts}.json")), *sorted(folder.glob(f"{texts}.txt"))):
         with open_regular(path, folder) as file:
             name = path.relative_to(folder).as_posix()
