@@ -89,8 +89,8 @@ def plan_as_json(plan: WaitingPlan) -> dict[str, Any]:
 
 def print_plan(console: Any, plan: WaitingPlan) -> None:
     """Print a plan and the question that it answers."""
-    again = f" (plan {plan.tries})" if plan.tries > 1 else ""
-    console.print(f"[bold]{plan.name}[/]{again}  {output.escape(plan.question)}")
+    attempt = f" (plan {plan.tries})" if plan.tries > 1 else ""
+    console.print(f"[bold]{plan.name}[/]{attempt}  {output.escape(plan.question)}")
     console.print(output.escape(plan.shown), soft_wrap=True)
 
 
@@ -171,11 +171,11 @@ def _bring_workers(database: Database, settings: Settings, jobs: list[str]) -> N
 
     with database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
-        alone = not settings.broker_url and not live_sessions(connection, settings.lease_seconds)
+        is_unattended = not settings.broker_url and not live_sessions(connection, settings.lease_seconds)
     for row in rows:
         if row.state == JobState.PAUSED:
             output.say(f"job {row.id} is paused. Continue with: lumos resume {row.id}")
-        elif alone:
+        elif is_unattended:
             output.say(f"no worker is alive. Continue with: lumos resume {row.id}")
         elif settings.broker_url:
             from workers.notify import notify_workers

@@ -27,9 +27,9 @@ def print_draw(sample: dict[str, Any]) -> None:
         )
     console = output.console()
     console.print(table)
-    twice = f", {sample['labelled_twice']:,} of them to be labelled twice" if sample["labelled_twice"] else ""
+    suffix = f", {sample['labelled_twice']:,} of them to be labelled twice" if sample["labelled_twice"] else ""
     console.print(
-        f"drawn {sample['drawn']:,} of {sample['population']:,} {_MEMBERS[sample['kind']]}{twice}. "
+        f"drawn {sample['drawn']:,} of {sample['population']:,} {_MEMBERS[sample['kind']]}{suffix}. "
         f"Begin with: lumos audit next {sample['audit']}",
         markup=False,
         soft_wrap=True,
@@ -53,11 +53,11 @@ def print_next(task: dict[str, Any]) -> None:
 
 def print_progress(progress: dict[str, Any]) -> None:
     """Print how many items each labeller has left."""
-    for who, remaining in progress["left"].items():
+    for labeller, remaining in progress["left"].items():
         output.show(
-            f"{who}: {remaining} left"
+            f"{labeller}: {remaining} left"
             if remaining
-            else f"{who}: all labelled. See: lumos audit report {progress['audit']}"
+            else f"{labeller}: all labelled. See: lumos audit report {progress['audit']}"
         )
 
 
@@ -106,11 +106,11 @@ def print_report(report: dict[str, Any]) -> None:
             soft_wrap=True,
         )
     for pair in report["agreement"]:
-        who, text = " and ".join(pair["labellers"]), _kappa(pair)
+        labellers, text = " and ".join(pair["labellers"]), _kappa(pair)
         text = f"{text}: {pair['undefined']}" if pair["undefined"] else text
         share = f" ({_percent(pair['share'])})" if pair["items"] else ""
         console.print(
-            f"{escape(who)} agree on {pair['agreed']} of {pair['items']} items{share}; {text}", soft_wrap=True
+            f"{escape(labellers)} agree on {pair['agreed']} of {pair['items']} items{share}; {text}", soft_wrap=True
         )
 
 

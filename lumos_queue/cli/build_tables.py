@@ -58,14 +58,14 @@ def _print_episodes(console: Any, manifest: dict[str, Any]) -> None:
         console.print(table)
     if exclusions := summary.exclusions(manifest):
         table = _table("left out", "episodes")
-        for why, count in exclusions:
-            table.add_row(escape(summary.with_flag(why)), f"{count:,}")
+        for reason, count in exclusions:
+            table.add_row(escape(summary.with_flag(reason)), f"{count:,}")
         table.add_section()
         table.add_row("used", f"{episodes['used']:,}")
         table.add_row("read", f"{episodes['read']:,}")
         console.print(table)
-    for why, count in summary.unwritten_formulations(manifest):
-        console.print(f"{count:,} episodes are used for other formulations only; {escape(why)}")
+    for reason, count in summary.unwritten_formulations(manifest):
+        console.print(f"{count:,} episodes are used for other formulations only; {escape(reason)}")
 
 
 def print_list(listing: dict[str, Any]) -> None:

@@ -40,8 +40,8 @@ def estimate(url: str, settings: Settings) -> tuple[bool | None, str]:
     )
     if slots:
         return True, f"{beginning}{format_seconds(ROWS * reply.seconds / slots)}, {slots} at once as the server states"
-    whole = format_seconds(ROWS * reply.seconds)
-    return True, f"{beginning}{whole} one after the other, less where it serves several at once"
+    duration = format_seconds(ROWS * reply.seconds)
+    return True, f"{beginning}{duration} one after the other, less where it serves several at once"
 
 
 async def _call(url: str, settings: Settings) -> tuple[Completion, int]:

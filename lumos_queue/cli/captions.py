@@ -39,7 +39,7 @@ def data_captions(
                 f"The job {row.id} has the formulation '{row.formulation}': captions come from a job made by: "
                 "lumos infer BENCHMARK --formulation caption --role captioner=URL"
             )
-        captions, without = captions_of(connection, row.id)
+        captions, missing_count = captions_of(connection, row.id)
         states = progress(connection, row.id)
     if not captions:
         raise SpecError(f"The job {row.id} has no captions yet. See: lumos job {row.id}")
@@ -61,7 +61,7 @@ def data_captions(
         "file": str(out),
         "sha256": hashlib.sha256(data).hexdigest(),
         "captions": len(captions),
-        "without": without,
+        "without": missing_count,
         "items": states,
     }
     output.result(result, _print_captions)
@@ -73,15 +73,15 @@ def captions_of(connection: Any, job: str) -> tuple[dict[str, str], int]:
     from db.trajectories import find_episodes
 
     captions: dict[str, str] = {}
-    without, after = 0, 0
-    while page := find_episodes(connection, Filter((term("job", "=", job),)), after, PAGE):
+    missing_count, cursor = 0, 0
+    while page := find_episodes(connection, Filter((term("job", "=", job),)), cursor, PAGE):
         for episode in page:
             if episode.ending == "answered" and episode.answer:
                 captions.setdefault(episode.row, episode.answer)
             else:
-                without += 1
-        after = page[-1].id
-    return captions, without
+                missing_count += 1
+        cursor = page[-1].id
+    return captions, missing_count
 
 
 def _print_captions(result: dict[str, Any]) -> None:

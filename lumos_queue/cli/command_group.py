@@ -51,8 +51,8 @@ class TopGroup(TableGroup):
     table = COMMANDS
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        aside = max(map(len, HEADINGS)) + 2
-        first = aside + max(map(len, COMMANDS)) + 2
+        heading_width = max(map(len, HEADINGS)) + 2
+        indent = heading_width + max(map(len, COMMANDS)) + 2
         lines = [
             "Usage: lumos COMMAND [ARGS]...      What a command does: lumos COMMAND --help",
             "Options: --version, --json (one JSON object as the last line), -h or --help",
@@ -60,8 +60,8 @@ class TopGroup(TableGroup):
         for heading, commands in HEADINGS.items():
             lines.append("")
             for row, (name, command) in enumerate(commands.items()):
-                begin = f"{'' if row else heading:<{aside}}{name:<{first - aside}}"
-                lines += textwrap.wrap(begin + summarize(command), formatter.width, subsequent_indent=" " * first)
+                prefix = f"{'' if row else heading:<{heading_width}}{name:<{indent - heading_width}}"
+                lines += textwrap.wrap(prefix + summarize(command), formatter.width, subsequent_indent=" " * indent)
         formatter.write("\n".join(lines) + "\n")
 
 
@@ -111,7 +111,7 @@ def _no_command(path: str, word: str, table: Mapping[str, Command | Group]) -> S
     if not group:
         if word in RENAMED_COMMANDS:
             return SpecError(f"{message}It is now: lumos {RENAMED_COMMANDS[word]}")
-        inside = [name for name, command in COMMANDS.items() if isinstance(command, Group) and word in command.commands]
-        candidates = [f"{name} {word}" for name in inside] or candidates
+        groups = [name for name, command in COMMANDS.items() if isinstance(command, Group) and word in command.commands]
+        candidates = [f"{name} {word}" for name in groups] or candidates
     suggestion = f"Did you mean {' or '.join(map(repr, candidates))}? " if candidates else ""
     return SpecError(f"{message}{suggestion}See: {path} --help")

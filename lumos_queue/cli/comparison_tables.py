@@ -152,16 +152,16 @@ def _conclude(comparison: Found, metric: str) -> str:
     significance = f"p = {format_p(comparison['p_holm'])}".replace("= <", "<") + (
         ", Holm" if comparison["p_holm"] != comparison["p"] else ""
     )
-    how = f"({significance}; {comparison['test']}; interval: {comparison['interval']})"
+    details = f"({significance}; {comparison['test']}; interval: {comparison['interval']})"
     if comparison["p_holm"] < 0.05:
         direction = "better" if comparison["difference"] > 0 else "worse"
         return (
             f"{comparison['b']} is {direction} than {comparison['a']} by "
-            f"{abs(100 * comparison['difference']):.1f} points of {metric} {how}."
+            f"{abs(100 * comparison['difference']):.1f} points of {metric} {details}."
         )
     message = (
         f"No difference between {comparison['a']} and {comparison['b']} is shown: "
-        f"it may be {low} to {high} points {how}."
+        f"it may be {low} to {high} points {details}."
     )
     return message + explain_no_difference(comparison)
 

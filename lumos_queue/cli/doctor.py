@@ -88,12 +88,12 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
         )
         if fine:
             with database.engine.connect() as connection:
-                alive = live_sessions(connection, settings.lease_seconds)
-            names = ", ".join(f"{session.host}:{session.pid}" for session in alive[:8])
-            is_missing = settings.broker_url and not alive
+                live_workers = live_sessions(connection, settings.lease_seconds)
+            names = ", ".join(f"{session.host}:{session.pid}" for session in live_workers[:8])
+            is_missing = settings.broker_url and not live_workers
             yield Finding(
                 "workers",
-                False if is_missing else True if alive else None,
+                False if is_missing else True if live_workers else None,
                 names
                 or (
                     "none is alive. Start some with: lumos up"
@@ -110,13 +110,13 @@ def recount_jobs(settings: Settings, repair: bool) -> Iterator[Finding]:
     from db import recount
     from lumos_queue.submission.database import database
 
-    jobs = wrong = 0
+    jobs = wrong_jobs = 0
     with database(settings) as job_database:
         for job, differences in recount.recount(job_database):
             jobs += 1
             if not differences:
                 continue
-            wrong += 1
+            wrong_jobs += 1
             if repair:
                 recount.repair(job_database, job)
             preview = "; ".join(map(str, differences[:3])) + (
@@ -124,7 +124,9 @@ def recount_jobs(settings: Settings, repair: bool) -> Iterator[Finding]:
             )
             remedy = "corrected" if repair else "correct them with: lumos doctor --recount --repair"
             yield Finding(f"sums of job {job}", repair, f"{preview}: {remedy}")
-    yield Finding("sums", not wrong or repair, f"{jobs - wrong:,} of {jobs:,} jobs have the sums of their rows")
+    yield Finding(
+        "sums", not wrong_jobs or repair, f"{jobs - wrong_jobs:,} of {jobs:,} jobs have the sums of their rows"
+    )
 
 
 def _check_broker(settings: Settings) -> Finding:

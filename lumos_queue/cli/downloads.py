@@ -48,12 +48,12 @@ def data_get(
 
 def format_download(download: Any) -> str:
     """Return a text about a download: whether it is new, and how its checksum was verified."""
-    how = "downloaded" if download.new else "already there"
+    status = "downloaded" if download.new else "already there"
     if download.checked == "nothing":
-        return f"{how}; no checksum is known: {download.sha256[:12]}… was recorded, later downloads must match it"
+        return f"{status}; no checksum is known: {download.sha256[:12]}… was recorded, later downloads must match it"
     if download.checked == "first download":
-        return f"{how}; the same checksum as the first download; no other is known"
-    return f"{how}; its checksum is correct"
+        return f"{status}; the same checksum as the first download; no other is known"
+    return f"{status}; its checksum is correct"
 
 
 def data_list(to: To = None, json: opt.Json = False) -> None:

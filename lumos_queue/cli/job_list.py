@@ -38,29 +38,29 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], has_older: bool, where: str = 
     width = console.width if console.is_terminal or "COLUMNS" in os.environ else _UNLIMITED
     gap = 2 if width >= _ROOMY else 1
     if jobs:
-        every = _columns(jobs)
-        columns = fit(every, width, gap)
+        all_columns = _columns(jobs)
+        columns = fit(all_columns, width, gap)
         visible = [column.head for column, _ in columns]
-        hidden_heads = [column.head for column in every if column.head not in visible]
-        between = " " * gap
-        heads = between.join(pad(cut(column.head, size), size) for column, size in columns)
+        hidden_heads = [column.head for column in all_columns if column.head not in visible]
+        separator = " " * gap
+        heads = separator.join(pad(cut(column.head, size), size) for column, size in columns)
         console.print(Text(heads.rstrip(), "bold"), soft_wrap=True)
         for row, job in enumerate(jobs):
             line = Text(no_wrap=True)
             for column, size in columns:
                 style = _STYLES.get(RealState(job["real_state"]), "") if column.head.endswith("state") else ""
                 line.append(pad(column.show(row, size), size), style)
-                line.append(between)
+                line.append(separator)
             line.rstrip()
             console.print(line, soft_wrap=True)
         if hidden_heads:
             output.say(f"no room for: {', '.join(hidden_heads)}. A wider terminal shows more, and --json all of it")
     else:
         output.say("no job matches")
-    for reason, alone in _jobs_alone(jobs).items():
-        target = alone[0] if len(alone) == 1 else "JOB"
+    for reason, job_ids in _jobs_alone(jobs).items():
+        target = job_ids[0] if len(job_ids) == 1 else "JOB"
         advice = reason or f"continue with lumos resume {target}, or start a worker with lumos worker"
-        output.say(f"nobody works on {', '.join(alone[:3])}{', …' if len(alone) > 3 else ''}: {advice}")
+        output.say(f"nobody works on {', '.join(job_ids[:3])}{', …' if len(job_ids) > 3 else ''}: {advice}")
     if has_older:
         filter_words = ["--where", where] if where else []
         output.say(f"older jobs: {shlex.join(['lumos', 'jobs', *filter_words, '--before', jobs[-1]['job']])}")
@@ -75,12 +75,12 @@ def print_traffic(traffic: Mapping[str, Traffic]) -> None:
 
 def _jobs_alone(jobs: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """Return the jobs that nobody works on, by the reason why no live worker can; '' where no worker is alive."""
-    alone: dict[str, list[str]] = {}
+    jobs_by_reason: dict[str, list[str]] = {}
     for job in jobs:
         if job["real_state"] == RealState.NOBODY:
             reason = "" if job["reason"].startswith(WAITED) else job["reason"]
-            alone.setdefault(reason, []).append(job["job"])
-    return alone
+            jobs_by_reason.setdefault(reason, []).append(job["job"])
+    return jobs_by_reason
 
 
 def _columns(jobs: Sequence[Mapping[str, Any]]) -> list[Column]:
@@ -124,23 +124,25 @@ def _state_column(jobs: Sequence[Mapping[str, Any]]) -> Column:
     """Return the column of score and state. The state of a job without a score has the width of both."""
     scores = [_format_score(job["score"], job["by_outcome"]) for job in jobs]
     states = [_describe_state(job) for job in jobs]
-    wide = max(map(cell_len, scores))
+    score_width = max(map(cell_len, scores))
 
     def show(row: int, width: int) -> str:
         score, (state, words) = scores[row], states[row]
         if not score:
             return cut(words, width)
-        if wide + 1 + cell_len(state) <= width:
-            return f"{pad(score, wide)} {cut(words, width - wide - 1)}"
-        both = f"{score} {state}"
-        return both if cell_len(both) <= width else cut(words, width)
+        if score_width + 1 + cell_len(state) <= width:
+            return f"{pad(score, score_width)} {cut(words, width - score_width - 1)}"
+        score_and_state = f"{score} {state}"
+        return score_and_state if cell_len(score_and_state) <= width else cut(words, width)
 
-    head = f"{pad('score, % [95 %]', wide)} state" if wide else "state"
-    beside = wide + bool(wide)  # a score and a space
+    head = f"{pad('score, % [95 %]', score_width)} state" if score_width else "state"
+    state_start = score_width + bool(score_width)  # a score and a space
     scored_widths = [cell_len(state) for score, (state, _) in zip(scores, states, strict=True) if score]
-    natural = [cell_len(words) + bool(score) * beside for score, (_, words) in zip(scores, states, strict=True)]
-    least = max(_STATE_LEAST, beside + max([len("state"), *scored_widths]))
-    return Column(head, max(cell_len(head), *natural), least, 0, show)
+    natural_widths = [
+        cell_len(words) + bool(score) * state_start for score, (_, words) in zip(scores, states, strict=True)
+    ]
+    least = max(_STATE_LEAST, state_start + max([len("state"), *scored_widths]))
+    return Column(head, max(cell_len(head), *natural_widths), least, 0, show)
 
 
 def _describe_state(job: Mapping[str, Any]) -> tuple[str, str]:

@@ -79,7 +79,7 @@ class Progress:
 
     def show(self) -> str:
         """Read and print the progress. Return the job's state as it was last read."""
-        before = self._completed
+        former_count = self._completed
         try:
             self._update()
         except DBAPIError as error:  # the database may come back, and the work then continues
@@ -87,7 +87,7 @@ class Progress:
             self.pause = MAX_POLL_SECONDS
         else:
             self._silence.update("", True)
-        self._notice_an_outage(self._completed != before)
+        self._notice_an_outage(self._completed != former_count)
         return self.state
 
     def _notice_an_outage(self, has_progress: bool) -> None:
@@ -146,10 +146,10 @@ class Progress:
             self._last_progress = time.monotonic()
         elif time.monotonic() - self._last_progress > STALL_SECONDS and job.state in OPEN:
             self._last_progress = time.monotonic()
-            alive = len(live_sessions(connection, self.settings.lease_seconds))
+            worker_count = len(live_sessions(connection, self.settings.lease_seconds))
             cause = "no worker is alive. Start one with: lumos worker"
-            if alive:
-                causes = [f"{alive} worker{'s' * (alive > 1)} alive", *self._describe_traffic(connection)]
+            if worker_count:
+                causes = [f"{worker_count} worker{'s' * (worker_count > 1)} alive", *self._describe_traffic(connection)]
                 if len(causes) == 1 and figures.failing:  # the notice of failures has the reason
                     return
                 cause = "; ".join(causes if len(causes) > 1 else [*causes, "items take longer than this"])

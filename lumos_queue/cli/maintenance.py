@@ -20,10 +20,10 @@ def db_upgrade(json: opt.Json = False) -> None:
     settings = read_settings()
     database = open_database(settings.database, settings.lease_seconds)
     try:
-        before = current(database)
-        if before is None or before < head():
+        former_revision = current(database)
+        if former_revision is None or former_revision < head():
             upgrade(database)
-        revisions = {"before": before, "revision": current(database)}
+        revisions = {"before": former_revision, "revision": current(database)}
     finally:
         database.close()
     output.result(revisions, lambda value: output.show(f"the database is at revision {value['revision']}"))

@@ -55,20 +55,20 @@ def _print_table(console: Console, title: str, rows: list[dict[str, Any]]) -> No
     _print_wrapped(
         console, "─" * min(console.width, sum(widths.values()) + len(GAP) * len(widths) + len("status")), 0, ""
     )
-    before = ""
+    former_name = ""
     several = len(rows) > 1
     for (name, status, details), group in groupby(
         rows, key=lambda row: (row["row"], _format_status(row, several), _format_details(row))
     ):
-        alike = list(group)
+        group_rows = list(group)
         group_lines = [
-            ("" if index or name == before else line[0], *line[1:])
-            for index, line in enumerate(map(_format_line, alike))
+            ("" if index or name == former_name else line[0], *line[1:])
+            for index, line in enumerate(map(_format_line, group_rows))
         ]
-        _print_figures(console, widths, group_lines, "" if "ours" in alike[0] else "dim", status)
+        _print_figures(console, widths, group_lines, "" if "ours" in group_rows[0] else "dim", status)
         for detail in details:
             _print_wrapped(console, detail, INDENT, "")
-        before = name
+        former_name = name
     console.print()
 
 
@@ -77,7 +77,7 @@ def _print_figures(
 ) -> None:
     """Print the lines of one status. The status is at the end of the first line if it fits, else below the last."""
     total_width = sum(width + len(GAP) for width in widths.values())
-    beside = total_width + cell_len(status) <= console.width
+    has_room = total_width + cell_len(status) <= console.width
     for number, line in enumerate(lines):
         name = _wrap(console, line[0], widths[0])
         for index, part in enumerate(name):
@@ -85,9 +85,9 @@ def _print_figures(
             cells += [
                 _cell("" if index else line[column], widths[column], _RIGHT[column]) for column in widths if column
             ]
-            text = GAP.join(cells) + (GAP + status if beside and not number and not index else "")
+            text = GAP.join(cells) + (GAP + status if has_room and not number and not index else "")
             console.print(Text(text.rstrip(), style=style), soft_wrap=True)
-    if not beside:
+    if not has_room:
         _print_wrapped(console, status, INDENT, style)
 
 

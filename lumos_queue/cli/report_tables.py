@@ -143,9 +143,9 @@ def _format_expert_runs(report: dict[str, Any]) -> str:
         return ""
     parts = [f"{count:,} {name}" for name, count in expert_runs["runs"].items()]
     parts += [f"{count:,} failed ({name})" for name, count in expert_runs["failed"].items()]
-    without = sum(expert_runs["samples"]["without_value"].values())
+    missing_count = sum(expert_runs["samples"]["without_value"].values())
     return ", ".join(parts) + (
-        f"; {without:,} of {expert_runs['samples']['n']:,} samples without a value" if without else ""
+        f"; {missing_count:,} of {expert_runs['samples']['n']:,} samples without a value" if missing_count else ""
     )
 
 
@@ -174,12 +174,12 @@ def _format_calls(report: dict[str, Any]) -> str:
 
 def format_versions(versions: list[dict[str, Any]], name: str) -> str:
     """Return the version of code or prompts; of several, each with its number of episodes. Digests are shortened."""
-    short = [
+    versions_and_counts = [
         (version[name] if name == "code_version" else version[name][:12], version["episodes"]) for version in versions
     ]
-    if len(short) == 1:
-        return escape(short[0][0])
-    return "\n".join(escape(f"{text}: {episodes:,}") for text, episodes in short)
+    if len(versions_and_counts) == 1:
+        return escape(versions_and_counts[0][0])
+    return "\n".join(escape(f"{text}: {episodes:,}") for text, episodes in versions_and_counts)
 
 
 def _format_plugin(plugins: list[dict[str, Any]], name: str) -> str:
@@ -187,16 +187,16 @@ def _format_plugin(plugins: list[dict[str, Any]], name: str) -> str:
     plugin = next((candidate for candidate in plugins if candidate["name"] == name), None)
     if plugin is None:
         return ""
-    several = f" ({len(plugin['earlier']) + 1} codes)" if plugin.get("earlier") else ""
-    return escape(str(Plugin.from_json(plugin))) + several
+    suffix = f" ({len(plugin['earlier']) + 1} codes)" if plugin.get("earlier") else ""
+    return escape(str(Plugin.from_json(plugin))) + suffix
 
 
 def _format_score_versions(report: dict[str, Any]) -> str:
     """Return the version of each metric's scorer; of several, each with its number of episodes."""
     lines = []
     for metric, versions in report.get("scoring", {}).get("versions", {}).items():
-        several = len(versions) > 1
-        texts = [f"{version}: {episodes:,}" if several else version for version, episodes in versions.items()]
+        has_several = len(versions) > 1
+        texts = [f"{version}: {episodes:,}" if has_several else version for version, episodes in versions.items()]
         lines.append(f"{metric} {', '.join(texts)}")
     return "\n".join(lines)
 

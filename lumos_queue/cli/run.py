@@ -133,7 +133,7 @@ def _watch(
         wake.set()
 
     give_up_reason, needs_answer = "", False
-    before = {number: signal.signal(number, interrupt) for number in _STOP_SIGNALS}
+    former_handlers = {number: signal.signal(number, interrupt) for number in _STOP_SIGNALS}
     try:
         with display:
             while not stop_request.is_set():
@@ -161,7 +161,7 @@ def _watch(
                     worker.join(0.2)
             display.show()
     finally:
-        for number, handler in before.items():
+        for number, handler in former_handlers.items():
             signal.signal(number, handler)
     if give_up_reason and display.state not in STOPPED:
         output.say(output.harmless(give_up_reason))

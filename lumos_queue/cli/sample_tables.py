@@ -30,7 +30,7 @@ def _format(measurement: dict[str, Any], name: str) -> str:
     if measurement[name] is None:
         return f"none of {measurement['too_few']:,} tasks"
     low, high = measurement["ci95"]
-    over = (
+    suffix = (
         f"\n{measurement['of']:,} tasks, {measurement['too_few']:,} judged too seldom" if measurement["too_few"] else ""
     )
-    return f"{100 * measurement[name]:.1f} [{100 * low:.1f}, {100 * high:.1f}]{over}"
+    return f"{100 * measurement[name]:.1f} [{100 * low:.1f}, {100 * high:.1f}]{suffix}"

@@ -25,31 +25,33 @@ class Column:
 
 def plain_column(head: str, cells: Sequence[str], least: int, rank: int, middle: bool = False) -> Column:
     """Return a column of texts that are cut at their end, or in the middle."""
-    natural = max(map(cell_len, (head, *cells)))
-    return Column(head, natural, min(least, natural), rank, lambda row, width: cut(cells[row], width, middle))
+    natural_width = max(map(cell_len, (head, *cells)))
+    return Column(
+        head, natural_width, min(least, natural_width), rank, lambda row, width: cut(cells[row], width, middle)
+    )
 
 
 def fit(columns: Sequence[Column], width: int, gap: int = 1) -> list[tuple[Column, int]]:
     """Return the columns that fit, in order, each with its width. The widest columns are cut first."""
     visible = list(columns)
     while True:
-        last = max(visible, key=lambda column: column.rank)
-        widths = _shrink(visible, width - gap * (len(visible) - 1), at_any_cost=not last.rank)
+        last_ranked = max(visible, key=lambda column: column.rank)
+        widths = _shrink(visible, width - gap * (len(visible) - 1), at_any_cost=not last_ranked.rank)
         if widths:
             return list(zip(visible, widths, strict=True))
-        visible.remove(last)
+        visible.remove(last_ranked)
 
 
 def _shrink(columns: Sequence[Column], room: int, at_any_cost: bool) -> list[int]:
     """Return widths for all of these columns, or [] where they do not fit; `at_any_cost` allows one cell for each."""
     widths = [column.natural for column in columns]
     while sum(widths) > room:
-        wide = [index for index, column in enumerate(columns) if widths[index] > column.least]
-        if not wide and at_any_cost:
-            wide = [index for index, width in enumerate(widths) if width > 1]
-        if not wide:
+        shrinkable = [index for index, column in enumerate(columns) if widths[index] > column.least]
+        if not shrinkable and at_any_cost:
+            shrinkable = [index for index, width in enumerate(widths) if width > 1]
+        if not shrinkable:
             return widths if at_any_cost else []
-        widths[max(wide, key=lambda index: widths[index])] -= 1
+        widths[max(shrinkable, key=lambda index: widths[index])] -= 1
     return widths
 
 

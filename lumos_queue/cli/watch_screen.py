@@ -29,11 +29,13 @@ class Screen:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         height = options.height or console.height
         room = height - 1  # the last line is about Ctrl-C
-        top = self._top()
-        below = [*self._loads(), *self._errors()]
-        jobs = self._jobs(console, options, room - len(top) - min(len(below), MIN_ERRORS + len(self._loads())))
-        parts = [*top, *jobs]
-        parts += below[: max(0, room - _height(console, options, parts))]
+        top_lines = self._top()
+        bottom_lines = [*self._loads(), *self._errors()]
+        jobs = self._jobs(
+            console, options, room - len(top_lines) - min(len(bottom_lines), MIN_ERRORS + len(self._loads()))
+        )
+        parts = [*top_lines, *jobs]
+        parts += bottom_lines[: max(0, room - _height(console, options, parts))]
         if not room:
             parts = []
         yield Group(*parts)
@@ -82,11 +84,11 @@ class Screen:
         return lines
 
     def _errors(self) -> list[Text]:
-        several = len(self._watched_jobs.jobs) > 1
+        has_several = len(self._watched_jobs.jobs) > 1
         lines = []
         for watched_job in self._watched_jobs.jobs:
             for error in watched_job.errors:
-                job = f"{watched_job.id}  " if several else ""
+                job = f"{watched_job.id}  " if has_several else ""
                 lines.append(_line(f"{job}{error.items:,} × {error.kind}: {error.text}"))
         return [Text(), _line("errors, the latest first", DIM), *lines] if lines else []
 
