@@ -26,15 +26,17 @@ def check_base(folder: Path) -> None:
     check_entries(folder)
     tokenizer_file(folder)
     shapes = _read_shapes(folder)
-    expected = _expected_shapes(folder, config)
-    missing = [name for name in expected if name not in shapes and not _is_derived(name, config)]
-    if len(missing) == len(expected):
+    expected_shapes = _compute_shapes(folder, config)
+    missing_names = [name for name in expected_shapes if name not in shapes and not _is_derived(name, config)]
+    if len(missing_names) == len(expected_shapes):
         raise SpecError(
             f"The weights in '{folder}' are not those of a {config['model_type']}, as its config.json says."
         )
-    if missing:
-        raise SpecError(f"The weights in '{folder}' are incomplete: {missing[0]} is missing ({len(missing)} in all).")
-    for name, shape in expected.items():
+    if missing_names:
+        raise SpecError(
+            f"The weights in '{folder}' are incomplete: {missing_names[0]} is missing ({len(missing_names)} in all)."
+        )
+    for name, shape in expected_shapes.items():
         if name in shapes and shapes[name] != shape:
             raise SpecError(f"'{folder}': {name} has the shape {shapes[name]}, config.json says {shape}.")
 
@@ -58,10 +60,10 @@ def _read_shapes(folder: Path) -> dict[str, list[int]]:
     files = sorted(folder.glob("*.safetensors"))
     if (folder / INDEX).is_file():
         try:
-            named = set(json.loads(read_regular_text(folder / INDEX, folder))["weight_map"].values())
+            file_names = set(json.loads(read_regular_text(folder / INDEX, folder))["weight_map"].values())
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise SpecError(f"'{folder / INDEX}' cannot be read: {error}.") from None
-        absent = sorted(named - {path.name for path in files})
+        absent = sorted(file_names - {path.name for path in files})
         if absent:
             raise SpecError(f"The weights in '{folder}' are incomplete: {absent[0]} is missing.")
     if not files:
@@ -69,14 +71,14 @@ def _read_shapes(folder: Path) -> dict[str, list[int]]:
     shapes: dict[str, list[int]] = {}
     for path in files:
         try:
-            with safe_open(path, "pt") as opened:
-                shapes |= {name: list(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118
+            with safe_open(path, "pt") as weights:
+                shapes |= {name: list(weights.get_slice(name).get_shape()) for name in weights.keys()}  # noqa: SIM118
         except (SafetensorError, OSError) as error:
             raise SpecError(f"'{path}' is damaged or cut off: {error}.") from None
     return shapes
 
 
-def _expected_shapes(folder: Path, config: dict[str, Any]) -> dict[str, list[int]]:
+def _compute_shapes(folder: Path, config: dict[str, Any]) -> dict[str, list[int]]:
     """What a model of this configuration has, from one without storage."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM

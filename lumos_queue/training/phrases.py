@@ -20,7 +20,7 @@ _PIECES = re.compile(r"[^\W\d_]++(?:-?\d+)?|-?\d+|[^\w\s]+|_|\s")
 _FIRST = 0xF0000  #: of a private plane of Unicode: a character for each piece
 
 
-def find_phrases(texts: Callable[[], Iterable[str]], known: Sequence[str]) -> list[str]:
+def find_phrases(texts: Callable[[], Iterable[str]], fixed_phrases: Sequence[str]) -> list[str]:
     """The phrases of two pieces or more that some 2,000 of the texts have `SHARE` times each or oftener.
 
     Pieces are words, marks and spaces; they are joined as byte-pair encoding joins characters (Sennrich et al., 2016).
@@ -31,7 +31,7 @@ def find_phrases(texts: Callable[[], Iterable[str]], known: Sequence[str]) -> li
     size, step = 0, 1 + sum(1 for _ in texts()) // READ
     for text in islice(texts(), 0, None, step):
         size += 1
-        for phrase in known:
+        for phrase in fixed_phrases:
             text = text.replace(phrase, "0")  # a digit: no phrase has one
         line = ""
         for piece in _PIECES.findall(text):
@@ -42,10 +42,10 @@ def find_phrases(texts: Callable[[], Iterable[str]], known: Sequence[str]) -> li
                 line += characters.setdefault(piece, chr(_FIRST + len(characters)))
         lines.append(line)
     least = max(2, round(SHARE * size))
-    joined = Tokenizer(models.BPE())
+    tokenizer = Tokenizer(models.BPE())
     options = {"vocab_size": len(characters) + MERGES, "min_frequency": least, "show_progress": False}
-    joined.train_from_iterator(lines, trainers.BpeTrainer(**options))
-    counts = Counter(token for line in joined.encode_batch(lines) for token in line.tokens)
+    tokenizer.train_from_iterator(lines, trainers.BpeTrainer(**options))
+    counts = Counter(token for line in tokenizer.encode_batch(lines) for token in line.tokens)
     pieces = {character: piece for piece, character in characters.items()}
-    found = (token for token, count in counts.items() if len(token) > 1 and count >= least)
-    return sorted("".join(pieces[character] for character in token) for token in found)
+    tokens = (token for token, count in counts.items() if len(token) > 1 and count >= least)
+    return sorted("".join(pieces[character] for character in token) for token in tokens)

@@ -10,28 +10,28 @@ from lumos_queue.training.engine.window import FitWindow
 RELAPSE_FACTOR, RELAPSE_NATS = 3.0, 0.5
 
 
-def window_report(fit: str, done: FitWindow) -> dict[str, Any]:
+def window_report(fit: str, window: FitWindow) -> dict[str, Any]:
     """JSON of one window; `fit` is its name within the job."""
-    tokens = sum(step.tokens for step in done.steps)
+    tokens = sum(step.tokens for step in window.steps)
     report: dict[str, Any] = {
         "fit": fit,
-        "checkpoint": str(done.checkpoint),
-        "step": done.steps[-1].step if done.steps else 0,
-        "loss": sum(step.loss * step.tokens for step in done.steps) / tokens if tokens else None,
+        "checkpoint": str(window.checkpoint),
+        "step": window.steps[-1].step if window.steps else 0,
+        "loss": sum(step.loss * step.tokens for step in window.steps) / tokens if tokens else None,
         "tokens": tokens,
-        "tokens_per_second": round(tokens / done.seconds, 1) if done.seconds else 0.0,
-        "seconds": round(done.seconds, 2),
+        "tokens_per_second": round(tokens / window.seconds, 1) if window.seconds else 0.0,
+        "seconds": round(window.seconds, 2),
     }
-    if done.dev_loss is not None:
-        report["dev_loss"] = round(done.dev_loss, 4)
-    if done.notes:
-        report["notes"] = list(done.notes)
+    if window.dev_loss is not None:
+        report["dev_loss"] = round(window.dev_loss, 4)
+    if window.notes:
+        report["notes"] = list(window.notes)
     return report
 
 
-def pause_reason(done: FitWindow) -> str:
+def pause_reason(window: FitWindow) -> str:
     """Why the job should pause after this window; '' when it should not."""
-    now, best = done.dev_loss, done.best_dev_loss
+    now, best = window.dev_loss, window.best_dev_loss
     if now is None or best is None or now <= RELAPSE_FACTOR * best or now <= best + RELAPSE_NATS:
         return ""
     return (

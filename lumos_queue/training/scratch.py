@@ -40,15 +40,15 @@ def phrases(*domains: str) -> tuple[str, ...]:
 
 def symbols(formulation: str) -> tuple[str, ...]:
     """What a formulation's replies are made of, whether or not the texts have it: names of experts and their marks."""
-    found = FORMULATIONS.find(formulation)
-    experts = found is not None and found.experts
+    generator = FORMULATIONS.find(formulation)
+    experts = generator is not None and generator.experts
     return (*PLANNABLE, "(", ")", ",") if experts else ()
 
 
 def has_templates(formulation: str) -> bool:
     """Whether its prompts are filled-in templates, such as the documents of functions, with phrases to be found."""
-    found = FORMULATIONS.find(formulation)
-    return found is not None and found.functions
+    generator = FORMULATIONS.find(formulation)
+    return generator is not None and generator.functions
 
 
 def learn_tokenizer(
@@ -60,15 +60,15 @@ def learn_tokenizer(
     templates, out of which a model copies: then further phrases are found by how often they occur, and a token has up
     to three digits of a number.
     """
-    known = (*phrases(*DOMAINS), *TOOL_AGENT_PHRASES)
-    longest_first = sorted(known, key=len, reverse=True)
-    found: set[str] = set()
+    fixed_phrases = (*phrases(*DOMAINS), *TOOL_AGENT_PHRASES)
+    longest_first = sorted(fixed_phrases, key=len, reverse=True)
+    used_phrases: set[str] = set()
     for text in texts():
         for phrase in longest_first:
             if phrase in text:
-                found.add(phrase)
+                used_phrases.add(phrase)
                 text = text.replace(phrase, "\x00")
-    kept = [phrase for phrase in known if phrase in found]
+    retained_phrases = [phrase for phrase in fixed_phrases if phrase in used_phrases]
     if templates:
-        kept += find_phrases(texts, longest_first)
-    return train_tokenizer(texts(), VOCABULARY, [*kept, *symbols], copies=templates)
+        retained_phrases += find_phrases(texts, longest_first)
+    return train_tokenizer(texts(), VOCABULARY, [*retained_phrases, *symbols], copies=templates)

@@ -49,7 +49,7 @@ def prepare(recipe: Sft) -> dict[str, int]:
     if recipe.start:
         tokenizer = prepare_tokenizer(from_launch(recipe.start)).tokenizer
     else:
-        texts = lambda: (one.text() for _, one in _conversations(recipe, "."))  # noqa: E731
+        texts = lambda: (conversation.text() for _, conversation in _conversations(recipe, "."))  # noqa: E731
         tokenizer = learn_tokenizer(texts, symbols(recipe.formulation), has_templates(recipe.formulation))
     tokenizer.save_pretrained(folder / TOKENIZER)
     pairs = bool(recipe.start) and encodes_prompts(from_launch(recipe.start))
@@ -65,25 +65,25 @@ def prepare(recipe: Sft) -> dict[str, int]:
 def fit(recipe: Sft, start: int, stop: int) -> WindowResult:
     """One window; with conversations kept for development, their loss."""
     spec = spec_of(recipe)
-    steps = spec.steps_of(_prepared_rows(Path(spec.data)))
+    steps = spec.steps_of(_count_prepared_rows(Path(spec.data)))
     if start >= steps:
         return WindowResult({"step": steps, "note": "Fewer conversations than were submitted: no steps are left."})
-    done = run_window(spec, from_launch(recipe.folder) / FIT, start, min(stop, steps), available_ranks(spec))
-    return WindowResult(window_report("", done), done.steps, pause=pause_reason(done))
+    window = run_window(spec, from_launch(recipe.folder) / FIT, start, min(stop, steps), available_ranks(spec))
+    return WindowResult(window_report("", window), window.steps, pause=pause_reason(window))
 
 
 def export(recipe: Sft) -> WindowResult:
     """The model folder or the adapter, with a file that says what it was made from."""
     folder, spec = from_launch(recipe.folder), spec_of(recipe)
-    steps = spec.steps_of(_prepared_rows(Path(spec.data)))
-    made_from: dict[str, Any] = {
+    steps = spec.steps_of(_count_prepared_rows(Path(spec.data)))
+    origin: dict[str, Any] = {
         "builds": [Path(build).name for build in recipe.data],
         "base": Path(recipe.start).name or SCRATCH,  # a model is shared; the folders of this machine are not
         "formulation": recipe.formulation,
         "module": recipe.module,
     }
-    model = export_fit(spec, folder / FIT, steps, folder / EXPORT, made_from)
-    model = replace(model, name=folder.name, builds=tuple(made_from["builds"]))
+    model = export_fit(spec, folder / FIT, steps, folder / EXPORT, origin)
+    model = replace(model, name=folder.name, builds=tuple(origin["builds"]))
     return WindowResult({"model": f"local:{model.path}"}, models=(model,))
 
 
@@ -98,8 +98,8 @@ def spec_of(recipe: Sft) -> FitSpec:
     )
 
 
-def _prepared_rows(encoded: Path) -> int:
-    return len(EncodedConversations(encoded / TRAIN))
+def _count_prepared_rows(folder: Path) -> int:
+    return len(EncodedConversations(folder / TRAIN))
 
 
 def _conversations(recipe: Sft, part: str) -> Iterator[tuple[str, Conversation]]:

@@ -47,7 +47,7 @@ def train_tokenizer(
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    tokenizer.train_from_iterator(_cut_at(texts, phrases), trainer)
+    tokenizer.train_from_iterator(_split_at(texts, phrases), trainer)
     tokenizer.add_tokens([AddedToken(phrase, normalized=False, special=False) for phrase in phrases])
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{BOS} $A", special_tokens=[(BOS, tokenizer.token_to_id(BOS))]
@@ -65,11 +65,11 @@ def train_tokenizer(
     return fast
 
 
-def _cut_at(texts: Iterable[str], phrases: list[str]) -> Iterator[str]:
+def _split_at(texts: Iterable[str], phrases: list[str]) -> Iterator[str]:
     """The texts cut at the phrases, so that no merge is learnt for what is already a token."""
-    cut = "\x00"
+    separator = "\x00"
     longest_first = sorted(phrases, key=len, reverse=True)
     for text in texts:
         for phrase in longest_first:
-            text = text.replace(phrase, cut)
-        yield from (piece for piece in text.replace(EOS, cut).split(cut) if piece)
+            text = text.replace(phrase, separator)
+        yield from (piece for piece in text.replace(EOS, separator).split(separator) if piece)

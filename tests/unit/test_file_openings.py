@@ -126,7 +126,7 @@ ALLOWED = {
         "lumos_queue/scoring/media/paper.py: _load_clip: AutoTokenizer.from_pretrained",
         "lumos_queue/scoring/media/paper.py: _load_vit: AutoImageProcessor.from_pretrained",
         "lumos_queue/scoring/media/paper.py: _quiet: auto.from_pretrained",
-        "lumos_queue/training/base_check.py: _expected_shapes: AutoConfig.from_pretrained",
+        "lumos_queue/training/base_check.py: _compute_shapes: AutoConfig.from_pretrained",
         "lumos_queue/training/base_check.py: _read_shapes: safe_open",
         "lumos_queue/training/engine/model.py: load_base: .from_pretrained",
         "lumos_queue/training/engine/model.py: load_tokenizer: AutoTokenizer.from_pretrained",

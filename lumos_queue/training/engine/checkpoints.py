@@ -21,18 +21,18 @@ def checkpoint_of(folder: Path, step: int) -> Path:
     return folder / f"step-{step:06d}"
 
 
-def seal_checkpoint(written: Path, target: Path, facts: dict[str, Any]) -> None:
+def seal_checkpoint(folder: Path, target: Path, facts: dict[str, Any]) -> None:
     """Give a written folder its name, once all of it is on the disk. A folder of that name is replaced.
 
     `facts` are JSON. A process that is killed during this leaves no folder of that name, or a complete one.
     """
-    files = {path.name: _sha256(path) for path in sorted(written.iterdir())}
-    (written / SEAL).write_text(json.dumps(facts | {"files": files}) + "\n")
-    for path in (*written.iterdir(), written):
+    files = {path.name: _sha256(path) for path in sorted(folder.iterdir())}
+    (folder / SEAL).write_text(json.dumps(facts | {"files": files}) + "\n")
+    for path in (*folder.iterdir(), folder):
         flush(path)
     if target.exists():
         shutil.rmtree(target)
-    written.rename(target)
+    folder.rename(target)
     flush(target.parent)
 
 

@@ -19,17 +19,19 @@ TRAIN, DEV = "train.safetensors", "dev.safetensors"  #: the files of a fit
 
 def write_examples(examples: Iterable[Example], path: Path) -> int:
     """One safetensors file; returns the number of examples."""
-    kept = list(examples)
+    stored_examples = list(examples)
     empty = {"ids": np.zeros(0, np.int32), "learnt": np.zeros(0, bool)}
     save_file(
         {
-            "ids": np.concatenate([example.ids for example in kept]) if kept else empty["ids"],
-            "learnt": np.concatenate([example.learnt for example in kept]) if kept else empty["learnt"],
-            "lengths": np.array([len(example.ids) for example in kept], np.int64),
+            "ids": np.concatenate([example.ids for example in stored_examples]) if stored_examples else empty["ids"],
+            "learnt": np.concatenate([example.learnt for example in stored_examples])
+            if stored_examples
+            else empty["learnt"],
+            "lengths": np.array([len(example.ids) for example in stored_examples], np.int64),
         },
         path,
     )
-    return len(kept)
+    return len(stored_examples)
 
 
 class EncodedConversations(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
@@ -61,8 +63,8 @@ def pad_right(rows: Sequence[dict[str, torch.Tensor]], pad: int) -> dict[str, to
     With padding on the right, causal attention alone keeps it out: no attention mask is needed.
     """
     fill: dict[str, Any] = {"input_ids": pad, "labels": IGNORED}
-    padded = {
+    tensors = {
         name: torch.nn.utils.rnn.pad_sequence([row[name] for row in rows], batch_first=True, padding_value=value)
         for name, value in fill.items()
     }
-    return padded | {"lengths": torch.tensor([len(row["input_ids"]) for row in rows])}
+    return tensors | {"lengths": torch.tensor([len(row["input_ids"]) for row in rows])}

@@ -29,8 +29,8 @@ def dev_loss(trainer: ConversationTrainer, data: EncodedConversations) -> float 
         for start in range(0, len(rows), size):
             batch = {name: value.to(device) for name, value in trainer.collate(rows[start : start + size], pad).items()}
             if trainer.pairs:
-                found = reply_losses(model, batch)
-                total, count = total + float(found.sum()), count + len(found)
+                pair_losses = reply_losses(model, batch)
+                total, count = total + float(pair_losses.sum()), count + len(pair_losses)
                 continue
             ids, labels = batch["input_ids"], batch["labels"][:, 1:]
             learnt = labels != IGNORED

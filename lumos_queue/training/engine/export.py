@@ -24,7 +24,7 @@ MADE_FROM = "made-from.json"
 ADAPTER_CONFIG, ADAPTER = "adapter_config.json", "adapter_model.safetensors"
 
 
-def export_fit(spec: FitSpec, fit: Path, step: int, folder: Path, made_from: dict[str, Any]) -> TrainedModel:
+def export_fit(spec: FitSpec, fit: Path, step: int, folder: Path, origin: dict[str, Any]) -> TrainedModel:
     """Write the model of a checkpoint of the fit into `folder`. Raises SpecError when the checkpoint is damaged.
 
     `made_from` is JSON for people; the engine's part is added.
@@ -38,9 +38,9 @@ def export_fit(spec: FitSpec, fit: Path, step: int, folder: Path, made_from: dic
     write(spec, checkpoint, folder)
     files = sorted(folder.glob("*.safetensors"))
     values = {name: value for name, value in spec.as_json().items() if name not in ("data", "tokenizer", "base")}
-    named = {"name": made_from.get("base", ""), "sha256": base}
+    base_facts = {"name": origin.get("base", ""), "sha256": base}
     (folder / MADE_FROM).write_text(
-        json.dumps(made_from | {"base": named, "step": step, "fit": values}, indent=1) + "\n"
+        json.dumps(origin | {"base": base_facts, "step": step, "fit": values}, indent=1) + "\n"
     )
     digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
     return TrainedModel(

@@ -29,11 +29,11 @@ def encode(conversation: Conversation, tokenizer: PreTrainedTokenizerBase, limit
     for piece, _ in pieces:
         text += piece
         prefixes.append(text)
-    encoded = tokenizer(prefixes)["input_ids"]
-    ids = encoded[-1]
+    prefix_ids = tokenizer(prefixes)["input_ids"]
+    ids = prefix_ids[-1]
     learnt = np.zeros(len(ids), bool)
     start = len(tokenizer("")["input_ids"])
-    for (_, is_learnt), prefix in zip(pieces, encoded, strict=True):
+    for (_, is_learnt), prefix in zip(pieces, prefix_ids, strict=True):
         learnt[start : len(prefix)] = is_learnt
         start = len(prefix)
     example = Example(np.array(ids[:limit], np.int32), learnt[:limit])

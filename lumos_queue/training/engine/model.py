@@ -96,26 +96,28 @@ def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -
     that its text had before. Raises SpecError for a folder that holds no such language model in safetensors.
     """
     check_entries(folder)
-    frozen = spec.lora is not None and spec.precision == BF16
+    is_frozen = spec.lora is not None and spec.precision == BF16
     try:
         load = auto_class(folder).from_pretrained
-        model, loaded = load(
+        model, loading_info = load(
             folder,
             local_files_only=True,
             use_safetensors=True,
             output_loading_info=True,
-            dtype=torch.bfloat16 if frozen else torch.float32,
+            dtype=torch.bfloat16 if is_frozen else torch.float32,
             attn_implementation=_attention(spec),
         )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise SpecError(f"No language model in '{folder}': {str(error).partition(chr(10))[0]}") from None
-    if loaded["missing_keys"]:  # they would be random
-        raise SpecError(f"The weights in '{folder}' are incomplete: {min(loaded['missing_keys'])} is missing.")
+    if loading_info["missing_keys"]:  # they would be random
+        raise SpecError(f"The weights in '{folder}' are incomplete: {min(loading_info['missing_keys'])} is missing.")
     before = load_tokenizer(str(folder))
     new = list(range(len(before), len(tokenizer)))
     if len(tokenizer) > model.get_input_embeddings().weight.shape[0]:
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-    tables = {id(one.weight): one.weight for one in (model.get_input_embeddings(), model.get_output_embeddings())}
+    tables = {
+        id(module.weight): module.weight for module in (model.get_input_embeddings(), model.get_output_embeddings())
+    }
     with torch.no_grad():
         for table in tables.values():
             for token in new:
@@ -128,24 +130,26 @@ def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -
 
 def add_adapters(model: PreTrainedModel, lora: LoraShape, new_rows: list[int]) -> PeftModel:
     """The model with trainable adapters and rows, all else frozen. Raises SpecError for another architecture."""
-    found = {name.rpartition(".")[2] for name, _ in model.named_modules()}
+    module_names = {name.rpartition(".")[2] for name, _ in model.named_modules()}
     pairs = is_encoder_decoder(model)
-    wanted = lora.targets or (tuple(name for name in PAIR_PROJECTIONS if name in found) if pairs else PROJECTIONS)
-    missing = [name for name in wanted or PAIR_PROJECTIONS if name not in found]
-    if missing:
-        raise SpecError(f"A {type(model).__name__} has no {missing[0]} for an adapter: train it without --lora.")
+    targets = lora.targets or (
+        tuple(name for name in PAIR_PROJECTIONS if name in module_names) if pairs else PROJECTIONS
+    )
+    missing_names = [name for name in targets or PAIR_PROJECTIONS if name not in module_names]
+    if missing_names:
+        raise SpecError(f"A {type(model).__name__} has no {missing_names[0]} for an adapter: train it without --lora.")
     config = LoraConfig(
         task_type="SEQ_2_SEQ_LM" if pairs else "CAUSAL_LM",
         r=lora.rank,
         lora_alpha=lora.alpha,
         lora_dropout=lora.dropout,
-        target_modules=list(wanted),
+        target_modules=list(targets),
         trainable_token_indices=_rows_by_table(model, new_rows) if new_rows else None,
     )
-    adapted = get_peft_model(model, config)
+    adapted_model = get_peft_model(model, config)
     #: PEFT would name this machine's folder in the adapter, and save all embeddings because some are new.
-    adapted.peft_config["default"].base_model_name_or_path = None
-    return cast(PeftModel, adapted)
+    adapted_model.peft_config["default"].base_model_name_or_path = None
+    return cast(PeftModel, adapted_model)
 
 
 def _rows_by_table(model: PreTrainedModel, rows: list[int]) -> dict[str, list[int]]:
@@ -172,8 +176,8 @@ def _add_dropout(model: PreTrainedModel, rate: float) -> None:
 
     def drop(_module: torch.nn.Module, _inputs: tuple[Any, ...], output: Output) -> Output:
         first = output[0] if isinstance(output, tuple) else output
-        dropped = torch.nn.functional.dropout(first, rate, model.training)
-        return (dropped, *output[1:]) if isinstance(output, tuple) else dropped
+        states = torch.nn.functional.dropout(first, rate, model.training)
+        return (states, *output[1:]) if isinstance(output, tuple) else states
 
     if rate:
         for name, module in model.named_modules():

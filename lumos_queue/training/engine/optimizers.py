@@ -43,14 +43,14 @@ class Muon(torch.optim.Optimizer):
 def orthogonalize(matrix: torch.Tensor) -> torch.Tensor:
     """A matrix with the same singular vectors and singular values of about 1 (0.5 to 1.5), by Newton-Schulz steps."""
     a, b, c = NEWTON_SCHULZ
-    found = matrix if matrix.device.type == "cpu" else matrix.bfloat16()
+    iterate = matrix if matrix.device.type == "cpu" else matrix.bfloat16()
     is_tall = matrix.shape[0] > matrix.shape[1]
-    found = found.T if is_tall else found
-    found = found / found.norm().clamp(min=1e-7)
+    iterate = iterate.T if is_tall else iterate
+    iterate = iterate / iterate.norm().clamp(min=1e-7)
     for _ in range(NEWTON_SCHULZ_STEPS):
-        gram = found @ found.T
-        found = torch.addmm(found, torch.addmm(gram, gram, gram, beta=b, alpha=c), found, beta=a)
-    return found.T if is_tall else found
+        gram = iterate @ iterate.T
+        iterate = torch.addmm(iterate, torch.addmm(gram, gram, gram, beta=b, alpha=c), iterate, beta=a)
+    return iterate.T if is_tall else iterate
 
 
 class MuonWithAdamW(torch.optim.Optimizer):
@@ -62,7 +62,7 @@ class MuonWithAdamW(torch.optim.Optimizer):
     def __init__(
         self,
         matrices: Iterable[torch.nn.Parameter],
-        others: Iterable[torch.nn.Parameter],
+        other_parameters: Iterable[torch.nn.Parameter],
         *,
         rate: float,
         other_rate: float,
@@ -70,7 +70,7 @@ class MuonWithAdamW(torch.optim.Optimizer):
     ):
         self._parts: tuple[torch.optim.Optimizer, ...] = (
             Muon(matrices, rate, 0.95, weight_decay),
-            torch.optim.AdamW(list(others), lr=other_rate, betas=(0.9, 0.98), weight_decay=0.0),
+            torch.optim.AdamW(list(other_parameters), lr=other_rate, betas=(0.9, 0.98), weight_decay=0.0),
         )
         groups = [group for part in self._parts for group in part.param_groups]
         super().__init__(groups, {})
@@ -101,8 +101,8 @@ def muon_with_adamw(model: torch.nn.Module, rate: float, other_rate: float, weig
     """The optimizer of a language model: matrices are those of its layers, no embeddings, no head."""
     tables = [module for module in model.modules() if isinstance(module, torch.nn.Embedding)]
     outside = {id(module.weight) for module in (*tables, model.get_output_embeddings())}  # type: ignore[operator]
-    trained = [value for value in model.parameters() if value.requires_grad]
-    matrices = [value for value in trained if value.ndim == 2 and id(value) not in outside]
-    chosen = {id(value) for value in matrices}
-    others = [value for value in trained if id(value) not in chosen]
-    return MuonWithAdamW(matrices, others, rate=rate, other_rate=other_rate, weight_decay=weight_decay)
+    parameters = [value for value in model.parameters() if value.requires_grad]
+    matrices = [value for value in parameters if value.ndim == 2 and id(value) not in outside]
+    matrix_ids = {id(value) for value in matrices}
+    other_parameters = [value for value in parameters if id(value) not in matrix_ids]
+    return MuonWithAdamW(matrices, other_parameters, rate=rate, other_rate=other_rate, weight_decay=weight_decay)

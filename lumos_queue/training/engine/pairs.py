@@ -22,10 +22,10 @@ def encode_pair(
     The prompt has the tokenizer's own marks, as at inference; the reply ends in the end token.
     """
     (prompt, _), _ = conversation.pieces()
-    asked = tokenizer(prompt)["input_ids"]
+    prompt_ids = tokenizer(prompt)["input_ids"]
     reply = tokenizer(conversation.turns[-1].content.strip(), add_special_tokens=False)["input_ids"]
-    ids = [*asked, *reply, tokenizer.eos_token_id]
-    learnt = np.arange(len(ids)) >= len(asked)
+    ids = [*prompt_ids, *reply, tokenizer.eos_token_id]
+    learnt = np.arange(len(ids)) >= len(prompt_ids)
     example = Example(np.array(ids[:limit], np.int32), learnt[:limit])
     return (example if example.learnt.any() else None), len(ids) > limit
 
@@ -35,12 +35,12 @@ def pad_pairs(rows: Sequence[dict[str, torch.Tensor]], pad: int) -> dict[str, to
 
     And `lengths` of both together.
     """
-    asked = [row["input_ids"][row["labels"] == IGNORED] for row in rows]
+    prompts = [row["input_ids"][row["labels"] == IGNORED] for row in rows]
     replies = [row["labels"][row["labels"] != IGNORED] for row in rows]
     stack: Any = torch.nn.utils.rnn.pad_sequence
     return {
-        "input_ids": stack(asked, batch_first=True, padding_value=pad),
-        "attention_mask": stack([torch.ones_like(one) for one in asked], batch_first=True),
+        "input_ids": stack(prompts, batch_first=True, padding_value=pad),
+        "attention_mask": stack([torch.ones_like(prompt) for prompt in prompts], batch_first=True),
         "labels": stack(replies, batch_first=True, padding_value=IGNORED),
         "lengths": torch.tensor([len(row["input_ids"]) for row in rows]),
     }
@@ -49,7 +49,7 @@ def pad_pairs(rows: Sequence[dict[str, torch.Tensor]], pad: int) -> dict[str, to
 def reply_losses(model: Any, batch: Any) -> torch.Tensor:
     """Of every token of the replies, the end token included, in nats; shape (tokens,)."""
     labels = batch["labels"]
-    told = {name: batch[name] for name in ("input_ids", "attention_mask")}
-    logits = model(**told, labels=labels, use_cache=False).logits
+    inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
+    logits = model(**inputs, labels=labels, use_cache=False).logits
     learnt = labels != IGNORED
     return torch.nn.functional.cross_entropy(logits[learnt].float(), labels[learnt], reduction="none")

@@ -31,8 +31,8 @@ _REPLACED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUI
 
 def launch_ranks(ranks: int, spec: FitSpec, folder: Path, previous: Path | None, stop: int, micro_batch: int) -> None:
     """Train in `ranks` processes of this machine. Raises what a rank raised, InfrastructureError when it was killed."""
-    with tempfile.TemporaryDirectory() as place:
-        request, message = Path(place) / "request.json", Path(place) / "message"
+    with tempfile.TemporaryDirectory() as directory:
+        request, message = Path(directory) / "request.json", Path(directory) / "message"
         values = {
             "spec": spec.as_json(),
             "folder": str(folder),
@@ -56,8 +56,8 @@ def launch_ranks(ranks: int, spec: FitSpec, folder: Path, previous: Path | None,
                 elastic_launch(config, command[0])(*command[1:])
         except ChildFailedError as error:
             code = error.get_first_failure()[1].exitcode
-            said = message.read_text() if message.exists() else f"a training process ended with exit code {code}"
-            raise _CODES.get(code, InfrastructureError)(said) from None
+            reason = message.read_text() if message.exists() else f"a training process ended with exit code {code}"
+            raise _CODES.get(code, InfrastructureError)(reason) from None
 
 
 @contextmanager

@@ -35,13 +35,13 @@ def train_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, r
     if not trainer.is_world_process_zero():
         return
     now = dev_loss(trainer, dev)
-    known = [loss for loss in (best, before.get("dev_loss")) if loss is not None]
+    losses = [loss for loss in (best, before.get("dev_loss")) if loss is not None]
     facts = {
         "spec": spec.digest,
         "step": stop,
         "steps": [asdict(step) for step in trainer.steps_done],
         "dev_loss": now,
-        "best_dev_loss": min(known) if known else None,
+        "best_dev_loss": min(losses) if losses else None,
         "micro_batch": micro_batch,
         "ranks": ranks,
         "seconds": seconds,

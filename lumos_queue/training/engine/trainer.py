@@ -74,16 +74,16 @@ class ConversationTrainer(Trainer):
         learnt = labels != IGNORED
         weights = learnt.float()
         if self.spec.prompt_weight:
-            places = torch.arange(1, ids.shape[1], device=ids.device)
-            real = places < inputs["lengths"][:, None].to(ids.device)
-            sampled = real & (torch.rand(labels.shape, device=ids.device) < PROMPT_SAMPLE)
-            weights = torch.where(learnt, 1.0, self.spec.prompt_weight / PROMPT_SAMPLE * sampled)
-        counted = weights > 0
-        with self.head.at(counted):
+            positions = torch.arange(1, ids.shape[1], device=ids.device)
+            real = positions < inputs["lengths"][:, None].to(ids.device)
+            sample = real & (torch.rand(labels.shape, device=ids.device) < PROMPT_SAMPLE)
+            weights = torch.where(learnt, 1.0, self.spec.prompt_weight / PROMPT_SAMPLE * sample)
+        mask = weights > 0
+        with self.head.at(mask):
             logits = model(input_ids=ids[:, :-1], use_cache=False).logits
-        losses = torch.nn.functional.cross_entropy(logits.float(), ids[:, 1:][counted], reduction="none")
+        losses = torch.nn.functional.cross_entropy(logits.float(), ids[:, 1:][mask], reduction="none")
         self._tokens += int(inputs["lengths"].sum())
-        loss = (losses * weights[counted]).sum() / learnt.sum()
+        loss = (losses * weights[mask]).sum() / learnt.sum()
         return (loss, logits) if return_outputs else loss
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
@@ -179,9 +179,12 @@ def _arguments(spec: FitSpec, folder: Path, conversations: int, ranks: int, micr
     if spec.decay < 1:
         kinds = {"num_decay_steps": round(spec.decay * steps), "decay_type": "linear", "min_lr_ratio": 0.0}
         schedule = {"lr_scheduler_type": "warmup_stable_decay", "lr_scheduler_kwargs": kinds}
-    checkpointing: dict[str, Any] = {}
+    checkpoint_options: dict[str, Any] = {}
     if spec.gradient_checkpointing:
-        checkpointing = {"activation_checkpointing": True, "activation_checkpointing_kwargs": {"use_reentrant": False}}
+        checkpoint_options = {
+            "activation_checkpointing": True,
+            "activation_checkpointing_kwargs": {"use_reentrant": False},
+        }
     return TrainingArguments(
         output_dir=str(folder),
         max_steps=steps,
@@ -206,7 +209,7 @@ def _arguments(spec: FitSpec, folder: Path, conversations: int, ranks: int, micr
         ddp_backend="gloo" if spec.device == "cpu" and ranks > 1 else None,
         dataloader_pin_memory=spec.device != "cpu",
         **schedule,
-        **checkpointing,
+        **checkpoint_options,
     )
 
 

@@ -35,24 +35,24 @@ def measure_dev(expert: str, folder: Path, profiles: Sequence[str]) -> list[DevF
     module, _, name = MODELS[expert].partition(":")
     model: Model = getattr(import_module(module), name)(str(folder))
     restores = TRIALS[expert].measure == "dB"
-    return [_measure(expert, model, one, restores) for one in (profiles if restores else profiles[:1])]
+    return [_measure(expert, model, profile, restores) for profile in (profiles if restores else profiles[:1])]
 
 
 def _measure(expert: str, model: Model, profile: str, restores: bool) -> DevFigure:
     """A sample that the expert cannot do counts as nothing done, where pictures are restored, and else as 0."""
     trial = TRIALS[expert]
-    inputs, wanted, nothing = read_samples(trial, profile, SPLIT, SAMPLES)
+    inputs, targets, baseline_outputs = read_samples(trial, profile, SPLIT, SAMPLES)
     score = score_of(trial)
-    base = [score(one, aim) for one, aim in zip(nothing, wanted, strict=True)]
-    made = []
-    for sample, aim, floor in zip(zip(*inputs, strict=True), wanted, base, strict=True):
+    base = [score(output, aim) for output, aim in zip(baseline_outputs, targets, strict=True)]
+    scores = []
+    for sample, aim, floor in zip(zip(*inputs, strict=True), targets, base, strict=True):
         try:
-            made.append(score(model.run(*sample), aim))
+            scores.append(score(model.run(*sample), aim))
         except SampleError:
-            made.append(floor if restores else 0.0)
+            scores.append(floor if restores else 0.0)
     return DevFigure(
         profile if restores else "",
         trial.measure,
         round(sum(base) / SAMPLES, 4),
-        round(sum(made) / SAMPLES, 4),
+        round(sum(scores) / SAMPLES, 4),
     )

@@ -32,7 +32,7 @@ def scene_of(sample: Sample):
 
 def draw_augmentations(chance: Chance) -> list[str]:
     """Each of them or not, with equal chances."""
-    return [one for one in ORDER if chance.random() < 0.5]
+    return [name for name in ORDER if chance.random() < 0.5]
 
 
 def change(pixels: Pixels, names: Collection[str], profiles: Sequence[str], key: int) -> Pixels:
@@ -42,5 +42,5 @@ def change(pixels: Pixels, names: Collection[str], profiles: Sequence[str], key:
 
 def to_batch(pictures: Sequence[Pixels]) -> Tensor:
     """(batch, 3, height, width) from 0 to 1."""
-    stacked = np.stack(pictures).transpose(0, 3, 1, 2)
-    return torch.from_numpy(np.ascontiguousarray(stacked)).float() / 255
+    batch = np.stack(pictures).transpose(0, 3, 1, 2)
+    return torch.from_numpy(np.ascontiguousarray(batch)).float() / 255

@@ -30,91 +30,94 @@ def _tagger(words: Sequence[str], outputs: int, layers: int = 1) -> tuple[WordTa
 
 
 def sentiment(expert: str, profiles: Sequence[str]) -> Lesson:
-    pairs = [(one.texts["text"].split(), one.target.en) for one in _samples("sentiments")]
+    pairs = [(sample.texts["text"].split(), sample.target.en) for sample in _samples("sentiments")]
     words, labels = list_words(" ".join(text) for text, _ in pairs), sorted({label for _, label in pairs})
     numbers = Numbers(words)
     network, shape = _tagger(words, len(labels))
 
     def loss(chance: Chance) -> Tensor:
-        drawn = [pairs[at] for at in chance.integers(len(pairs), size=_BATCH)]
-        given = pad([numbers.hide(numbers.of(text), chance) for text, _ in drawn])
-        there = (given != PAD)[..., None]
-        logits = (network(given) * there).sum(dim=1) / there.sum(dim=1)
-        return functional.cross_entropy(logits, torch.tensor([labels.index(label) for _, label in drawn]))
+        batch = [pairs[index] for index in chance.integers(len(pairs), size=_BATCH)]
+        inputs = pad([numbers.hide(numbers.of(text), chance) for text, _ in batch])
+        mask = (inputs != PAD)[..., None]
+        logits = (network(inputs) * mask).sum(dim=1) / mask.sum(dim=1)
+        return functional.cross_entropy(logits, torch.tensor([labels.index(label) for _, label in batch]))
 
     return Lesson(network, shape, loss, {"words": words, "labels": labels})
 
 
 def masks(expert: str, profiles: Sequence[str]) -> Lesson:
     """Texts of all sources, those of captions most often; of each, one word is masked."""
-    found = {
-        source: [text.split() for one in _samples(source) for text in one.texts.values()]
+    texts_by_source = {
+        source: [text.split() for sample in _samples(source) for text in sample.texts.values()]
         for source in ("captions", "documents", "sentiments", "signs", "passages")
     }
-    words = list_words(" ".join(text) for texts in found.values() for text in texts)
-    numbers, others = Numbers(words), list(found)[1:]
+    words = list_words(" ".join(text) for texts in texts_by_source.values() for text in texts)
+    numbers, other_sources = Numbers(words), list(texts_by_source)[1:]
     network, shape = _tagger(words, len(words), layers=2)
 
     def loss(chance: Chance) -> Tensor:
-        source = "captions" if chance.random() < _CAPTIONS else others[int(chance.integers(len(others)))]
-        texts = found[source]
-        drawn = [texts[at] for at in chance.integers(len(texts), size=_BATCH)]
-        places = [int(chance.integers(len(text))) for text in drawn]
-        wanted = numbers.of(text[at] for text, at in zip(drawn, places, strict=True))
-        given = [numbers.hide(numbers.of(text), chance) for text in drawn]
-        for text, at in zip(given, places, strict=True):
-            text[at] = numbers.of([MASK])[0]
-        logits = network(pad(given))[torch.arange(_BATCH), torch.tensor(places)]
-        return functional.cross_entropy(logits, torch.tensor(wanted))
+        source = "captions" if chance.random() < _CAPTIONS else other_sources[int(chance.integers(len(other_sources)))]
+        texts = texts_by_source[source]
+        batch = [texts[index] for index in chance.integers(len(texts), size=_BATCH)]
+        positions = [int(chance.integers(len(text))) for text in batch]
+        targets = numbers.of(text[position] for text, position in zip(batch, positions, strict=True))
+        inputs = [numbers.hide(numbers.of(text), chance) for text in batch]
+        for text, position in zip(inputs, positions, strict=True):
+            text[position] = numbers.of([MASK])[0]
+        logits = network(pad(inputs))[torch.arange(_BATCH), torch.tensor(positions)]
+        return functional.cross_entropy(logits, torch.tensor(targets))
 
     return Lesson(network, shape, loss, {"words": words, "fillers": words})
 
 
 def answers(expert: str, profiles: Sequence[str]) -> Lesson:
     rows = [
-        ([*one.texts["question"].split(), BETWEEN], one.texts["document"].split(), one.target.en)
-        for one in _samples("passages")
+        ([*sample.texts["question"].split(), BETWEEN], sample.texts["document"].split(), sample.target.en)
+        for sample in _samples("passages")
     ]
-    words = list_words(" ".join([*asked, *document]) for asked, document, _ in rows)
+    words = list_words(" ".join([*question, *document]) for question, document, _ in rows)
     numbers = Numbers(words)
     network, shape = _tagger(words, 1, layers=2)
 
     def loss(chance: Chance) -> Tensor:
-        drawn = [rows[at] for at in chance.integers(len(rows), size=_BATCH)]
-        given = pad([numbers.hide(numbers.of([*asked, *document]), chance) for asked, document, _ in drawn])
-        scores = network(given)[..., 0].masked_fill(given == PAD, -torch.inf)
-        wanted = [len(asked) + document.index(answer) for asked, document, answer in drawn]
-        return functional.cross_entropy(scores, torch.tensor(wanted))
+        batch = [rows[index] for index in chance.integers(len(rows), size=_BATCH)]
+        inputs = pad([numbers.hide(numbers.of([*question, *document]), chance) for question, document, _ in batch])
+        scores = network(inputs)[..., 0].masked_fill(inputs == PAD, -torch.inf)
+        targets = [len(question) + document.index(answer) for question, document, answer in batch]
+        return functional.cross_entropy(scores, torch.tensor(targets))
 
     return Lesson(network, shape, loss, {"words": words})
 
 
 def summaries(expert: str, profiles: Sequence[str]) -> Lesson:
     """The sentences of a summary are those of its document that share the most words with it."""
-    rows = [_mark_sentences(one) for one in _samples("documents")]
+    rows = [_mark_sentences(sample) for sample in _samples("documents")]
     words = list_words(" ".join(word for sentence in sentences for word in sentence) for sentences, _ in rows)
     numbers = Numbers(words)
     network, shape = _tagger(words, 1)
 
     def loss(chance: Chance) -> Tensor:
-        drawn = [rows[at] for at in chance.integers(len(rows), size=_BATCH)]
-        given = [numbers.hide(numbers.of(word for one in sentences for word in one), chance) for sentences, _ in drawn]
-        scores = network(pad(given))[..., 0]
+        batch = [rows[index] for index in chance.integers(len(rows), size=_BATCH)]
+        inputs = [
+            numbers.hide(numbers.of(word for sentence in sentences for word in sentence), chance)
+            for sentences, _ in batch
+        ]
+        scores = network(pad(inputs))[..., 0]
         means = [
             part.mean()
-            for row, (sentences, _) in enumerate(drawn)
-            for part in scores[row, : len(given[row])].split([len(one) for one in sentences])
+            for row, (sentences, _) in enumerate(batch)
+            for part in scores[row, : len(inputs[row])].split([len(sentence) for sentence in sentences])
         ]
-        wanted = torch.tensor([mark for _, marks in drawn for mark in marks])
-        return functional.binary_cross_entropy_with_logits(torch.stack(means), wanted)
+        targets = torch.tensor([mark for _, marks in batch for mark in marks])
+        return functional.binary_cross_entropy_with_logits(torch.stack(means), targets)
 
     return Lesson(network, shape, loss, {"words": words, "kept": _KEPT})
 
 
 def _mark_sentences(sample: Sample) -> tuple[list[list[str]], list[float]]:
     """The sentences of a document, and 1.0 for each that its summary is made of."""
-    sentences = [one.split() for one in split_sentences(sample.texts["text"])]
+    sentences = [sentence.split() for sentence in split_sentences(sample.texts["text"])]
     summary = set(sample.target.en.split())
-    shared = [len(summary & set(one)) / len(set(one)) for one in sentences]
-    kept = sorted(range(len(sentences)), key=lambda at: -shared[at])[:_KEPT]
-    return sentences, [float(at in kept) for at in range(len(sentences))]
+    overlaps = [len(summary & set(sentence)) / len(set(sentence)) for sentence in sentences]
+    selection = sorted(range(len(sentences)), key=lambda index: -overlaps[index])[:_KEPT]
+    return sentences, [float(index in selection) for index in range(len(sentences))]

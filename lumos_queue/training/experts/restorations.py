@@ -48,16 +48,18 @@ def restoration(expert: str, profiles: Sequence[str]) -> Lesson:
     network = Restorer(**shape)
 
     def loss(chance: Chance) -> Tensor:
-        given: list[Pixels] = []
-        wanted: list[Pixels] = []
+        inputs: list[Pixels] = []
+        targets: list[Pixels] = []
         for _ in range(_PICTURES if not whole else _WIDE_PICTURES):
             pair = _draw_pair(augmentation, profiles, chance)
             for box in [np.s_[:, :]] if whole else [_draw_box(chance, pair[0]) for _ in range(_CROPS)]:
-                given.append(pair[0][box])
-                wanted.append(pair[1][box])
-        before, after = to_batch(given), to_batch(wanted)
-        apart, given_apart = ((one - after).abs().mean(dim=(1, 2, 3)) for one in (network(before), before))
-        return apart.mean() if whole else (apart / (given_apart + _LEAST)).mean()
+                inputs.append(pair[0][box])
+                targets.append(pair[1][box])
+        before, after = to_batch(inputs), to_batch(targets)
+        distances, input_distances = (
+            (pictures - after).abs().mean(dim=(1, 2, 3)) for pictures in (network(before), before)
+        )
+        return distances.mean() if whole else (distances / (input_distances + _LEAST)).mean()
 
     return Lesson(network, shape, loss, {})
 
@@ -67,10 +69,10 @@ def _draw_pair(augmentation: str, profiles: Sequence[str], chance: Chance) -> tu
     source = SOURCES[int(chance.integers(len(SOURCES)))]
     clean = training_picture(source, int(chance.integers(PICTURES)))
     key = int(chance.integers(1 << 40))
-    others = draw_augmentations(chance) if chance.random() < 0.4 else []
-    others = [one for one in others if one != augmentation]
-    own = [augmentation] if augmentation == "grayscale" or chance.random() < 0.9 else []
-    return change(clean, [*others, *own], profiles, key), change(clean, others, profiles, key)
+    other_names = draw_augmentations(chance) if chance.random() < 0.4 else []
+    other_names = [name for name in other_names if name != augmentation]
+    own_names = [augmentation] if augmentation == "grayscale" or chance.random() < 0.9 else []
+    return change(clean, [*other_names, *own_names], profiles, key), change(clean, other_names, profiles, key)
 
 
 def _draw_box(chance: Chance, pixels: Pixels) -> tuple[slice, slice]:

@@ -32,7 +32,7 @@ _CHANGED = 0.3  #: of the pictures have augmentations: in plans they were restor
 _NOTHING = 0.3  #: weight of a cell with nothing in its middle
 _CELLS = SIDE // CELL
 _KINDS, _PLACES = list(THINGS), list(PLACES)
-_WORDS, _DIGITS = [one.en for one in WORDS], list("0123456789")
+_WORDS, _DIGITS = [word.en for word in WORDS], list("0123456789")
 _QUESTIONS = 600  #: that are counted
 
 
@@ -64,9 +64,10 @@ def detection(expert: str, profiles: Sequence[str]) -> Lesson:
 def description(expert: str, profiles: Sequence[str]) -> Lesson:
     """Things, and a label for the place."""
     phrases = {
-        name: [count_noun(one.noun, one.adjective, count).en for count in range(1, 5)] for name, one in THINGS.items()
+        name: [count_noun(kind.noun, kind.adjective, count).en for count in range(1, 5)]
+        for name, kind in THINGS.items()
     }
-    vocabulary = {"groups": [[one.phrase.en for one in PLACES.values()]], "kinds": _KINDS, "phrases": phrases}
+    vocabulary = {"groups": [[location.phrase.en for location in PLACES.values()]], "kinds": _KINDS, "phrases": phrases}
     label: Label = lambda scene: [_PLACES.index(scene.place)]  # noqa: E731
     return _lesson(("captions", "objects"), vocabulary, label, _mark_things, profiles)
 
@@ -87,62 +88,64 @@ def visual_questions(expert: str, profiles: Sequence[str]) -> Lesson:
         word, number = scene.boards
         width, height = board_size(word.text)
         middle, down = word.left + width // 2, height // 2
-        found = [Mark(words[0] + _WORDS.index(word.text.lower()), middle, word.top + down, word.left)]
-        for place, (digit, start) in enumerate(zip(number.text, (tens[0], ones[0]), strict=True)):
-            left = number.left + 3 + 6 * place
-            found.append(Mark(start + int(digit), left + 3, number.top + down, left))
-        return [*_mark_things(scene), *found]
+        marks = [Mark(words[0] + _WORDS.index(word.text.lower()), middle, word.top + down, word.left)]
+        for position, (digit, start) in enumerate(zip(number.text, (tens[0], ones[0]), strict=True)):
+            left = number.left + 3 + 6 * position
+            marks.append(Mark(start + int(digit), left + 3, number.top + down, left))
+        return [*_mark_things(scene), *marks]
 
     return _lesson(("signs",), vocabulary, lambda scene: [], mark, profiles)
 
 
 def _mark_things(scene: Scene) -> Sequence[Mark]:
     return [
-        Mark(_KINDS.index(one.thing), one.left + one.size // 2, one.top + one.size // 2, one.left)
-        for one in scene.spots
+        Mark(_KINDS.index(spot.thing), spot.left + spot.size // 2, spot.top + spot.size // 2, spot.left)
+        for spot in scene.spots
     ]
 
 
 def _lesson(
     sources: Sequence[str], vocabulary: Mapping[str, Any], label: Label, mark: FindMarks, profiles: Sequence[str]
 ) -> Lesson:
-    shape = {"groups": [len(one) for one in vocabulary["groups"]], "kinds": len(vocabulary["kinds"])}
+    shape = {"groups": [len(group) for group in vocabulary["groups"]], "kinds": len(vocabulary["kinds"])}
     network = Viewer(**shape)
 
     def loss(chance: Chance) -> Tensor:
         pictures, scenes = [], []
         for _ in range(_BATCH):
             source, number = sources[int(chance.integers(len(sources)))], int(chance.integers(PICTURES))
-            changed = draw_augmentations(chance) if chance.random() < _CHANGED else []
-            pictures.append(change(training_picture(source, number), changed, profiles, int(chance.integers(1 << 40))))
+            augmentations = draw_augmentations(chance) if chance.random() < _CHANGED else []
+            pictures.append(
+                change(training_picture(source, number), augmentations, profiles, int(chance.integers(1 << 40)))
+            )
             scenes.append(scene_of(load_sample(source, SPLIT, number)))
-        seen: Seen = network(to_batch(pictures))
+        output: Seen = network(to_batch(pictures))
         labels = torch.tensor([list(label(scene)) for scene in scenes])
-        losses = [functional.cross_entropy(logits, labels[:, group]) for group, logits in enumerate(seen.groups)]
+        losses = [functional.cross_entropy(logits, labels[:, group]) for group, logits in enumerate(output.groups)]
         if vocabulary["kinds"]:
-            losses.append(_loss_of_points(seen, [mark(scene) for scene in scenes]))
+            losses.append(_loss_of_points(output, [mark(scene) for scene in scenes]))
         return torch.stack(losses).sum()
 
     return Lesson(network, shape, loss, vocabulary)
 
 
-def _loss_of_points(seen: Seen, marks: Sequence[Sequence[Mark]]) -> Tensor:
+def _loss_of_points(output: Seen, marks: Sequence[Sequence[Mark]]) -> Tensor:
     """Cross-entropy of the kind in each cell, and of left edges the mean absolute difference in cells."""
     kinds = torch.zeros((len(marks), _CELLS, _CELLS), dtype=torch.long)
     offsets, near = torch.zeros(kinds.shape), torch.zeros(kinds.shape)
-    for number, found in enumerate(marks):
-        for one in found:
-            row, column = one.down // CELL, one.across // CELL
-            kinds[number, row, column] = 1 + one.kind
+    for number, picture_marks in enumerate(marks):
+        for mark in picture_marks:
+            row, column = mark.down // CELL, mark.across // CELL
+            kinds[number, row, column] = 1 + mark.kind
             for right in range(max(0, column - 1), min(_CELLS, column + 2)):
                 rows = slice(max(0, row - 1), row + 2)
-                offsets[number, rows, right] = one.left / CELL - right
+                offsets[number, rows, right] = mark.left / CELL - right
                 near[number, rows, right] = 1
-    weights = torch.ones(seen.points.shape[1])
+    weights = torch.ones(output.points.shape[1])
     weights[0] = _NOTHING
-    apart = ((seen.offsets - offsets).abs() * near).sum() / near.sum()
-    said = functional.cross_entropy(seen.points, kinds, weights, reduction="sum") / (kinds > 0).sum()
-    return said + apart
+    offset_loss = ((output.offsets - offsets).abs() * near).sum() / near.sum()
+    kind_loss = functional.cross_entropy(output.points, kinds, weights, reduction="sum") / (kinds > 0).sum()
+    return kind_loss + offset_loss
 
 
 def _count_topics() -> list[dict[str, float]]:
@@ -155,6 +158,9 @@ def _count_topics() -> list[dict[str, float]]:
         for word in set(sample.texts["question"].lower().split()):
             counts[word][topic] += 1
     return [
-        {word: round(found[topic] / found.total() - 1 / 3, 4) for word, found in sorted(counts.items())}
+        {
+            word: round(topic_counts[topic] / topic_counts.total() - 1 / 3, 4)
+            for word, topic_counts in sorted(counts.items())
+        }
         for topic in range(3)
     ]

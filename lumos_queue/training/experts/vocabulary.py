@@ -32,9 +32,10 @@ class Numbers:
 
     def hide(self, numbers: list[int], chance: Chance) -> list[int]:
         """Some words become unknown; those that stand for something else do not."""
-        hidden = chance.random(len(numbers)) < _HIDDEN
+        hidden_mask = chance.random(len(numbers)) < _HIDDEN
         return [
-            self._unknown if gone and one >= len(SPECIAL) else one for one, gone in zip(numbers, hidden, strict=True)
+            self._unknown if is_hidden and number >= len(SPECIAL) else number
+            for number, is_hidden in zip(numbers, hidden_mask, strict=True)
         ]
 
 

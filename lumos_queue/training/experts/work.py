@@ -49,8 +49,8 @@ def train_expert(recipe: Experts, expert: str) -> dict[str, Any]:
     if recipe.is_trained(expert):
         return _describe(target, expert)
     parent.mkdir(parents=True, exist_ok=True)
-    for left in parent.glob(f".{option}-*"):  # of a worker that was killed
-        shutil.rmtree(left)
+    for partial_folder in parent.glob(f".{option}-*"):  # of a worker that was killed
+        shutil.rmtree(partial_folder)
     folder = Path(tempfile.mkdtemp(prefix=f".{option}-", dir=parent))
     try:
         _train(recipe, expert, folder)
@@ -67,11 +67,11 @@ def train_expert(recipe: Experts, expert: str) -> dict[str, Any]:
 
 def check_size(folder: Path) -> dict[str, Any]:
     """What the experts of a folder take together. Raises SpecError for more than MAX_BYTES."""
-    there = [place for expert in MODELS if (place := folder_of(folder, expert)).is_dir()]
-    size = sum(path.stat().st_size for place in there for path in place.iterdir())
+    expert_folders = [expert_folder for expert in MODELS if (expert_folder := folder_of(folder, expert)).is_dir()]
+    size = sum(path.stat().st_size for expert_folder in expert_folders for path in expert_folder.iterdir())
     if size > MAX_BYTES:
-        raise SpecError(f"The {len(there)} experts in '{folder}' take {size:,} bytes: at most {MAX_BYTES:,}.")
-    counts = {"experts": len(there), "bytes, at most 12 MB": size, "use": f"--tool experts=own:{folder}"}
+        raise SpecError(f"The {len(expert_folders)} experts in '{folder}' take {size:,} bytes: at most {MAX_BYTES:,}.")
+    counts = {"experts": len(expert_folders), "bytes, at most 12 MB": size, "use": f"--tool experts=own:{folder}"}
     return {"bytes": size, "counts": counts}
 
 
@@ -89,14 +89,14 @@ def _train(recipe: Experts, expert: str, folder: Path) -> None:
         weights = _weights(lesson)
         (folder / WEIGHTS).write_bytes(weights)
         figures = measure_dev(expert, folder, recipe.profiles)
-        mean = sum(one.expert for one in figures) / len(figures)
+        mean = sum(figure.expert for figure in figures) / len(figures)
         if best is None or mean >= best[0]:
             best = (mean, step, weights, figures)
 
     steps = recipe.steps or course.steps
     loss = learn(lesson, steps, recipe.seed, measure)
     assert best is not None, "it is measured at the end"
-    _, chosen, weights, figures = best
+    _, best_step, weights, figures = best
     (folder / WEIGHTS).write_bytes(weights)
     training = {
         "request": recipe.request_of(expert),
@@ -104,9 +104,9 @@ def _train(recipe: Experts, expert: str, folder: Path) -> None:
         "split": SPLIT,
         "profiles": list(recipe.profiles),
         "steps": steps,
-        "chosen_step": chosen,
+        "chosen_step": best_step,
         "loss": round(loss, 5),
-        "dev": [asdict(one) for one in figures],
+        "dev": [asdict(figure) for figure in figures],
         "code_version": code_version(),
     }
     _write_config(folder, replace(config, training=training))
@@ -125,11 +125,11 @@ def _describe(folder: Path, expert: str) -> dict[str, Any]:
     """What the report shows of a trained expert."""
     training = read_config(folder / CONFIG, expert).training
     size = (folder / WEIGHTS).stat().st_size
-    figures = [DevFigure(**one) for one in training["dev"]]
-    said = "; ".join(map(str, figures))
+    figures = [DevFigure(**fields) for fields in training["dev"]]
+    summary = "; ".join(map(str, figures))
     return {
         "expert": expert,
         "bytes": size,
         **{name: training[name] for name in ("steps", "chosen_step", "loss", "dev")},
-        "counts": {expert: f"dev {said}; {size / 1e3:,.0f} kB"},
+        "counts": {expert: f"dev {summary}; {size / 1e3:,.0f} kB"},
     }

@@ -24,7 +24,7 @@ _CAPTIONS = 0.4  #: of the batches
 
 def translation(expert: str, profiles: Sequence[str]) -> Lesson:
     """What is said of the samples of every source, in both languages."""
-    found = {
+    pairs_by_source = {
         source: [
             (target.en.split(), target.de.split())
             for number in range(_PAIRS)
@@ -32,19 +32,19 @@ def translation(expert: str, profiles: Sequence[str]) -> Lesson:
         ]
         for source in SOURCES
     }
-    words = list_words(" ".join(english) for pairs in found.values() for english, _ in pairs)
-    target = list_words(" ".join(german) for pairs in found.values() for _, german in pairs)
+    words = list_words(" ".join(english) for pairs in pairs_by_source.values() for english, _ in pairs)
+    target = list_words(" ".join(german) for pairs in pairs_by_source.values() for _, german in pairs)
     english, german, sources = Numbers(words), Numbers(target), list(SOURCES)
     shape = {"vocabulary": len(words), "target": len(target), "width": 96, "layers": 2}
     network = Translator(**shape)
 
     def loss(chance: Chance) -> Tensor:
         source = "captions" if chance.random() < _CAPTIONS else sources[int(chance.integers(len(sources)))]
-        pairs = [found[source][at] for at in chance.integers(_PAIRS, size=_BATCH)]
-        given, wanted = zip(*(_hide_copied(*pair, chance=chance) for pair in pairs), strict=True)
-        written = pad([[BEGIN, *german.of(one)] for one in wanted])
-        aims = pad([[*german.of(one), END] for one in wanted])
-        logits = network(pad([english.of(one) for one in given]), written)
+        pairs = [pairs_by_source[source][index] for index in chance.integers(_PAIRS, size=_BATCH)]
+        inputs, targets = zip(*(_hide_copied(*pair, chance=chance) for pair in pairs), strict=True)
+        decoder_inputs = pad([[BEGIN, *german.of(text)] for text in targets])
+        aims = pad([[*german.of(text), END] for text in targets])
+        logits = network(pad([english.of(text) for text in inputs]), decoder_inputs)
         return functional.cross_entropy(logits.flatten(0, 1), aims.flatten(), ignore_index=PAD)
 
     return Lesson(network, shape, loss, {"words": words, "target": target}, rate=1.5e-3)
@@ -67,9 +67,9 @@ def drawing(expert: str, profiles: Sequence[str]) -> Lesson:
     network = TextDrawer(**shape)
 
     def loss(chance: Chance) -> Tensor:
-        drawn = [int(at) for at in chance.integers(PICTURES, size=_DRAWN)]
-        made = network(pad([numbers.hide(numbers.of(texts[at]), chance) for at in drawn]))
-        wanted = to_batch([training_picture("captions", at) for at in drawn])
-        return torch.abs(made - wanted).mean()
+        sample = [int(index) for index in chance.integers(PICTURES, size=_DRAWN)]
+        pictures = network(pad([numbers.hide(numbers.of(texts[index]), chance) for index in sample]))
+        targets = to_batch([training_picture("captions", index) for index in sample])
+        return torch.abs(pictures - targets).mean()
 
     return Lesson(network, shape, loss, {"words": words})

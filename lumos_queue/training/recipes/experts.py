@@ -61,11 +61,11 @@ class Experts:
 
     def is_trained(self, expert: str) -> bool:
         """Whether the folder has the expert as this recipe trains it. Raises SpecError where it has another."""
-        place = folder_of(from_launch(self.folder), expert)
-        if not place.exists():
+        folder = folder_of(from_launch(self.folder), expert)
+        if not folder.exists():
             return False
-        if read_config(place / CONFIG, expert).training.get("request") != self.request_of(expert):
-            raise SpecError(f"'{place}' was trained in another way: name another --folder, or remove it.")
+        if read_config(folder / CONFIG, expert).training.get("request") != self.request_of(expert):
+            raise SpecError(f"'{folder}' was trained in another way: name another --folder, or remove it.")
         return True
 
 
@@ -74,8 +74,8 @@ def experts(folder: Path, only: Sequence[str], profile: str, steps: int, seed: i
     if profile not in (BOTH, *PROFILES):
         raise unknown("profile", profile, (BOTH, *PROFILES))
     profiles = tuple(PROFILES) if profile == BOTH else (profile,)
-    chosen = {_canonical_name(name) for name in only} or set(MODELS)
-    names = tuple(name for name in MODELS if name in chosen)
+    selection = {_canonical_name(name) for name in only} or set(MODELS)
+    names = tuple(name for name in MODELS if name in selection)
     recipe = Experts(str(folder.resolve()), names, profiles, digest_of_code(), steps, seed)
     for name in names:
         recipe.is_trained(name)

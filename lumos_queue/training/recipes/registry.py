@@ -44,7 +44,7 @@ def run_item(recipe: Recipe | FormerFit, window: Window) -> WindowResult:
     """
     if isinstance(recipe, FormerFit):
         recipe.refuse()
-    done = (
+    output = (
         _WORK.load(recipe.name)(recipe, window) if recipe.name in _WORK else cast(PluginRecipe, recipe).run_item(window)
     )
-    return done if isinstance(done, WindowResult) else WindowResult(done)
+    return output if isinstance(output, WindowResult) else WindowResult(output)

@@ -99,7 +99,7 @@ class Rltf:
     @property
     def digest(self) -> str:
         """Names the weights at each step, wherever the folders are."""
-        values = {name: one for name, one in self.as_json().items() if name not in ("start", "folder")}
+        values = {name: field for name, field in self.as_json().items() if name not in ("start", "folder")}
         return digest("rltf", json.dumps(values, sort_keys=True))
 
     def windows(self) -> list[Window]:
@@ -108,7 +108,7 @@ class Rltf:
         for epoch in range(self.spec.epochs):
             order = list(self.rows)
             Random(f"{self.spec.seed} {epoch}").shuffle(order)
-            batches += [order[at : at + self.spec.batch] for at in range(0, len(order), self.spec.batch)]
+            batches += [order[start : start + self.spec.batch] for start in range(0, len(order), self.spec.batch)]
         updates = [{"do": "update", "step": step, "rows": rows} for step, rows in enumerate(batches, start=1)]
         return [{"do": "prepare"}, *updates, {"do": "export"}]
 
@@ -133,10 +133,10 @@ class Rltf:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
         try:
-            mine = json.loads(read_regular_text(folder / REQUEST, folder))["digest"] == self.digest
+            is_own = json.loads(read_regular_text(folder / REQUEST, folder))["digest"] == self.digest
         except (OSError, ValueError, KeyError, TypeError):
-            mine = False
-        if not mine:
+            is_own = False
+        if not is_own:
             raise SpecError(f"--folder '{folder}' holds something else already: name a new or empty one.")
 
 
@@ -167,5 +167,5 @@ def rltf(
 
 def content_of(start: Path) -> str:
     """A digest of the weights and the tokenizer of a model folder."""
-    found = identity(start)
-    return digest("rltf start", found["sha256"], found["tokenizer_sha256"])
+    model = identity(start)
+    return digest("rltf start", model["sha256"], model["tokenizer_sha256"])

@@ -75,10 +75,10 @@ class Sft:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
         try:
-            mine = json.loads(read_regular_text(folder / REQUEST, folder)) == self.as_json()
+            is_own = json.loads(read_regular_text(folder / REQUEST, folder)) == self.as_json()
         except (OSError, ValueError):
-            mine = False
-        if not mine:
+            is_own = False
+        if not is_own:
             raise SpecError(f"--folder '{folder}' holds something else already: name a new or empty one.")
 
 
@@ -116,7 +116,7 @@ def sft(
     if preset not in SMALL:  # larger matrices gain from every core
         values.setdefault("threads", os.cpu_count() or 1)
     if values.get("device", fit.device) == "cpu" and fit.precision == BF16:
-        values.setdefault("precision", _begun_precision(folder) or cpu_precision)
+        values.setdefault("precision", _read_precision(folder) or cpu_precision)
     if "batch" in values:
         values["micro_batch"] = _micro_batch(values["batch"], fit.micro_batch)
     recipe = Sft(
@@ -135,7 +135,7 @@ def sft(
     return recipe
 
 
-def _begun_precision(folder: Path) -> str:
+def _read_precision(folder: Path) -> str:
     """Return the precision of the fit whose checkpoints a folder holds; '' without one."""
     try:
         precision = json.loads(read_regular_text(folder / REQUEST))["fit"]["precision"]
@@ -144,9 +144,9 @@ def _begun_precision(folder: Path) -> str:
     return precision if precision in (BF16, FP32) else ""
 
 
-def _micro_batch(batch: int, most: int) -> int:
+def _micro_batch(batch: int, limit: int) -> int:
     """The largest number up to `most` that divides the batch."""
-    return next(size for size in range(min(most, batch), 0, -1) if batch % size == 0)
+    return next(size for size in range(min(limit, batch), 0, -1) if batch % size == 0)
 
 
 def _model_folder(start: str, formulation: str) -> Path:
@@ -168,14 +168,14 @@ def files_of(build: Path, formulation: str, module: str = JOINT) -> list[Path]:
         return [build]
     if not build.is_dir():
         raise SpecError(f"No build '{build}': expected what `lumos dataset build` wrote, or a JSON lines file.")
-    found = sorted({*build.glob(f"*_{formulation}.jsonl"), *build.glob(f"{formulation}.jsonl")})  # cot has one module
+    paths = sorted({*build.glob(f"*_{formulation}.jsonl"), *build.glob(f"{formulation}.jsonl")})  # cot has one module
     if module != JOINT:
-        found = [path for path in found if path.name == f"{module}_{formulation}.jsonl"]
-    if not found:
-        there = ", ".join(path.name for path in sorted(build.glob("*.jsonl"))) or "no JSON lines files"
-        wanted = f"'{formulation}'" if module == JOINT else f"the {module} of '{formulation}'"
-        raise SpecError(f"The build '{build}' has no conversations for {wanted}. It has: {there}.")
-    return found
+        paths = [path for path in paths if path.name == f"{module}_{formulation}.jsonl"]
+    if not paths:
+        names = ", ".join(path.name for path in sorted(build.glob("*.jsonl"))) or "no JSON lines files"
+        subject = f"'{formulation}'" if module == JOINT else f"the {module} of '{formulation}'"
+        raise SpecError(f"The build '{build}' has no conversations for {subject}. It has: {names}.")
+    return paths
 
 
 def content_of(builds: Iterable[Path], start: str, formulation: str, module: str) -> str:

@@ -44,7 +44,7 @@ class FitState:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> FitState:
-        return cls(**{**value, "history": tuple(FeedbackStep(**one) for one in value["history"])})
+        return cls(**{**value, "history": tuple(FeedbackStep(**step) for step in value["history"])})
 
 
 def import_architecture(folder: Path) -> None:
@@ -64,7 +64,7 @@ def load_policy(folder: Path) -> PreTrainedModel:
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True)
         kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-        model, loaded = kind.from_pretrained(
+        model, loading_info = kind.from_pretrained(
             folder,
             local_files_only=True,
             use_safetensors=True,
@@ -74,8 +74,8 @@ def load_policy(folder: Path) -> PreTrainedModel:
         )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise SpecError(f"No language model in '{folder}': {str(error).partition(chr(10))[0]}") from None
-    if loaded["missing_keys"]:  # they would be random
-        raise SpecError(f"The weights in '{folder}' are incomplete: {min(loaded['missing_keys'])} is missing.")
+    if loading_info["missing_keys"]:  # they would be random
+        raise SpecError(f"The weights in '{folder}' are incomplete: {min(loading_info['missing_keys'])} is missing.")
     return model.eval()
 
 
@@ -93,29 +93,29 @@ def begin_fit(spec: RltfSpec, policy: PreTrainedModel) -> Fit:
     """The fit before its first step."""
     torch.manual_seed(spec.seed)  # of adapters
     model = add_adapters(policy, spec.lora, []).eval() if spec.lora else policy
-    trained = [value for value in model.parameters() if value.requires_grad]
-    optimizer = torch.optim.AdamW(trained, lr=spec.rate, weight_decay=spec.weight_decay)
+    parameters = [value for value in model.parameters() if value.requires_grad]
+    optimizer = torch.optim.AdamW(parameters, lr=spec.rate, weight_decay=spec.weight_decay)
     return Fit(model, optimizer, FitState(0, None, spec.epsilon_at(1)), torch.Generator().manual_seed(spec.seed))
 
 
 def save_fit(fit: Fit, recipe: Rltf, tokenizer: Any, facts: Mapping[str, Any]) -> None:
     """Write the checkpoint of the fit's step, whole or not at all; `facts` go into its seal."""
     folder = recipe.checkpoints()
-    written = folder / f"checkpoint-{fit.state.step}"
-    shutil.rmtree(written, ignore_errors=True)
-    written.mkdir(parents=True)
-    served = fit.policy
+    partial_folder = folder / f"checkpoint-{fit.state.step}"
+    shutil.rmtree(partial_folder, ignore_errors=True)
+    partial_folder.mkdir(parents=True)
+    model = fit.policy
     if isinstance(fit.policy, PeftModel):
-        save_file(get_peft_model_state_dict(fit.policy), written / ADAPTER)
-        served = deepcopy(fit.policy).merge_and_unload()
-    served.save_pretrained(str(written))
-    tokenizer.save_pretrained(written)
-    torch.save({"optimizer": fit.optimizer.state_dict(), "random": fit.random.get_state()}, written / TRAINING)
-    (written / STATE).write_text(json.dumps(asdict(fit.state)) + "\n")
-    for file in written.glob("*.safetensors"):
+        save_file(get_peft_model_state_dict(fit.policy), partial_folder / ADAPTER)
+        model = deepcopy(fit.policy).merge_and_unload()
+    model.save_pretrained(str(partial_folder))
+    tokenizer.save_pretrained(partial_folder)
+    torch.save({"optimizer": fit.optimizer.state_dict(), "random": fit.random.get_state()}, partial_folder / TRAINING)
+    (partial_folder / STATE).write_text(json.dumps(asdict(fit.state)) + "\n")
+    for file in partial_folder.glob("*.safetensors"):
         file.chmod(0o644)  # written readable by the owner only, but every worker reads the model
     step = fit.state.step
-    seal_checkpoint(written, checkpoint_of(folder, step), {"fit": recipe.digest, "step": step, **facts})
+    seal_checkpoint(partial_folder, checkpoint_of(folder, step), {"fit": recipe.digest, "step": step, **facts})
 
 
 def read_checkpoint(recipe: Rltf, step: int) -> dict[str, Any]:

@@ -19,18 +19,18 @@ def write_plot(steps: Sequence[FeedbackStep], path: Path) -> None:
     from matplotlib import pyplot
 
     lines = [
-        ("reward", {"reward": [one.reward for one in steps], "baseline": [one.baseline for one in steps]}),
-        (SHARE, {"share": [one.feasible for one in steps]}),
-        ("nats", {"entropy": [one.entropy for one in steps], "KL to the start": [one.kl for one in steps]}),
+        ("reward", {"reward": [step.reward for step in steps], "baseline": [step.baseline for step in steps]}),
+        (SHARE, {"share": [step.feasible for step in steps]}),
+        ("nats", {"entropy": [step.entropy for step in steps], "KL to the start": [step.kl for step in steps]}),
     ]
-    if all(one.feasible is None for one in steps):
+    if all(step.feasible is None for step in steps):
         del lines[1]
     style: dict[Any, Any] = {"svg.hashsalt": "rltf", "svg.fonttype": "none", "font.size": 9}
     with matplotlib.rc_context(style):
         figure, panels = pyplot.subplots(len(lines), 1, figsize=(6.4, 2.1 * len(lines)), sharex=True, squeeze=False)
         for (panel,), (title, curves) in zip(panels, lines, strict=True):
             for name, values in curves.items():
-                panel.plot([one.step for one in steps], values, label=name, marker=".", markersize=3, linewidth=1)
+                panel.plot([step.step for step in steps], values, label=name, marker=".", markersize=3, linewidth=1)
             panel.set_ylabel(title)
             if title == SHARE:
                 panel.set_ylim(-0.05, 1.05)

@@ -41,21 +41,21 @@ class AskEncoder:
 
     def __init__(self, tokenizer: Any, *, bos: bool, encoder_decoder: bool):
         # An encoder's prompt always has the tokenizer's own end mark, as in endpoints/hypotheses.py.
-        self._tokenizer, self._bos, self._apart = tokenizer, bos or encoder_decoder, encoder_decoder
+        self._tokenizer, self._bos, self._encoder_decoder = tokenizer, bos or encoder_decoder, encoder_decoder
 
     def encode(self, ask: RolloutAsk) -> EncodedAsk:
         """Raises SpecError for a reply that its constraint does not allow, or that has no token."""
         prompt = self._ids(ask.prompt, self._bos)
         if ask.constraint is not None:
-            allowed = PlanConstraint.from_json(ask.constraint)
-            before = "" if self._apart else ask.prompt
-            tokens = TokenConstraint(allowed, self._tokenizer, self._tokenizer.eos_token_id, before)
+            constraint = PlanConstraint.from_json(ask.constraint)
+            before = "" if self._encoder_decoder else ask.prompt
+            tokens = TokenConstraint(constraint, self._tokenizer, self._tokenizer.eos_token_id, before)
             try:
                 path = tokens.trace(ask.reply)
             except ValueError as error:
                 raise SpecError(f"The reply {ask.reply[:80]!r} is not one that was allowed: {error}") from None
-            return EncodedAsk(prompt, tuple(token for token, _ in path), tuple(allowed for _, allowed in path))
-        if self._apart:
+            return EncodedAsk(prompt, tuple(token for token, _ in path), tuple(choices for _, choices in path))
+        if self._encoder_decoder:
             reply = self._ids(ask.reply, False)
         else:
             reply = self._ids(ask.prompt + ask.reply, self._bos)[len(prompt) :]
@@ -74,25 +74,25 @@ Logits = Callable[[Sequence[EncodedAsk]], Iterator[torch.Tensor]]
 def read_logits(model: Any, pad: int) -> Logits:
     """A function of calls that gives the logits at each token of each reply, shape (tokens, vocabulary), in float32 or
     more."""
-    apart = model.config.is_encoder_decoder
+    is_encoder_decoder = model.config.is_encoder_decoder
 
     def read(asks: Sequence[EncodedAsk]) -> Iterator[torch.Tensor]:
         device = next(model.parameters()).device
-        if apart:
+        if is_encoder_decoder:
             start = model.config.decoder_start_token_id
-            prompts, real = _pad_right([one.prompt for one in asks], pad)
-            replies, _ = _pad_right([(start, *one.reply[:-1]) for one in asks], pad)
+            prompts, real = _pad_right([ask.prompt for ask in asks], pad)
+            replies, _ = _pad_right([(start, *ask.reply[:-1]) for ask in asks], pad)
             logits = model(
                 input_ids=prompts.to(device), attention_mask=real.to(device), decoder_input_ids=replies.to(device)
             ).logits
             firsts = [0] * len(asks)
         else:
-            ids, real = _pad_right([one.prompt + one.reply[:-1] for one in asks], pad)
+            ids, real = _pad_right([ask.prompt + ask.reply[:-1] for ask in asks], pad)
             logits = model(input_ids=ids.to(device), attention_mask=real.to(device), use_cache=False).logits
-            firsts = [len(one.prompt) - 1 for one in asks]
-        for row, first, one in zip(logits, firsts, asks, strict=True):
-            found = row[first : first + len(one.reply)]
-            yield found.to(torch.promote_types(found.dtype, torch.float32))
+            firsts = [len(ask.prompt) - 1 for ask in asks]
+        for row, first, ask in zip(logits, firsts, asks, strict=True):
+            reply_logits = row[first : first + len(ask.reply)]
+            yield reply_logits.to(torch.promote_types(reply_logits.dtype, torch.float32))
 
     return read
 
@@ -100,22 +100,22 @@ def read_logits(model: Any, pad: int) -> Logits:
 def score_replies(policy: Logits, asks: Sequence[EncodedAsk], reference: Logits | None = None) -> list[ReplyScore]:
     """The score of each call. Gradients flow through the log-probabilities alone."""
     with torch.no_grad():
-        others = list(reference(asks)) if reference else [None] * len(asks)
-    found = []
-    for one, logits, other in zip(asks, policy(asks), others, strict=True):
-        allowed = _mask(one, logits)
-        logs = _log_softmax(logits, allowed)
-        tokens = torch.tensor(one.reply, device=logits.device)
+        references = list(reference(asks)) if reference else [None] * len(asks)
+    scores = []
+    for ask, logits, reference_logits in zip(asks, policy(asks), references, strict=True):
+        mask = _mask(ask, logits)
+        logs = _log_softmax(logits, mask)
+        tokens = torch.tensor(ask.reply, device=logits.device)
         logprob = logs.gather(1, tokens[:, None]).sum()
         with torch.no_grad():
             weights = logs.exp()
-            finite = logs.masked_fill(~allowed, 0.0)
+            finite = logs.masked_fill(~mask, 0.0)
             entropy = -(weights * finite).sum()
             kl = torch.zeros(())
-            if other is not None:
-                kl = (weights * (finite - _log_softmax(other, allowed).masked_fill(~allowed, 0.0))).sum()
-        found.append(ReplyScore(logprob, entropy, kl))
-    return found
+            if reference_logits is not None:
+                kl = (weights * (finite - _log_softmax(reference_logits, mask).masked_fill(~mask, 0.0))).sum()
+        scores.append(ReplyScore(logprob, entropy, kl))
+    return scores
 
 
 def _mask(ask: EncodedAsk, logits: torch.Tensor) -> torch.Tensor:
@@ -123,13 +123,13 @@ def _mask(ask: EncodedAsk, logits: torch.Tensor) -> torch.Tensor:
     if ask.allowed is None:
         return torch.ones_like(logits, dtype=torch.bool)
     mask = torch.zeros_like(logits, dtype=torch.bool)
-    for row, allowed in zip(mask, ask.allowed, strict=True):
-        row[list(allowed)] = True
+    for row, choices in zip(mask, ask.allowed, strict=True):
+        row[list(choices)] = True
     return mask
 
 
-def _log_softmax(logits: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
-    return logits.masked_fill(~allowed, -torch.inf).log_softmax(-1)
+def _log_softmax(logits: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return logits.masked_fill(~mask, -torch.inf).log_softmax(-1)
 
 
 def _pad_right(rows: Sequence[tuple[int, ...]], pad: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -44,9 +44,9 @@ class RolloutBatch:
     def from_json(cls, value: Mapping[str, Any]) -> RolloutBatch:
         """Raises SpecError for a reward that is not a number."""
         episodes = []
-        for number, one in enumerate(value["episodes"], start=1):
-            if not math.isfinite(one["reward"]):
-                raise SpecError(f"The reward of episode {number} of job {value['job']} is {one['reward']}.")
-            asks = tuple(RolloutAsk(**ask) for ask in one["asks"])
-            episodes.append(RolloutEpisode(asks, one["reward"], one["feasible"]))
+        for number, episode in enumerate(value["episodes"], start=1):
+            if not math.isfinite(episode["reward"]):
+                raise SpecError(f"The reward of episode {number} of job {value['job']} is {episode['reward']}.")
+            asks = tuple(RolloutAsk(**ask) for ask in episode["asks"])
+            episodes.append(RolloutEpisode(asks, episode["reward"], episode["feasible"]))
         return cls(value["job"], tuple(episodes))

@@ -47,14 +47,14 @@ def step_fit(
     ]
     fit.optimizer.zero_grad()
     loss, entropy, kl = _backward(fit, calls, pad, reference)
-    trained = [value for group in fit.optimizer.param_groups for value in group["params"]]
-    norm = float(torch.nn.utils.clip_grad_norm_(trained, spec.clip))
+    parameters = [value for group in fit.optimizer.param_groups for value in group["params"]]
+    norm = float(torch.nn.utils.clip_grad_norm_(parameters, spec.clip))
     if not (math.isfinite(loss) and math.isfinite(norm)):
         raise DivergedFit(f"step {step}: the loss is {loss}, its gradient's norm {norm}")
     fit.optimizer.step()
     mean = sum(rewards) / len(rewards)
-    feasible = [one.feasible for one in rollouts.episodes if one.feasible is not None]
-    learnt = FeedbackStep(
+    feasible = [episode.feasible for episode in rollouts.episodes if episode.feasible is not None]
+    feedback_step = FeedbackStep(
         fit="",
         step=step,
         rollouts=rollouts.job,
@@ -66,14 +66,19 @@ def step_fit(
         kl=kl / len(rewards),
         epsilon=state.epsilon,
     )
-    moved = mean if state.baseline is None else spec.momentum * state.baseline + (1 - spec.momentum) * mean
+    new_baseline = mean if state.baseline is None else spec.momentum * state.baseline + (1 - spec.momentum) * mean
     epsilon = spec.epsilon_at(step + 1)
     fit.state = replace(
-        state, step=step, baseline=moved, epsilon=epsilon, registry=registry, history=(*state.history, learnt)
+        state,
+        step=step,
+        baseline=new_baseline,
+        epsilon=epsilon,
+        registry=registry,
+        history=(*state.history, feedback_step),
     )
-    tokens = sum(len(one.prompt) + len(one.reply) for _, one, _ in calls)
+    tokens = sum(len(encoded_ask.prompt) + len(encoded_ask.reply) for _, encoded_ask, _ in calls)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return TrainingStep("", step, loss, rate, norm, tokens, memory), learnt
+    return TrainingStep("", step, loss, rate, norm, tokens, memory), feedback_step
 
 
 def _backward(
@@ -81,14 +86,14 @@ def _backward(
 ) -> tuple[float, float, float]:
     """Add the gradients of all calls; returns loss, and entropy and divergence summed over them."""
     policy = read_logits(fit.policy, pad)
-    began = _without_adapter(fit.policy, policy) if isinstance(fit.policy, PeftModel) else None
+    start_policy = _without_adapter(fit.policy, policy) if isinstance(fit.policy, PeftModel) else None
     if reference is not None:
-        began = read_logits(reference, pad)
+        start_policy = read_logits(reference, pad)
     loss = entropy = kl = 0.0
-    ordered = sorted(calls, key=lambda call: len(call[1].prompt) + len(call[1].reply))
-    for at in range(0, len(ordered), MICRO_BATCH):
-        part = ordered[at : at + MICRO_BATCH]
-        scores = score_replies(policy, [one for _, one, _ in part], began)
+    ordered_calls = sorted(calls, key=lambda call: len(call[1].prompt) + len(call[1].reply))
+    for start in range(0, len(ordered_calls), MICRO_BATCH):
+        part = ordered_calls[start : start + MICRO_BATCH]
+        scores = score_replies(policy, [encoded_ask for _, encoded_ask, _ in part], start_policy)
         for (ask, _, _), score in zip(part, scores, strict=True):
             _check_weights(ask, float(score.logprob.detach()))
         terms = [weight * score.logprob for (_, _, weight), score in zip(part, scores, strict=True)]
@@ -100,20 +105,20 @@ def _backward(
     return loss, entropy, kl
 
 
-def _without_adapter(adapted: PeftModel, policy: Logits) -> Logits:
+def _without_adapter(model: PeftModel, policy: Logits) -> Logits:
     """What the policy began as: the same weights without the adapter."""
 
     def read(asks: Sequence[EncodedAsk]) -> Iterator[torch.Tensor]:
-        with adapted.disable_adapter():
+        with model.disable_adapter():
             return iter(list(policy(asks)))
 
     return read
 
 
 def _rewards(fit: Fit, spec: RltfSpec, rollouts: RolloutBatch) -> list[float]:
-    rewards = [one.reward for one in rollouts.episodes]
+    rewards = [episode.reward for episode in rollouts.episodes]
     if spec.shuffle:
-        rewards = [rewards[place] for place in torch.randperm(len(rewards), generator=fit.random).tolist()]
+        rewards = [rewards[index] for index in torch.randperm(len(rewards), generator=fit.random).tolist()]
     return rewards
 
 
@@ -128,16 +133,16 @@ def _check_weights(ask: RolloutAsk, logprob: float) -> None:
 
 def _check_registry(state: FitState, rollouts: RolloutBatch) -> str:
     """The digest of the experts that the plans were composed of. Raises SpecError when they are others than before."""
-    known = state.registry
+    registry = state.registry
     for episode in rollouts.episodes:
         for ask in episode.asks:
             if ask.constraint is None:
                 continue
-            now = digest(*(json.dumps(one, sort_keys=True) for one in ask.constraint["experts"]))
-            if known and now != known:
+            now = digest(*(json.dumps(expert, sort_keys=True) for expert in ask.constraint["experts"]))
+            if registry and now != registry:
                 raise SpecError(
                     "The checkpoint learnt to compose other experts than the plans of these rollouts are made of: the "
                     "registry has changed. Begin a new fit in a new --folder."
                 )
-            known = now
-    return known
+            registry = now
+    return registry

@@ -78,21 +78,21 @@ def update(recipe: Rltf, step: int, rollouts: RolloutBatch) -> WindowResult:
         seal = {}
     if seal.get("rollouts") != rollouts.job:
         seal = _step(recipe, step, rollouts)
-    done, learnt = TrainingStep(**seal["done"]), FeedbackStep(**seal["learnt"])
+    training_step, feedback_step = TrainingStep(**seal["done"]), FeedbackStep(**seal["learnt"])
     remove_old(recipe.checkpoints())
     output = {
         "fit": "",
         "step": step,
         "checkpoint": str(checkpoint_of(recipe.checkpoints(), step)),
-        "loss": done.loss,
-        "tokens": done.tokens,
+        "loss": training_step.loss,
+        "tokens": training_step.tokens,
         "seconds": seal["seconds"],
         "rollouts": rollouts.job,
-        "reward": learnt.reward,
+        "reward": feedback_step.reward,
     }
-    if len({one.reward for one in rollouts.episodes}) == 1:
+    if len({episode.reward for episode in rollouts.episodes}) == 1:
         output["notes"] = ["all rewards are equal: nothing tells one plan from another"]
-    return WindowResult(output, (done,), feedback=(learnt,))
+    return WindowResult(output, (training_step,), feedback=(feedback_step,))
 
 
 def _step(recipe: Rltf, step: int, rollouts: RolloutBatch) -> dict:
@@ -107,11 +107,11 @@ def _step(recipe: Rltf, step: int, rollouts: RolloutBatch) -> dict:
         encoder_decoder=bool(fit.policy.config.is_encoder_decoder),
     )
     pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
-    done, learnt = step_fit(fit, recipe.spec, recipe.steps, rollouts, encoder, pad, reference)
+    training_step, feedback_step = step_fit(fit, recipe.spec, recipe.steps, rollouts, encoder, pad, reference)
     facts = {
         "rollouts": rollouts.job,
-        "done": asdict(done),
-        "learnt": asdict(learnt),
+        "done": asdict(training_step),
+        "learnt": asdict(feedback_step),
         "seconds": round(time.monotonic() - began, 2),
     }
     save_fit(fit, recipe, tokenizer, facts)
@@ -126,9 +126,9 @@ def export(recipe: Rltf) -> WindowResult:
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(checkpoint, target, ignore=shutil.ignore_patterns(ADAPTER, TRAINING, STATE, "seal.json"))
     base = identity(from_launch(recipe.start))["sha256"]
-    made_from = {"base": {"name": from_launch(recipe.start).name, "sha256": base}, "step": recipe.steps}
-    values = {name: one for name, one in recipe.as_json().items() if name in ("roles", "reward", "spec")}
-    (target / MADE_FROM).write_text(json.dumps(made_from | {"rltf": values}, indent=1) + "\n")
+    origin = {"base": {"name": from_launch(recipe.start).name, "sha256": base}, "step": recipe.steps}
+    values = {name: field for name, field in recipe.as_json().items() if name in ("roles", "reward", "spec")}
+    (target / MADE_FROM).write_text(json.dumps(origin | {"rltf": values}, indent=1) + "\n")
     write_plot(state.history, folder / PLOT)
     files = weights(target)
     model = TrainedModel(

@@ -42,10 +42,10 @@ class StarterData:
 
     def problems(self) -> Iterator[tuple[Task, Annotation]]:
         """Every training problem with its gold solution, in an order that depends on the seed alone."""
-        held_out = self.load_held_out()
-        yield from self._wordmath(held_out)
-        yield from self._mawps(held_out)
-        yield from self._gsm8k(held_out)
+        held_out_texts = self.load_held_out()
+        yield from self._wordmath(held_out_texts)
+        yield from self._mawps(held_out_texts)
+        yield from self._gsm8k(held_out_texts)
 
     def load_held_out(self) -> dict[str, HeldOutTexts]:
         return {
@@ -62,25 +62,25 @@ class StarterData:
             if is_dev(record["Question"]):
                 yield from self._row(number, record)
 
-    def _wordmath(self, held_out: dict[str, HeldOutTexts]) -> Iterator[tuple[Task, Annotation]]:
+    def _wordmath(self, held_out_texts: dict[str, HeldOutTexts]) -> Iterator[tuple[Task, Annotation]]:
         for task in generate("train", self.generated, self.seed):
-            if not self._is_held_out("wordmath", task.question, held_out):
+            if not self._is_held_out("wordmath", task.question, held_out_texts):
                 yield from self._solve(wordmath, task)
 
-    def _mawps(self, held_out: dict[str, HeldOutTexts]) -> Iterator[tuple[Task, Annotation]]:
+    def _mawps(self, held_out_texts: dict[str, HeldOutTexts]) -> Iterator[tuple[Task, Annotation]]:
         random = Random(self.seed)
         for number, record in enumerate(self.mawps_records(), 1):
             if is_dev(record["Question"]):
                 self.counts["mawps: kept for development"] += 1
                 continue
-            if self._is_held_out("mawps", record["Question"], held_out):
+            if self._is_held_out("mawps", record["Question"], held_out_texts):
                 continue
             yield from self._row(number, record)
             for _ in range(self.variants):
-                varied = replace_numbers(record, random)
-                if varied is None:
+                variant = replace_numbers(record, random)
+                if variant is None:
                     break
-                yield from self._row(number, {**varied, "Question": replace_names(varied["Question"], random)})
+                yield from self._row(number, {**variant, "Question": replace_names(variant["Question"], random)})
 
     def mawps_records(self) -> Iterator[dict[str, str]]:
         """The rows of MAWPS as in the file. Raises SpecError when the file is missing."""
@@ -98,13 +98,13 @@ class StarterData:
             return
         yield from self._solve(mawps, task)
 
-    def _gsm8k(self, held_out: dict[str, HeldOutTexts]) -> Iterator[tuple[Task, Annotation]]:
+    def _gsm8k(self, held_out_texts: dict[str, HeldOutTexts]) -> Iterator[tuple[Task, Annotation]]:
         for task in gsm8k.read(self.data / "gsm8k" / "train.jsonl", "train"):
             if isinstance(task, BadRow):
                 self.counts["gsm8k: unreadable"] += 1
             elif len(task.question) > self.max_question:
                 self.counts["gsm8k: question too long"] += 1
-            elif not self._is_held_out("gsm8k", task.question, held_out):
+            elif not self._is_held_out("gsm8k", task.question, held_out_texts):
                 for _, annotation in self._solve(gsm8k, task):
                     if len(annotation.steps) <= self.max_subgoals:
                         yield task, annotation
@@ -112,8 +112,8 @@ class StarterData:
                         self.counts["gsm8k: used"] -= 1
                         self.counts["gsm8k: too many subgoals"] += 1
 
-    def _is_held_out(self, source: str, text: str, held_out: dict[str, HeldOutTexts]) -> bool:
-        for name, problems in held_out.items():
+    def _is_held_out(self, source: str, text: str, held_out_texts: dict[str, HeldOutTexts]) -> bool:
+        for name, problems in held_out_texts.items():
             if text in problems:
                 self.counts[f"{source}: equals a problem of {name}"] += 1
                 return True

@@ -23,18 +23,18 @@ Problem = tuple[Task, Annotation]
 
 def low_level_problems(problems: Iterable[Problem], counts: Counter[str]) -> list[Problem]:
     """The problems in the short wording, each question once; `counts` get what was left out, by reason."""
-    kept, seen = [], set()
+    retained_problems, questions = [], set()
     for task, annotation in problems:
-        if task.question in seen:
+        if task.question in questions:
             counts[f"{task.benchmark}: question twice"] += 1
             continue
         try:
-            kept.append((task, to_low_level(annotation)))
+            retained_problems.append((task, to_low_level(annotation)))
         except SpecError as reason:
             counts[f"{task.benchmark}: {reason}"] += 1
             continue
-        seen.add(task.question)
-    return kept
+        questions.add(task.question)
+    return retained_problems
 
 
 def select_conversations(
@@ -57,12 +57,12 @@ def select_conversations(
     for sources in pools.values():
         for rows in sources.values():
             random.shuffle(rows)
-    chosen: list[Conversation] = []
-    agent, generator, used = Agent(roles={}, domain="maths"), FORMULATIONS.load(formulation), 0
-    drawn: Counter[int] = Counter()
+    conversations: list[Conversation] = []
+    agent, generator, used_tokens = Agent(roles={}, domain="maths"), FORMULATIONS.load(formulation), 0
+    problem_counts: Counter[int] = Counter()
     while pools:
         # The number of steps that is furthest behind its share.
-        steps = min(pools, key=lambda number: drawn[number] / STEP_SHARES[number])
+        steps = min(pools, key=lambda number: problem_counts[number] / STEP_SHARES[number])
         sources = pools[steps]
         source = min(sources, key=lambda name: (counts[f"{formulation}, {name}, {steps} steps: problems"], name))
         task, annotation = sources[source].pop()
@@ -71,19 +71,19 @@ def select_conversations(
             if not sources:
                 del pools[steps]
         try:
-            made = gold_conversations(task, annotation, generator, agent)
+            candidates = gold_conversations(task, annotation, generator, agent)
         except SpecError:
             counts[f"{task.benchmark}: not writable as {formulation}"] += 1
             continue
         if random.random() >= GROUNDED:
-            made = [one for one in made if one.dataset.endswith("/planner")]
-        tokens = sum(count_tokens(one.text()) for one in made)
-        if used + tokens > budget:
+            candidates = [conversation for conversation in candidates if conversation.dataset.endswith("/planner")]
+        tokens = sum(count_tokens(conversation.text()) for conversation in candidates)
+        if used_tokens + tokens > budget:
             break
-        used += tokens
-        drawn[steps] += 1
+        used_tokens += tokens
+        problem_counts[steps] += 1
         counts[f"{formulation}, {source}, {steps} steps: problems"] += 1
         counts[f"{formulation}, {source}, {steps} steps: tokens"] += tokens
-        chosen += made
-    random.shuffle(chosen)
-    return chosen
+        conversations += candidates
+    random.shuffle(conversations)
+    return conversations

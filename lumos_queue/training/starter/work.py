@@ -64,17 +64,17 @@ def fit(recipe: Starter, name: str, start: int, stop: int) -> WindowResult:
     if name == ONE_PASS and not start:
         export(recipe, ITERATIVE)
     spec = recipe.specs()[name]
-    done = run_window(spec, folder / name / "fit", start, stop, available_ranks(spec))
-    steps = tuple(replace(step, fit=name) for step in done.steps)
-    return WindowResult(window_report(name, done), steps, pause=pause_reason(done))
+    window = run_window(spec, folder / name / "fit", start, stop, available_ranks(spec))
+    steps = tuple(replace(step, fit=name) for step in window.steps)
+    return WindowResult(window_report(name, window), steps, pause=pause_reason(window))
 
 
 def export(recipe: Starter, name: str) -> Path:
     """The model folder, or the adapter, of one of the fits."""
     folder, spec = from_launch(recipe.folder), recipe.specs()[name]
-    made_from: dict[str, Any] = {"base": Path(spec.base).name, "formulation": FORMULATIONS[name], "module": "joint"}
+    origin: dict[str, Any] = {"base": Path(spec.base).name, "formulation": FORMULATIONS[name], "module": "joint"}
     target = folder / "export" / name
-    export_fit(spec, folder / name / "fit", spec.steps, target, made_from)
+    export_fit(spec, folder / name / "fit", spec.steps, target, origin)
     return target
 
 
@@ -83,31 +83,33 @@ def _prepare_fit(
 ) -> None:
     formulation = FORMULATIONS[name]
     agent, generator = Agent(roles={}, domain="maths"), GENERATORS.load(formulation)
-    held = [one for pair in development for one in gold_conversations(*pair, generator, agent)]
+    dev_conversations = [
+        conversation for pair in development for conversation in gold_conversations(*pair, generator, agent)
+    ]
     if name == ADAPTER:
         tokenizer = prepare_tokenizer(from_launch(recipe.base), PHRASES).tokenizer
         budget = recipe.tokens
     else:
         # One tokenizer for both small models: the second starts from the weights of the first.
-        texts = (one.text() for pair in problems[::3] for one in _all_conversations(pair, agent))
+        texts = (conversation.text() for pair in problems[::3] for conversation in _all_conversations(pair, agent))
         tokenizer = train_tokenizer(texts, VOCABULARY, PHRASES)
         budget = SMALL_FACTOR * recipe.tokens
     tokenizer.save_pretrained(folder / "tokenizer")
-    chosen = select_conversations(
+    conversations = select_conversations(
         problems, formulation, budget, lambda text: len(tokenizer(text)["input_ids"]), recipe.seed, counts
     )
-    write_conversations(chosen, folder / "train.jsonl")
+    write_conversations(conversations, folder / "train.jsonl")
     limit = recipe.specs()[name].max_length
-    for part, rows in ((TRAIN, chosen), (DEV, held)):
-        named = ((formulation, row) for row in rows)
-        encode_all(named, tokenizer, limit, folder / "encoded" / part, counts, f"{name}, {Path(part).stem}")
+    for part, rows in ((TRAIN, conversations), (DEV, dev_conversations)):
+        labelled_rows = ((formulation, row) for row in rows)
+        encode_all(labelled_rows, tokenizer, limit, folder / "encoded" / part, counts, f"{name}, {Path(part).stem}")
 
 
 def _all_conversations(problem: Problem, agent: Agent) -> list[Conversation]:
-    made = []
+    conversations = []
     for name in (ITERATIVE, ONE_PASS):
         try:
-            made += gold_conversations(*problem, GENERATORS.load(FORMULATIONS[name]), agent)
+            conversations += gold_conversations(*problem, GENERATORS.load(FORMULATIONS[name]), agent)
         except SpecError:  # what one formulation cannot write is counted where it is chosen
             continue
-    return made
+    return conversations
