@@ -106,7 +106,7 @@ def _find_problem(kind: pyarrow.DataType, depth: int = 0) -> str:
         return _find_problem(kind.value_type, depth + 1)
     if types.is_union(kind):
         return "a union of types"
-    problems = (_find_problem(kind.field(at).type, depth + 1) for at in range(kind.num_fields))
+    problems = (_find_problem(kind.field(index).type, depth + 1) for index in range(kind.num_fields))
     return next(filter(None, problems), "")
 
 
@@ -117,8 +117,8 @@ def _values(column: pyarrow.Array) -> list[Any]:
 
     kind = column.type
     if isinstance(column, pyarrow.DictionaryArray):
-        used = column.indices.unique().drop_null()
-        values = dict(zip(used.to_pylist(), _values(column.dictionary.take(used)), strict=True))
+        indices = column.indices.unique().drop_null()
+        values = dict(zip(indices.to_pylist(), _values(column.dictionary.take(indices)), strict=True))
         return [values.get(index) for index in column.indices.to_pylist()]
     if column.nbytes > MAX_FIELD_BYTES and len(column) > 1:
         half = len(column) // 2

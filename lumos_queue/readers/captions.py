@@ -17,8 +17,8 @@ FORMAT = "a JSON object with 'captions': row to text"
 
 def read_captions(path: Path) -> Mapping[str, str]:
     """Row to caption, each on one line; empty ones left out. Raises SpecError when the file is another one."""
-    found = json_document(path, FORMAT)
-    captions = found.get("captions") if isinstance(found, dict) else None
+    document = json_document(path, FORMAT)
+    captions = document.get("captions") if isinstance(document, dict) else None
     if not isinstance(captions, dict):
         raise SpecError(f"'{path}' is not {FORMAT}: it has no object 'captions'.")
     for row, text in captions.items():

@@ -99,8 +99,8 @@ def _list_splits(folder: Path, source: Source) -> str:
     description = _read_description(folder, SPLITS, source)
     splits = description.get("splits") if isinstance(description, dict) else None
     names = [name for name in splits or [] if isinstance(name, str) and Path(name).name == name]
-    listed = ", ".join(f"'{folder / name}'" for name in names[:MAX_LISTED])
-    return f"{listed or 'its folders'}{' and others' if len(names) > MAX_LISTED else ''}."
+    path_list = ", ".join(f"'{folder / name}'" for name in names[:MAX_LISTED])
+    return f"{path_list or 'its folders'}{' and others' if len(names) > MAX_LISTED else ''}."
 
 
 def _describe(folder: Path) -> str:

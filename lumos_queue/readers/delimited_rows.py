@@ -59,7 +59,7 @@ def _is_separator(cells: list[str]) -> bool:
 
 
 def _read_rows(reader: Iterator[list[str]], names: Sequence[str]) -> Iterator[Row | BadRow]:
-    row, width, named = 0, len(names), all(names)
+    row, width, has_names = 0, len(names), all(names)
     try:
         for cells in reader:
             row += 1
@@ -76,7 +76,7 @@ def _read_rows(reader: Iterator[list[str]], names: Sequence[str]) -> Iterator[Ro
                     continue
             if len(cells) != width:
                 yield BadRow(row, "row", f"{len(cells)} cells, expected {width}")
-            elif named:
+            elif has_names:
                 yield row, dict(zip(names, cells, strict=True))
             else:
                 yield row, {name: cell for name, cell in zip(names, cells, strict=True) if name}
@@ -100,16 +100,16 @@ def _find_delimiter(start: str, source: Source, names: Sequence[str]) -> str:
     if len(candidates) < 2:
         return candidates[0] if candidates else ","
     tables = {delimiter: _read_sample(start, delimiter) for delimiter in candidates}
-    for fitting in (
+    for matches in (
         [delimiter for delimiter, rows in tables.items() if any(cell.strip() in names for cell in rows[0])],
         [delimiter for delimiter, rows in tables.items() if len({len(cells) for cells in rows}) == 1],
     ):
-        if len(fitting) == 1:
-            return fitting[0]
-    listed = " and ".join(DELIMITERS[delimiter] for delimiter in candidates)
+        if len(matches) == 1:
+            return matches[0]
+    delimiter_names = " and ".join(DELIMITERS[delimiter] for delimiter in candidates)
     raise source.refuse(
-        f"its first line has {listed}, and it is not clear which of them separate the columns. Put the names that have "
-        'such characters in them into quotation marks ("…"), or save the file as JSON lines'
+        f"its first line has {delimiter_names}, and it is not clear which of them separate the columns. "
+        'Put the names that have such characters in them into quotation marks ("…"), or save the file as JSON lines'
     )
 
 

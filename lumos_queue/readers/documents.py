@@ -16,15 +16,17 @@ from lumos_queue.util.untrusted_json import read_json
 _ROWS = (FileKind.TEXT, FileKind.PARQUET, FileKind.ARROW)
 
 
-def is_xml(path: Path | None, what: str) -> bool:
+def is_xml(path: Path | None, description: str) -> bool:
     """Whether a file is XML. Raises SpecError where it cannot be read; `what` names the file that is expected."""
     if path is not None and path.is_dir():
         return False
-    with open_data(path, what, kinds=_ROWS) as file:
-        return kind_of(file.peek()) is FileKind.TEXT and peek_character(file, Source(path, what)) == "<"
+    with open_data(path, description, kinds=_ROWS) as file:
+        return kind_of(file.peek()) is FileKind.TEXT and peek_character(file, Source(path, description)) == "<"
 
 
-def read_object(path: Path | None, what: str, is_row: Callable[[Mapping[str, Any]], bool]) -> Mapping[str, Any] | None:
+def read_object(
+    path: Path | None, description: str, is_row: Callable[[Mapping[str, Any]], bool]
+) -> Mapping[str, Any] | None:
     """Return the JSON object that a whole file is; None for a file of rows, of whatever format.
 
     `is_row` says whether an object is a row: a file of a single line may be either. `what` names the file that is
@@ -32,14 +34,14 @@ def read_object(path: Path | None, what: str, is_row: Callable[[Mapping[str, Any
     """
     if path is not None and path.is_dir():
         return None
-    with open_data(path, what, kinds=_ROWS) as file:
-        if kind_of(file.peek()) is not FileKind.TEXT or peek_character(file, Source(path, what)) != "{":
+    with open_data(path, description, kinds=_ROWS) as file:
+        if kind_of(file.peek()) is not FileKind.TEXT or peek_character(file, Source(path, description)) != "{":
             return None
         first = _read_line(file)
         has_lines = first is not None and any(not line.isspace() for line in iter(file.readline, b""))
     if has_lines:
         return None
-    document = json_document(path, what) if first is None else first
+    document = json_document(path, description) if first is None else first
     return document if isinstance(document, dict) and not is_row(document) else None
 
 

@@ -57,18 +57,18 @@ class Node:
         """Text that is not blank, byte for byte but for what cannot be stored: what a plan is made of."""
         if not isinstance(self.value, str):
             raise self.bad("expected text")
-        found = storable(self.value)[0]
-        if not found.strip():
+        text = storable(self.value)[0]
+        if not text.strip():
             raise self.bad("empty")
-        return found
+        return text
 
     def text(self, verbatim: bool = False) -> str:
         """Text that is not blank, made storable; on one line with single spaces, or verbatim but for its ends."""
-        found = self.raw_text()
-        return found.strip() if verbatim else " ".join(found.split())
+        text = self.raw_text()
+        return text.strip() if verbatim else " ".join(text.split())
 
-    def texts(self, written: bool = False) -> list[str]:
-        return [item.raw_text() if written else item.text() for item in self.items()]
+    def texts(self, raw: bool = False) -> list[str]:
+        return [item.raw_text() if raw else item.text() for item in self.items()]
 
     def whole(self) -> int:
         if not isinstance(self.value, int) or isinstance(self.value, bool):
@@ -120,8 +120,8 @@ class RowNode(Node):
         return Node.whole(self)
 
     def truth(self) -> bool:
-        if isinstance(self.value, str) and (known := _TRUTHS.get(self.value.strip().casefold())) is not None:
-            return known
+        if isinstance(self.value, str) and (truth := _TRUTHS.get(self.value.strip().casefold())) is not None:
+            return truth
         return Node.truth(self)
 
     def is_list(self) -> bool:
@@ -129,12 +129,12 @@ class RowNode(Node):
         return isinstance(self.value, list) or _begins(self.value, "[")
 
     def _fields(self) -> Mapping[str, Any] | None:
-        written = self._read_written("{")
-        return written if isinstance(written, Mapping) else None
+        fields = self._read_written("{")
+        return fields if isinstance(fields, Mapping) else None
 
     def _elements(self) -> Sequence[Any] | None:
-        written = self._read_written("[")
-        return written if isinstance(written, list) else None
+        elements = self._read_written("[")
+        return elements if isinstance(elements, list) else None
 
     def _read_written(self, beginning: str) -> Any:
         if not _begins(self.value, beginning):

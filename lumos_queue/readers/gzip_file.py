@@ -19,17 +19,17 @@ _GZIP = 31  # what zlib calls the format with its header and its checksum
 class Unpacked(io.RawIOBase):
     """The content of a gzip file of one or more members. Reading raises SpecError for a damaged one, and for a bomb."""
 
-    def __init__(self, packed: BinaryIO, source: Source):
-        self._packed, self._source = packed, source
-        self._decoder, self._waiting = zlib.decompressobj(_GZIP), b""
-        self._consumed = self._produced = 0
-        self._begun = False  # whether the member has bytes: an end is due
+    def __init__(self, file: BinaryIO, source: Source):
+        self._file, self._source = file, source
+        self._decoder, self._pending = zlib.decompressobj(_GZIP), b""
+        self._input_bytes = self._output_bytes = 0
+        self._in_member = False  # whether the member has bytes: an end is due
 
     def readable(self) -> bool:
         return True
 
     def close(self) -> None:
-        self._packed.close()
+        self._file.close()
         super().close()
 
     def readinto(self, buffer: object, /) -> int:
@@ -42,35 +42,35 @@ class Unpacked(io.RawIOBase):
         """Return up to `size` bytes; b"" at the end."""
         while True:
             if self._decoder.eof:
-                self._waiting = self._decoder.unused_data.lstrip(b"\0")  # archives are padded with zeros
-                self._decoder, self._begun = zlib.decompressobj(_GZIP), False
-            if not self._waiting:
-                self._waiting = self._packed.read(_PACKED_BYTES)
-                if not self._waiting and not self._begun:
+                self._pending = self._decoder.unused_data.lstrip(b"\0")  # archives are padded with zeros
+                self._decoder, self._in_member = zlib.decompressobj(_GZIP), False
+            if not self._pending:
+                self._pending = self._file.read(_PACKED_BYTES)
+                if not self._pending and not self._in_member:
                     return b""
-                if not self._waiting:
+                if not self._pending:
                     raise self._source.refuse("its gzip data is cut off. Copy or download the file again")
-                self._consumed += len(self._waiting)
-            self._waiting = self._waiting if self._begun else self._waiting.lstrip(b"\0")
-            if not self._waiting:
+                self._input_bytes += len(self._pending)
+            self._pending = self._pending if self._in_member else self._pending.lstrip(b"\0")
+            if not self._pending:
                 continue
             try:
-                data = self._decoder.decompress(self._waiting, size)
+                data = self._decoder.decompress(self._pending, size)
             except zlib.error as error:
                 reason = str(error).partition(": ")[2] or "not gzip"
                 raise self._source.refuse(
                     f"its gzip data is damaged ({reason}). Copy or download the file again"
                 ) from error
-            self._waiting, self._begun = self._decoder.unconsumed_tail, True
-            self._produced += len(data)
+            self._pending, self._in_member = self._decoder.unconsumed_tail, True
+            self._output_bytes += len(data)
             self._check_size()
             if data:
                 return data
 
     def _check_size(self) -> None:
-        if self._produced > MAX_UNPACKED_BYTES:
+        if self._output_bytes > MAX_UNPACKED_BYTES:
             raise self._source.refuse(f"it unpacks to more than {MAX_UNPACKED_BYTES >> 30} GiB. Split the file")
-        if self._produced > MAX_RATIO * self._consumed + SLACK_BYTES:
+        if self._output_bytes > MAX_RATIO * self._input_bytes + SLACK_BYTES:
             raise self._source.refuse(
                 f"it unpacks to more than {MAX_RATIO} times its size, as rows do not. If you trust it, unpack it with: "
                 "gunzip"

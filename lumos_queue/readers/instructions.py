@@ -43,12 +43,12 @@ def read_instructions(path: Path | None) -> Iterator[Instruction | BadRow]:
             continue
         node = RowNode(item[0], "", item[1])
         try:
-            given = optional_text(node["input"]) if "input" in node else ""
+            input_text = optional_text(node["input"]) if "input" in node else ""
             instruction = node["instruction"].text(verbatim=True)
             is_empty = "output" in item[1] and "output" not in node
             if is_empty or not (output := optional_text(node["output"])):
                 raise BadRow(item[0], "output", "empty", leave_out=True)
-            yield Instruction(item[0], instruction, given, output)
+            yield Instruction(item[0], instruction, input_text, output)
         except BadRow as bad:
             yield bad
 
@@ -58,6 +58,6 @@ def optional_text(node: Node) -> str:
     return "" if isinstance(node.value, str) and not node.value.strip() else node.text(verbatim=True)
 
 
-def direct_question(instruction: str, given: str) -> str:
+def direct_question(instruction: str, input_text: str) -> str:
     """What a model is asked that is to answer without planning."""
-    return "\n\n".join(filter(None, (instruction.strip(), given.strip(), DIRECTLY)))
+    return "\n\n".join(filter(None, (instruction.strip(), input_text.strip(), DIRECTLY)))

@@ -143,30 +143,30 @@ class _Elements:
 
     def _fill(self) -> bool:
         """Read as much as is held, so that an element of any length is decoded few times; False at the end."""
-        held = len(self._text) - self._position
-        if held > MAX_FIELD_BYTES:
+        remaining = len(self._text) - self._position
+        if remaining > MAX_FIELD_BYTES:
             raise self._refuse(f"longer than {MAX_FIELD_BYTES} bytes, or no JSON")
-        data = b"" if self._complete else self._file.read(max(_CHUNK_BYTES, held))
+        data = b"" if self._complete else self._file.read(max(_CHUNK_BYTES, remaining))
         try:
-            more = self._decoder.decode(data, final=not data)
+            text = self._decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
             raise self._refuse(f"not UTF-8 near byte {self._bytes + error.start}: {TO_UTF8}") from error
         self._bytes += len(data)
         self._complete = not data
-        self._text, self._position = self._text[self._position :] + more, 0
+        self._text, self._position = self._text[self._position :] + text, 0
         return bool(data)
 
     def _refuse(self, problem: str) -> SpecError:
         return self._source.refuse(f"row {self._number}: {problem}")
 
 
-def json_document(path: Path | None, what: str) -> Any:
+def json_document(path: Path | None, description: str) -> Any:
     """Return the one JSON value of a file. SpecError where it has none, or is too large to be read as a whole."""
-    source = Source(path, what)
-    with open_data(path, what) as file:
+    source = Source(path, description)
+    with open_data(path, description) as file:
         data = file.read(MAX_DOCUMENT_BYTES + 1)
     if len(data) > MAX_DOCUMENT_BYTES:
-        raise SpecError(f"'{path}' is larger than {MAX_DOCUMENT_BYTES} bytes. Expected {what}.")
+        raise SpecError(f"'{path}' is larger than {MAX_DOCUMENT_BYTES} bytes. Expected {description}.")
     try:
         return read_json(data.removeprefix(UTF8_MARK).decode())
     except UnicodeDecodeError as error:

@@ -22,34 +22,34 @@ _pipes: dict[tuple[int, int], BinaryIO] = {}  #: by device and inode, what each 
 _lock = threading.Lock()
 
 
-def open_raw(path: Path | None, what: str, folder: Path | None = None) -> io.BufferedReader:
+def open_raw(path: Path | None, description: str, folder: Path | None = None) -> io.BufferedReader:
     """Open the file as it is, packed or not; a pipe can be opened again and again, from its beginning.
 
     `what` names the file that is expected. Raises SpecError where there is none, or it is no regular file.
     """
     if path is None:
-        raise SpecError(f"This benchmark reads {what}: give its path with --data.")
+        raise SpecError(f"This benchmark reads {description}: give its path with --data.")
     try:
         file = open_regular(path, folder)
         if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
-            file = _reopen_pipe(file, Source(path, what))
+            file = _reopen_pipe(file, Source(path, description))
         return file
     except OSError as error:
-        raise SpecError(f"Cannot read '{path}': {error.strerror or error}. Expected {what}.") from error
+        raise SpecError(f"Cannot read '{path}': {error.strerror or error}. Expected {description}.") from error
     except UnusableFile as error:
-        raise SpecError(f"Cannot read '{path}': it {error.problem}. Expected {what}.") from error
+        raise SpecError(f"Cannot read '{path}': it {error.problem}. Expected {description}.") from error
 
 
 def open_data(
-    path: Path | None, what: str, folder: Path | None = None, kinds: tuple[FileKind, ...] = (FileKind.TEXT,)
+    path: Path | None, description: str, folder: Path | None = None, kinds: tuple[FileKind, ...] = (FileKind.TEXT,)
 ) -> io.BufferedReader:
     """Open a file of one of the kinds, unpacked where it is gzip; `what` names the file that is expected.
 
     Raises SpecError for another kind, with the way out, and as `open_raw`. Reading raises SpecError for gzip data that
     is damaged, cut off, or unpacks beyond the limits of readers/gzip_file.py.
     """
-    source = Source(path, what)
-    file = open_raw(path, what, folder)
+    source = Source(path, description)
+    file = open_raw(path, description, folder)
     try:
         if kind_of(file.peek()) is FileKind.GZIP:
             file = cast(io.BufferedReader, io.BufferedReader(Unpacked(file, source), _BUFFER_BYTES))

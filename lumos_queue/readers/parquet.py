@@ -57,8 +57,8 @@ def _list_repeated(metadata: FileMetaData) -> list[str]:
     names = set[str]()
     for index in range(metadata.num_row_groups):
         group = metadata.row_group(index)
-        for at in range(group.num_columns):
-            chunk = group.column(at)
+        for column in range(group.num_columns):
+            chunk = group.column(column)
             if chunk.total_uncompressed_size < max(_SMALL_BYTES, _SMALL_VALUE_BYTES * chunk.num_values):
                 names.add(chunk.path_in_schema)
     return sorted(names)
@@ -66,9 +66,9 @@ def _list_repeated(metadata: FileMetaData) -> list[str]:
 
 def _check_size(metadata: FileMetaData, size: int, source: Source) -> None:
     groups = (metadata.row_group(index) for index in range(metadata.num_row_groups))
-    unpacked = sum(max(group.total_byte_size, 0) for group in groups)
-    if unpacked > min(MAX_UNPACKED_BYTES, MAX_RATIO * size + SLACK_BYTES):
+    unpacked_size = sum(max(group.total_byte_size, 0) for group in groups)
+    if unpacked_size > min(MAX_UNPACKED_BYTES, MAX_RATIO * size + SLACK_BYTES):
         raise source.refuse(
-            f"it unpacks to {unpacked / 2**20:,.0f} MiB, more than {MAX_RATIO} times its size or "
+            f"it unpacks to {unpacked_size / 2**20:,.0f} MiB, more than {MAX_RATIO} times its size or "
             f"{MAX_UNPACKED_BYTES >> 30} GiB. Split it, or write it without compression"
         )

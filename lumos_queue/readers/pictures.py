@@ -38,15 +38,15 @@ class Pictures:
         self._copies: Path | None = None  #: a folder of images that rows bring along, for as long as this object
         self._rows = self._without_image = self._without_caption = 0
 
-    def of(self, row: int, key: str, places: Sequence[tuple[str, ...]]) -> dict[str, Any]:
+    def of(self, row: int, key: str, candidates: Sequence[tuple[str, ...]]) -> dict[str, Any]:
         """For a row that has an image: `image` (sha256, None when no file is there), `image_name`, `caption`.
 
         `places` are the names to look for below the folder, the first that is there counts. Raises BadRow for an image
         that cannot be used.
         """
-        found = self._find(row, places)
-        name = "" if found is None or self._folder is None else str(found.relative_to(self._folder))
-        return self._describe(key, None if found is None else self._digest(row, found), name)
+        path = self._find(row, candidates)
+        name = "" if path is None or self._folder is None else str(path.relative_to(self._folder))
+        return self._describe(key, None if path is None else self._digest(row, path), name)
 
     def of_content(self, row: int, key: str, content: bytes, name: str) -> dict[str, Any]:
         """The same for a row that brings the bytes of its image along; `name` is that of their file, or ''."""
@@ -73,20 +73,20 @@ class Pictures:
 
     def notes(self) -> list[str]:
         """What is missing, in sentences."""
-        found = []
+        notes = []
         if self._without_image:
             where = f"below '{self._folder}'" if self._folder else "without --option images=DIR"
-            found.append(
+            notes.append(
                 f"{self._without_image} of {self._rows} rows have no image {where}: looking at it will fail there; "
                 "--tool vision=caption (of a teacher: --vision caption) takes captions instead."
             )
         if self._file and self._without_caption:
-            found.append(f"{self._without_caption} of {self._rows} rows have no caption in '{self._file}'.")
-        return found
+            notes.append(f"{self._without_caption} of {self._rows} rows have no caption in '{self._file}'.")
+        return notes
 
-    def _find(self, row: int, places: Sequence[tuple[str, ...]]) -> Path | None:
+    def _find(self, row: int, candidates: Sequence[tuple[str, ...]]) -> Path | None:
         try:
-            paths = (image_in(self._folder, *names) for names in places) if self._folder else ()
+            paths = (image_in(self._folder, *names) for names in candidates) if self._folder else ()
             return next((path for path in paths if path), None)
         except SpecError as error:
             raise BadRow(row, "image", str(error)) from None

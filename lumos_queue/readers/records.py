@@ -18,7 +18,7 @@ from lumos_queue.readers.source import Row, Source
 _KINDS = (FileKind.TEXT, FileKind.PARQUET, FileKind.ARROW)
 
 
-def read_records(path: Path | None, what: str, fields: Sequence[str] = ()) -> Iterator[Row | BadRow]:
+def read_records(path: Path | None, description: str, fields: Sequence[str] = ()) -> Iterator[Row | BadRow]:
     """Return the rows of a file one by one, each with its number from 1, or why a row cannot be read.
 
     The file is CSV, TSV, a table with semicolons, a JSON list, JSON lines or Parquet, each also gzipped, or a folder
@@ -30,15 +30,15 @@ def read_records(path: Path | None, what: str, fields: Sequence[str] = ()) -> It
     Raises SpecError where the file as a whole cannot be read: at once for what is no data file, else while the rows
     are read.
     """
-    source = Source(path, what)
+    source = Source(path, description)
     if path is None or not path.is_dir():
-        with _named_problems(source):
-            open_data(path, what, kinds=_KINDS).close()
+        with _translate_errors(source):
+            open_data(path, description, kinds=_KINDS).close()
     return _read_records(path, source, fields)
 
 
 @contextmanager
-def _named_problems(source: Source) -> Iterator[None]:
+def _translate_errors(source: Source) -> Iterator[None]:
     """A disk that fails, or a file system on another machine that is gone, is a SpecError with the file's name."""
     try:
         yield
@@ -47,7 +47,7 @@ def _named_problems(source: Source) -> Iterator[None]:
 
 
 def _read_records(path: Path | None, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
-    with _named_problems(source):
+    with _translate_errors(source):
         yield from _read_rows(path, source, fields)
 
 

@@ -73,7 +73,7 @@ def _small_number(name: str) -> int:
 
 def tasks(rows: Iterator[Row | BadRow], to_task: Callable[[int, Mapping[str, Any]], Task]) -> Iterator[Task | BadRow]:
     """The task each row makes, or why it makes none. A row id that occurred before makes none: results go by row id."""
-    seen = _RowNames()
+    names = _RowNames()
     for item in rows:
         if isinstance(item, BadRow):
             yield item
@@ -83,7 +83,7 @@ def tasks(rows: Iterator[Row | BadRow], to_task: Callable[[int, Mapping[str, Any
             task = to_task(row, record)
             if len(task.row) > MAX_ROW_NAME:
                 raise BadRow(row, "ID", f"'{task.row[:40]}' longer than {MAX_ROW_NAME} characters")
-            if not seen.add(task.row):
+            if not names.add(task.row):
                 raise BadRow(row, "ID", f"'{task.row[:40]}' occurs twice")
         except BadRow as bad:
             yield bad

@@ -47,20 +47,20 @@ class Source:
             raise self.refuse("its first line names no column")
         if len(names) > MAX_COLUMNS:
             raise self.refuse(f"it has {len(names):,} columns, and at most {MAX_COLUMNS:,} are read. Leave some out")
-        seen = set[str]()
+        known_names = set[str]()
         for name in names:
-            if name and name in seen:
+            if name and name in known_names:
                 raise self.refuse(f"two of its columns have the name '{shorten(name)}'. Rename one of them")
-            seen.add(name)
-        if fields and seen.isdisjoint(fields):
+            known_names.add(name)
+        if fields and known_names.isdisjoint(fields):
             raise self.refuse(f"its first line has the columns: {list_names(names)}")
 
 
 def list_names(names: Sequence[str] | Mapping[str, Any]) -> str:
     """Return the first names, short enough for one line."""
-    listed = [shorten(str(name)) for name in names if name]
-    more = f" and {len(listed) - MAX_LISTED:,} more" if len(listed) > MAX_LISTED else ""
-    return ", ".join(listed[:MAX_LISTED]) + more or "none"
+    labels = [shorten(str(name)) for name in names if name]
+    suffix = f" and {len(labels) - MAX_LISTED:,} more" if len(labels) > MAX_LISTED else ""
+    return ", ".join(labels[:MAX_LISTED]) + suffix or "none"
 
 
 def describe_object(value: Any) -> str:

@@ -21,20 +21,20 @@ _NAMES = {
 USUAL = "train"
 
 
-def split_of(path: Path | None, asked: str, splits: Sequence[str]) -> str:
+def split_of(path: Path | None, option: str, splits: Sequence[str]) -> str:
     """The split of a source's rows: the one that was asked for, or `train` where nothing was asked.
 
     Raises SpecError for a split that the source does not have, and when nothing was asked though the file's name says
     another split: test rows must not become training rows without a word.
     """
-    named = named_split(path.name) if path and not asked else None
-    if named not in (None, USUAL):
-        choices = [f"--split {split}" for split in splits if split in (named, USUAL)]
+    split_in_name = named_split(path.name) if path and not option else None
+    if split_in_name not in (None, USUAL):
+        choices = [f"--split {split}" for split in splits if split in (split_in_name, USUAL)]
         raise SpecError(
-            f"'{path.name if path else ''}' is by its name of the split '{named}', and no --split was given. "
+            f"'{path.name if path else ''}' is by its name of the split '{split_in_name}', and no --split was given. "
             f"Say what its rows are: {' or '.join(choices or [f'--split {split}' for split in splits])}."
         )
-    split = asked or USUAL
+    split = option or USUAL
     if split not in splits:
         raise unknown("split", split, splits)
     return split
@@ -42,5 +42,5 @@ def split_of(path: Path | None, asked: str, splits: Sequence[str]) -> str:
 
 def named_split(name: str) -> str | None:
     """The split that is a word of a file's name; None when there is none, or more than one."""
-    found = {_NAMES[word] for word in re.split(r"[^a-z]+", name.lower()) if word in _NAMES}
-    return found.pop() if len(found) == 1 else None
+    splits = {_NAMES[word] for word in re.split(r"[^a-z]+", name.lower()) if word in _NAMES}
+    return splits.pop() if len(splits) == 1 else None

@@ -78,7 +78,7 @@ class _Parser:
             raise ValueError(f"nested more than {MAX_DEPTH} levels deep")
         kind, token = self._kind, self._token
         if token == "..." and kind == "mark":
-            raise _left_out()
+            raise _omission_error()
         if not (
             kind in ("text", "number") or token in ("[", "array(", "{") or (kind == "word" and token in _CONSTANTS)
         ):
@@ -120,7 +120,7 @@ class _Parser:
             if self._kind != "word":
                 raise self._problem()
             if self._token == "shape":
-                raise _left_out()
+                raise _omission_error()
             self._advance()
             self._take("=")
             if self._kind not in ("word", "text"):
@@ -143,7 +143,7 @@ class _Parser:
         return values
 
 
-def _left_out() -> ValueError:
+def _omission_error() -> ValueError:
     return ValueError(f"the middle of a long list was left out when it was written: {WAY_OUT}")
 
 

@@ -63,16 +63,16 @@ class _Rows:
         raise _Refused("a document type (<!DOCTYPE …>)")
 
 
-def elements(path: Path | None, what: str, name: str) -> Iterator[Row]:
+def elements(path: Path | None, description: str, name: str) -> Iterator[Row]:
     """Each `<name>` element as a record of its attributes and its children's texts, read as the file is.
 
     Raises SpecError when the file is not XML, has a document type, or has no such element; `what` was expected.
     """
-    with open_data(path, what) as file:
-        yield from read_elements(file, path, what, name)
+    with open_data(path, description) as file:
+        yield from read_elements(file, path, description, name)
 
 
-def read_elements(file: IO[bytes], path: Path | None, what: str, name: str) -> Iterator[Row]:
+def read_elements(file: IO[bytes], path: Path | None, description: str, name: str) -> Iterator[Row]:
     """The same of a file that is open; `path` is what to call it."""
     rows = _Rows(name)
     parser = expat.ParserCreate()
@@ -80,23 +80,23 @@ def read_elements(file: IO[bytes], path: Path | None, what: str, name: str) -> I
     parser.StartElementHandler, parser.EndElementHandler = rows.start, rows.end
     parser.CharacterDataHandler = rows.text
     parser.StartDoctypeDeclHandler = rows.document_type
-    received = 0
+    byte_count = 0
     while True:
         chunk = file.read(CHUNK_BYTES)
-        received += len(chunk)
+        byte_count += len(chunk)
         problem = None
         try:
             parser.Parse(chunk, not chunk)
-            if received - parser.CurrentByteIndex > MAX_TAG_BYTES:
+            if byte_count - parser.CurrentByteIndex > MAX_TAG_BYTES:
                 raise _Refused(f"a tag or a comment of more than {MAX_TAG_BYTES:,} bytes")
         except (expat.ExpatError, _Refused, ValueError, LookupError) as error:
             problem = error
         yield from rows.done
         rows.done.clear()
         if problem:
-            place = f"line {parser.CurrentLineNumber}, after {rows.count} <{name}> elements"
-            raise SpecError(f"'{path}' is not {what}: {place}: {problem}.") from problem
+            location = f"line {parser.CurrentLineNumber}, after {rows.count} <{name}> elements"
+            raise SpecError(f"'{path}' is not {description}: {location}: {problem}.") from problem
         if not chunk:
             break
     if not rows.count:
-        raise SpecError(f"'{path}' is not {what}: it has no <{name}> element.")
+        raise SpecError(f"'{path}' is not {description}: it has no <{name}> element.")

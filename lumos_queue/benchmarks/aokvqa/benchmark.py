@@ -81,7 +81,7 @@ class AOKVQA(Benchmark):
         if "correct_choice_idx" in node:
             answer = read_right_choice(node["correct_choice_idx"], choices, node["choices"])
         rationales = conversion.read(
-            lambda: node["rationales"].texts(written=True) if "rationales" in node else [], list[str]()
+            lambda: node["rationales"].texts(raw=True) if "rationales" in node else [], list[str]()
         )
         identifier = node["question_id"].label() if "question_id" in node else str(row)
         image = node["image_id"].whole() if "image_id" in node else None

@@ -24,7 +24,7 @@ def read_rows(path: Path | None) -> Iterator[Task | BadRow]:
 def row_task(row: int, record: Mapping[str, Any]) -> Task:
     """A row without its pages: those are read to test with (steps.py). Raises BadRow."""
     node = RowNode(row, "", record)
-    actions = node["action_reprs"].texts(written=True)
+    actions = node["action_reprs"].texts(raw=True)
     taken = node["actions"].items() if "actions" in node else []
     ends = [item["_step_index"].whole() + 1 if "_step_index" in item else 0 for item in taken]
     complete = max([len(taken), *ends]) <= len(actions)

@@ -65,7 +65,7 @@ class _Texts(NamedTuple):
 
 
 def _read_texts(node: RowNode, name: str) -> _Texts:
-    return _Texts(node[name].texts(), node[name].texts(written=True)) if name in node else _Texts([], [])
+    return _Texts(node[name].texts(), node[name].texts(raw=True)) if name in node else _Texts([], [])
 
 
 def _read_facts(node: RowNode) -> _Texts:
