@@ -31,5 +31,5 @@ def open_deployment(deployment: Settings) -> Iterator[Database]:
     Raises InfrastructureError when the database does not answer, SpecError when it is at another revision, and as
     `note_call`.
     """
-    with note_call(deployment), translate_failures(), database(deployment) as opened:
-        yield opened
+    with note_call(deployment), translate_failures(), database(deployment) as job_database:
+        yield job_database

@@ -85,7 +85,7 @@ def convert(
         **NO_JUDGE,
     }
     file, read_rows = name_rows("convert", named_rows, rows, deployment)
-    asked = ConversionOptions(
+    request = ConversionOptions(
         source=file.benchmark,
         data=file.data,
         split=file.split,
@@ -110,8 +110,10 @@ def convert(
         published=published,
     )
     scheduling = Scheduling(priority, concurrency)
-    named = read_name_and_tags(name, pairs("tags", tags))
+    name_and_tags = read_name_and_tags(name, pairs("tags", tags))
     with note_call(deployment):
-        job, read = call_outside_loop(lambda: make_conversion_job(asked, deployment, log.warning, read_rows))
-        row, new = store_job(deployment, job, read, log.warning, named=named, scheduling=scheduling, again=again)
+        job, read = call_outside_loop(lambda: make_conversion_job(request, deployment, log.warning, read_rows))
+        row, new = store_job(
+            deployment, job, read, log.warning, name_and_tags=name_and_tags, scheduling=scheduling, again=again
+        )
     return handle_of(deployment, row, new)

@@ -47,34 +47,34 @@ class Episodes:
     np.float64(0.0)
     """
 
-    def __init__(self, wanted: Filter, deployment: Settings):
-        self._wanted, self._deployment = wanted, deployment
+    def __init__(self, condition: Filter, deployment: Settings):
+        self._condition, self._deployment = condition, deployment
 
     def __iter__(self) -> Iterator[StoredEpisode]:
         """Raises SpecError for a database of another revision, InfrastructureError when it does not answer."""
-        with open_deployment(self._deployment) as opened:
-            yield from stream_episodes(opened, self._wanted)
+        with open_deployment(self._deployment) as database:
+            yield from stream_episodes(database, self._condition)
 
     def __repr__(self) -> str:
-        return f"<Episodes where {str(self._wanted) or 'finished'}>"
+        return f"<Episodes where {str(self._condition) or 'finished'}>"
 
     def count(self) -> int:
         """How many there are."""
-        with open_deployment(self._deployment) as opened:
-            return count_episodes(opened, self._wanted)
+        with open_deployment(self._deployment) as database:
+            return count_episodes(database, self._condition)
 
     def to_columns(self) -> Columns:
         """Name of a column to its values, one for each episode; None where there is none."""
-        with open_deployment(self._deployment) as opened:
-            return read_columns(opened, self._wanted)
+        with open_deployment(self._deployment) as database:
+            return read_columns(database, self._condition)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A frame with a row for each episode. Raises SpecError where pandas is not installed."""
         pandas = _library("pandas")
         columns = self.to_columns()
         kinds = {name: _kind(name, values) for name, values in columns.items()}
-        found = {name: pandas.Series(values, dtype=kinds[name][0]) for name, values in columns.items()}
-        return pandas.DataFrame(found)
+        series = {name: pandas.Series(values, dtype=kinds[name][0]) for name, values in columns.items()}
+        return pandas.DataFrame(series)
 
     def to_arrow(self) -> pyarrow.Table:
         """A table with a row for each episode. Raises SpecError where pyarrow is not installed."""

@@ -100,10 +100,10 @@ def evaluate(
     >>> [episode.scores["accuracy"] for episode in job.episodes()]
     [1.0]
     """
-    given = dict(locals())
+    arguments = dict(locals())
     from lumos_queue.api.submit import submit_inference
 
-    return submit_inference("evaluate", given)
+    return submit_inference("evaluate", arguments)
 
 
 def infer(
@@ -170,7 +170,7 @@ def infer(
     >>> [episode.answer for episode in job.episodes()]
     ['7', '7', '7', '7', '7']
     """
-    given = dict(locals())
+    arguments = dict(locals())
     from lumos_queue.api.submit import submit_inference
 
-    return submit_inference("infer", given)
+    return submit_inference("infer", arguments)

@@ -42,10 +42,10 @@ def refuse_sqlite() -> None:
 
 
 def _look_at_calls() -> None:
-    others = [thread for thread, count in _calls.items() if count and thread != threading.get_ident()]
-    if others:
+    calling_threads = [thread for thread, count in _calls.items() if count and thread != threading.get_ident()]
+    if calling_threads:
         refuse_sqlite()
-    for thread in others:
+    for thread in calling_threads:
         del _calls[thread]
 
 

@@ -47,11 +47,11 @@ def list_jobs(where: str = "", *, limit: int = 20, deployment: Settings | None =
     if limit < 1:
         raise SpecError(f"limit is {limit}: expected the number of jobs, at least 1.")
     deployment = deployment or read_settings()
-    with open_deployment(deployment) as opened:
-        wanted = read_job_where(opened, where)
-        with opened.engine.connect() as connection:
-            found, _ = list_stored(connection, wanted, limit, deployment.lease_seconds)
-    return [JobHandle(one["job"], deployment) for one in found]
+    with open_deployment(deployment) as database:
+        condition = read_job_where(database, where)
+        with database.engine.connect() as connection:
+            rows, _ = list_stored(connection, condition, limit, deployment.lease_seconds)
+    return [JobHandle(row["job"], deployment) for row in rows]
 
 
 def get_job(job: str, *, deployment: Settings | None = None) -> JobHandle:
@@ -66,7 +66,7 @@ def get_job(job: str, *, deployment: Settings | None = None) -> JobHandle:
     lumos_queue.errors.SpecError: ...zzzzzzzz...
     """
     deployment = deployment or read_settings()
-    with open_deployment(deployment) as opened, opened.engine.connect() as connection:
+    with open_deployment(deployment) as database, database.engine.connect() as connection:
         return JobHandle(db.jobs.get_job(connection, job).id, deployment)
 
 
@@ -93,7 +93,7 @@ class JobHandle:
     @property
     def facts(self) -> dict[str, Any]:
         """What was asked, where it stands, and the score so far: as one line of `lumos jobs --json`."""
-        with open_deployment(self._deployment) as opened, opened.engine.connect() as connection:
+        with open_deployment(self._deployment) as database, database.engine.connect() as connection:
             row = db.jobs.get_job(connection, self.id)
             return describe_jobs(connection, [row], self._deployment.lease_seconds, clock(connection))[0]
 
@@ -110,25 +110,25 @@ class JobHandle:
         """
         until = None if timeout is None else time.monotonic() + timeout
         run, patience, pause = run_of(self._deployment, self.id), Patience(), POLL_SECONDS
-        told_at, done = -LINE_SECONDS, -1
+        report_time, completed = -LINE_SECONDS, -1
         if run:  # a short job is over before it has to be looked at
             run.over.wait(pause if timeout is None else min(pause, timeout))
         while True:
             over = run is not None and run.over.is_set()  # before the row is read: it is the last word then
             row, counts = self._row_and_counts()
-            answered, done = counts.get(ItemState.DONE, 0) != done, counts.get(ItemState.DONE, 0)
-            if progress and (time.monotonic() - told_at >= LINE_SECONDS or row.state in STOPPED):
-                told_at = time.monotonic()
+            has_answers, completed = counts.get(ItemState.DONE, 0) != completed, counts.get(ItemState.DONE, 0)
+            if progress and (time.monotonic() - report_time >= LINE_SECONDS or row.state in STOPPED):
+                report_time = time.monotonic()
                 (_print_line if progress is True else progress)(self.facts)
             if row.state in STOPPED or over:
                 return self._end_wait(row, run)
-            self._check_outage(run, patience, answered)
+            self._check_outage(run, patience, has_answers)
             if counts.get(ItemState.AWAITING) and not counts.get(ItemState.OWED) and not counts.get(ItemState.CLAIMED):
                 raise NeedsAttention(f"Job {self.id} waits for a person: lumos approve {self.id} --list")
             if until is not None and time.monotonic() >= until:
-                raise TimeoutError(f"Job {self.id} is {row.state} after {timeout:g} s, {done:,} items are done.")
-            left = MAX_POLL_SECONDS if until is None else max(0.0, until - time.monotonic())
-            run.over.wait(min(pause, left)) if run else time.sleep(min(pause, left))
+                raise TimeoutError(f"Job {self.id} is {row.state} after {timeout:g} s, {completed:,} items are done.")
+            remaining = MAX_POLL_SECONDS if until is None else max(0.0, until - time.monotonic())
+            run.over.wait(min(pause, remaining)) if run else time.sleep(min(pause, remaining))
             pause = min(1.2 * pause, MAX_POLL_SECONDS)
 
     def report(self, by: str | Sequence[str] = ()) -> Report:
@@ -178,7 +178,7 @@ class JobHandle:
 
         Raises SpecError when this process has not the plug-ins that the job needs.
         """
-        with open_deployment(self._deployment) as opened, opened.engine.connect() as connection:
+        with open_deployment(self._deployment) as database, database.engine.connect() as connection:
             check_resume(connection, self._deployment, db.jobs.get_job(connection, self.id))
         self._change(db.jobs.resume)
         begin_job(self._deployment, self._row())
@@ -195,7 +195,7 @@ class JobHandle:
             facts = self.facts
         except (SpecError, InfrastructureError) as error:
             return f"<pre>{escape(f'{self.id}: {error}')}</pre>"
-        shown = {
+        fields = {
             "job": facts["job"],
             "name": facts["name"],
             "kind": facts["kind"],
@@ -206,22 +206,22 @@ class JobHandle:
             "finished": f"{facts['done']:,} of {facts['items']:,}",
             "score": _score(facts),
         }
-        rows = (f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in shown.items() if text)
+        rows = (f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in fields.items() if text)
         return f"<table>{''.join(rows)}</table>"
 
     def _row(self) -> Any:
-        with open_deployment(self._deployment) as opened, opened.engine.connect() as connection:
+        with open_deployment(self._deployment) as database, database.engine.connect() as connection:
             return db.jobs.get_job(connection, self.id)
 
     def _row_and_counts(self) -> tuple[Any, dict[str, int]]:
         from db.figures import progress
 
-        with open_deployment(self._deployment) as opened, opened.engine.connect() as connection:
+        with open_deployment(self._deployment) as database, database.engine.connect() as connection:
             return db.jobs.get_job(connection, self.id), progress(connection, self.id)
 
     def _change(self, change: Callable[..., Any]) -> JobHandle:
-        with open_deployment(self._deployment) as opened:
-            change(opened, self.id)
+        with open_deployment(self._deployment) as database:
+            change(database, self.id)
         return self
 
     def _end_wait(self, row: Any, run: EmbeddedRun | None) -> JobHandle:
@@ -231,11 +231,11 @@ class JobHandle:
             raise run.failure
         return self
 
-    def _check_outage(self, run: EmbeddedRun | None, patience: Patience, answered: bool) -> None:
-        met = run.context.outage if run else None
-        if patience.is_over(met, answered) and met is not None and run is not None:
+    def _check_outage(self, run: EmbeddedRun | None, patience: Patience, has_answers: bool) -> None:
+        outage = run.context.outage if run else None
+        if patience.is_over(outage, has_answers) and outage is not None and run is not None:
             run.given_up.set()
-            raise EndpointDown(f"Job {self.id} {format_give_up(met)}. Go on with it: resume()", status=met.status)
+            raise EndpointDown(f"Job {self.id} {format_give_up(outage)}. Go on with it: resume()", status=outage.status)
 
 
 def _as_names(by: str | Sequence[str]) -> Sequence[str]:
@@ -247,9 +247,12 @@ def _print_line(facts: dict[str, Any]) -> None:
 
 
 def _line(facts: dict[str, Any]) -> str:
-    asked = " ".join(filter(None, (facts["kind"], facts["benchmark"], facts["formulation"])))
-    told = [f"{facts['job']}: {asked}, {facts['real_state']}, {facts['done']:,} of {facts['items']:,}", _score(facts)]
-    return ", ".join([*filter(None, told), *filter(None, (facts["reason"],))])
+    request = " ".join(filter(None, (facts["kind"], facts["benchmark"], facts["formulation"])))
+    parts = [
+        f"{facts['job']}: {request}, {facts['real_state']}, {facts['done']:,} of {facts['items']:,}",
+        _score(facts),
+    ]
+    return ", ".join([*filter(None, parts), *filter(None, (facts["reason"],))])
 
 
 def _score(facts: dict[str, Any]) -> str:

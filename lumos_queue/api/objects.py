@@ -56,10 +56,10 @@ def name_object(registry: Registry, value: Any, name: str, deployment: Settings)
         return value
     if registry.is_built_in(name) and registry.load(name) is value:
         return name
-    if found := _find_in_module(value):
-        TRUSTED.add_named(found)
-        if registry.load(found) is value:
-            return found
+    if registered_name := _find_in_module(value):
+        TRUSTED.add_named(registered_name)
+        if registry.load(registered_name) is value:
+            return registered_name
     if deployment.broker_url:
         raise SpecError(
             f"'{name}' is defined in this program alone, and the workers of a deployment cannot import it: put it into "
@@ -67,9 +67,9 @@ def name_object(registry: Registry, value: Any, name: str, deployment: Settings)
         )
     # With its digest: another object of the same name must not take the place of one that a job still works with.
     digest = digest_of_object(value)
-    found = f"{IN_PROCESS}:{_as_identifier(name)}_{digest[:SHOWN]}"
-    registry.add(found, value, digest)
-    return found
+    registered_name = f"{IN_PROCESS}:{_as_identifier(name)}_{digest[:SHOWN]}"
+    registry.add(registered_name, value, digest)
+    return registered_name
 
 
 def _as_identifier(name: str) -> str:
@@ -80,24 +80,24 @@ def _as_identifier(name: str) -> str:
 
 def _find_in_module(value: Any) -> str:
     """Where a module other than the program itself has the object, `package.module:name`; '' where none has."""
-    for place in _places(value):
-        module = sys.modules.get(place)
-        if module is None or place in _ELSEWHERE or place.startswith("lumos_queue."):
+    for module_name in _list_module_names(value):
+        module = sys.modules.get(module_name)
+        if module is None or module_name in _ELSEWHERE or module_name.startswith("lumos_queue."):
             continue
-        for name, one in vars(module).items():
-            if one is value and name.isidentifier():
-                return f"{place}:{name}"
+        for name, attribute in vars(module).items():
+            if attribute is value and name.isidentifier():
+                return f"{module_name}:{name}"
     return ""
 
 
-def _places(value: Any) -> list[str]:
+def _list_module_names(value: Any) -> list[str]:
     """The modules that may have an object: its class's, and that of the code that it was made of."""
-    found = [getattr(value, "__module__", None), type(value).__module__]
+    names = [getattr(value, "__module__", None), type(value).__module__]
     if isinstance(value, Formulation):
-        found.append(value.generator.__module__)
+        names.append(value.generator.__module__)
     elif isinstance(value, Scorer):
-        found.append(value.judge.__module__)
+        names.append(value.judge.__module__)
     elif isinstance(value, Domain):
         session = value.session
-        found.append(session.partition(":")[0] if isinstance(session, str) else session.__module__)
-    return [place for place in found if isinstance(place, str)]
+        names.append(session.partition(":")[0] if isinstance(session, str) else session.__module__)
+    return [name for name in names if isinstance(name, str)]

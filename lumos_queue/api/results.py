@@ -54,8 +54,8 @@ class JobsResult:
 
     def _repr_html_(self) -> str:
         # A frame of its own: the page has a policy that allows nothing, and styles that must not meet the notebook's.
-        shown = escape(self.to_html(), quote=True)
-        return f'<iframe sandbox srcdoc="{shown}" style="border:0;width:100%;height:{HEIGHT}px"></iframe>'
+        page = escape(self.to_html(), quote=True)
+        return f'<iframe sandbox srcdoc="{page}" style="border:0;width:100%;height:{HEIGHT}px"></iframe>'
 
 
 class Report(JobsResult):
@@ -71,13 +71,13 @@ class Report(JobsResult):
         return render_plain_text(compose(self._page, LEVELS[0])).rstrip()
 
     def __repr__(self) -> str:
-        one = self.values
-        told = f"{one['finished']:,} of {one['n']:,}"
-        if not one.get("complete", True):
-            told += ", incomplete"
-        elif "value" in one:
-            told += f", {one['metric']} {one['value']} {one['ci95']}"
-        return f"<Report of {one['job']}: {one['state']}, {told}>"
+        values = self.values
+        summary = f"{values['finished']:,} of {values['n']:,}"
+        if not values.get("complete", True):
+            summary += ", incomplete"
+        elif "value" in values:
+            summary += f", {values['metric']} {values['value']} {values['ci95']}"
+        return f"<Report of {values['job']}: {values['state']}, {summary}>"
 
 
 class Comparison(JobsResult):
@@ -94,12 +94,12 @@ class Comparison(JobsResult):
 
     def __str__(self) -> str:
         lines = []
-        for job, one in zip(self.values["jobs"][1:], self.values["comparisons"], strict=True):
-            interval = tell_interval(*one["ci95"])
+        for job, row in zip(self.values["jobs"][1:], self.values["comparisons"], strict=True):
+            interval = tell_interval(*row["ci95"])
             lines.append(
-                f"{job['job']} - {self.values['baseline']}, {self.values['metric']}: {100 * one['difference']:+.1f} "
-                f"{interval} points, p = {one['p']:.2g}, {one['fixed']} fixed, {one['broken']} broken, "
-                f"{one['pairs']} pairs"
+                f"{job['job']} - {self.values['baseline']}, {self.values['metric']}: {100 * row['difference']:+.1f} "
+                f"{interval} points, p = {row['p']:.2g}, {row['fixed']} fixed, {row['broken']} broken, "
+                f"{row['pairs']} pairs"
             )
         return "\n".join([*lines, *self.values["notes"]])
 
@@ -109,7 +109,7 @@ class Comparison(JobsResult):
 
 def read_report(deployment: Settings, jobs: Sequence[str], by: Sequence[str] = ()) -> Report:
     """The report of a job, also by fields. Raises SpecError for a field that it does not have."""
-    with open_deployment(deployment) as opened, opened.engine.connect() as connection:
+    with open_deployment(deployment) as database, database.engine.connect() as connection:
         page = read_page(connection, [get_job(connection, job) for job in jobs], by=by)
     return Report(dict(page.material.jobs[0].report), page)
 
@@ -121,14 +121,14 @@ def read_comparison(
 
     Raises SpecError where they cannot be compared, and for a field that they do not have.
     """
-    with open_deployment(deployment) as opened, opened.engine.connect() as connection:
+    with open_deployment(deployment) as database, database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
-        found = compare_jobs(connection, rows, Options(metric, common, by=by))
-        return Comparison(found, read_page(connection, rows, by=by))
+        comparison = compare_jobs(connection, rows, Options(metric, common, by=by))
+        return Comparison(comparison, read_page(connection, rows, by=by))
 
 
 def add_scores(deployment: Settings, job: str, scorer: Any) -> Scored:
     """Add the scores of a scorer, an object or its name, to the episodes of a job."""
     name = name_object(SCORERS, scorer, getattr(scorer, "name", ""), deployment.model_copy(update={"broker_url": ""}))
-    with open_deployment(deployment) as opened:
-        return score_job(opened, deployment, job, name)
+    with open_deployment(deployment) as database:
+        return score_job(database, deployment, job, name)

@@ -30,13 +30,13 @@ class _Parts:
     """The texts that tell objects apart, each object once."""
 
     def __init__(self) -> None:
-        self._seen: dict[int, Any] = {}  # kept with their ids, which are otherwise given to others again
+        self._visited: dict[int, Any] = {}  # kept with their ids, which are otherwise given to others again
 
     def of(self, value: Any) -> Iterator[str]:
         if isinstance(value, _PLAIN):
             yield repr(value)
-        elif id(value) not in self._seen:
-            self._seen[id(value)] = value
+        elif id(value) not in self._visited:
+            self._visited[id(value)] = value
             yield from self._of_new(value)
 
     def _of_new(self, value: Any) -> Iterator[str]:
@@ -48,11 +48,11 @@ class _Parts:
         elif isinstance(value, partial):
             yield from self._of_each(value.func, value.args, value.keywords)
         elif isinstance(value, Mapping):
-            for name, one in sorted(value.items(), key=lambda item: str(item[0])):
+            for name, part in sorted(value.items(), key=lambda item: str(item[0])):
                 yield str(name)
-                yield from self.of(one)
+                yield from self.of(part)
         elif isinstance(value, Set):
-            yield from sorted("\0".join(_Parts().of(one)) for one in value)
+            yield from sorted("\0".join(_Parts().of(member)) for member in value)
         elif isinstance(value, Sequence):
             yield from self._of_each(*value)
         elif isinstance(value, type):
@@ -61,15 +61,15 @@ class _Parts:
             yield from self._of_attributes(value)
 
     def _of_each(self, *values: Any) -> Iterator[str]:
-        for one in values:
-            yield from self.of(one)
+        for part in values:
+            yield from self.of(part)
 
     def _of_function(self, function: FunctionType) -> Iterator[str]:
         yield from _source(function)
         yield from self._of_each(function.__defaults__, function.__kwdefaults__)
-        for name, one in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             yield name
-            yield from self._of_used(_content(one))
+            yield from self._of_used(_content(cell))
         if function.__module__ == IN_PROCESS:
             for name in _globals_read(function.__code__):
                 if name in function.__globals__:
@@ -86,14 +86,18 @@ class _Parts:
         if value.__module__ == IN_PROCESS or "<locals>" in value.__qualname__:
             yield from self._of_each(*value.__bases__)
             yield from self.of(
-                {name: one for name, one in vars(value).items() if not name.startswith("__") or callable(one)}
+                {
+                    name: attribute
+                    for name, attribute in vars(value).items()
+                    if not name.startswith("__") or callable(attribute)
+                }
             )
 
     def _of_attributes(self, value: Any) -> Iterator[str]:
         yield from self.of(type(value))
         fields = getattr(type(value), "__dataclass_fields__", ())
-        found = {name: getattr(value, name) for name in fields} or dict(getattr(value, "__dict__", {}))
-        yield from self.of(found)
+        attributes = {name: getattr(value, name) for name in fields} or dict(getattr(value, "__dict__", {}))
+        yield from self.of(attributes)
 
 
 def _content(cell: Any) -> Any:
@@ -105,11 +109,11 @@ def _content(cell: Any) -> Any:
 
 def _globals_read(code: CodeType) -> list[str]:
     """Names that a function reads of its module, and does not set itself, as a counter is."""
-    done = [(one.opname, one.argval) for one in dis.get_instructions(code)]
-    found = {name for how, name in done if how in ("LOAD_GLOBAL", "LOAD_NAME")}
-    for inner in (one for one in code.co_consts if isinstance(one, CodeType)):
-        found |= set(_globals_read(inner))
-    return sorted(found - {name for how, name in done if how == "STORE_GLOBAL"})
+    instructions = [(instruction.opname, instruction.argval) for instruction in dis.get_instructions(code)]
+    names = {name for operation, name in instructions if operation in ("LOAD_GLOBAL", "LOAD_NAME")}
+    for inner in (constant for constant in code.co_consts if isinstance(constant, CodeType)):
+        names |= set(_globals_read(inner))
+    return sorted(names - {name for operation, name in instructions if operation == "STORE_GLOBAL"})
 
 
 def _source(function: FunctionType) -> Iterator[str]:
@@ -125,8 +129,8 @@ def _source(function: FunctionType) -> Iterator[str]:
 def _instructions(code: CodeType) -> Iterator[str]:
     yield code.co_code.hex()
     yield " ".join(code.co_names)
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            yield from _instructions(one)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _instructions(constant)
         else:
-            yield repr(sorted(map(repr, one)) if isinstance(one, frozenset) else one)
+            yield repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)

@@ -29,8 +29,8 @@ STOPPED = (JobState.DONE, JobState.CANCELLED, JobState.PAUSED, JobState.FAILED)
 log = logging.getLogger("lumos_queue")
 #: The jobs that threads of this process work on, by database and id.
 _runs: dict[tuple[str, str], EmbeddedRun] = {}
-_abandoned: list[EmbeddedRun] = []  #: earlier runs of these jobs whose threads hang
-_changing = threading.Lock()
+_abandoned_runs: list[EmbeddedRun] = []  #: earlier runs of these jobs whose threads hang
+_runs_lock = threading.Lock()
 
 
 def store_job(
@@ -39,23 +39,30 @@ def store_job(
     rows: Rows | None,
     say: Callable[[str], None],
     *,
-    named: NameAndTags | None = None,
+    name_and_tags: NameAndTags | None = None,
     windows: int = 0,
     scheduling: Scheduling = DEFAULT_SCHEDULING,
     again: bool = False,
 ) -> tuple[Any, bool]:
     """Store a job; returns its row, and whether it is new. `say` gets each remark, a line for a person."""
-    with database(deployment, create=True) as opened:
-        if not again and (told := remark_on_extend(opened, deployment, job)):
-            say(told)
+    with database(deployment, create=True) as job_database:
+        if not again and (remark := remark_on_extend(job_database, deployment, job)):
+            say(remark)
         identifier, new = submit(
-            opened, deployment, job, rows, named=named or UNNAMED, windows=windows, scheduling=scheduling, again=again
+            job_database,
+            deployment,
+            job,
+            rows,
+            named=name_and_tags or UNNAMED,
+            windows=windows,
+            scheduling=scheduling,
+            again=again,
         )
-        with opened.engine.connect() as connection:
+        with job_database.engine.connect() as connection:
             row = get_job(connection, identifier)
     if rows and rows.bad:
-        skipped = f"{len(rows.bad)} bad row{'s' * (len(rows.bad) > 1)}"
-        say(f"skipped {skipped} of {len(rows.bad) + len(rows.tasks)}; the first: {rows.bad[0]}")
+        skipped_rows = f"{len(rows.bad)} bad row{'s' * (len(rows.bad) > 1)}"
+        say(f"skipped {skipped_rows} of {len(rows.bad) + len(rows.tasks)}; the first: {rows.bad[0]}")
     return row, new
 
 
@@ -74,12 +81,12 @@ def begin_job(deployment: Settings, row: Any) -> None:
             log.warning("the broker does not answer: a dispatcher will find the job without it")
         return
     check_plugins(row)
-    with _changing:
+    with _runs_lock:
         key = deployment.database, row.id
         run = _runs.get(key)
         if run is None or not run.go_on():
             if run is not None and run.is_abandoned:
-                _abandoned.append(run)
+                _abandoned_runs.append(run)
             _runs[key] = run = EmbeddedRun(deployment, row.id, ends_process=False)
             if run.remark:
                 log.warning(run.remark)
@@ -110,25 +117,25 @@ def _drain() -> None:
         run.stop.set()
     for run in list(_runs.values()):
         run.close()
-    if any(run.is_abandoned for run in (*_abandoned, *_runs.values())):
+    if any(run.is_abandoned for run in (*_abandoned_runs, *_runs.values())):
         _leave_daemon_threads()
 
 
 def _leave_daemon_threads() -> None:
     """Have the end of the interpreter not wait for the threads of executors that hanging daemon threads began."""
     queues: Any = concurrent.futures.thread._threads_queues  # type: ignore[attr-defined]
-    for thread in [one for one in queues if one.daemon]:
+    for thread in [thread for thread in queues if thread.daemon]:
         queues.pop(thread, None)
 
 
 def _forget_runs() -> None:
     """In a forked child: the threads are its parent's."""
-    global _changing
+    global _runs_lock
     if not all(run.over.is_set() for run in _runs.values()):
         refuse_sqlite()
     _runs.clear()
-    _abandoned.clear()
-    _changing = threading.Lock()
+    _abandoned_runs.clear()
+    _runs_lock = threading.Lock()
 
 
 # Before executors are shut down, which threads at work need until they have drained: `atexit` would come too late.

@@ -28,48 +28,50 @@ _ROLES = ("planner", "grounder", "solver")  #: that have an argument of their ow
 
 
 @translate_failures()
-def submit_inference(kind: str, given: dict[str, Any]) -> JobHandle:
+def submit_inference(kind: str, arguments: dict[str, Any]) -> JobHandle:
     """The job of kind 'evaluate' or 'infer'; `given`: the arguments of `evaluate`."""
-    deployment = given.pop("deployment") or read_settings()
-    check_ranges(given, ("shots", *COMMON))
-    named = read_name_and_tags(given.pop("name"), pairs("tags", given.pop("tags")))
-    again, rows = given.pop("again"), given.pop("rows")
-    scheduling = Scheduling(given.pop("priority"), given.pop("concurrency"))
-    models = {role: given.pop(role) for role in _ROLES} | check_mapping("roles", given.pop("roles"))
-    others = {role: address_of(model, deployment) if model != "" else "" for role, model in models.items()}
-    given |= {role: others.pop(role) for role in _ROLES}
-    stop = given.pop("stop")
-    file, rows = name_rows(kind, given, rows, deployment)
-    asked = InferenceOptions(
+    deployment = arguments.pop("deployment") or read_settings()
+    check_ranges(arguments, ("shots", *COMMON))
+    name_and_tags = read_name_and_tags(arguments.pop("name"), pairs("tags", arguments.pop("tags")))
+    again, rows = arguments.pop("again"), arguments.pop("rows")
+    scheduling = Scheduling(arguments.pop("priority"), arguments.pop("concurrency"))
+    models = {role: arguments.pop(role) for role in _ROLES} | check_mapping("roles", arguments.pop("roles"))
+    addresses = {role: address_of(model, deployment) if model != "" else "" for role, model in models.items()}
+    arguments |= {role: addresses.pop(role) for role in _ROLES}
+    stop = arguments.pop("stop")
+    file, rows = name_rows(kind, arguments, rows, deployment)
+    request = InferenceOptions(
         benchmark=file.benchmark,
         data=file.data,
         split=file.split,
         definition=file.definition,
-        formulation=name_formulation(given.pop("formulation"), deployment),
-        roles=[*pairs("roles", others), *file.roles],
+        formulation=name_formulation(arguments.pop("formulation"), deployment),
+        roles=[*pairs("roles", addresses), *file.roles],
         stop=[stop] if isinstance(stop, str) else stop,
-        system=read_system(given.pop("system")),
-        prompt=read_template(given.pop("prompt")) or "",
-        requests=write_fields({"": check_mapping("request", given.pop("request"))}),
-        **resolve_common({name: given.pop(name) for name in COMMON}),
-        **{name: pairs(name, given.pop(name)) for name in ("tools", "options", "settings", "samplings")},
-        **given,
+        system=read_system(arguments.pop("system")),
+        prompt=read_template(arguments.pop("prompt")) or "",
+        requests=write_fields({"": check_mapping("request", arguments.pop("request"))}),
+        **resolve_common({name: arguments.pop(name) for name in COMMON}),
+        **{name: pairs(name, arguments.pop(name)) for name in ("tools", "options", "settings", "samplings")},
+        **arguments,
     )
     with note_call(deployment):
-        job, read = call_outside_loop(lambda: make_inference_job(kind, asked, deployment, log.warning, rows))
-        row, new = store_job(deployment, job, read, log.warning, named=named, scheduling=scheduling, again=again)
+        job, read = call_outside_loop(lambda: make_inference_job(kind, request, deployment, log.warning, rows))
+        row, new = store_job(
+            deployment, job, read, log.warning, name_and_tags=name_and_tags, scheduling=scheduling, again=again
+        )
     return handle_of(deployment, row, new)
 
 
 def name_rows(
-    kind: str, given: dict[str, Any], rows: GivenRows | None, deployment: Settings
+    kind: str, arguments: dict[str, Any], rows: GivenRows | None, deployment: Settings
 ) -> tuple[FileRequest, GivenRows | None]:
     """Take the arguments that name the rows out of `given`. Return what they name, and rows that can be read twice."""
-    benchmark, data, split = given.pop("benchmark"), given.pop("data"), given.pop("split")
-    others = {name: given.pop(name) for name in ("scorer", "domain", "licence", "title")}
-    judge = read_judge_options("", given.pop("rubric"), given.pop("grades"), given.pop("votes"))
-    file_options = read_file_options(given.pop("fields"), others, judge)
-    reader_options = pairs("options", given["options"])
+    benchmark, data, split = arguments.pop("benchmark"), arguments.pop("data"), arguments.pop("split")
+    attributes = {name: arguments.pop(name) for name in ("scorer", "domain", "licence", "title")}
+    judge = read_judge_options("", arguments.pop("rubric"), arguments.pop("grades"), arguments.pop("votes"))
+    file_options = read_file_options(arguments.pop("fields"), attributes, judge)
+    reader_options = pairs("options", arguments["options"])
     path = None if data is None else Path(data)
     if isinstance(benchmark, Path):
         benchmark = f"./{benchmark}" if benchmark.name == str(benchmark) else str(benchmark)

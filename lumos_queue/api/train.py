@@ -50,7 +50,7 @@ def train(
         raise SpecError(f"A recipe is {recipe!r:.80}: expected a name, or a recipe as an object.")
     deployment = deployment or read_settings()
     TRUSTED.add_named(recipe if isinstance(recipe, str) else recipe.name)
-    named = read_name_and_tags(name, pairs("tags", tags))
+    name_and_tags = read_name_and_tags(name, pairs("tags", tags))
     with note_call(deployment):
         job = Train(_make(recipe, values, deployment) if isinstance(recipe, str) else recipe)
         windows = len(job.windows())
@@ -59,7 +59,7 @@ def train(
             job,
             None,
             log.warning,
-            named=named,
+            name_and_tags=name_and_tags,
             windows=windows,
             scheduling=Scheduling(priority),
             again=again,
