@@ -1,4 +1,4 @@
-"""A model folder examined at submission, without loading its weights."""
+"""Check a model folder at submission, without loading its weights."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ INDEX = "model.safetensors.index.json"
 
 
 def check_base(folder: Path) -> None:
-    """Raises SpecError unless the folder holds a language model in safetensors, whole, and its tokenizer.
+    """Check that the folder holds a complete language model in safetensors and its tokenizer.
 
-    A causal one, or an encoder-decoder (T5).
-
-    Shapes and names are compared with those of the architecture; the values are not read.
+    The model is causal or an encoder-decoder (T5). The names and shapes of the tensors are compared with those of the
+    architecture; the values are not read. Raises SpecError when the check fails.
     """
     config = _read_config(folder)
     check_entries(folder)
@@ -54,7 +53,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
 
 
 def _read_shapes(folder: Path) -> dict[str, list[int]]:
-    """The shape of every tensor, by name. Raises SpecError for files that are missing, cut off or no safetensors."""
+    """Return the shape of every tensor by name. Raises SpecError for missing, truncated or other files."""
     from safetensors import SafetensorError, safe_open
 
     files = sorted(folder.glob("*.safetensors"))
@@ -79,7 +78,7 @@ def _read_shapes(folder: Path) -> dict[str, list[int]]:
 
 
 def _compute_shapes(folder: Path, config: dict[str, Any]) -> dict[str, list[int]]:
-    """What a model of this configuration has, from one without storage."""
+    """Return the shape of every tensor of a model with this configuration; the model is built without storage."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
@@ -87,14 +86,14 @@ def _compute_shapes(folder: Path, config: dict[str, Any]) -> dict[str, list[int]
     try:
         with MODEL_LOADING, torch.device("meta"):
             model = auto.from_config(AutoConfig.from_pretrained(folder, local_files_only=True))
-    except Exception as error:  # a configuration made by others can make the library raise anything
+    except Exception as error:  # a third-party configuration can make the library raise anything
         reason = str(error).partition("\n")[0]
         raise SpecError(f"'{folder}' is not a causal language model that can be trained: {reason}") from None
     return {name: list(value.shape) for name, value in model.state_dict().items()}
 
 
 def _is_derived(name: str, config: dict[str, Any]) -> bool:
-    """Whether a tensor need not be stored: a head that is the embeddings again, buffers."""
-    if name in ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight"):  # of T5: they are `shared`
+    """Whether a tensor need not be stored: a head that shares the embeddings, or a buffer."""
+    if name in ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight"):  # T5 stores them as `shared`
         return True
     return (name == "lm_head.weight" and config.get("tie_word_embeddings", False)) or name.endswith("inv_freq")

@@ -1,7 +1,7 @@
-"""The fixed phrases of texts that were written from templates, found by how often they occur.
+"""Find the fixed phrases of texts that were written from templates, by how often they occur.
 
-A document says `: string): A function of the tool '` once for each function. Read as one token it costs a small model
-one position instead of ten, and what differs between the documents stands close together.
+A document has the phrase `: string): A function of the tool '` once for each function. As one token the phrase costs a
+small model one position instead of ten, and the different parts of the documents are close together.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from itertools import islice
 
 from tokenizers import Tokenizer, models, trainers
 
-READ = 2_000  #: texts that are looked at
-SHARE = 0.1  #: how often a phrase is there, for each text
+READ = 2_000  #: texts that are read
+SHARE = 0.1  #: least occurrences of a phrase for each text
 MERGES = 200
 _PIECES = re.compile(r"[^\W\d_]++(?:-?\d+)?|-?\d+|[^\w\s]+|_|\s")
 _FIRST = 0xF0000  #: of a private plane of Unicode: a character for each piece
 
 
 def find_phrases(texts: Callable[[], Iterable[str]], fixed_phrases: Sequence[str]) -> list[str]:
-    """The phrases of two pieces or more that some 2,000 of the texts have `SHARE` times each or oftener.
+    """Return the phrases of two or more pieces that occur at least `SHARE` times for each of some 2,000 texts.
 
     Pieces are words, marks and spaces; they are joined as byte-pair encoding joins characters (Sennrich et al., 2016).
-    No phrase has a digit or a part of one of `known`.
+    No phrase contains a digit or a part of one of the `fixed_phrases`.
     """
     characters: dict[str, str] = {}
     lines: list[str] = []

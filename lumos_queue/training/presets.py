@@ -1,4 +1,4 @@
-"""Ways to fit a model, by name. Each value can be given otherwise on the command line."""
+"""Presets of a fit, by name. Options of the command line replace their values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PRESETS: dict[str, FitSpec] = {
     PAPER: FitSpec(),
     #: Adapters of the size that LUMOS's scripts have as flags; Tülu's rate, as adapters learn slowly at 2e-5.
     LORA: FitSpec(lora=LoraShape(), rate=1e-4),
-    #: A small Llama, from random weights or from those of one that was fitted so.
+    #: A small Llama, from random weights or from the weights of an earlier fit with this preset.
     SCRATCH: FitSpec(
         epochs=10.0,
         batch=16,
@@ -29,7 +29,7 @@ PRESETS: dict[str, FitSpec] = {
         prompt_weight=0.1,
     ),
     #: A Llama of 0.34 million parameters that learns the plans of a few tasks by heart: each name of an expert is one
-    #: token. With AdamW it plans about a third as many of the tasks that it was not shown as gold.
+    #: token. With AdamW it plans only about a third as many of the tasks that it was not trained on.
     PLANNER: FitSpec(
         shape=ModelShape(hidden=96, layers=3, heads=3, feed_forward=224, positions=256),
         epochs=200.0,
@@ -43,11 +43,11 @@ PRESETS: dict[str, FitSpec] = {
         warm_up=0.05,
         decay=0.6,
         dropout=0.1,
-        precision=FP32,  # of so small matrices, products of bfloat16 take three times as long
+        precision=FP32,  # products of such small matrices take three times as long in bfloat16
     ),
 }
-#: A Llama of 1.1 million parameters for the decisions of tool agents, which are for the most part copied from the
-#: prompt: it learns so from prompts as well, whose documents repeat their names.
+#: A Llama of 1.1 million parameters for the decisions of tool agents, which mostly copy from the prompt. It also learns
+#: copying from the prompts, because their documents repeat their names.
 PRESETS[TOOLS] = replace(
     PRESETS[SCRATCH],
     shape=ModelShape(hidden=128, layers=4, heads=4, feed_forward=384, positions=512),
@@ -56,8 +56,8 @@ PRESETS[TOOLS] = replace(
     dropout=0.0,
     precision=FP32,
 )
-#: OpenAGI's fine-tuning of its three planners (arXiv:2304.04370, table A.5). Of T5 the paper names no projections:
-#: those that peft takes by default, which are the same as of LLaMA.
+#: OpenAGI's fine-tuning of its three planners (arXiv:2304.04370, table A.5). The paper names no projections for T5: the
+#: preset has the defaults of peft, which correspond to those of LLaMA.
 PRESETS |= {
     name: FitSpec(
         lora=LoraShape(rank=8, alpha=16, dropout=0.05, targets=targets),
@@ -77,5 +77,5 @@ PRESETS |= {
 SMALL = (SCRATCH, PLANNER, TOOLS)  #: for models whose matrices do not gain from a second core
 #: Optimizer steps between checkpoints.
 WINDOWS = {PAPER: 100, LORA: 100, SCRATCH: 250, PLANNER: 200, TOOLS: 250, FLAN_T5: 200, VICUNA: 500, LLAMA_2: 500}
-#: Learning rate of the small models where the weights are those of such a model already.
+#: Learning rate of a small model that starts from the weights of such a model.
 CONTINUED_RATE = 0.005

@@ -1,1 +1,1 @@
-"""The one engine of all fits of language models: `transformers.Trainer`, cut into windows of optimizer steps."""
+"""The engine of all fits of language models: `transformers.Trainer`, split into windows of optimizer steps."""

@@ -1,4 +1,4 @@
-"""Checkpoints of a fit: complete and unchanged, or of no use."""
+"""Checkpoints of a fit. A checkpoint is used only if it is complete and unchanged."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from lumos_queue.errors import SpecError
 from lumos_queue.util.regular_file import open_regular, read_regular_text
 from lumos_queue.util.untrusted_json import read_json
 
-SEAL = "seal.json"  #: written last: the digests of all other files, and what the checkpoint is
-KEPT = 2  #: checkpoints of a fit; of two, one may be damaged
+SEAL = "seal.json"  #: written last: the digests of all other files, and the facts of the checkpoint
+KEPT = 2  #: checkpoints of a fit: one of the two may be damaged
 
 
 def checkpoint_of(folder: Path, step: int) -> Path:
@@ -22,9 +22,10 @@ def checkpoint_of(folder: Path, step: int) -> Path:
 
 
 def seal_checkpoint(folder: Path, target: Path, facts: dict[str, Any]) -> None:
-    """Give a written folder its name, once all of it is on the disk. A folder of that name is replaced.
+    """Seal a folder that is complete, and rename it to `target` once all of it is on the disk.
 
-    `facts` are JSON. A process that is killed during this leaves no folder of that name, or a complete one.
+    An existing `target` is replaced. `facts` are JSON and go into the seal. If the process is killed meanwhile,
+    `target` is missing or complete.
     """
     files = {path.name: _sha256(path) for path in sorted(folder.iterdir())}
     (folder / SEAL).write_text(json.dumps(facts | {"files": files}) + "\n")
@@ -37,7 +38,7 @@ def seal_checkpoint(folder: Path, target: Path, facts: dict[str, Any]) -> None:
 
 
 def read_seal(checkpoint: Path) -> dict[str, Any]:
-    """What the checkpoint is. Raises SpecError unless it is complete and every file has its digest."""
+    """Return the seal of a checkpoint. Raises SpecError unless the checkpoint is complete and all digests match."""
     try:
         seal = read_json(read_regular_text(checkpoint / SEAL, checkpoint))
         files = seal["files"]
@@ -51,7 +52,10 @@ def read_seal(checkpoint: Path) -> dict[str, Any]:
 
 
 def newest_usable(folder: Path, spec: str, at_most: int) -> tuple[Path | None, list[str]]:
-    """(the newest complete checkpoint of the fit `spec` up to a step, what was wrong with those passed over)."""
+    """Return the newest complete checkpoint of the fit `spec` up to the step `at_most`, and the problems of newer ones.
+
+    The checkpoint is None when there is none.
+    """
     problems = []
     for path in sorted(folder.glob("step-*"), reverse=True):
         try:
@@ -67,7 +71,7 @@ def newest_usable(folder: Path, spec: str, at_most: int) -> tuple[Path | None, l
 
 
 def remove_old(folder: Path) -> None:
-    """All but the newest, and what was half written."""
+    """Remove all checkpoints but the newest `KEPT`, and all incomplete folders."""
     for old in [*sorted(folder.glob("step-*"))[:-KEPT], *folder.glob("checkpoint-*")]:
         shutil.rmtree(old, ignore_errors=True)
 

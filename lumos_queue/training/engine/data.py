@@ -1,4 +1,4 @@
-"""Encoded conversations on disk, so that each window reads them instead of tokenising all anew."""
+"""Encoded conversations on disk. Each window reads them instead of tokenising all conversations again."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from safetensors.numpy import load_file, save_file
 from lumos_queue.errors import SpecError
 from lumos_queue.training.engine.masks import Example
 
-IGNORED = -100  #: label of what is not learnt
+IGNORED = -100  #: label of a token that is not learnt
 TRAIN, DEV = "train.safetensors", "dev.safetensors"  #: the files of a fit
 
 
 def write_examples(examples: Iterable[Example], path: Path) -> int:
-    """One safetensors file; returns the number of examples."""
+    """Write the examples to a safetensors file; return their number."""
     stored_examples = list(examples)
     empty = {"ids": np.zeros(0, np.int32), "learnt": np.zeros(0, bool)}
     save_file(
@@ -35,10 +35,10 @@ def write_examples(examples: Iterable[Example], path: Path) -> int:
 
 
 class EncodedConversations(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
-    """The examples of a file, each as `input_ids` and `labels` of one length."""
+    """The examples of a file, each as `input_ids` and `labels` of the same length."""
 
     def __init__(self, path: Path):
-        """Raises SpecError when the file does not hold examples."""
+        """Load the file. Raises SpecError when it does not hold examples."""
         try:
             tensors = load_file(path)
             self._ids, self._learnt, self.lengths = tensors["ids"], tensors["learnt"], tensors["lengths"].tolist()
@@ -58,9 +58,9 @@ class EncodedConversations(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
 
 
 def pad_right(rows: Sequence[dict[str, torch.Tensor]], pad: int) -> dict[str, torch.Tensor]:
-    """`input_ids` and `labels` of shape (rows, longest), and `lengths` of shape (rows,).
+    """Return `input_ids` and `labels` of shape (rows, longest), and `lengths` of shape (rows,).
 
-    With padding on the right, causal attention alone keeps it out: no attention mask is needed.
+    The padding is on the right, where causal attention never sees it: no attention mask is needed.
     """
     fill: dict[str, Any] = {"input_ids": pad, "labels": IGNORED}
     tensors = {

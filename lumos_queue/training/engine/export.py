@@ -1,4 +1,4 @@
-"""The model at the end of a fit: a folder that every endpoint loads, or an adapter."""
+"""Export the model of a fit: a folder that every endpoint loads, or an adapter."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ ADAPTER_CONFIG, ADAPTER = "adapter_config.json", "adapter_model.safetensors"
 
 
 def export_fit(spec: FitSpec, fit: Path, step: int, folder: Path, origin: dict[str, Any]) -> TrainedModel:
-    """Write the model of a checkpoint of the fit into `folder`. Raises SpecError when the checkpoint is damaged.
+    """Write the model of the checkpoint of `step` into `folder`. Raises SpecError when the checkpoint is damaged.
 
-    `made_from` is JSON for people; the engine's part is added.
+    `origin` is JSON that describes the source of the model; the facts of the fit are added to it.
     """
     checkpoint = checkpoint_of(fit, step)
     read_seal(checkpoint)
@@ -55,9 +55,9 @@ def export_fit(spec: FitSpec, fit: Path, step: int, folder: Path, origin: dict[s
 
 
 def save_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
-    """Write a folder that `AutoModelForCausalLM` (of T5 `…ForSeq2SeqLM`), `AutoTokenizer` and LUMOS endpoints load.
+    """Write a folder that `AutoModelForCausalLM` (for T5 `…ForSeq2SeqLM`), `AutoTokenizer` and LUMOS endpoints load.
 
-    Weights are bfloat16 on disk: half the size, the range of float32. The model given becomes bfloat16.
+    Weights are bfloat16 on disk: half the size, the range of float32. `model` itself becomes bfloat16.
     """
     logging.disable_progress_bar()
     ids = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
@@ -67,7 +67,7 @@ def save_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folde
     cast(Any, model).to(torch.bfloat16).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     for file in folder.glob("*.safetensors"):
-        file.chmod(0o644)  # written readable by the owner only, but every worker reads the model
+        file.chmod(0o644)  # safetensors files are readable by their owner only, but every worker reads the model
 
 
 def _write_model(spec: FitSpec, checkpoint: Path, folder: Path) -> None:
@@ -81,6 +81,6 @@ def _write_adapter(spec: FitSpec, checkpoint: Path, folder: Path) -> None:
     save_file(tensors, folder / ADAPTER, metadata={"format": "pt"})  # half the size, the range of float32
     (folder / ADAPTER).chmod(0o644)
     config = json.loads(read_regular_text(checkpoint / ADAPTER_CONFIG, checkpoint))
-    config["base_model_name_or_path"] = None  # made-from.json names it; the folders of this machine are not shared
+    config["base_model_name_or_path"] = None  # made-from.json names the base; folders of this machine stay private
     config["target_modules"] = sorted(config["target_modules"])
     (folder / ADAPTER_CONFIG).write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")

@@ -1,4 +1,4 @@
-"""Conversations as token ids, with a mark on every token that is learnt (spec 3.5)."""
+"""Encode conversations as token ids, with a mark on every token that is learnt (spec 3.5)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ class Example:
 
 
 def encode(conversation: Conversation, tokenizer: PreTrainedTokenizerBase, limit: int) -> tuple[Example | None, bool]:
-    """(at most `limit` tokens of the conversation, whether it was longer); None when nothing is left to learn.
+    """Return the first `limit` tokens of the conversation, and whether it is longer.
 
-    The text is tokenised once. What a piece of it has is the difference of two counts: the tokens of the text up to its
-    end, and up to its start. Encoded alone it may have others: SentencePiece puts a space in front of every text.
+    The example is None when these tokens have nothing to learn. The tokens of a piece are those between two prefixes of
+    the text: up to the start and up to the end of the piece. Encoded alone, a piece may have other tokens, because
+    SentencePiece puts a space in front of every text.
     """
     pieces = list(conversation.pieces())
     prefixes, text = [], ""

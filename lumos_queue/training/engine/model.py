@@ -25,24 +25,24 @@ from lumos_queue.util.regular_file import check_entries
 
 #: The projections of a layer in Llama and its relatives.
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-#: Those of T5 and its relatives, whose feed-forward blocks have one input projection (wi) or two.
+#: The projections of T5 and its relatives, whose feed-forward blocks have one input projection (wi) or two.
 PAIR_PROJECTIONS = ("q", "k", "v", "o", "wi", "wi_0", "wi_1", "wo")
-#: Of an attention or feed-forward block: the hidden states, alone or first in a tuple.
+#: The output of an attention or feed-forward block: the hidden states, alone or first in a tuple.
 Output = torch.Tensor | tuple[Any, ...]
 
 
 def auto_class(folder: Path) -> Any:
-    """What loads the model of a folder. Raises SpecError when its configuration cannot be read."""
+    """Return the class that loads the model of a folder. Raises SpecError when its configuration cannot be read."""
     return AutoModelForSeq2SeqLM if encodes_prompts(folder) else AutoModelForCausalLM
 
 
 def is_encoder_decoder(model: PreTrainedModel | PeftModel) -> bool:
-    """Whether an encoder reads the prompt, and a decoder of its own writes the reply (pairs.py)."""
+    """Whether an encoder reads the prompt, and a separate decoder writes the reply (pairs.py)."""
     return bool(getattr(model.config, "is_encoder_decoder", False))
 
 
 def load_tokenizer(folder: str) -> PreTrainedTokenizerBase:
-    """The tokenizer in a folder; nothing is downloaded. Raises SpecError when there is none."""
+    """Load the tokenizer in a folder; nothing is downloaded. Raises SpecError when there is none."""
     check_entries(Path(folder))
     try:
         return AutoTokenizer.from_pretrained(folder, local_files_only=True)
@@ -51,7 +51,10 @@ def load_tokenizer(folder: str) -> PreTrainedTokenizerBase:
 
 
 def load_model(spec: FitSpec) -> PreTrainedModel | PeftModel:
-    """The model before its first step: the same weights for the same spec. Raises SpecError for an unfit folder."""
+    """Return the model before its first step. The same spec gives the same weights.
+
+    Raises SpecError for a folder that holds no suitable model.
+    """
     logging.disable_progress_bar()
     tokenizer = load_tokenizer(spec.tokenizer)
     torch.manual_seed(spec.seed)
@@ -67,8 +70,8 @@ def load_model(spec: FitSpec) -> PreTrainedModel | PeftModel:
 def make_model(
     shape: ModelShape, tokenizer: PreTrainedTokenizerBase, seed: int, attention: str = "eager"
 ) -> LlamaForCausalLM:
-    """A Llama with random float32 weights; the same seed gives the same weights."""
-    options: dict[str, Any] = {  # a dict, because LlamaConfig's signature is narrower than what it takes
+    """Return a Llama with random float32 weights; the same seed gives the same weights."""
+    options: dict[str, Any] = {  # a dict, because LlamaConfig takes more than its signature names
         "bos_token_id": tokenizer.bos_token_id,
         "eos_token_id": tokenizer.eos_token_id,
         "pad_token_id": tokenizer.pad_token_id,
@@ -90,10 +93,11 @@ def make_model(
 
 
 def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -> tuple[PreTrainedModel, list[int]]:
-    """(the model in a folder, ids of the tokens that its own tokenizer lacks).
+    """Load the model in a folder; return it with the ids of the tokens that its own tokenizer lacks.
 
-    Weights are float32, but for frozen ones under bfloat16 products. A new token's row begins as the mean of the rows
-    that its text had before. Raises SpecError for a folder that holds no such language model in safetensors.
+    Weights are float32; frozen weights are bfloat16 if the fit multiplies in bfloat16. The row of a new token starts as
+    the mean of the rows of the tokens that its text had before. Raises SpecError for a folder that holds no language
+    model in safetensors.
     """
     check_entries(folder)
     is_frozen = spec.lora is not None and spec.precision == BF16
@@ -129,7 +133,10 @@ def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -
 
 
 def add_adapters(model: PreTrainedModel, lora: LoraShape, new_rows: list[int]) -> PeftModel:
-    """The model with trainable adapters and rows, all else frozen. Raises SpecError for another architecture."""
+    """Return the model with trainable adapters and rows; all other weights are frozen.
+
+    Raises SpecError for an architecture without these projections.
+    """
     module_names = {name.rpartition(".")[2] for name, _ in model.named_modules()}
     pairs = is_encoder_decoder(model)
     targets = lora.targets or (
@@ -147,13 +154,13 @@ def add_adapters(model: PreTrainedModel, lora: LoraShape, new_rows: list[int]) -
         trainable_token_indices=_rows_by_table(model, new_rows) if new_rows else None,
     )
     adapted_model = get_peft_model(model, config)
-    #: PEFT would name this machine's folder in the adapter, and save all embeddings because some are new.
+    # Otherwise PEFT names this machine's folder in the adapter, and saves all embeddings because some are new.
     adapted_model.peft_config["default"].base_model_name_or_path = None
     return cast(PeftModel, adapted_model)
 
 
 def _rows_by_table(model: PreTrainedModel, rows: list[int]) -> dict[str, list[int]]:
-    """Which rows of which module are trained: of the embeddings, and of the head where it has weights of its own."""
+    """Return the trained rows by module: the embeddings, and the head where it has its own weights."""
     names = {id(module): name.rpartition(".")[2] for name, module in model.named_modules()}
     tables: list[Any] = [model.get_input_embeddings()]
     if not model.config.tie_word_embeddings:
@@ -162,16 +169,19 @@ def _rows_by_table(model: PreTrainedModel, rows: list[int]) -> dict[str, list[in
 
 
 def _attention(spec: FitSpec) -> str:
-    """On a CPU the backward pass of bfloat16 `sdpa` is slower than plain matrix products; that of float32 is twice as
-    fast from some 500 tokens on."""
+    """Return the attention implementation.
+
+    On a CPU, the backward pass of `sdpa` is slower than plain matrix products in bfloat16, but twice as fast in float32
+    from some 500 tokens on.
+    """
     return "eager" if spec.device == "cpu" and spec.precision == BF16 else "sdpa"
 
 
 def _add_dropout(model: PreTrainedModel, rate: float) -> None:
-    """Drop `rate` of what each attention and feed-forward block adds, in training mode only.
+    """Drop `rate` of the output of each attention and feed-forward block, in training mode only.
 
-    Llama itself has no residual dropout. An encoder-decoder model has dropout of its own, at the rate that its
-    configuration says; another rate takes its place.
+    Llama itself has no residual dropout. An encoder-decoder model has its own dropout; `rate` replaces the rate of its
+    configuration.
     """
 
     def drop(_module: torch.nn.Module, _inputs: tuple[Any, ...], output: Output) -> Output:

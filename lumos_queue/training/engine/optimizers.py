@@ -7,16 +7,16 @@ from typing import Any
 
 import torch
 
-#: Of the polynomial that moves singular values towards 1, as Jordan et al. chose them; torch.optim.Muon has the same.
+#: Coefficients of Jordan et al. for the polynomial that moves singular values towards 1; torch.optim.Muon has the same.
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 NEWTON_SCHULZ_STEPS = 5
 
 
 class Muon(torch.optim.Optimizer):
-    """Muon (Jordan et al., 2024) as torch.optim.Muon computes it, with products of float32 on a CPU.
+    """Muon (Jordan et al., 2024) as torch.optim.Muon computes it, but with float32 products on a CPU.
 
-    That of torch multiplies bfloat16 on every device. A CPU without instructions for it takes eight times as long for
-    such a product, and an update then takes four times as long as a small model's forward and backward pass.
+    torch.optim.Muon multiplies in bfloat16 on every device. On a CPU without bfloat16 instructions such a product takes
+    eight times as long, and an update takes four times as long as the forward and backward pass of a small model.
     """
 
     def __init__(self, matrices: Iterable[torch.nn.Parameter], rate: float, momentum: float, weight_decay: float):
@@ -24,7 +24,7 @@ class Muon(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """One step. A closure is not supported."""
+        """Do one step. Raises ValueError for a closure."""
         if closure is not None:
             raise ValueError("Muon takes no closure")
         for group in self.param_groups:
@@ -41,7 +41,10 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonalize(matrix: torch.Tensor) -> torch.Tensor:
-    """A matrix with the same singular vectors and singular values of about 1 (0.5 to 1.5), by Newton-Schulz steps."""
+    """Return a matrix with the same singular vectors and singular values of about 1 (0.5 to 1.5).
+
+    It is computed by Newton-Schulz steps.
+    """
     a, b, c = NEWTON_SCHULZ
     iterate = matrix if matrix.device.type == "cpu" else matrix.bfloat16()
     is_tall = matrix.shape[0] > matrix.shape[1]
@@ -56,7 +59,7 @@ def orthogonalize(matrix: torch.Tensor) -> torch.Tensor:
 class MuonWithAdamW(torch.optim.Optimizer):
     """Muon (Jordan et al., 2024) on the matrices, AdamW on everything else.
 
-    A scheduler sees the groups of both: `param_groups` are theirs.
+    `param_groups` has the groups of both, so that a scheduler sees all of them.
     """
 
     def __init__(
@@ -77,12 +80,12 @@ class MuonWithAdamW(torch.optim.Optimizer):
         self._share_groups()
 
     def _share_groups(self) -> None:
-        """Let a change of a rate in `param_groups` be one of the parts."""
+        """Share the groups with the parts, so that a rate changed in `param_groups` changes in its part."""
         self.param_groups = [group for part in self._parts for group in part.param_groups]
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """One step of both. A closure is not supported."""
+        """Do one step of both. Raises ValueError for a closure."""
         if closure is not None:
             raise ValueError("Muon with AdamW takes no closure")
         for part in self._parts:
@@ -98,7 +101,7 @@ class MuonWithAdamW(torch.optim.Optimizer):
 
 
 def muon_with_adamw(model: torch.nn.Module, rate: float, other_rate: float, weight_decay: float) -> MuonWithAdamW:
-    """The optimizer of a language model: matrices are those of its layers, no embeddings, no head."""
+    """Return the optimizer of a language model. Muon gets the matrices of the layers, without embeddings and head."""
     tables = [module for module in model.modules() if isinstance(module, torch.nn.Embedding)]
     outside = {id(module.weight) for module in (*tables, model.get_output_embeddings())}  # type: ignore[operator]
     parameters = [value for value in model.parameters() if value.requires_grad]

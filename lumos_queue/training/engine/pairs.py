@@ -17,9 +17,10 @@ from lumos_queue.training.engine.masks import Example
 def encode_pair(
     conversation: Conversation, tokenizer: PreTrainedTokenizerBase, limit: int
 ) -> tuple[Example | None, bool]:
-    """As masks.encode, of a conversation of one reply: the encoder reads what is not learnt, the decoder the rest.
+    """Encode a conversation with one reply; return the same as `masks.encode`.
 
-    The prompt has the tokenizer's own marks, as at inference; the reply ends in the end token.
+    The encoder reads the tokens that are not learnt, the decoder learns the others. The prompt has the tokenizer's own
+    marks, as at inference; the reply ends in the end token.
     """
     (prompt, _), _ = conversation.pieces()
     prompt_ids = tokenizer(prompt)["input_ids"]
@@ -31,9 +32,9 @@ def encode_pair(
 
 
 def pad_pairs(rows: Sequence[dict[str, torch.Tensor]], pad: int) -> dict[str, torch.Tensor]:
-    """`input_ids` and `attention_mask` of shape (rows, longest prompt), `labels` of (rows, longest reply).
+    """Return `input_ids` and `attention_mask` of shape (rows, longest prompt), and `labels` of (rows, longest reply).
 
-    And `lengths` of both together.
+    `lengths` of shape (rows,) are the tokens of prompt and reply together.
     """
     prompts = [row["input_ids"][row["labels"] == IGNORED] for row in rows]
     replies = [row["labels"][row["labels"] != IGNORED] for row in rows]
@@ -47,7 +48,7 @@ def pad_pairs(rows: Sequence[dict[str, torch.Tensor]], pad: int) -> dict[str, to
 
 
 def reply_losses(model: Any, batch: Any) -> torch.Tensor:
-    """Of every token of the replies, the end token included, in nats; shape (tokens,)."""
+    """Return the loss of every token of the replies, the end token included, in nats; shape (tokens,)."""
     labels = batch["labels"]
     inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
     logits = model(**inputs, labels=labels, use_cache=False).logits

@@ -1,4 +1,4 @@
-"""Conversations encoded for a fit, and counts of what was cut off or left out."""
+"""Encode conversations for a fit, and count those that are cut off or left out."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ def encode_all(
     part: str,
     pairs: bool = False,
 ) -> None:
-    """Write the (origin, conversation) rows that can be learnt to `path`; `counts` get names that begin with `part`.
+    """Write the (origin, conversation) rows that can be learnt to `path`, each at most `limit` tokens long.
 
-    `pairs`: for an encoder-decoder model (pairs.py), which learns single replies.
+    `counts` get names that begin with `part`. `pairs`: the model is an encoder-decoder (pairs.py), which learns single
+    replies.
     """
     examples: list[Example] = []
     for origin, conversation in rows:
@@ -52,7 +53,7 @@ def encode_all(
 
 
 def special_token_in(conversation: Conversation, tokenizer: PreTrainedTokenizerBase) -> str:
-    """A special token that is written in a turn, which could then end a reply early; '' when there is none."""
+    """Return a special token that occurs in a turn and could end a reply early; '' when there is none."""
     for text in conversation.said():
         for token in tokenizer.all_special_tokens:
             if token in text:

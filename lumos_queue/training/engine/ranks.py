@@ -1,4 +1,4 @@
-"""Several processes for one window: data-parallel training by `torch.distributed.run`."""
+"""Train one window in several processes: data-parallel training by `torch.distributed.run`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lumos_queue.training.engine.steps import is_out_of_memory, train_steps
 from lumos_queue.util.full_disk import is_disk_full
 from lumos_queue.util.process import die_with_parent
 
-#: Exit codes of a rank, with what they mean; the message is in a file beside the request.
+#: Exit codes of a rank and their errors; the message is in a file beside the request.
 _CODES = {2: SpecError, 3: DivergedFit, 4: torch.OutOfMemoryError}
 
 #: The signals whose handlers `elastic_launch` replaces.
@@ -30,7 +30,11 @@ _REPLACED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUI
 
 
 def launch_ranks(ranks: int, spec: FitSpec, folder: Path, previous: Path | None, stop: int, micro_batch: int) -> None:
-    """Train in `ranks` processes of this machine. Raises what a rank raised, InfrastructureError when it was killed."""
+    """Train in `ranks` processes of this machine, up to the step `stop`.
+
+    Raises the error of the first rank that failed: SpecError, DivergedFit, torch.OutOfMemoryError, and
+    InfrastructureError when the rank was killed.
+    """
     with tempfile.TemporaryDirectory() as directory:
         request, message = Path(directory) / "request.json", Path(directory) / "message"
         values = {
@@ -48,7 +52,7 @@ def launch_ranks(ranks: int, spec: FitSpec, folder: Path, previous: Path | None,
             nproc_per_node=ranks,
             rdzv_backend="c10d",
             rdzv_endpoint="127.0.0.1:0",
-            max_restarts=0,  # the item is owed again, and begins from its checkpoint
+            max_restarts=0,  # the item will be retried from its checkpoint
         )
         command = [sys.executable, "-P", "-m", "lumos_queue.training.engine.ranks", str(request), str(message)]
         try:
@@ -62,7 +66,7 @@ def launch_ranks(ranks: int, spec: FitSpec, folder: Path, previous: Path | None,
 
 @contextmanager
 def _restore_signal_handlers() -> Iterator[None]:
-    """Undo, at the end, that `torch.distributed` replaces the handlers of the main thread and never sets them back."""
+    """Restore the signal handlers of the main thread at the end, because `torch.distributed` does not restore them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -75,7 +79,7 @@ def _restore_signal_handlers() -> Iterator[None]:
 
 
 def main() -> None:
-    """One rank."""
+    """Run one rank. The arguments are the files of the request and of the message."""
     die_with_parent()
     request, message = map(Path, sys.argv[1:])
     values = json.loads(request.read_text())
@@ -93,7 +97,7 @@ def main() -> None:
         os._exit(codes[0] if codes else 4)
     torch.distributed.barrier()  # the first rank may still be writing the checkpoint
     torch.distributed.destroy_process_group()
-    os._exit(0)  # gloo's threads abort a process that tidies up
+    os._exit(0)  # gloo's threads abort a process that ends in the usual way
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a fit is: everything that decides the weights, besides the files' content."""
+"""The specification of a fit: everything that decides the weights, besides the content of the files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BF16, FP32 = "bf16", "fp32"
 
 @dataclass(frozen=True, slots=True)
 class ModelShape:
-    """Of a Llama with tied embeddings and random weights."""
+    """The shape of a Llama with tied embeddings and random weights."""
 
     hidden: int = 192
     layers: int = 4
@@ -31,12 +31,12 @@ class LoraShape:
     rank: int = 64
     alpha: int = 16
     dropout: float = 0.1
-    targets: tuple[str, ...] = ()  #: which projections, such as 'q_proj'; (): all that the architecture has
+    targets: tuple[str, ...] = ()  #: projections with an adapter, such as 'q_proj'; (): all of the architecture
 
 
 @dataclass(frozen=True, slots=True)
 class FitSpec:
-    """JSON-able. The defaults are LUMOS's (spec 3.6)."""
+    """The settings of a fit. The defaults are those of LUMOS (spec 3.6)."""
 
     data: str = ""  #: folder of the encoded conversations (data.py)
     tokenizer: str = ""  #: folder
@@ -45,7 +45,7 @@ class FitSpec:
     shape: ModelShape = field(default_factory=ModelShape)
     lora: LoraShape | None = None  #: None: all weights are trained
     epochs: float = 2.0
-    steps: int = 0  #: optimizer steps; 0: as many as the epochs have
+    steps: int = 0  #: optimizer steps; 0: the steps of the epochs
     batch: int = 128  #: conversations of one optimizer step, over all ranks
     micro_batch: int = 8  #: conversations of one forward pass
     max_length: int = 1024  #: tokens of a conversation; the rest is cut off
@@ -55,17 +55,17 @@ class FitSpec:
     weight_decay: float = 0.0
     warm_up: float = 0.03  #: the first part of the steps, in which the rate rises linearly
     decay: float = 1.0  #: the last part of the steps, in which the rate falls linearly to 0
-    dropout: float = 0.0  #: of what attention and feed-forward blocks add
-    prompt_weight: float = 0.0  #: of the loss on what the user says; 0 = LUMOS, assistant tokens only
+    dropout: float = 0.0  #: of the outputs of attention and feed-forward blocks
+    prompt_weight: float = 0.0  #: weight of the loss on the prompts; 0: assistant tokens only, as LUMOS
     precision: str = BF16  #: of matrix products; weights and optimizer states of trained weights are float32
     gradient_checkpointing: bool = False
     device: str = "cpu"
-    threads: int = 1  #: of each rank on a CPU; another number may round differently
+    threads: int = 1  #: of each rank on a CPU; another number of threads may round differently
     seed: int = 0
 
     def as_json(self) -> dict[str, Any]:
         values = asdict(self)
-        if self.lora and not self.lora.targets:  # as fits were before there was a choice
+        if self.lora and not self.lora.targets:  # keeps the digest of fits that were stored without targets
             del values["lora"]["targets"]
         return values
 
@@ -77,12 +77,12 @@ class FitSpec:
 
     @property
     def digest(self) -> str:
-        """Names the weights at each step, wherever the folders are."""
+        """Return the digest that identifies the weights at each step. It does not depend on the folders."""
         values = {name: value for name, value in self.as_json().items() if name not in ("data", "tokenizer", "base")}
         return digest("fit", json.dumps(values, sort_keys=True))
 
     def steps_of(self, conversations: int) -> int:
-        """Optimizer steps in all. The last step of an epoch may have fewer conversations."""
+        """Return the number of optimizer steps. The last step of an epoch may have fewer conversations."""
         return self.steps or max(1, round(self.epochs * -(-conversations // self.batch)))
 
     def warm_up_steps(self, steps: int) -> int:

@@ -1,4 +1,4 @@
-"""Training from one checkpoint to the next: what each rank of a window does."""
+"""Train from one checkpoint to the next. Each rank of a window runs this code."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ from lumos_queue.training.engine.trainer import ConversationTrainer, WindowEnd
 
 
 def train_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, ranks: int, micro_batch: int) -> None:
-    """Train from a checkpoint (None: from the beginning) to the step `stop`; called in every rank. Writes the seal."""
+    """Train from the checkpoint `previous` (None: from the beginning) to the step `stop`, and seal the new checkpoint.
+
+    Every rank calls this function; the first one writes the seal. Raises DivergedFit when a loss is not a number.
+    """
     tokenizer, data = load_tokenizer(spec.tokenizer), Path(spec.data)
     model = load_model(spec)
     examples = EncodedConversations(data / TRAIN)
     trainer = ConversationTrainer(spec, model, tokenizer, examples, folder, ranks, micro_batch)
-    torch.set_num_threads(spec.threads)  # after Trainer, which sets it for several ranks
+    torch.set_num_threads(spec.threads)  # after Trainer, which sets the threads of several ranks
     before = read_seal(previous) if previous else {}
     dev = EncodedConversations(data / DEV)
     best = before.get("best_dev_loss")
-    if previous is None and spec.base and trainer.is_world_process_zero():  # that of random weights says nothing
+    if previous is None and spec.base and trainer.is_world_process_zero():  # the loss of random weights is no reference
         best = dev_loss(trainer, dev)
     trainer.add_callback(WindowEnd(stop))
     began = time.monotonic()
@@ -50,5 +53,5 @@ def train_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, r
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether a device, or the host for a tensor, had no memory left."""
+    """Whether the error reports that the memory of the device or of the host did not suffice."""
     return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(error)

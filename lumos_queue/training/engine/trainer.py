@@ -1,4 +1,4 @@
-"""`transformers.Trainer` for conversations: the loss of LUMOS, computed where something is learnt alone."""
+"""`transformers.Trainer` for conversations: the loss of LUMOS, computed only for tokens that are learnt."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from lumos_queue.training.engine.optimizers import muon_with_adamw
 from lumos_queue.training.engine.pairs import pad_pairs, reply_losses
 from lumos_queue.training.engine.spec import BF16, MUON, FitSpec
 
-#: Part of the prompt tokens whose loss is computed, with a larger weight: the projection is expensive.
+#: Part of the prompt tokens whose loss is computed, because the projection is expensive. Their weight is larger.
 PROMPT_SAMPLE = 0.25
 
 
 class ConversationTrainer(Trainer):
-    """Fits a model on encoded conversations; `steps_done` is what each optimizer step gave."""
+    """Fits a model on encoded conversations. `steps_done` has the figures of each optimizer step."""
 
     def __init__(
         self,
@@ -61,10 +61,10 @@ class ConversationTrainer(Trainer):
     def compute_loss(
         self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        """Mean over the micro-batch's assistant tokens, in nats; with a prompt weight, that part of the prompts' too.
+        """Return the mean loss over the assistant tokens of the micro-batch, in nats.
 
-        Divided by the assistant tokens alone, so that their rate of learning does not depend on the prompts. An
-        encoder-decoder model learns replies alone.
+        A prompt weight adds the weighted loss of the prompts. The sum is divided by the number of assistant tokens, so
+        that their rate of learning does not depend on the prompts. An encoder-decoder model learns only replies.
         """
         if self.pairs:
             self._tokens += int(inputs["lengths"].sum())
@@ -100,7 +100,7 @@ class ConversationTrainer(Trainer):
         return LengthGroups(lengths, batch, self.spec.seed, lambda: self.state.global_step // steps)
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Called after each optimizer step. Raises DivergedFit when its loss or gradient is not a number."""
+        """Record an optimizer step. Raises DivergedFit when its loss or gradient is not a number."""
         if "loss" not in logs:
             return
         if not (math.isfinite(logs["loss"]) and math.isfinite(logs["grad_norm"])):
@@ -122,7 +122,7 @@ class ConversationTrainer(Trainer):
 
 
 class LearntPositions:
-    """Lets a model's head see only some positions: the projection to the vocabulary is expensive."""
+    """Makes a model's head read only some positions, because the projection to the vocabulary is expensive."""
 
     def __init__(self, model: PreTrainedModel | PeftModel):
         self._mask: torch.Tensor | None = None
@@ -130,7 +130,10 @@ class LearntPositions:
         inner.get_output_embeddings().register_forward_pre_hook(self._select)
 
     def at(self, mask: torch.Tensor) -> LearntPositions:
-        """The positions for one forward pass, shape (rows, length); its logits then have shape (positions, words)."""
+        """Select the positions of one forward pass by a mask of shape (rows, length).
+
+        The logits of the pass have the shape (positions, vocabulary).
+        """
         self._mask = mask
         return self
 
@@ -144,10 +147,11 @@ class LearntPositions:
 
 
 class LengthGroups(torch.utils.data.Sampler[int]):
-    """Conversations of similar length after one another, in an order that depends on seed and epoch alone.
+    """Yields conversations of similar length one after another, in an order that depends only on seed and epoch.
 
-    Trainer's own sampler takes its order from the global random state, and from how a batch is shared out. `epoch`
-    says which one begins; it is asked, as a sampler within a resumed loader of several ranks is not told.
+    The order of Trainer's own sampler depends on the global random state, and on how the ranks share a batch. `epoch`
+    returns the number of the epoch that begins. It is a function because Trainer does not pass the epoch to a sampler
+    inside a resumed loader of several ranks.
     """
 
     def __init__(self, lengths: list[int], batch: int, seed: int, epoch: Callable[[], int]):
@@ -162,7 +166,7 @@ class LengthGroups(torch.utils.data.Sampler[int]):
 
 
 class WindowEnd(TrainerCallback):
-    """Saves and stops after a given optimizer step."""
+    """Saves and stops after the optimizer step `step`."""
 
     def __init__(self, step: int):
         self._step = step
@@ -214,7 +218,7 @@ def _arguments(spec: FitSpec, folder: Path, conversations: int, ranks: int, micr
 
 
 def _peak_memory(device: torch.device) -> int:
-    """Bytes: of the GPU's tensors, or of this process."""
+    """Return the peak memory in bytes: of the GPU's tensors, or of this process."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

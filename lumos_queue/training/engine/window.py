@@ -1,7 +1,8 @@
 """One window of a fit: from the checkpoint of its first step to that of its last.
 
-A window is deterministic given (spec, checkpoint): so a killed one is run again, and two windows of 5 steps give the
-same weights as one of 10. What it gave is in the seal of its checkpoint, and is read from there if it was done before.
+A window is deterministic given (spec, checkpoint). Therefore a killed window is run again, and two windows of 5 steps
+give the same weights as one of 10. The seal of its checkpoint has its figures; they are read from there if the window
+was completed before.
 """
 
 from __future__ import annotations
@@ -19,29 +20,29 @@ from lumos_queue.training.engine.ranks import launch_ranks
 from lumos_queue.training.engine.spec import FitSpec
 from lumos_queue.training.engine.steps import is_out_of_memory, train_steps
 
-#: Variable of a worker: processes that share a window on a CPU, each with its own threads.
+#: Environment variable of a worker: number of processes that share a window on a CPU, each with its own threads.
 RANKS = "LUMOS_TRAIN_RANKS"
 
 
 @dataclass(frozen=True, slots=True)
 class FitWindow:
-    """What a window gave."""
+    """The figures of a window."""
 
     checkpoint: Path
     steps: tuple[TrainingStep, ...]
-    dev_loss: float | None  #: nats per assistant token; None: there are no conversations for development
-    best_dev_loss: float | None  #: of the windows before, and before the first step where the weights are trained ones
+    dev_loss: float | None  #: nats per assistant token; None: no development conversations
+    best_dev_loss: float | None  #: of earlier windows, and of the trained weights that the fit starts from
     micro_batch: int
     ranks: int
-    seconds: float  #: of its steps
+    seconds: float  #: that its steps took
     notes: tuple[str, ...]
 
 
 def run_window(spec: FitSpec, folder: Path, start: int, stop: int, ranks: int = 1) -> FitWindow:
-    """Do the optimizer steps after `start` up to `stop`; checkpoints are in `folder`, the two newest are kept.
+    """Do the optimizer steps after `start` up to `stop`; the two newest checkpoints stay in `folder`.
 
-    Steps before `start` are done again where their checkpoint is damaged. Raises SpecError for what a person can fix,
-    DivergedFit when a loss is not a number.
+    Steps before `start` are repeated where their checkpoint is damaged. Raises SpecError for a problem that a person
+    can fix, DivergedFit when a loss is not a number.
     """
     folder.mkdir(parents=True, exist_ok=True)
     target = checkpoint_of(folder, stop)
@@ -65,7 +66,10 @@ def run_window(spec: FitSpec, folder: Path, start: int, stop: int, ranks: int = 
 
 
 def available_ranks(spec: FitSpec) -> int:
-    """Processes for one window: as many as there are GPUs, on a CPU as RANKS says. Raises SpecError without a GPU."""
+    """Return the number of processes for one window: the number of GPUs, or on a CPU the variable `RANKS`.
+
+    Raises SpecError when the fit is for a GPU and this machine has none.
+    """
     if spec.device == "cpu":
         return int(os.environ.get(RANKS, "1"))
     if not torch.cuda.is_available():
@@ -74,7 +78,7 @@ def available_ranks(spec: FitSpec) -> int:
 
 
 def _try_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, ranks: int, micro_batch: int) -> bool:
-    """False when memory did not suffice."""
+    """Do the steps; return False when memory did not suffice."""
     remove_old(folder)
     try:
         if ranks == 1:
@@ -82,7 +86,7 @@ def _try_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, ra
         else:
             launch_ranks(ranks, spec, folder, previous, stop, micro_batch)
     except Exception as error:
-        remove_old(folder)  # what is half written takes the room of the next try
+        remove_old(folder)  # an incomplete checkpoint takes the space of the next attempt
         if is_out_of_memory(error):
             return False
         raise
@@ -90,7 +94,7 @@ def _try_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, ra
 
 
 def _is_done(target: Path, spec: FitSpec, notes: list[str]) -> bool:
-    """Whether this very window ended before, and only its report was lost."""
+    """Whether this window was completed before, and only its report was lost."""
     if not target.exists():
         return False
     try:

@@ -1,4 +1,4 @@
-"""Which lesson each expert has, and for how many steps: three minutes of a shared core at most."""
+"""The lesson of each expert and its number of steps: at most three minutes of a shared core."""
 
 from __future__ import annotations
 

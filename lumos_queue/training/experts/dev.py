@@ -1,4 +1,4 @@
-"""How good an expert is on the dev split, measured with the code that runs it in plans, on the bytes that it gets."""
+"""Measure an expert on the dev split, with the code and the input bytes of its use in plans."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class DevFigure:
 
     profile: str  #: '' where pictures are not changed
     measure: str  #: 'dB', 'right', 'chrF' or 'SSIM'
-    nothing: float  #: of doing nothing, or of the commonest answer
-    expert: float
+    nothing: float  #: score of the unchanged input, or of the most common answer
+    expert: float  #: score of the expert
     n: int = SAMPLES
 
     def __str__(self) -> str:
@@ -31,7 +31,7 @@ class DevFigure:
 
 
 def measure_dev(expert: str, folder: Path, profiles: Sequence[str]) -> list[DevFigure]:
-    """A figure for each profile where pictures are restored, and else one."""
+    """Return a figure for each profile where the expert restores pictures, otherwise one figure."""
     module, _, name = MODELS[expert].partition(":")
     model: Model = getattr(import_module(module), name)(str(folder))
     restores = TRIALS[expert].measure == "dB"
@@ -39,7 +39,7 @@ def measure_dev(expert: str, folder: Path, profiles: Sequence[str]) -> list[DevF
 
 
 def _measure(expert: str, model: Model, profile: str, restores: bool) -> DevFigure:
-    """A sample that the expert cannot do counts as nothing done, where pictures are restored, and else as 0."""
+    """Measure one profile. A sample that the expert cannot process scores as unchanged for pictures, otherwise 0."""
     trial = TRIALS[expert]
     inputs, targets, baseline_outputs = read_samples(trial, profile, SPLIT, SAMPLES)
     score = score_of(trial)

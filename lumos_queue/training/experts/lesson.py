@@ -1,4 +1,4 @@
-"""What one expert learns, and the loop that learns it: the same weights from the same seed, on any number of cores."""
+"""The lesson of one expert and its training loop. The same seed gives the same weights on any number of cores."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ SPLIT = "train"
 Chance = np.random.Generator
 _WARM_UP = 0.05  #: the part of the steps in which the rate grows
 _CHECKS = (0.7, 0.85)  #: after these parts of the steps, and at the end, weights are measured
-_FEW = 20  #: steps that are measured at the end alone
+_FEW = 20  #: a lesson of at most so many steps is measured only at its end
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A network from random weights, and where its loss comes from."""
+    """A network with random weights, and its loss."""
 
     network: nn.Module
     shape: Mapping[str, Any]  #: arguments of the network
-    loss: Callable[[Chance], Tensor]  #: of a batch that is drawn by chance
+    loss: Callable[[Chance], Tensor]  #: the loss of a random batch
     vocabulary: Mapping[str, Any]
     rate: float = 2e-3  #: largest learning rate
 
 
 def learn(lesson: Lesson, steps: int, seed: int, measure: Callable[[int], None]) -> float:
-    """Do the optimizer steps (AdamW), calling `measure` with the steps done; returns the loss at the end.
+    """Do the optimizer steps (AdamW) and call `measure` with the number of completed steps; return the final loss.
 
-    The loss is the mean of the last tenth of the steps. What a step sees depends on (seed, step) alone.
+    The final loss is the mean of the last tenth of the steps. The batch of a step depends only on (seed, step).
     """
     torch.set_num_threads(1)
     optimizer = torch.optim.AdamW(lesson.network.parameters(), lr=lesson.rate, betas=(0.9, 0.98), weight_decay=1e-4)
@@ -54,6 +54,6 @@ def learn(lesson: Lesson, steps: int, seed: int, measure: Callable[[int], None])
 
 
 def _factor(step: int, steps: int) -> float:
-    """Of the largest rate: a linear warm-up, then half a cosine down to 0."""
+    """Return the factor of the largest rate: a linear warm-up, then half a cosine down to 0."""
     warm = max(1.0, _WARM_UP * steps)
     return min((step + 1) / warm, 0.5 + 0.5 * math.cos(math.pi * step / steps))

@@ -1,4 +1,4 @@
-"""Generated pictures as batches, changed by augmentations or clean."""
+"""Batches of generated pictures, clean or with augmentations."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from lumos_queue.benchmarks.openagi.data.samples import Sample, load_sample
 from lumos_queue.training.experts.lesson import SPLIT, Chance
 
 SOURCES = ("labels", "captions", "objects", "signs")
-PICTURES = 2000  #: of each source that are drawn in training
+PICTURES = 2000  #: number of each source that training uses
 
 
 @cache
 def training_picture(source: str, number: int) -> Pixels:
-    """The clean picture of a sample of the training split."""
+    """Return the clean picture of a sample of the training split."""
     return draw_scene(scene_of(load_sample(source, SPLIT, number)))
 
 
@@ -31,16 +31,16 @@ def scene_of(sample: Sample):
 
 
 def draw_augmentations(chance: Chance) -> list[str]:
-    """Each of them or not, with equal chances."""
+    """Return a random selection: each augmentation has a chance of one half."""
     return [name for name in ORDER if chance.random() < 0.5]
 
 
 def change(pixels: Pixels, names: Collection[str], profiles: Sequence[str], key: int) -> Pixels:
-    """The picture with these augmentations, of a profile that `key` decides as all else."""
+    """Return the picture with these augmentations. `key` decides the profile and all random choices."""
     return augment_image(pixels, names, profiles[key % len(profiles)], "training", key)
 
 
 def to_batch(pictures: Sequence[Pixels]) -> Tensor:
-    """(batch, 3, height, width) from 0 to 1."""
+    """Return a tensor of shape (batch, 3, height, width) with values from 0 to 1."""
     batch = np.stack(pictures).transpose(0, 3, 1, 2)
     return torch.from_numpy(np.ascontiguousarray(batch)).float() / 255

@@ -1,4 +1,4 @@
-"""Lessons of the experts that read: sentiment, masks, answers in documents, sentences that matter."""
+"""Lessons of the experts that read: sentiment, masked words, answers in documents, sentences of a summary."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def sentiment(expert: str, profiles: Sequence[str]) -> Lesson:
 
 
 def masks(expert: str, profiles: Sequence[str]) -> Lesson:
-    """Texts of all sources, those of captions most often; of each, one word is masked."""
+    """Return the lesson of texts of all sources, mostly captions. One word of each text is masked."""
     texts_by_source = {
         source: [text.split() for sample in _samples(source) for text in sample.texts.values()]
         for source in ("captions", "documents", "sentiments", "signs", "passages")
@@ -90,7 +90,7 @@ def answers(expert: str, profiles: Sequence[str]) -> Lesson:
 
 
 def summaries(expert: str, profiles: Sequence[str]) -> Lesson:
-    """The sentences of a summary are those of its document that share the most words with it."""
+    """Return the lesson of summaries: the sentences of a document that share the most words with its summary."""
     rows = [_mark_sentences(sample) for sample in _samples("documents")]
     words = list_words(" ".join(word for sentence in sentences for word in sentence) for sentences, _ in rows)
     numbers = Numbers(words)
@@ -115,7 +115,7 @@ def summaries(expert: str, profiles: Sequence[str]) -> Lesson:
 
 
 def _mark_sentences(sample: Sample) -> tuple[list[list[str]], list[float]]:
-    """The sentences of a document, and 1.0 for each that its summary is made of."""
+    """Return the sentences of a document, and for each 1.0 if its summary consists of it, otherwise 0.0."""
     sentences = [sentence.split() for sentence in split_sentences(sample.texts["text"])]
     summary = set(sample.target.en.split())
     overlaps = [len(summary & set(sentence)) / len(set(sentence)) for sentence in sentences]

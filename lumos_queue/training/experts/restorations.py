@@ -1,10 +1,13 @@
-"""Lessons of the four experts that undo an augmentation: the mean absolute difference to the picture without it,
-as a part of what it was before, so that pictures that were changed little count as those that were changed much. Gray
-pictures all lack the same, and are not weighed.
+"""Lessons of the four experts that undo an augmentation.
 
-In plans they meet pictures that were changed in other ways, too, and leave those to others: two in five of the
-pictures have other augmentations, before and after. A tenth lack the augmentation, so that nothing is done where
-nothing is to do; but not of those that are to get colours, since leaving all as it is would be learnt first.
+The loss is the mean absolute difference to the picture without the augmentation. It is divided by the difference before
+the restoration, so that slightly and strongly changed pictures count the same. Grey pictures all lack their colours;
+their loss is not divided.
+
+In plans the experts also get pictures with other augmentations, which they must not change. Therefore two in five of
+the pictures have other augmentations, before and after. A tenth of the pictures lack the augmentation, so that the
+expert learns to leave such pictures unchanged. Pictures that get colours always have it, because the expert would
+otherwise first learn to change nothing.
 """
 
 from __future__ import annotations
@@ -28,19 +31,19 @@ from lumos_queue.training.experts.pictures import (
     training_picture,
 )
 
-_CROP = 32  #: pixels of the parts that are learnt from
-_LEAST = 0.01  #: added to the difference that there was, since it may be 0
-_PICTURES, _CROPS = 6, 2  #: of a step, and of each of its pictures
-_WIDE_PICTURES = 12  #: of a step, where they are seen as a whole
+_CROP = 32  #: side of a crop, in pixels
+_LEAST = 0.01  #: added to the difference before the restoration, which may be 0
+_PICTURES, _CROPS = 6, 2  #: pictures of a step, and crops of each picture
+_WIDE_PICTURES = 12  #: of a step with whole pictures
 _FINE = {"factor": 2, "channels": 48, "depth": 5}
-#: How much of the result is a mean of neighbours at first. Deblurring, too: from the picture itself it learns nothing,
-#: as most pixels are right already.
+#: Share of a mean of neighbours in the output at first. Deblurring needs it, too: it learns nothing if it starts from
+#: the picture itself, in which most pixels are right already.
 _SHARES = {"noisy": 0.5, "low-resolutioned": 0.5, "blurry": 0.5}
-_WIDE = {"factor": 4, "channels": 64, "depth": 6}  #: sees a whole thing, as colours follow what things are
+_WIDE = {"factor": 4, "channels": 64, "depth": 6}  #: sees a whole thing, because the kind of thing decides its colours
 
 
 def restoration(expert: str, profiles: Sequence[str]) -> Lesson:
-    """The lesson of one of the four."""
+    """Return the lesson of one of the four experts."""
     augmentation = EXPERTS[expert].undoes
     whole = augmentation == "grayscale"
     share = _SHARES.get(augmentation, 0.0)
@@ -65,7 +68,7 @@ def restoration(expert: str, profiles: Sequence[str]) -> Lesson:
 
 
 def _draw_pair(augmentation: str, profiles: Sequence[str], chance: Chance) -> tuple[Pixels, Pixels]:
-    """A picture with the augmentation, mostly, and the same without it."""
+    """Return a picture, mostly with the augmentation, and the same picture without it."""
     source = SOURCES[int(chance.integers(len(SOURCES)))]
     clean = training_picture(source, int(chance.integers(PICTURES)))
     key = int(chance.integers(1 << 40))

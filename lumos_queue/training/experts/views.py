@@ -1,4 +1,4 @@
-"""Lessons of the experts that say what a picture shows: labels of the whole, and the things in it."""
+"""Lessons of the experts that describe pictures: labels of the whole picture, and the things in it."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from lumos_queue.training.experts.pictures import (
 )
 
 _BATCH = 16
-_CHANGED = 0.3  #: of the pictures have augmentations: in plans they were restored, and not wholly
+_CHANGED = 0.3  #: share of pictures with augmentations: in plans, restored pictures keep a part of theirs
 _NOTHING = 0.3  #: weight of a cell with nothing in its middle
 _CELLS = SIDE // CELL
 _KINDS, _PLACES = list(THINGS), list(PLACES)
 _WORDS, _DIGITS = [word.en for word in WORDS], list("0123456789")
-_QUESTIONS = 600  #: that are counted
+_QUESTIONS = 600  #: whose words are counted
 
 
 class Mark(NamedTuple):
-    """A kind of thing in a picture, by its number, and where: in pixels."""
+    """The number of a kind of thing in a picture, and its position in pixels."""
 
     kind: int
     across: int  #: of its middle
@@ -50,19 +50,19 @@ FindMarks = Callable[[Scene], Sequence[Mark]]
 
 
 def classification(expert: str, profiles: Sequence[str]) -> Lesson:
-    """One label."""
+    """Return the lesson with one label."""
     label: Label = lambda scene: [_KINDS.index(scene.spots[0].thing)]  # noqa: E731
     return _lesson(("labels",), {"groups": [_KINDS], "kinds": []}, label, _mark_things, profiles)
 
 
 def detection(expert: str, profiles: Sequence[str]) -> Lesson:
-    """Things alone."""
+    """Return the lesson with things only."""
     vocabulary = {"groups": [], "kinds": _KINDS}
     return _lesson(("objects", "captions"), vocabulary, lambda scene: [], _mark_things, profiles)
 
 
 def description(expert: str, profiles: Sequence[str]) -> Lesson:
-    """Things, and a label for the place."""
+    """Return the lesson with things, and a label for the place."""
     phrases = {
         name: [count_noun(kind.noun, kind.adjective, count).en for count in range(1, 5)]
         for name, kind in THINGS.items()
@@ -73,7 +73,7 @@ def description(expert: str, profiles: Sequence[str]) -> Lesson:
 
 
 def visual_questions(expert: str, profiles: Sequence[str]) -> Lesson:
-    """Things, words, the first and the second digit of a number: each kind is seen as things are."""
+    """Return the lesson with things, words, and the first and the second digit of a number, all detected as things."""
     kinds = [*_KINDS, *_WORDS, *_DIGITS, *_DIGITS]
     bounds = list(accumulate(map(len, (_KINDS, _WORDS, _DIGITS, _DIGITS)), initial=0))
     things, words, tens, ones = pairwise(bounds)
@@ -130,7 +130,7 @@ def _lesson(
 
 
 def _loss_of_points(output: Seen, marks: Sequence[Sequence[Mark]]) -> Tensor:
-    """Cross-entropy of the kind in each cell, and of left edges the mean absolute difference in cells."""
+    """Return the cross-entropy of the kind in each cell, plus the mean absolute difference of left edges in cells."""
     kinds = torch.zeros((len(marks), _CELLS, _CELLS), dtype=torch.long)
     offsets, near = torch.zeros(kinds.shape), torch.zeros(kinds.shape)
     for number, picture_marks in enumerate(marks):
@@ -149,7 +149,10 @@ def _loss_of_points(output: Seen, marks: Sequence[Sequence[Mark]]) -> Tensor:
 
 
 def _count_topics() -> list[dict[str, float]]:
-    """For each topic (word, number, thing) how much likelier than by chance a question with a word is about it."""
+    """Return for each topic (word, number, thing): a word, and how much more likely its questions have this topic.
+
+    The reference is a chance of one third.
+    """
     counts: dict[str, Counter[int]] = defaultdict(Counter)
     for number in range(_QUESTIONS):
         sample = load_sample("signs", SPLIT, number)

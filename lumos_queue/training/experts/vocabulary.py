@@ -1,4 +1,4 @@
-"""Words by their numbers, and texts as batches of them."""
+"""Number the words of texts, and make batches of the numbers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from lumos_queue.experts.backends.own.networks.words import PAD
 from lumos_queue.training.experts.lesson import Chance
 
 SPECIAL = ("<pad>", "<begin>", "<end>", UNKNOWN, BETWEEN, MASK)  #: the first three have fixed numbers
-_HIDDEN = 0.01  #: of the words are unknown in training, so that unknown words do no harm
+_HIDDEN = 0.01  #: share of words that are unknown in training, so that the expert can read unknown words
 
 
 def list_words(texts: Iterable[str]) -> list[str]:
-    """Every word of the texts, after those that stand for something else."""
+    """Return the special words, then every word of the texts in order."""
     return [*SPECIAL, *sorted({word for text in texts for word in text.split()} - set(SPECIAL))]
 
 
 class Numbers:
-    """From words to numbers."""
+    """Maps words to numbers."""
 
     def __init__(self, words: Sequence[str]):
         self._numbers = {word: number for number, word in enumerate(words)}
@@ -31,7 +31,7 @@ class Numbers:
         return [self._numbers.get(word, self._unknown) for word in words]
 
     def hide(self, numbers: list[int], chance: Chance) -> list[int]:
-        """Some words become unknown; those that stand for something else do not."""
+        """Return the numbers with some words made unknown at random; special words stay."""
         hidden_mask = chance.random(len(numbers)) < _HIDDEN
         return [
             self._unknown if is_hidden and number >= len(SPECIAL) else number
@@ -40,6 +40,6 @@ class Numbers:
 
 
 def pad(texts: Sequence[Sequence[int]]) -> Tensor:
-    """(batch, longest)."""
+    """Return a tensor of shape (batch, longest)."""
     length = max(map(len, texts))
     return torch.tensor([[*text, *[PAD] * (length - len(text))] for text in texts])

@@ -1,4 +1,4 @@
-"""The work of the recipe `experts`: one expert after the other, each folder complete or absent."""
+"""The work of the recipe `experts`: one expert after another. The folder of an expert is complete or absent."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ def run_item(recipe: Experts, window: Window) -> dict[str, Any]:
 
 
 def train_expert(recipe: Experts, expert: str) -> dict[str, Any]:
-    """Train it and give its folder its name at the end. One that is there already is left as it is.
+    """Train an expert, and rename its folder at the end. An expert that is already trained stays as it is.
 
-    Raises SpecError when the code is not that of the submission, and when the folder has another of that name.
+    Raises SpecError when the code has changed since the submission, and when the folder has another expert of that
+    name.
     """
     if recipe.content != digest_of_code():
         raise SpecError("The code that trains experts has changed since this job was submitted: submit it again.")
@@ -49,7 +50,7 @@ def train_expert(recipe: Experts, expert: str) -> dict[str, Any]:
     if recipe.is_trained(expert):
         return _describe(target, expert)
     parent.mkdir(parents=True, exist_ok=True)
-    for partial_folder in parent.glob(f".{option}-*"):  # of a worker that was killed
+    for partial_folder in parent.glob(f".{option}-*"):  # a killed worker leaves its folder
         shutil.rmtree(partial_folder)
     folder = Path(tempfile.mkdtemp(prefix=f".{option}-", dir=parent))
     try:
@@ -66,7 +67,7 @@ def train_expert(recipe: Experts, expert: str) -> dict[str, Any]:
 
 
 def check_size(folder: Path) -> dict[str, Any]:
-    """What the experts of a folder take together. Raises SpecError for more than MAX_BYTES."""
+    """Return the total size of the experts in a folder, in bytes. Raises SpecError for more than MAX_BYTES."""
     expert_folders = [expert_folder for expert in MODELS if (expert_folder := folder_of(folder, expert)).is_dir()]
     size = sum(path.stat().st_size for expert_folder in expert_folders for path in expert_folder.iterdir())
     if size > MAX_BYTES:
@@ -76,7 +77,7 @@ def check_size(folder: Path) -> dict[str, Any]:
 
 
 def _train(recipe: Experts, expert: str, folder: Path) -> None:
-    """Write weights and config: those of the weights that were best on dev, the later ones of equals."""
+    """Train the expert; write the weights with the best score on dev, or the latest of equal ones, and their config."""
     course = COURSES[expert]
     torch.manual_seed(recipe.seed)
     lesson = course.lesson(expert, recipe.profiles)
@@ -122,7 +123,7 @@ def _write_config(folder: Path, config: ExpertConfig) -> None:
 
 
 def _describe(folder: Path, expert: str) -> dict[str, Any]:
-    """What the report shows of a trained expert."""
+    """Return the facts of a trained expert for the report."""
     training = read_config(folder / CONFIG, expert).training
     size = (folder / WEIGHTS).stat().st_size
     figures = [DevFigure(**fields) for fields in training["dev"]]

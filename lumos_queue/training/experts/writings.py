@@ -1,4 +1,4 @@
-"""Lessons of the experts that write German, and that draw what a text says."""
+"""Lessons of the experts that translate into German, and that draw the picture of a text."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from lumos_queue.training.experts.vocabulary import Numbers, list_words, pad
 
 _PAIRS = 3000  #: of each source
 _BATCH, _DRAWN = 48, 16
-_COPIED = 0.05  #: of the words that are the same in both languages are unknown in both, so that they are copied
+_COPIED = 0.05  #: share of words common to both languages that are made unknown in both, so that copying is learnt
 _CAPTIONS = 0.4  #: of the batches
 
 
 def translation(expert: str, profiles: Sequence[str]) -> Lesson:
-    """What is said of the samples of every source, in both languages."""
+    """Return the lesson with the texts of every source in both languages."""
     pairs_by_source = {
         source: [
             (target.en.split(), target.de.split())
@@ -60,7 +60,7 @@ def _hide_copied(english: list[str], german: list[str], chance: Chance) -> tuple
 
 
 def drawing(expert: str, profiles: Sequence[str]) -> Lesson:
-    """Captions with their pictures: the mean absolute difference."""
+    """Return the lesson with captions and their pictures; the loss is the mean absolute difference."""
     texts = [load_sample("captions", SPLIT, number).texts["text"].split() for number in range(PICTURES)]
     words = list_words(map(" ".join, texts))
     numbers, shape = Numbers(words), {"vocabulary": len(words), "width": 64}

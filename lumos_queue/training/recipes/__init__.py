@@ -1,1 +1,1 @@
-"""What a training job can do, one recipe a file. Nothing here needs torch: jobs are also read where no one trains."""
+"""The recipes of training jobs, one in each file. No file imports torch: machines without it read jobs, too."""
