@@ -1,4 +1,4 @@
-"""What the report of a training job shows of one window, and when the job should not go on by itself."""
+"""The facts of one window for the report of a training job, and the reason to pause the job after it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RELAPSE_FACTOR, RELAPSE_NATS = 3.0, 0.5
 
 
 def window_report(fit: str, window: FitWindow) -> dict[str, Any]:
-    """JSON of one window; `fit` is its name within the job."""
+    """Return the facts of one window as JSON; `fit` is the name of the fit within the job."""
     tokens = sum(step.tokens for step in window.steps)
     report: dict[str, Any] = {
         "fit": fit,
@@ -30,7 +30,7 @@ def window_report(fit: str, window: FitWindow) -> dict[str, Any]:
 
 
 def pause_reason(window: FitWindow) -> str:
-    """Why the job should pause after this window; '' when it should not."""
+    """Return why the job should pause after this window; '' when it should not."""
     now, best = window.dev_loss, window.best_dev_loss
     if now is None or best is None or now <= RELAPSE_FACTOR * best or now <= best + RELAPSE_NATS:
         return ""

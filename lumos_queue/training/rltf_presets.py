@@ -1,4 +1,7 @@
-"""How OpenAGI's paper lets three planners learn from feedback (arXiv:2304.04370, table A.5), by name."""
+"""Presets of learning from feedback, by name: those of OpenAGI's three planners are in its paper.
+
+See arXiv:2304.04370, table A.5.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from lumos_queue.training.recipes.rltf import RltfSpec
 
 @dataclass(frozen=True, slots=True)
 class RltfPreset:
-    """A fit, and the beams that its rollouts are searched with; as many candidates are drawn from."""
+    """The settings of a fit, and the number of beams and candidates of its rollouts."""
 
     spec: RltfSpec
     beams: int = 5

@@ -1,4 +1,4 @@
-"""A tokenizer for a model from random weights: learnt from its conversations, each fixed phrase one token."""
+"""Learn the tokenizer of a model with random weights from its conversations. Each fixed phrase is one token."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOOL_AGENT_PHRASES = (*(f"{SYSTEM}{head}" for head in HEADS), FINISH.describe())
 
 
 def phrases(*domains: str) -> tuple[str, ...]:
-    """The fixed texts in every conversation of the domains."""
+    """Return the fixed texts in every conversation of the domains."""
     return (
         USER,
         "\n" + ASSISTANT,
@@ -39,14 +39,14 @@ def phrases(*domains: str) -> tuple[str, ...]:
 
 
 def symbols(formulation: str) -> tuple[str, ...]:
-    """What a formulation's replies are made of, whether or not the texts have it: names of experts and their marks."""
+    """Return the symbols of a formulation's replies, also those that the texts lack: names of experts and marks."""
     generator = FORMULATIONS.find(formulation)
     experts = generator is not None and generator.experts
     return (*PLANNABLE, "(", ")", ",") if experts else ()
 
 
 def has_templates(formulation: str) -> bool:
-    """Whether its prompts are filled-in templates, such as the documents of functions, with phrases to be found."""
+    """Whether the prompts of the formulation are filled-in templates, such as the documents of functions."""
     generator = FORMULATIONS.find(formulation)
     return generator is not None and generator.functions
 
@@ -56,9 +56,9 @@ def learn_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """Learn a tokenizer from the texts, which are read several times.
 
-    Only phrases that occur in them become tokens, and each of `symbols`. `templates`: whether the texts are filled-in
-    templates, out of which a model copies: then further phrases are found by how often they occur, and a token has up
-    to three digits of a number.
+    The tokens include all `symbols`, and the fixed phrases that occur in the texts. `templates`: whether the texts are
+    filled-in templates, from which a model copies. Then frequent phrases become tokens, too, and a token has up to
+    three digits of a number.
     """
     fixed_phrases = (*phrases(*DOMAINS), *TOOL_AGENT_PHRASES)
     longest_first = sorted(fixed_phrases, key=len, reverse=True)

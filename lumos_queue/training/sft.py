@@ -37,9 +37,9 @@ def run_item(recipe: Sft, window: Window) -> WindowResult:
 
 
 def prepare(recipe: Sft) -> dict[str, int]:
-    """Write the tokenizer and the encoded conversations; returns counts of what is used, cut off and left out.
+    """Write the tokenizer and the encoded conversations; return counts of those used, cut off and left out.
 
-    Raises SpecError when builds, model or folder are not what was asked for, or when nothing is left to learn.
+    Raises SpecError when builds, model or folder do not match the request, or when there is nothing to learn.
     """
     recipe.check_unchanged()
     recipe.check_folder()
@@ -63,7 +63,7 @@ def prepare(recipe: Sft) -> dict[str, int]:
 
 
 def fit(recipe: Sft, start: int, stop: int) -> WindowResult:
-    """One window; with conversations kept for development, their loss."""
+    """Do one window of the fit. Its report has the loss of the development conversations, if there are any."""
     spec = spec_of(recipe)
     steps = spec.steps_of(_count_prepared_rows(Path(spec.data)))
     if start >= steps:
@@ -73,7 +73,7 @@ def fit(recipe: Sft, start: int, stop: int) -> WindowResult:
 
 
 def export(recipe: Sft) -> WindowResult:
-    """The model folder or the adapter, with a file that says what it was made from."""
+    """Write the model folder or the adapter, with a file that describes its origin."""
     folder, spec = from_launch(recipe.folder), spec_of(recipe)
     steps = spec.steps_of(_count_prepared_rows(Path(spec.data)))
     origin: dict[str, Any] = {
@@ -88,7 +88,7 @@ def export(recipe: Sft) -> WindowResult:
 
 
 def spec_of(recipe: Sft) -> FitSpec:
-    """The fit, with the folders of this machine."""
+    """Return the fit with the folders of this machine."""
     folder = from_launch(recipe.folder)
     return replace(
         recipe.fit,
@@ -103,7 +103,7 @@ def _count_prepared_rows(folder: Path) -> int:
 
 
 def _conversations(recipe: Sft, part: str) -> Iterator[tuple[str, Conversation]]:
-    """(file, conversation) of one part of every build. Raises SpecError naming file and row."""
+    """Yield (file, conversation) for one part of every build. Raises SpecError that names file and row."""
     for build in map(from_launch, recipe.data):
         if part != "." and not (build / part).is_dir():
             continue

@@ -1,7 +1,7 @@
 """A byte-level BPE tokenizer that reads each fixed phrase of the LUMOS dialogue as one token.
 
-The text interface stays plain: `encode` splits the prompt exactly at the phrases, `decode` gives the same bytes back.
-A long instruction head then costs a small model one position instead of a hundred.
+`encode` splits a prompt exactly at the phrases, and `decode` returns the same bytes. So a long instruction head costs a
+small model one position instead of a hundred.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from lumos_queue.models.tokens import CHAT_TEMPLATE, EOS, PAD
 
 BOS = "<s>"
 
-#: Numbers without their space, so that each reads the same everywhere. The digits of a name (`b78069`) by threes:
-#: single ones say nothing there, and a small model learns to copy two tokens sooner than five.
+#: Numbers have no leading space, so that a number has the same tokens everywhere. The digits of a name (`b78069`) are
+#: in groups of three: single digits mean nothing there, and a small model learns to copy two tokens sooner than five.
 _PIECES = r"(?<=\p{L}|\p{L}\p{N}{3})\p{N}{1,3}|\p{N}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+"
-#: Where numbers are only copied: all of them by threes, as Llama 3 reads them, and the letters of an id with its hyphen
-#: (`SH-`, `482`, `13`), so that the token in front tells which id goes on.
+#: For texts whose numbers are only copied. All digits are in groups of three, as in Llama 3, and the letters of an id
+#: include its hyphen (`SH-`, `482`, `13`), so that the token before the digits identifies the kind of id.
 _COPIED = r" ?\p{L}+-(?=\p{N})|\p{N}{1,3}| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+"
 
 
@@ -28,9 +28,9 @@ def train_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """Learn `size` tokens from the texts; each of `phrases` becomes one further token.
 
-    `copies`: whether numbers are copied alone: then a token has up to three digits. Where models calculate it has one.
+    `copies`: whether numbers are only copied. Then a token has up to three digits. Where models calculate, it has one.
 
-    `<s>` is put in front once by the tokenizer; `</s>` in a text is the end-of-sequence token; padding is on the right.
+    The tokenizer puts `<s>` in front once; `</s>` in a text is the end-of-sequence token; padding is on the right.
     """
     phrases = list(dict.fromkeys(phrases))
     tokenizer = Tokenizer(models.BPE())
@@ -66,7 +66,7 @@ def train_tokenizer(
 
 
 def _split_at(texts: Iterable[str], phrases: list[str]) -> Iterator[str]:
-    """The texts cut at the phrases, so that no merge is learnt for what is already a token."""
+    """Split the texts at the phrases, so that no merge is learnt for a text that is already a token."""
     separator = "\x00"
     longest_first = sorted(phrases, key=len, reverse=True)
     for text in texts:

@@ -149,9 +149,9 @@ def _loss_of_points(output: Seen, marks: Sequence[Sequence[Mark]]) -> Tensor:
 
 
 def _count_topics() -> list[dict[str, float]]:
-    """Return for each topic (word, number, thing): a word, and how much more likely its questions have this topic.
+    """Return for each topic (word, number, thing) a mapping from a word of questions to a difference.
 
-    The reference is a chance of one third.
+    The difference is the share of the word's questions that have the topic, minus one third.
     """
     counts: dict[str, Counter[int]] = defaultdict(Counter)
     for number in range(_QUESTIONS):

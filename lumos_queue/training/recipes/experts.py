@@ -31,13 +31,13 @@ _CODE = (
 
 @dataclass(frozen=True, slots=True)
 class Experts:
-    """Items: one for each expert, so that a killed worker costs one expert; then a check of their size."""
+    """The recipe. Its items are one for each expert, so that a killed worker loses one expert, and a size check."""
 
-    folder: str  #: for the experts; every worker must be able to write to it
+    folder: str  #: of the experts; every worker must be able to write to it
     experts: tuple[str, ...]  #: by canonical name
-    profiles: tuple[str, ...]  #: how strongly pictures are changed, in turn
+    profiles: tuple[str, ...]  #: strengths of the augmentations, used in turn
     content: str  #: digest of the code at submission
-    steps: int = 0  #: optimizer steps of each; 0: what its course says
+    steps: int = 0  #: optimizer steps of each expert; 0: those of its course
     seed: int = 0
 
     name = "experts"
@@ -55,12 +55,12 @@ class Experts:
         return [*({"do": "train", "expert": name} for name in self.experts), {"do": "check"}]
 
     def request_of(self, expert: str) -> dict[str, Any]:
-        """What decides the weights of one expert, as its config has it."""
+        """Return everything that decides the weights of one expert, as in its config."""
         decides = {"expert": expert, "profiles": list(self.profiles), "steps": self.steps, "seed": self.seed}
         return decides | {"code": self.content}
 
     def is_trained(self, expert: str) -> bool:
-        """Whether the folder has the expert as this recipe trains it. Raises SpecError where it has another."""
+        """Whether the folder has the expert as this recipe trains it. Raises SpecError for another expert there."""
         folder = folder_of(from_launch(self.folder), expert)
         if not folder.exists():
             return False
@@ -70,7 +70,7 @@ class Experts:
 
 
 def experts(folder: Path, only: Sequence[str], profile: str, steps: int, seed: int) -> Experts:
-    """The recipe from what a person gives. Raises SpecError for unknown names, and a folder with other experts."""
+    """Return the recipe of a request. Raises SpecError for unknown names, and for a folder with other experts."""
     if profile not in (BOTH, *PROFILES):
         raise unknown("profile", profile, (BOTH, *PROFILES))
     profiles = tuple(PROFILES) if profile == BOTH else (profile,)
@@ -84,7 +84,7 @@ def experts(folder: Path, only: Sequence[str], profile: str, steps: int, seed: i
 
 @cache
 def digest_of_code() -> str:
-    """Of networks, lessons and data."""
+    """Return the digest of the code of networks, lessons and data."""
     paths = [path for pattern in _CODE for path in sorted(_PACKAGE.glob(pattern))]
     return digest(*(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in paths))
 

@@ -1,4 +1,4 @@
-"""Training jobs that the former engine began: they are still read and shown, and can no longer be gone on with."""
+"""Training jobs of the former engine. They can be read and displayed, but not resumed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, NoReturn
 from lumos_queue.errors import SpecError
 from lumos_queue.training.recipes.base import Window
 
-#: In what a job of today's engine stores, and in no job of the former one.
+#: Fields that jobs of the current engine store, and jobs of the former engine do not.
 _MARKS = {"sft": "fit", "starter": "fits"}
 
 
 @dataclass(frozen=True, slots=True)
 class FormerFit:
-    """What was stored, as it is: a recipe that `from_json` of today's cannot read."""
+    """The stored values of a recipe that the current `from_json` cannot read."""
 
     name: str
     values: Mapping[str, Any]
@@ -32,7 +32,7 @@ class FormerFit:
         return [{"do": "nothing"}] * (count + 2)
 
     def refuse(self) -> NoReturn:
-        """Raises SpecError."""
+        """Raise SpecError, because the former engine does not exist."""
         raise SpecError("This fit was begun by an engine that this version no longer has: submit it again.")
 
 

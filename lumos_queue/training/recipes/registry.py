@@ -1,4 +1,4 @@
-"""Recipes by name: from the stored JSON to the value, and from the value to its work, which needs torch."""
+"""Recipes by name: reads a stored recipe, and finds its work, which needs torch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RECIPES: Registry[type[Recipe]] = Registry(
     "recipes",
     type,
 )
-#: What carries out an item of each. Loaded only in the process that trains.
+#: The function that carries out an item of each recipe. It is loaded only in the process that trains.
 _WORK: Registry[RunWindow] = Registry(
     "recipe",
     {
@@ -33,14 +33,14 @@ _WORK: Registry[RunWindow] = Registry(
 
 
 def read_recipe(name: str, values: Mapping[str, Any]) -> Recipe | FormerFit:
-    """The recipe whose `as_json` is `values`. Raises SpecError for an unknown name."""
+    """Return the recipe whose `as_json` is `values`. Raises SpecError for an unknown name."""
     return FormerFit(name, values) if is_former(name, values) else RECIPES.load(name).from_json(values)
 
 
 def run_item(recipe: Recipe | FormerFit, window: Window) -> WindowResult:
-    """Carry out one item. Called in a process of its own.
+    """Carry out one item. This runs in its own process.
 
-    Raises SpecError for what a person has to fix, DivergedFit when the weights are not usable any more.
+    Raises SpecError for a problem that a person has to fix, DivergedFit when the weights are not usable.
     """
     if isinstance(recipe, FormerFit):
         recipe.refuse()

@@ -1,8 +1,8 @@
-"""RLTF: a planner learns from the rewards of its executed plans (reinforcement learning from task feedback, Ge et al.
-2023, arXiv:2304.04370): REINFORCE with a moving-average baseline.
+"""RLTF (reinforcement learning from task feedback): a planner learns from the rewards of its executed plans.
 
-One item of the job is one optimizer step. It learns from the rollouts of a batch of tasks, an ordinary evaluation of
-the newest checkpoint (jobs/rollouts.py). The same recipe takes the episodes of any formulation with any score.
+The algorithm is REINFORCE with a moving-average baseline (Ge et al. 2023, arXiv:2304.04370). One item of the job is one
+optimizer step. A step learns from the rollouts of a batch of tasks; they are an ordinary evaluation of the newest
+checkpoint (jobs/rollouts.py). The recipe works for any formulation and any score.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from lumos_queue.training.recipes.base import Window
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.regular_file import read_regular_text
 
-REQUEST = "rltf.json"  #: in the output folder: whose checkpoints these are
-STEPS = "steps"  #: in the output folder: its checkpoints, each a model folder that `local:` serves
+REQUEST = "rltf.json"  #: in the output folder: the recipe of its checkpoints
+STEPS = "steps"  #: in the output folder: the checkpoints, each a model folder that `local:` serves
 
 
 @dataclass(frozen=True, slots=True)
 class RltfSpec:
-    """What decides the weights, beside the start, the tasks and the rollouts. Defaults: the paper's (table A.5)."""
+    """The settings that decide the weights, together with start, tasks and rollouts. The defaults are in table A.5."""
 
     epochs: int = 10  #: passes over the tasks
     batch: int = 5  #: tasks of one optimizer step
-    samples: int = 1  #: rollouts of each of them
+    samples: int = 1  #: rollouts of each task
     rate: float = 1e-5  #: peak learning rate; it falls linearly to 0
     weight_decay: float = 1e-6
     warm_up: float = 0.1  #: the first part of the steps, in which the rate rises linearly
     clip: float = 1.0  #: largest norm of the gradient
-    epsilon: float = 0.2  #: probability with which a plan is drawn from the beams' softmax; 0 where all are sampled
-    epsilon_decay: float = 0.9  #: its factor at each step
-    momentum: float = 0.9  #: of the baseline: the weight of what it was before a step
-    baseline: bool = True  #: whether anything is subtracted from rewards
+    epsilon: float = 0.2  #: probability of sampling a plan from the softmax of the beams; 0 where all plans are sampled
+    epsilon_decay: float = 0.9  #: factor of epsilon at each step
+    momentum: float = 0.9  #: weight of the old baseline in the new one
+    baseline: bool = True  #: whether the baseline is subtracted from rewards
     infeasible: float = -1.0  #: reward of a plan that cannot run; its score is 0
-    shuffle: bool = False  #: whether rewards are shuffled within each step: the control that must not learn
+    shuffle: bool = False  #: whether rewards are shuffled within each step: a control experiment that must not learn
     lora: LoraShape | None = None  #: None: all weights are trained
     device: str = "cpu"
-    threads: int = 1  #: on a CPU; another number may round differently
+    threads: int = 1  #: on a CPU; another number of threads may round differently
     seed: int = 0
 
     @classmethod
@@ -56,11 +56,11 @@ class RltfSpec:
         return cls(**{**value, "lora": lora and LoraShape(**{**lora, "targets": tuple(lora["targets"])})})
 
     def epsilon_at(self, step: int) -> float:
-        """Of the rollouts of step `step`, counted from 1."""
+        """Return epsilon for the rollouts of a step, counted from 1."""
         return self.epsilon * self.epsilon_decay ** (step - 1)
 
     def rate_at(self, step: int, steps: int) -> float:
-        """The learning rate of step `step` of `steps`: as transformers' linear schedule with warm-up has it."""
+        """Return the learning rate of step `step` of `steps`, as in transformers' linear schedule with warm-up."""
         before, warm_up = step - 1, round(self.warm_up * steps)
         if before < warm_up:
             return self.rate * before / warm_up
@@ -69,15 +69,15 @@ class RltfSpec:
 
 @dataclass(frozen=True, slots=True)
 class Rltf:
-    """Items: the preparation, the optimizer steps, the export."""
+    """The recipe. Its items are the preparation, the optimizer steps and the export."""
 
     start: str  #: model folder
     folder: str  #: for checkpoints and the model; every worker must be able to read it
     content: str  #: digest of the start
-    #: The evaluation that rollouts are made by (Infer.as_json), of all tasks; what the checkpoint answers is filled in.
+    #: The evaluation that makes the rollouts of all tasks (Infer.as_json); the roles of the checkpoint are filled in.
     evaluation: Mapping[str, Any]
-    roles: tuple[str, ...]  #: what the checkpoint answers, and learns from
-    rows: tuple[int, ...]  #: places in the evaluation's dataset of the tasks that have a reward
+    roles: tuple[str, ...]  #: roles that the checkpoint answers, and learns
+    rows: tuple[int, ...]  #: positions in the evaluation's dataset of the tasks that have a reward
     reward: str  #: the score that is the reward: a metric, or a name of the benchmark's overall scores
     spec: RltfSpec
 
@@ -98,12 +98,12 @@ class Rltf:
 
     @property
     def digest(self) -> str:
-        """Names the weights at each step, wherever the folders are."""
+        """Return the digest that identifies the weights at each step. It does not depend on the folders."""
         values = {name: field for name, field in self.as_json().items() if name not in ("start", "folder")}
         return digest("rltf", json.dumps(values, sort_keys=True))
 
     def windows(self) -> list[Window]:
-        """Every epoch takes the tasks in an order of its own, which depends on the seed alone."""
+        """Return the items. Every epoch has its own order of the tasks, which depends only on the seed."""
         batches: list[list[int]] = []
         for epoch in range(self.spec.epochs):
             order = list(self.rows)
@@ -114,21 +114,21 @@ class Rltf:
 
     @property
     def steps(self) -> int:
-        """Optimizer steps in all."""
+        """The total number of optimizer steps."""
         return self.spec.epochs * -(-len(self.rows) // self.spec.batch)
 
     def checkpoints(self) -> Path:
         return from_launch(self.folder) / STEPS
 
     def check_seal(self, checkpoint: Path) -> dict[str, Any]:
-        """The seal of one of its checkpoints. Raises SpecError when that is missing, damaged or another fit's."""
+        """Return the seal of a checkpoint of the fit. Raises SpecError for a missing or damaged one, or another fit."""
         seal = read_seal(checkpoint)
         if seal.get("fit") != self.digest:
             raise SpecError(f"The checkpoint '{checkpoint}' is of another fit: name a new --folder.")
         return seal
 
     def check_folder(self) -> None:
-        """Raises SpecError when the output folder holds anything other than this fit."""
+        """Raise SpecError when the output folder holds anything other than this fit."""
         folder = from_launch(self.folder)
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
@@ -149,7 +149,7 @@ def rltf(
     reward: str,
     spec: RltfSpec,
 ) -> Rltf:
-    """The recipe from what a person gives. Raises SpecError when something is missing or does not fit."""
+    """Return the recipe of a request. Raises SpecError for a missing or unsuitable model or folder."""
     check_base(start)
     recipe = Rltf(
         start=str(start.resolve()),
@@ -166,6 +166,6 @@ def rltf(
 
 
 def content_of(start: Path) -> str:
-    """A digest of the weights and the tokenizer of a model folder."""
+    """Return the digest of the weights and the tokenizer of a model folder."""
     model = identity(start)
     return digest("rltf start", model["sha256"], model["tokenizer_sha256"])

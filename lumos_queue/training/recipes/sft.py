@@ -1,6 +1,6 @@
-"""Training on builds: the conversations of stored episodes, from the weights and the tokenizer of a model folder.
+"""Train on builds, which are conversations of stored episodes. The fit starts from a model folder with its tokenizer.
 
-From scratch there is no such folder: the model is small, and its tokenizer is learnt from the build.
+From scratch the model is small and has random weights, and its tokenizer is learnt from the build.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from lumos_queue.training.recipes.base import Window
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.regular_file import open_regular, read_regular_text
 
-REQUEST = "sft.json"  #: in the output folder: whose checkpoints these are
+REQUEST = "sft.json"  #: in the output folder: the recipe of its checkpoints
 STARTER = "starter"
-#: What one model learns: the conversations of planner, of grounder, or of both.
+#: The conversations that one model learns: of the planner, of the grounder, or of both.
 JOINT, MODULES = "joint", ("joint", "planner", "grounder")
 
 
 @dataclass(frozen=True, slots=True)
 class Sft:
-    """One model. Items: the preparation, the windows of the fit, the export."""
+    """The recipe of one model. Its items are the preparation, the windows of the fit and the export."""
 
     data: tuple[str, ...]  #: builds (folders), or files of conversations
     start: str  #: model folder that the fit starts from; '' = random weights
-    folder: str  #: for conversations, checkpoints and the model; every worker must be able to read it
-    formulation: str  #: which conversations of a build: its files `[…_]<formulation>.jsonl`
-    module: str  #: which of these: of both roles, or of one
-    conversations: int  #: of these builds at submission; some may be refused later
+    folder: str  #: of conversations, checkpoints and the model; every worker must be able to read it
+    formulation: str  #: selects the files `[…_]<formulation>.jsonl` of a build
+    module: str  #: selects the conversations of both roles, or of one
+    conversations: int  #: number in these builds at submission; some may be left out later
     window: int  #: optimizer steps of one item
     fit: FitSpec  #: without folders
 
@@ -65,12 +65,12 @@ class Sft:
         return [{"do": "prepare"}, *fits, {"do": "export"}]
 
     def check_unchanged(self) -> None:
-        """Raises SpecError when builds or model have changed since submission."""
+        """Raise SpecError when builds or model have changed since submission."""
         if content_of(map(from_launch, self.data), self.start, self.formulation, self.module) != self.fit.content:
             raise SpecError("The builds or the model to start from have changed since this job was submitted.")
 
     def check_folder(self) -> None:
-        """Raises SpecError when the output folder holds anything other than this fit."""
+        """Raise SpecError when the output folder holds anything other than this fit."""
         folder = from_launch(self.folder)
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
@@ -94,12 +94,12 @@ def sft(
     cpu_precision: str = FP32,
     **values: Any,
 ) -> Sft:
-    """The recipe from what a person gives; `values` are fields of FitSpec that differ from the preset's.
+    """Return the recipe of a request; `values` are fields of FitSpec that differ from the preset.
 
-    `start` is a model folder, `starter` or `scratch`. `cpu_precision` is that of a fit on a CPU in place of bfloat16,
-    unless `values` have one or the fit in the folder was begun in another.
+    `start` is a model folder, `starter` or `scratch`. `cpu_precision` replaces bfloat16 in a fit on a CPU, unless
+    `values` have a precision or the fit in the folder has another one.
 
-    Raises SpecError when something is missing or does not fit.
+    Raises SpecError for unknown names, and for missing or unsuitable data, models and folders.
     """
     if module not in MODULES:
         raise unknown("module", module, MODULES)
@@ -145,7 +145,7 @@ def _read_precision(folder: Path) -> str:
 
 
 def _micro_batch(batch: int, limit: int) -> int:
-    """The largest number up to `most` that divides the batch."""
+    """Return the largest number up to `limit` that divides the batch."""
     return next(size for size in range(min(limit, batch), 0, -1) if batch % size == 0)
 
 
@@ -157,13 +157,13 @@ def _model_folder(start: str, formulation: str) -> Path:
 
 
 def find_data(settings: Settings, text: str) -> Path:
-    """A build by its name or folder, or a file. Raises SpecError when it does not exist."""
+    """Return the path of a build (by its name or folder) or a file. Raises SpecError when it does not exist."""
     path = Path(text).expanduser()
     return path if path.exists() else find_build(settings, text)
 
 
 def files_of(build: Path, formulation: str, module: str = JOINT) -> list[Path]:
-    """The files of conversations of one formulation. Raises SpecError when there is none."""
+    """Return the files with conversations of one formulation. Raises SpecError when there are none."""
     if build.is_file():
         return [build]
     if not build.is_dir():
@@ -179,7 +179,7 @@ def files_of(build: Path, formulation: str, module: str = JOINT) -> list[Path]:
 
 
 def content_of(builds: Iterable[Path], start: str, formulation: str, module: str) -> str:
-    """A digest of everything that is read: the conversations in order, the weights and the tokenizer."""
+    """Return the digest of all inputs: the conversations in order, the weights and the tokenizer."""
     model = identity(from_launch(start)) if start else {"sha256": SCRATCH, "tokenizer_sha256": SCRATCH}
     parts = [model["sha256"], model["tokenizer_sha256"]]
     for build in builds:

@@ -1,7 +1,7 @@
-"""The recipe of the models that come with the project: from the original files of four benchmarks to their weights.
+"""The recipe of the models that come with the project: from the original files of four benchmarks to the weights.
 
-One is an adapter of a base model, for `iterative`; two are small models from random weights, for `iterative` and
-`one-pass`, for machines without the base.
+One model is an adapter of a base model, for `iterative`. Two are small models from random weights, for `iterative` and
+`one-pass`, on machines without the base model.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ FORMULATIONS = {ADAPTER: "iterative", ITERATIVE: "iterative", ONE_PASS: "one-pas
 
 @dataclass(frozen=True, slots=True)
 class Starter:
-    """Items: the preparation, the windows of each fit, the export."""
+    """The recipe. Its items are the preparation, the windows of each fit and the export."""
 
     data: str  #: folder with the original files of gsm8k, mawps, asdiv and svamp
-    folder: str  #: for conversations, checkpoints and the models; every worker must be able to read it
+    folder: str  #: of conversations, checkpoints and the models; every worker must be able to read it
     base: str = ""  #: model folder of the adapter; '' = no adapter
     content: str = ""  #: digest of the base
-    fits: tuple[str, ...] = (ITERATIVE, ONE_PASS)  #: which, in order
+    fits: tuple[str, ...] = (ITERATIVE, ONE_PASS)  #: names of the fits, in order
     adapter_steps: int = 800  #: optimizer steps of the adapter, 16 conversations each
     steps: int = 6500  #: of the small iterative model
     one_pass_steps: int = 1500  #: of the small one-pass model, which starts from the iterative one
@@ -41,7 +41,7 @@ class Starter:
     tokens: int = 1_400_000  #: of the adapter's conversations, at most; the small models get eight times as many
     generated: int = 40_000  #: wordmath problems to choose from
     seed: int = 7
-    precision: str = BF16  #: as in jobs that were stored without it
+    precision: str = BF16  #: the default is that of jobs stored without a precision
 
     name = "starter"
     device = "cpu"
@@ -65,7 +65,7 @@ class Starter:
         return [*plan, {"do": "export"}]
 
     def specs(self) -> dict[str, FitSpec]:
-        """What each fit is; `from_launch` folders are filled in."""
+        """Return the specification of each fit, with folders of this machine (`from_launch`)."""
         folder = from_launch(self.folder)
         adapter = replace(
             PRESETS[LORA],
@@ -99,9 +99,9 @@ class Starter:
 
 
 def starter(data: Path, folder: Path, base: Path | None, **values: Any) -> Starter:
-    """The recipe from what a person gives; `values` are fields of Starter. Raises SpecError for missing data.
+    """Return the recipe of a request; `values` are fields of Starter. Raises SpecError for missing data.
 
-    Its precision is float32 unless `values` have another.
+    The precision is float32 unless `values` have another one.
     """
     for name in SOURCES:
         if not (data / name).is_dir():

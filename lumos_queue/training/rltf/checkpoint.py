@@ -1,6 +1,6 @@
-"""A checkpoint of the recipe `rltf`: a model folder that `local:` serves, and beside it all that the next step needs.
+"""A checkpoint of the recipe `rltf`: a model folder that `local:` serves, with the states that the next step needs.
 
-model.safetensors, config.json, the tokenizer's files   the policy, in float32: what samples is what learns
+model.safetensors, config.json, the tokenizer's files   the policy in float32: the same weights sample and learn
 adapter.safetensors                                     with LoRA, the adapter whose merged weights these are
 training.pt                                             states of the optimizer and of the random numbers
 state.json                                              baseline, epsilon, position, figures of all steps
@@ -34,12 +34,12 @@ ADAPTER, TRAINING, STATE = "adapter.safetensors", "training.pt", "state.json"
 
 @dataclass(frozen=True, slots=True)
 class FitState:
-    """Where a fit stands after a step."""
+    """The state of a fit after a step."""
 
-    step: int  #: that was done last; 0: none
-    baseline: float | None  #: of the next step; None: no reward has been seen
+    step: int  #: the last completed step; 0: none
+    baseline: float | None  #: of the next step; None: there was no reward yet
     epsilon: float  #: of the next step
-    registry: str = ""  #: digest of the experts that plans were composed of; '' where there were none
+    registry: str = ""  #: digest of the experts that plans use; '' without experts
     history: tuple[FeedbackStep, ...] = ()
 
     @classmethod
@@ -48,7 +48,10 @@ class FitState:
 
 
 def import_architecture(folder: Path) -> None:
-    """Import the module of the model in a folder, which takes longer than a step of a small one; nothing is loaded."""
+    """Import the module of the model in a folder without loading the model.
+
+    The import takes longer than a step of a small model.
+    """
     check_entries(folder)
     config = AutoConfig.from_pretrained(folder, local_files_only=True)
     kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
@@ -56,9 +59,9 @@ def import_architecture(folder: Path) -> None:
 
 
 def load_policy(folder: Path) -> PreTrainedModel:
-    """The model in a folder, in float32, as it is evaluated: dropout would make other replies likely than were.
+    """Load the model in a folder in float32 and in evaluation mode.
 
-    Raises SpecError for a folder that is not a language model.
+    Dropout would change the probabilities of the replies. Raises SpecError for a folder that is not a language model.
     """
     check_entries(folder)
     try:
@@ -81,7 +84,7 @@ def load_policy(folder: Path) -> PreTrainedModel:
 
 @dataclass(slots=True)
 class Fit:
-    """A fit in memory: the policy, its optimizer, and where it stands."""
+    """A fit in memory: the policy, its optimizer and its state."""
 
     policy: PreTrainedModel | PeftModel
     optimizer: torch.optim.Optimizer
@@ -90,8 +93,8 @@ class Fit:
 
 
 def begin_fit(spec: RltfSpec, policy: PreTrainedModel) -> Fit:
-    """The fit before its first step."""
-    torch.manual_seed(spec.seed)  # of adapters
+    """Return the fit before its first step."""
+    torch.manual_seed(spec.seed)  # for the random weights of adapters
     model = add_adapters(policy, spec.lora, []).eval() if spec.lora else policy
     parameters = [value for value in model.parameters() if value.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=spec.rate, weight_decay=spec.weight_decay)
@@ -99,7 +102,7 @@ def begin_fit(spec: RltfSpec, policy: PreTrainedModel) -> Fit:
 
 
 def save_fit(fit: Fit, recipe: Rltf, tokenizer: Any, facts: Mapping[str, Any]) -> None:
-    """Write the checkpoint of the fit's step, whole or not at all; `facts` go into its seal."""
+    """Write the checkpoint of the fit's last step, complete or not at all; `facts` go into its seal."""
     folder = recipe.checkpoints()
     partial_folder = folder / f"checkpoint-{fit.state.step}"
     shutil.rmtree(partial_folder, ignore_errors=True)
@@ -113,18 +116,18 @@ def save_fit(fit: Fit, recipe: Rltf, tokenizer: Any, facts: Mapping[str, Any]) -
     torch.save({"optimizer": fit.optimizer.state_dict(), "random": fit.random.get_state()}, partial_folder / TRAINING)
     (partial_folder / STATE).write_text(json.dumps(asdict(fit.state)) + "\n")
     for file in partial_folder.glob("*.safetensors"):
-        file.chmod(0o644)  # written readable by the owner only, but every worker reads the model
+        file.chmod(0o644)  # safetensors files are readable by their owner only, but every worker reads the model
     step = fit.state.step
     seal_checkpoint(partial_folder, checkpoint_of(folder, step), {"fit": recipe.digest, "step": step, **facts})
 
 
 def read_checkpoint(recipe: Rltf, step: int) -> dict[str, Any]:
-    """The seal of the checkpoint of a step. Raises SpecError when it is missing, damaged or another fit's."""
+    """Return the seal of the checkpoint of a step. Raises SpecError if it is missing, damaged or of another fit."""
     return recipe.check_seal(checkpoint_of(recipe.checkpoints(), step))
 
 
 def load_fit(recipe: Rltf, step: int) -> Fit:
-    """The fit after a step, from its checkpoint. Raises SpecError as `read_checkpoint`."""
+    """Load the fit after a step from its checkpoint. Raises the errors of `read_checkpoint`."""
     read_checkpoint(recipe, step)
     checkpoint = checkpoint_of(recipe.checkpoints(), step)
     start = recipe.checkpoints().parent / "start"
@@ -139,7 +142,7 @@ def load_fit(recipe: Rltf, step: int) -> Fit:
 
 
 def read_tokenizer(folder: Path) -> Any:
-    """The tokenizer of a model folder. Raises SpecError when it has no end token, which ends a reply."""
+    """Load the tokenizer of a model folder. Raises SpecError when it has no end token, which replies need."""
     tokenizer = load_tokenizer(str(folder))
     if tokenizer.eos_token_id is None:
         raise SpecError(f"The tokenizer in '{folder}' has no end token: a reply could not be ended.")

@@ -1,4 +1,4 @@
-"""How a fit from rewards came about, as a picture: rewards, feasible plans, and how far the policy has moved."""
+"""Plot the course of a fit from rewards: rewards, feasible plans, and the distance of the policy from its start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHARE = "feasible plans"
 
 
 def write_plot(steps: Sequence[FeedbackStep], path: Path) -> None:
-    """Write the figures of the steps as SVG, a panel below the other, with optimizer steps to the right."""
+    """Write the figures of the steps as SVG: panels one below another, with optimizer steps on the horizontal axis."""
     import matplotlib
 
     matplotlib.use("svg")

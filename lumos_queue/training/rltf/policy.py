@@ -1,7 +1,7 @@
-"""What a policy says of replies: log-probabilities with gradients, entropy, and the divergence from another policy.
+"""Score replies by a policy: log-probabilities with gradients, entropy, and the divergence from another policy.
 
-log P(reply | prompt) = Σ log softmax over what was allowed, at each token, the end token included; no length penalty.
-Where there is no constraint, all of the vocabulary is allowed.
+log P(reply | prompt) = Σ log softmax over the allowed tokens, at each token, the end token included; no length penalty.
+Without a constraint, the whole vocabulary is allowed.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ class EncodedAsk:
 
 @dataclass(frozen=True, slots=True)
 class ReplyScore:
-    """Of one reply, in nats; each a scalar."""
+    """The score of one reply; each field is a scalar in nats."""
 
     logprob: torch.Tensor
-    entropy: torch.Tensor  #: of the choices along the reply, summed
-    kl: torch.Tensor  #: KL(policy || reference) of the same choices, summed; 0 without a reference
+    entropy: torch.Tensor  #: sum over the tokens of the reply
+    kl: torch.Tensor  #: KL(policy || reference), sum over the same tokens; 0 without a reference
 
 
 class AskEncoder:
-    """Calls as token ids: prompts as the endpoint read them, replies as the model wrote them."""
+    """Encodes calls as token ids: prompts as the endpoint encodes them, replies as the model wrote them."""
 
     def __init__(self, tokenizer: Any, *, bos: bool, encoder_decoder: bool):
         # An encoder's prompt always has the tokenizer's own end mark, as in endpoints/hypotheses.py.
         self._tokenizer, self._bos, self._encoder_decoder = tokenizer, bos or encoder_decoder, encoder_decoder
 
     def encode(self, ask: RolloutAsk) -> EncodedAsk:
-        """Raises SpecError for a reply that its constraint does not allow, or that has no token."""
+        """Encode a call. Raises SpecError for a reply that its constraint does not allow, or that has no token."""
         prompt = self._ids(ask.prompt, self._bos)
         if ask.constraint is not None:
             constraint = PlanConstraint.from_json(ask.constraint)
@@ -72,8 +72,10 @@ Logits = Callable[[Sequence[EncodedAsk]], Iterator[torch.Tensor]]
 
 
 def read_logits(model: Any, pad: int) -> Logits:
-    """A function of calls that gives the logits at each token of each reply, shape (tokens, vocabulary), in float32 or
-    more."""
+    """Return a function that yields the logits of each call, at each token of its reply.
+
+    The logits have the shape (tokens, vocabulary) and at least the precision of float32.
+    """
     is_encoder_decoder = model.config.is_encoder_decoder
 
     def read(asks: Sequence[EncodedAsk]) -> Iterator[torch.Tensor]:
@@ -98,7 +100,7 @@ def read_logits(model: Any, pad: int) -> Logits:
 
 
 def score_replies(policy: Logits, asks: Sequence[EncodedAsk], reference: Logits | None = None) -> list[ReplyScore]:
-    """The score of each call. Gradients flow through the log-probabilities alone."""
+    """Return the score of each call. Only the log-probabilities have gradients."""
     with torch.no_grad():
         references = list(reference(asks)) if reference else [None] * len(asks)
     scores = []
@@ -119,7 +121,7 @@ def score_replies(policy: Logits, asks: Sequence[EncodedAsk], reference: Logits 
 
 
 def _mask(ask: EncodedAsk, logits: torch.Tensor) -> torch.Tensor:
-    """What was allowed at each token: bool, shape (tokens, vocabulary)."""
+    """Return the allowed tokens at each token of the reply: bool, shape (tokens, vocabulary)."""
     if ask.allowed is None:
         return torch.ones_like(logits, dtype=torch.bool)
     mask = torch.zeros_like(logits, dtype=torch.bool)
@@ -133,7 +135,7 @@ def _log_softmax(logits: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 
 def _pad_right(rows: Sequence[tuple[int, ...]], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Ids of shape (rows, longest), and 1 where they are no padding."""
+    """Return ids of shape (rows, longest), and a mask that is 1 for ids and 0 for padding."""
     ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=pad)
     real = torch.nn.utils.rnn.pad_sequence([torch.ones(len(row), dtype=torch.long) for row in rows], batch_first=True)
     return ids, real

@@ -1,4 +1,4 @@
-"""Rollouts as the process that trains gets them: what was asked and answered, and what it was worth."""
+"""Rollouts as the process that trains gets them: prompts, replies and rewards."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class RolloutAsk:
 
     prompt: str
     reply: str
-    ended: bool  #: whether the model ended the reply; else the limit of tokens did
+    ended: bool  #: whether the model ended the reply; False: the limit of tokens did
     constraint: Mapping[str, Any] | None = None  #: PlanConstraint.as_json
-    logprob: float | None = None  #: of the reply, as it was decoded; None where the endpoint does not say
+    logprob: float | None = None  #: of the reply when it was decoded; None where the endpoint does not report it
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class RolloutEpisode:
 
     asks: tuple[RolloutAsk, ...]
     reward: float
-    feasible: bool | None = None  #: whether its plan could run; None where plans are not judged so
+    feasible: bool | None = None  #: whether its plan could run; None where this is not judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class RolloutBatch:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RolloutBatch:
-        """Raises SpecError for a reward that is not a number."""
+        """Return the batch whose `as_json` is `value`. Raises SpecError for a reward that is not a finite number."""
         episodes = []
         for number, episode in enumerate(value["episodes"], start=1):
             if not math.isfinite(episode["reward"]):

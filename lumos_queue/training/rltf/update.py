@@ -21,14 +21,14 @@ from lumos_queue.training.rltf.policy import AskEncoder, EncodedAsk, Logits, rea
 from lumos_queue.training.rltf.rollouts import RolloutAsk, RolloutBatch
 
 MICRO_BATCH = 16  #: calls of one forward pass
-#: Between the log-probability that a reply was decoded with and the one computed here: rounding makes a ten-thousandth.
+#: Largest relative difference between the log-probability of a reply at decoding and here. Rounding makes about 0.0001.
 TOLERANCE = 0.05
 
 
 def step_fit(
     fit: Fit, spec: RltfSpec, steps: int, rollouts: RolloutBatch, encoder: AskEncoder, pad: int, reference: Any = None
 ) -> tuple[TrainingStep, FeedbackStep]:
-    """Learn from the rollouts; the fit then stands one step further. `reference`: the model that it began with.
+    """Do one optimizer step on the rollouts; this changes `fit`. `reference` is the model that the fit started from.
 
     Raises DivergedFit when loss or gradient is not a number, SpecError for rollouts of other weights or experts.
     """
@@ -84,7 +84,7 @@ def step_fit(
 def _backward(
     fit: Fit, calls: Sequence[tuple[RolloutAsk, EncodedAsk, float]], pad: int, reference: Any
 ) -> tuple[float, float, float]:
-    """Add the gradients of all calls; returns loss, and entropy and divergence summed over them."""
+    """Add the gradients of all calls; return the loss, and the sums of entropy and divergence over the calls."""
     policy = read_logits(fit.policy, pad)
     start_policy = _without_adapter(fit.policy, policy) if isinstance(fit.policy, PeftModel) else None
     if reference is not None:
@@ -106,7 +106,7 @@ def _backward(
 
 
 def _without_adapter(model: PeftModel, policy: Logits) -> Logits:
-    """What the policy began as: the same weights without the adapter."""
+    """Return the logits of the start of the policy: the same weights without the adapter."""
 
     def read(asks: Sequence[EncodedAsk]) -> Iterator[torch.Tensor]:
         with model.disable_adapter():
@@ -123,7 +123,7 @@ def _rewards(fit: Fit, spec: RltfSpec, rollouts: RolloutBatch) -> list[float]:
 
 
 def _check_weights(ask: RolloutAsk, logprob: float) -> None:
-    """Raises SpecError when the reply was decoded by another policy than the one that learns from it."""
+    """Raise SpecError when another policy than the one that learns decoded the reply."""
     if ask.logprob is not None and not abs(logprob - ask.logprob) < TOLERANCE * max(1.0, abs(logprob)):
         raise SpecError(
             f"The rollouts are not of this checkpoint: a reply has log-probability {ask.logprob:.4f} there and "
@@ -132,7 +132,7 @@ def _check_weights(ask: RolloutAsk, logprob: float) -> None:
 
 
 def _check_registry(state: FitState, rollouts: RolloutBatch) -> str:
-    """The digest of the experts that the plans were composed of. Raises SpecError when they are others than before."""
+    """Return the digest of the experts that the plans use. Raises SpecError when they differ from earlier experts."""
     registry = state.registry
     for episode in rollouts.episodes:
         for ask in episode.asks:

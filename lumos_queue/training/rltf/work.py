@@ -48,17 +48,17 @@ def run_item(recipe: Rltf, window: Window) -> WindowResult:
 
 
 def prepare(recipe: Rltf) -> WindowResult:
-    """Write the model to start from, and the checkpoint of no step. Raises SpecError when it has changed."""
+    """Write the start model and the checkpoint of step 0. Raises SpecError when the model has changed."""
     start, folder = from_launch(recipe.start), from_launch(recipe.folder)
     if content_of(start) != recipe.content:
         raise SpecError(f"The model in '{start}' has changed since this job was submitted: submit it again.")
     recipe.check_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(recipe.checkpoints(), ignore_errors=True)  # of an earlier job of the same fit: only the newest stay
+    shutil.rmtree(recipe.checkpoints(), ignore_errors=True)  # remove_old would keep the later steps of an earlier job
     request = folder / f".{REQUEST}"
     request.write_text(json.dumps(recipe.as_json() | {"digest": recipe.digest}) + "\n")
     flush(request)
-    request.rename(folder / REQUEST)  # half a file would make the folder look like another's
+    request.rename(folder / REQUEST)  # with an incomplete file, the folder would look like that of another fit
     tokenizer, policy = read_tokenizer(start), load_policy(start)
     policy.save_pretrained(folder / START)
     tokenizer.save_pretrained(folder / START)
@@ -67,9 +67,9 @@ def prepare(recipe: Rltf) -> WindowResult:
 
 
 def update(recipe: Rltf, step: int, rollouts: RolloutBatch) -> WindowResult:
-    """One optimizer step, from the checkpoint before it to its own.
+    """Do one optimizer step, from the checkpoint of the step before to a new one.
 
-    A checkpoint of this step that learnt from the same rollouts is taken as it is: the process that wrote it was killed
+    If there is a checkpoint of this step from the same rollouts, it is used: the process that wrote it was killed
     before its item was accepted.
     """
     try:
@@ -96,7 +96,7 @@ def update(recipe: Rltf, step: int, rollouts: RolloutBatch) -> WindowResult:
 
 
 def _step(recipe: Rltf, step: int, rollouts: RolloutBatch) -> dict:
-    """Returns the seal's facts of the new checkpoint."""
+    """Do the step; return the facts in the seal of the new checkpoint."""
     began = time.monotonic()
     folder = from_launch(recipe.folder)
     fit, tokenizer = load_fit(recipe, step - 1), read_tokenizer(folder / START)
@@ -119,7 +119,7 @@ def _step(recipe: Rltf, step: int, rollouts: RolloutBatch) -> dict:
 
 
 def export(recipe: Rltf) -> WindowResult:
-    """The policy of the last step as a model folder, and a chart of how it came about."""
+    """Write the policy of the last step as a model folder, and a chart of all steps."""
     folder, checkpoint = from_launch(recipe.folder), checkpoint_of(recipe.checkpoints(), recipe.steps)
     state = load_fit(recipe, recipe.steps).state
     target = folder / EXPORT

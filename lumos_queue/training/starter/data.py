@@ -1,6 +1,6 @@
-"""The problems the starter agent learns from: generated ones, GSM8K and MAWPS, without any held-out problem.
+"""The training problems of the starter agent: generated ones, GSM8K and MAWPS, without any held-out problem.
 
-ASDiv and SVAMP are read here for one purpose: what equals one of their problems, numbers masked, is left out.
+ASDiv and SVAMP are read only to leave out problems that equal one of theirs when numbers are masked.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import Annotation, Task
 from lumos_queue.util.regular_file import open_regular_text
 
-DEV_PART = 12  #: one MAWPS row in so many is kept for choosing between fits, never trained on
+DEV_PART = 12  #: one MAWPS row in so many serves to choose between fits and is never trained on
 
 
 @dataclass(frozen=True, slots=True)
 class StarterData:
-    """Where the data is, how much of it is used, and counts of what was used and left out."""
+    """The folder of the data, the amount to use, and counts of used and excluded problems."""
 
     data: Path  #: folder with `gsm8k`, `mawps`, `asdiv` and `svamp`, as their authors publish them
-    generated: int = 40_000  #: problems of wordmath's training split
-    variants: int = 16  #: of each MAWPS row, with other numbers and names, besides the row itself
+    generated: int = 40_000  #: number of problems of wordmath's training split
+    variants: int = 16  #: of each MAWPS row, with other numbers and names, in addition to the row itself
     max_question: int = 420  #: characters, of GSM8K
     max_subgoals: int = 5  #: of GSM8K: longer solutions are beyond a model of this size
     seed: int = 0
-    counts: Counter[str] = field(default_factory=Counter)  #: what was used and what was left out, and why
+    counts: Counter[str] = field(default_factory=Counter)  #: used problems, and excluded problems by reason
 
     def problems(self) -> Iterator[tuple[Task, Annotation]]:
-        """Every training problem with its gold solution, in an order that depends on the seed alone."""
+        """Yield every training problem with its gold solution, in an order that depends only on the seed."""
         held_out_texts = self.load_held_out()
         yield from self._wordmath(held_out_texts)
         yield from self._mawps(held_out_texts)
@@ -57,7 +57,7 @@ class StarterData:
         }
 
     def dev_problems(self) -> Iterator[tuple[Task, Annotation]]:
-        """Rows of MAWPS that are not trained on, nor any row that equals one with numbers and names masked."""
+        """Yield the development rows of MAWPS. No row that equals one of them when masked is trained on."""
         for number, record in enumerate(self.mawps_records(), 1):
             if is_dev(record["Question"]):
                 yield from self._row(number, record)
@@ -83,7 +83,7 @@ class StarterData:
                 yield from self._row(number, {**variant, "Question": replace_names(variant["Question"], random)})
 
     def mawps_records(self) -> Iterator[dict[str, str]]:
-        """The rows of MAWPS as in the file. Raises SpecError when the file is missing."""
+        """Yield the rows of MAWPS as in the file. Raises SpecError when the file is missing."""
         path = self.data / "mawps" / "cv_mawps" / "fold0" / "train.csv"
         if not path.is_file():
             raise SpecError(f"No file '{path}'. Expected MAWPS as the SVAMP repository publishes it.")
@@ -130,5 +130,5 @@ class StarterData:
 
 
 def is_dev(question: str) -> bool:
-    """Whether a MAWPS row is kept for development: decided by its masked text, so that no variant slips through."""
+    """Whether a MAWPS row is for development. Its masked text decides, so that no variant of it is trained on."""
     return int.from_bytes(hashlib.sha256(question.encode()).digest()[:4], "big") % DEV_PART == 0

@@ -1,4 +1,4 @@
-"""Which conversations the starter learns: balanced by the number of steps, up to a number of tokens."""
+"""Select the conversations of the starter, balanced by the number of steps, up to a number of tokens."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import Conversation, gold_conversations
 from lumos_queue.records import Annotation, Task
 
-#: Share of the problems by number of steps; the last also has all longer ones. Problems at school have one or two.
+#: Share of the problems by number of steps; the last includes all longer problems. Most school problems have 1 or 2.
 STEP_SHARES = {1: 0.40, 2: 0.32, 3: 0.17, 4: 0.11}
-#: Of these problems the grounder learns too: writing an action for a short subgoal is easy.
+#: Share of the problems that the grounder learns, too. It needs few, because an action for a short subgoal is easy.
 GROUNDED = 0.3
 
 Problem = tuple[Task, Annotation]
 
 
 def low_level_problems(problems: Iterable[Problem], counts: Counter[str]) -> list[Problem]:
-    """The problems in the short wording, each question once; `counts` get what was left out, by reason."""
+    """Return the problems in the short wording, each question once; `counts` get the excluded problems by reason."""
     retained_problems, questions = [], set()
     for task, annotation in problems:
         if task.question in questions:
@@ -45,10 +45,10 @@ def select_conversations(
     seed: int,
     counts: Counter[str],
 ) -> list[Conversation]:
-    """Conversations of at most `budget` tokens, in an order that depends on the seed alone.
+    """Return conversations of at most `budget` tokens, in an order that depends only on the seed.
 
-    Within a number of steps the sources are drawn from in turn, so that none displaces another. `counts` get rows and
-    tokens by source and number of steps.
+    Problems with the same number of steps are taken from their sources in turn, so that no source displaces another.
+    `counts` get problems and tokens by source and number of steps.
     """
     random = Random(seed)
     pools: dict[int, dict[str, list[Problem]]] = defaultdict(lambda: defaultdict(list))
@@ -61,7 +61,7 @@ def select_conversations(
     agent, generator, used_tokens = Agent(roles={}, domain="maths"), FORMULATIONS.load(formulation), 0
     problem_counts: Counter[int] = Counter()
     while pools:
-        # The number of steps that is furthest behind its share.
+        # the number of steps that is furthest below its share
         steps = min(pools, key=lambda number: problem_counts[number] / STEP_SHARES[number])
         sources = pools[steps]
         source = min(sources, key=lambda name: (counts[f"{formulation}, {name}, {steps} steps: problems"], name))

@@ -1,7 +1,7 @@
 """The work of the recipe `starter`: the data, the tokenizers, the fits and the export.
 
-Two small models, as they cannot share a planner: its first prompt is the same in both formulations, the expected reply
-is not. The one-pass model starts from the weights of the iterative one.
+There are two small models, because the formulations cannot share a planner: its first prompt is the same in both, but
+the expected reply differs. The one-pass model starts from the weights of the iterative one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lumos_queue.training.tokenizer import train_tokenizer
 from lumos_queue.util.launch_folder import from_launch
 
 PHRASES = phrases("maths")  #: each one token
-#: The small models see up to this many times the adapter's tokens, as they know nothing before.
+#: The small models learn up to this many times the adapter's tokens, because they start from random weights.
 SMALL_FACTOR = 6
 
 
@@ -45,7 +45,7 @@ def run_item(recipe: Starter, window: Window) -> WindowResult:
 
 
 def prepare(recipe: Starter) -> dict[str, int]:
-    """Write tokenizers and encoded conversations of every fit; returns what was used and what was left out."""
+    """Write tokenizers and encoded conversations of every fit; return counts of used and excluded problems."""
     folder = from_launch(recipe.folder)
     folder.mkdir(parents=True, exist_ok=True)
     sources = StarterData(from_launch(recipe.data), recipe.generated)
@@ -59,7 +59,7 @@ def prepare(recipe: Starter) -> dict[str, int]:
 
 
 def fit(recipe: Starter, name: str, start: int, stop: int) -> WindowResult:
-    """One window of one of the fits."""
+    """Do one window of one of the fits."""
     folder = from_launch(recipe.folder)
     if name == ONE_PASS and not start:
         export(recipe, ITERATIVE)
@@ -70,7 +70,7 @@ def fit(recipe: Starter, name: str, start: int, stop: int) -> WindowResult:
 
 
 def export(recipe: Starter, name: str) -> Path:
-    """The model folder, or the adapter, of one of the fits."""
+    """Write the model folder, or the adapter, of one of the fits; return its path."""
     folder, spec = from_launch(recipe.folder), recipe.specs()[name]
     origin: dict[str, Any] = {"base": Path(spec.base).name, "formulation": FORMULATIONS[name], "module": "joint"}
     target = folder / "export" / name
@@ -110,6 +110,6 @@ def _all_conversations(problem: Problem, agent: Agent) -> list[Conversation]:
     for name in (ITERATIVE, ONE_PASS):
         try:
             conversations += gold_conversations(*problem, GENERATORS.load(FORMULATIONS[name]), agent)
-        except SpecError:  # what one formulation cannot write is counted where it is chosen
+        except SpecError:  # select_conversations counts problems that a formulation cannot write
             continue
     return conversations
