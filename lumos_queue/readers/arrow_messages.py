@@ -1,7 +1,7 @@
-"""Whether an Arrow stream is compressed, known before a part of it is unpacked: a small part may have any size.
+"""Find out whether an Arrow stream is compressed before unpacking it: a small part may unpack to any size.
 
-`datasets` writes no compression. A message of a stream begins with a table of FlatBuffers, of which a few fields are
-read here: https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc.
+`datasets` writes no compression. A message of a stream begins with a table of FlatBuffers; a few of its fields are read
+here: https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _DATA, _COMPRESSION = 1, 3  # fields of DictionaryBatch and of RecordBatch
 
 
 def is_compressed(file: BinaryIO) -> bool:
-    """Return whether a part of the stream is compressed. Raises ArrowException or struct.error for a damaged one."""
+    """Return whether a part of the stream is compressed. Raises ArrowException or struct.error for a damaged stream."""
     from pyarrow import ipc
 
     for message in ipc.MessageReader.open_stream(file):

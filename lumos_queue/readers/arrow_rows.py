@@ -1,8 +1,8 @@
-"""Rows of Arrow's tables as JSON has them. pyarrow is imported when a file needs it.
+"""Convert rows of Arrow tables to values of JSON. pyarrow is imported when a file needs it.
 
-Text, numbers, truth values, lists and objects stay what they are. NaN is null. Dates, times and decimals are text.
-Bytes are text where they are UTF-8, else the object {"bytes": how many}: no reader takes it for text. Readers of images
-have the bytes themselves (`Binary.content`).
+Text, numbers, truth values, lists and objects stay the same. NaN becomes null. Dates, times and decimals become text.
+Bytes become text where they are UTF-8, otherwise the object {"bytes": length}, which no reader takes for text. Readers
+of images get the bytes themselves (`Binary.content`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lumos_queue.util.untrusted_json import MAX_DEPTH
 if TYPE_CHECKING:
     import pyarrow
 
-ROWS_AT_ONCE = 250  #: that are made values of Python together
+ROWS_AT_ONCE = 250  #: rows that are converted together
 
 
 def import_arrow(source: Source) -> None:
@@ -36,10 +36,10 @@ def import_arrow(source: Source) -> None:
 
 
 class ArrowRows:
-    """Makes rows of the batches of one table."""
+    """Converts the batches of one table to rows."""
 
     def __init__(self, schema: pyarrow.Schema, source: Source, fields: Sequence[str]):
-        """Raises SpecError for a schema with unknown types, and as `check_columns`."""
+        """Check the schema. Raises SpecError for unknown types, and the errors of `Source.check_columns`."""
         source.check_columns(schema.names, fields)
         self._source, self._names, self._count = source, schema.names, 0
         for field in schema:
@@ -47,7 +47,7 @@ class ArrowRows:
                 raise source.refuse(f"its column '{shorten(field.name)}' is {problem}. Leave it out, or make it text")
 
     def read(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[Row | BadRow]:
-        """Yield the rows. Raises SpecError where the file breaks off or is damaged, and where it has no row."""
+        """Yield the rows. Raises SpecError for a damaged or truncated file, and for a file without rows."""
         import pyarrow
 
         try:
@@ -73,14 +73,14 @@ class ArrowRows:
 
 
 def damage_error(source: Source, error: BaseException, rows: int = 0) -> SpecError:
-    """Return the error for a file that Arrow cannot read, or not to its end."""
+    """Return the error for a file that Arrow cannot read completely; `rows` were read before the damage."""
     reason = shorten(str(error), 200).rstrip(".") or type(error).__name__
     behind = f" behind row {rows:,}" if rows else ""
     return source.refuse(f"it is damaged or cut off{behind} ({reason}). Copy, download or write it again")
 
 
 class Binary(dict[str, int]):
-    """Bytes that are no text, as JSON has them: how many there are."""
+    """Bytes that are not text. As JSON they are an object with their number."""
 
     def __init__(self, content: bytes):
         super().__init__(bytes=len(content))
@@ -95,7 +95,7 @@ class _Refused:
 
 
 def _find_problem(kind: pyarrow.DataType, depth: int = 0) -> str:
-    """Return what a column is that cannot be read; "" for one that can."""
+    """Describe the type of a column that cannot be read; return "" for a column that can."""
     from pyarrow import BaseExtensionType, types
 
     if depth > MAX_DEPTH:
@@ -111,7 +111,7 @@ def _find_problem(kind: pyarrow.DataType, depth: int = 0) -> str:
 
 
 def _values(column: pyarrow.Array) -> list[Any]:
-    """Return the cells of a column as values of Python."""
+    """Return the cells of a column as Python values."""
     import pyarrow
     from pyarrow import compute, types
 
@@ -145,7 +145,7 @@ def _read_cell(value: Any) -> Any:
 
 
 def _read_value(value: Any) -> Any:
-    """Return the value as JSON has it. Raises ValueError for an infinite number, and for what JSON cannot hold."""
+    """Return the value as a value of JSON. Raises ValueError for an infinite number, and for types that JSON lacks."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""Captions of images by row: a JSON file as ScienceQA's captions.json, and as `lumos data captions` writes it.
+"""Read captions of images by row from a JSON file such as ScienceQA's captions.json. `lumos data captions` writes one.
 
 {"model": "…", "captions": {"23": "A cat sleeps on a mat.", …}}
 """
@@ -16,7 +16,7 @@ FORMAT = "a JSON object with 'captions': row to text"
 
 
 def read_captions(path: Path) -> Mapping[str, str]:
-    """Row to caption, each on one line; empty ones left out. Raises SpecError when the file is another one."""
+    """Return the captions by row, each on one line, without empty ones. Raises SpecError for a file of another form."""
     document = json_document(path, FORMAT)
     captions = document.get("captions") if isinstance(document, dict) else None
     if not isinstance(captions, dict):

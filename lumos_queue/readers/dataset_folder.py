@@ -1,4 +1,4 @@
-"""The rows of a folder that `save_to_disk` of the library `datasets` wrote: a description, and streams of Arrow."""
+"""Read the rows of a folder that `save_to_disk` of the library `datasets` wrote: a description and Arrow streams."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_dataset_folder(folder: Path, source: Source, fields: Sequence[str]) -> 
 
 
 def read_arrow(streams: Iterable[io.BufferedReader], source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
-    """Yield the rows of streams that are the parts of one table. Raises SpecError for damaged ones."""
+    """Yield the rows of streams that are the parts of one table. Raises SpecError for damaged streams."""
     import_arrow(source)
     batches = _read_batches(streams, source)
     first = next(batches, None)
@@ -82,7 +82,7 @@ def _read_description(folder: Path, name: str, source: Source) -> Any:
 
 
 def _file_names(state: Any, source: Source) -> list[str]:
-    """Return the names of the streams, which whoever opens them examines. Raises SpecError where none is named."""
+    """Return the names of the streams, which are not checked yet. Raises SpecError where there are none."""
     files = state.get("_data_files") if isinstance(state, dict) else None
     names = [file.get("filename") if isinstance(file, dict) else None for file in files or []]
     texts = [name for name in names if isinstance(name, str) and name.endswith(".arrow")]
@@ -104,7 +104,7 @@ def _list_splits(folder: Path, source: Source) -> str:
 
 
 def _describe(folder: Path) -> str:
-    """Return what to name instead of a folder that holds no dataset."""
+    """Return the rest of the message for a folder without a dataset: the path to name instead, if there is any."""
     files = sorted(path for path in folder.glob("*") if path.suffix in _DATA_FILES and path.is_file())
     if not files:
         return ", and none that `save_to_disk` of datasets wrote"

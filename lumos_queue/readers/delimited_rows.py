@@ -1,4 +1,4 @@
-"""The rows of a table as text: CSV, TSV, or with semicolons, with a header, read row by row."""
+"""Read tables of text row by row: CSV, TSV, or with semicolons, with a header."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from lumos_queue.readers.source import MAX_FIELD_BYTES, TO_UTF8, Row, Source, sh
 DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 _QUOTED = re.compile(r'"[^"]*"')
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
-_END = "\ud800"  # a line behind the last one, which no text in UTF-8 has: in a cell it shows an open quotation mark
+_END = "\ud800"  # added behind the last line. No UTF-8 text has it. Inside a cell it reveals an open quotation mark
 _UNREAD = "the rest of the file was not read"
 
 
 def read_delimited(file: io.BufferedReader, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
-    """Yield the rows of a table, their cells as text; empty rows are counted and skipped.
+    """Yield the rows of a table with cells as text; empty rows are counted and skipped.
 
-    The header must have one of the `fields`. A column without a name is not read. Raises SpecError
-    for a header that it cannot be, and where it is not clear what separates the columns.
+    The header must have one of the `fields`. A column without a name is not read. Raises SpecError for an unusable
+    header, and where the separator of the columns is not clear.
     """
     csv.field_size_limit(MAX_FIELD_BYTES)
     start = file.peek().decode("utf-8-sig", "replace")
     delimiter = _find_delimiter(start, source, fields)
     with io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text:
-        lines = iter(partial(text.readline, MAX_FIELD_BYTES + 2), "")  # a longer line is a cell that is too long
+        lines = iter(partial(text.readline, MAX_FIELD_BYTES + 2), "")  # a longer line has a cell that is too long
         reader = csv.reader(chain(lines, (_END,)), delimiter=delimiter)
         names = _read_header(reader, source)
         source.check_columns(names, fields)
@@ -54,7 +54,7 @@ def _read_header(reader: Iterator[list[str]], source: Source) -> list[str]:
 
 
 def _is_separator(cells: list[str]) -> bool:
-    """Whether it is the line `sep=;` that a spreadsheet program reads."""
+    """Whether the line is `sep=;`, which is for spreadsheet programs."""
     return cells[0] in ("sep=", *(f"sep={delimiter}" for delimiter in DELIMITERS)) and not any(cells[1:])
 
 
@@ -86,7 +86,7 @@ def _read_rows(reader: Iterator[list[str]], names: Sequence[str]) -> Iterator[Ro
 
 
 def _find_escaped(names: Sequence[str], cells: Sequence[str]) -> str:
-    """Return the column of the first cell that is not UTF-8; "" where all are."""
+    """Return the column of the first cell that is not UTF-8; "" where all cells are."""
     for column, cell in enumerate(cells):
         if not cell.isascii() and _ESCAPED_BYTE.search(cell):
             return shorten(names[column]) if column < len(names) and names[column] else "row"
@@ -94,7 +94,7 @@ def _find_escaped(names: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def _find_delimiter(start: str, source: Source, names: Sequence[str]) -> str:
-    """Return what separates the columns of a table that begins so. Raises SpecError where that is not clear."""
+    """Return the separator of the columns from the start of a table. Raises SpecError where it is not clear."""
     header = next((line for line in _QUOTED.sub("", start).splitlines() if line.strip()), "")
     candidates = [delimiter for delimiter in DELIMITERS if delimiter in header]
     if len(candidates) < 2:
@@ -114,7 +114,7 @@ def _find_delimiter(start: str, source: Source, names: Sequence[str]) -> str:
 
 
 def _read_sample(start: str, delimiter: str) -> list[list[str]]:
-    """Return the header and the rows in the beginning of a table, without the last, which may be cut off."""
+    """Return the header and the rows in the start of a table, without the last row, which may be truncated."""
     try:
         rows = [cells for cells in csv.reader(io.StringIO(start, newline=""), delimiter=delimiter) if cells]
     except csv.Error:

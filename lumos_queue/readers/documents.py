@@ -1,4 +1,4 @@
-"""Files that are one object or XML, beside files of rows: what a file is, without reading its rows."""
+"""Tell files that are one JSON object or XML from files of rows, without reading the rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROWS = (FileKind.TEXT, FileKind.PARQUET, FileKind.ARROW)
 
 
 def is_xml(path: Path | None, description: str) -> bool:
-    """Whether a file is XML. Raises SpecError where it cannot be read; `what` names the file that is expected."""
+    """Whether a file is XML. `description` describes the expected file. Raises SpecError where it cannot be read."""
     if path is not None and path.is_dir():
         return False
     with open_data(path, description, kinds=_ROWS) as file:
@@ -27,10 +27,10 @@ def is_xml(path: Path | None, description: str) -> bool:
 def read_object(
     path: Path | None, description: str, is_row: Callable[[Mapping[str, Any]], bool]
 ) -> Mapping[str, Any] | None:
-    """Return the JSON object that a whole file is; None for a file of rows, of whatever format.
+    """Return the JSON object of a file that is a single object; None for a file of rows in any format.
 
-    `is_row` says whether an object is a row: a file of a single line may be either. `what` names the file that is
-    expected. Raises SpecError where the file cannot be read.
+    `is_row` decides whether an object is a row, because a file of a single line may be either. `description` describes
+    the expected file. Raises SpecError where the file cannot be read.
     """
     if path is not None and path.is_dir():
         return None
@@ -46,7 +46,7 @@ def read_object(
 
 
 def _read_line(file: io.BufferedReader) -> Mapping[str, Any] | None:
-    """The object that the first line is; None where it is no whole one."""
+    """Return the object on the first line that is not blank; None where the line is not a complete object."""
     line = b""
     while not line.strip():
         line = file.readline(MAX_DOCUMENT_BYTES).removeprefix(UTF8_MARK)

@@ -1,4 +1,4 @@
-"""Rows of data files, read field by field: what is not as expected is a BadRow that names the field."""
+"""Read rows of data files field by field. An unexpected value raises a BadRow that names the field."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value inside a row, and its path: `hops[2].answer`. Every method raises BadRow.
+    """A value inside a row, and its path such as `hops[2].answer`. Every method raises BadRow for another type.
 
     Null is absent: `name in node` is False for a field that is null, and `node[name]` reports that it is missing.
     """
@@ -40,21 +40,21 @@ class Node:
         return fields is not None and fields.get(key) is not None
 
     def fields(self) -> Mapping[str, Any]:
-        """The fields of an object, with those that are null."""
+        """Return the fields of an object, including those that are null."""
         fields = self._fields()
         if fields is None:
             raise self.bad("expected an object")
         return fields
 
     def items(self) -> list[Self]:
-        """The elements of a list."""
+        """Return the elements of a list."""
         values = self._elements()
         if values is None:
             raise self.bad("expected a list")
         return [type(self)(self.row, f"{self.name}[{index}]", value) for index, value in enumerate(values)]
 
     def raw_text(self) -> str:
-        """Text that is not blank, byte for byte but for what cannot be stored: what a plan is made of."""
+        """Return text that is not blank, unchanged except for characters that cannot be stored."""
         if not isinstance(self.value, str):
             raise self.bad("expected text")
         text = storable(self.value)[0]
@@ -63,7 +63,7 @@ class Node:
         return text
 
     def text(self, verbatim: bool = False) -> str:
-        """Text that is not blank, made storable; on one line with single spaces, or verbatim but for its ends."""
+        """Return storable text that is not blank: on one line with single spaces, or only stripped (`verbatim`)."""
         text = self.raw_text()
         return text.strip() if verbatim else " ".join(text.split())
 
@@ -81,7 +81,7 @@ class Node:
         return self.value
 
     def bad(self, problem: str) -> BadRow:
-        """The error to raise for this field."""
+        """Return the error to raise for this field."""
         return BadRow(self.row, self.name or "row", problem)
 
     def _fields(self) -> Mapping[str, Any] | None:
@@ -93,10 +93,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class RowNode(Node):
-    """A value of a published row, in any form in which a file of one of the formats may have it.
+    """A value of a published row, in any form that a file of one of the formats may have.
 
-    An object or a list may be text that writes it down (readers/written_values.py), numbers and truth values may be
-    text, an id or an answer may be a number. An empty text is absent, as a table has nothing else in place of null.
+    An object or a list may be a text (readers/written_values.py), numbers and truth values may be text, and an id or an
+    answer may be a number. An empty text is absent, because a table has no null.
     """
 
     def __contains__(self, key: str) -> bool:
@@ -104,7 +104,7 @@ class RowNode(Node):
         return fields is not None and fields.get(key) not in (None, "")
 
     def label(self) -> str:
-        """Text as `text`, or a number as text: an id, an answer, a choice."""
+        """Return text as `text` does, or a number as text: an id, an answer, a choice."""
         if isinstance(self.value, (int, float)) and not isinstance(self.value, bool):
             return number_field({self.name: self.value}, self.row, self.name)
         return self.text()
@@ -125,7 +125,7 @@ class RowNode(Node):
         return Node.truth(self)
 
     def is_list(self) -> bool:
-        """Whether it is a list, or text that begins as the text of a list does."""
+        """Whether the value is a list, or text that begins like a list."""
         return isinstance(self.value, list) or _begins(self.value, "[")
 
     def _fields(self) -> Mapping[str, Any] | None:
@@ -151,14 +151,14 @@ def _begins(value: Any, beginning: str) -> bool:
 
 @dataclass(slots=True)
 class ConversionFields:
-    """What rows have for conversions alone. A row that is only evaluated is read without what cannot be read of it."""
+    """Reads the fields that only conversions need. If rows are only evaluated, unreadable fields are left out."""
 
-    required: bool  #: the rows are converted: such a row is bad
-    left_out: int = 0  #: rows that are read without
-    first: str = ""  #: what the first of them lacks
+    required: bool  #: the rows are converted: a row with an unreadable field is bad
+    left_out: int = 0  #: rows that are read without a field
+    first: str = ""  #: the problem of the first of these rows
 
     def read(self, read: Callable[[], T], otherwise: T) -> T:
-        """Return what `read` gives, or `otherwise`. Raises BadRow where the rows are converted."""
+        """Return the result of `read`, or `otherwise` if it raises BadRow. Raises BadRow where rows are converted."""
         try:
             return read()
         except BadRow as bad:
@@ -168,12 +168,12 @@ class ConversionFields:
             return otherwise
 
     def leave_out(self, problem: str) -> None:
-        """Count a row that is read without."""
+        """Count a row that is read without a field."""
         self.left_out += 1
         self.first = self.first or problem
 
     def notes(self) -> list[str]:
-        """What a person should know, in at most one sentence."""
+        """Return a sentence on the rows that were read without a field, if there are any."""
         if not self.left_out:
             return []
         return [f"{self.left_out:,} of them cannot be converted; the first: {self.first}"]

@@ -1,4 +1,4 @@
-"""What a file is by its first bytes, whatever its name: what can be read, and what is refused with the way out."""
+"""Detect the kind of a file from its first bytes, regardless of its name. Refusals of other files name a remedy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _HTML = re.compile(r"<(?:!doctype\s+html|html|head|body|script)\b", re.IGNORECAS
 
 
 class FileKind(StrEnum):
-    """What can be read; `OTHER` is refused."""
+    """The kinds of files that can be read; `OTHER` is refused."""
 
     TEXT = "text"
     GZIP = "gzip"
@@ -23,7 +23,7 @@ _READABLE = {b"\x1f\x8b": FileKind.GZIP, b"PAR1": FileKind.PARQUET, b"\xff\xff\x
 _AS_UTF8 = "convert it with: iconv -f UTF-{} -t UTF-8 FILE > NEW"
 _AS_TABLE = "save its rows as CSV, JSON lines or Parquet"
 _IMAGE = "name a file of rows; images are named in its rows"
-#: Beginning, what such a file is, and what to do.
+#: The first bytes, the kind of such a file, and the remedy.
 _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (
         b"version https://git-lfs.github.com/spec/",
@@ -68,12 +68,12 @@ _OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (b"\xff\xfe", "UTF-16", _AS_UTF8.format(16)),
     (b"\xfe\xff", "UTF-16", _AS_UTF8.format(16)),
 )
-#: What no text begins with: control characters but for tab, line breaks and the like.
+#: Characters that no text begins with: control characters except tabs, line breaks and the like.
 _BINARY = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1b")
 
 
 def kind_of(start: bytes) -> FileKind:
-    """Return the kind of a file that begins with these bytes; give at least 512 of them where there are so many."""
+    """Return the kind of a file from its first 512 or more bytes, or from all bytes of a shorter file."""
     for beginning, kind in _READABLE.items():
         if start.startswith(beginning):
             return kind
@@ -81,7 +81,7 @@ def kind_of(start: bytes) -> FileKind:
 
 
 def refusal_of(start: bytes) -> str:
-    """Return what a file is that is not read, and the way out, as `is UTF-16: convert it with …`; "" for text."""
+    """Return the kind of a file that is refused and the remedy, as `it is UTF-16: convert it with …`; "" for text."""
     for beginning, name, remedy in _OTHERS:
         if start.startswith(beginning):
             return f"it is {name}: {remedy}"
@@ -98,7 +98,7 @@ def refusal_of(start: bytes) -> str:
 
 
 def _wide_encoding(start: bytes) -> str:
-    """Return the encoding with two bytes for each letter that ASCII text would be in; "" for another beginning."""
+    """Return the encoding with two bytes for each character, if the start looks like ASCII text in it, otherwise ""."""
     if len(start) >= 4:
         if not any(start[1:4:2]) and all(start[0:4:2]):
             return "UTF-16LE"

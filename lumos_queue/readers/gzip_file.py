@@ -1,4 +1,4 @@
-"""A gzip file, unpacked as it is read, within limits: a small file may unpack to any size."""
+"""Unpack a gzip file while it is read, within limits, because a small file may unpack to any size."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import BinaryIO
 
 from lumos_queue.readers.source import Source
 
-#: How many times its size a file may unpack to: text reaches 5 to 50, a bomb of zeros 1,030.
+#: Largest ratio of unpacked to packed size. Text reaches 5 to 50, a bomb of zeros 1,030.
 MAX_RATIO = 200
-SLACK_BYTES = 32 * 2**20  #: that may be unpacked in any case
+SLACK_BYTES = 32 * 2**20  #: may be unpacked at any ratio
 MAX_UNPACKED_BYTES = 16 * 2**30
-_PACKED_BYTES = 2**16  #: that are read at once
-_GZIP = 31  # what zlib calls the format with its header and its checksum
+_PACKED_BYTES = 2**16  #: read at once
+_GZIP = 31  # zlib's number for the format with its header and its checksum
 
 
 class Unpacked(io.RawIOBase):
-    """The content of a gzip file of one or more members. Reading raises SpecError for a damaged one, and for a bomb."""
+    """The content of a gzip file of one or more members. Reading raises SpecError for damaged files and for bombs."""
 
     def __init__(self, file: BinaryIO, source: Source):
         self._file, self._source = file, source
         self._decoder, self._pending = zlib.decompressobj(_GZIP), b""
         self._input_bytes = self._output_bytes = 0
-        self._in_member = False  # whether the member has bytes: an end is due
+        self._in_member = False  # whether the file must not end here
 
     def readable(self) -> bool:
         return True

@@ -1,10 +1,10 @@
-"""Instructions in Alpaca's form: a file of rows such as this invented one:
+"""Read instructions in Alpaca's form: a file of rows such as this invented one:
 
     {"instruction": "Name the colour.", "input": "A ripe lemon.", "output": "Yellow."}
 
-ReWOO's planner data have it too. In arXiv v3 LUMOS mixes Alpaca's into its own data with `Respond to me directly` added
-to the input, so that one model answers what it is asked and plans what it is to plan (spec/lumos.md 1.8). How the parts
-are joined was not published: here by empty lines, alike in training and in evaluation.
+ReWOO's planner data have this form, too. In arXiv v3 LUMOS mixes Alpaca's rows into its own data with `Respond to me
+directly` added to the input, so that one model both answers directly and plans (spec/lumos.md 1.8). The paper does not
+say how the parts are joined; here empty lines join them, both in training and in evaluation.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ class Instruction:
 
 
 def read_instructions(path: Path | None) -> Iterator[Instruction | BadRow]:
-    """The rows in file order, texts verbatim but for their ends.
+    """Yield the rows in file order; texts are only stripped.
 
-    Alpaca's published file has rows with an empty output: they are to be left out. Raises SpecError as `read_records`.
+    A row with an empty output is a BadRow to be left out; Alpaca's published file has such rows. Raises the errors of
+    `read_records`.
     """
     for item in read_records(path, FORMAT, FIELDS):
         if isinstance(item, BadRow):
@@ -54,10 +55,10 @@ def read_instructions(path: Path | None) -> Iterator[Instruction | BadRow]:
 
 
 def optional_text(node: Node) -> str:
-    """A text that may be empty. Raises BadRow."""
+    """Return a text that may be empty. Raises BadRow for other values."""
     return "" if isinstance(node.value, str) and not node.value.strip() else node.text(verbatim=True)
 
 
 def direct_question(instruction: str, input_text: str) -> str:
-    """What a model is asked that is to answer without planning."""
+    """Return the question for a model that should answer without planning."""
     return "\n\n".join(filter(None, (instruction.strip(), input_text.strip(), DIRECTLY)))

@@ -1,4 +1,4 @@
-"""The rows of a JSON file: a list of objects, or JSON lines, read row by row, and a document that is read whole."""
+"""Read JSON files: a list of objects or JSON lines row by row, or a document as a whole."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from lumos_queue.util.untrusted_json import read_json
 MAX_DOCUMENT_BYTES = 2**30  #: of JSON that must be read as a whole
 _CHUNK_BYTES = 2**18
 _BLANKS = re.compile(r"[ \t\n\r]*")
-_TAIL = 32  #: characters before the end of what is read yet, in which an error may be that the rest is missing
+_TAIL = 32  #: an error in so many last characters of the buffer may mean that the rest is not read yet
 
 
 def read_json_lines(file: io.BufferedReader, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
     """Yield the object of each line; empty lines are counted and skipped.
 
-    Raises SpecError when the first row is no object, or has none of the `fields`.
+    Raises SpecError when the first row is not an object, or has none of the `fields`.
     """
     row, good, decoder = 0, False, RowDecoder()
     while line := file.readline(MAX_FIELD_BYTES + 1):
@@ -59,7 +59,7 @@ def _is_part(line: bytes, value: Any) -> bool:
 
 
 def _read_line(line: bytes, row: int, decoder: RowDecoder) -> Any:
-    """Return the value of a line, or a BadRow for a line that is no JSON."""
+    """Return the value of a line, or a BadRow for a line that is not JSON."""
     try:
         return decoder.decode(line.decode())
     except UnicodeDecodeError as error:
@@ -71,8 +71,8 @@ def _read_line(line: bytes, row: int, decoder: RowDecoder) -> Any:
 def read_json_list(file: io.BufferedReader, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
     """Yield the objects of one JSON list.
 
-    Raises SpecError when the first row is no object, or has none of the `fields`, and where the
-    list breaks off or is no JSON.
+    Raises SpecError when the first row is not an object, or has none of the `fields`, and where the list is truncated
+    or not JSON.
     """
     decoder, elements = RowDecoder(), _Elements(file, source)
     row = 0
@@ -86,7 +86,7 @@ def read_json_list(file: io.BufferedReader, source: Source, fields: Sequence[str
 
 
 class _Elements:
-    """The elements of a list, of which only what is not read yet is held."""
+    """Reads the elements of a list. Only text that is not decoded yet stays in memory."""
 
     def __init__(self, file: io.BufferedReader, source: Source):
         self._file, self._source = file, source
@@ -122,12 +122,12 @@ class _Elements:
             except ValueError as error:
                 raise self._refuse(str(error)) from error
             else:
-                if end < len(self._text) or not self._fill():  # at the end, the rest of a number may be missing
+                if end < len(self._text) or not self._fill():  # the rest of a number may not be read yet
                     self._position = end
                     return value
 
     def _next_character(self) -> str:
-        """Move to the next character that is no blank, and return it; "" at the end of the file."""
+        """Move to the next character that is not a blank, and return it; "" at the end of the file."""
         while True:
             blanks = _BLANKS.match(self._text, self._position)
             self._position = blanks.end() if blanks else self._position
@@ -142,7 +142,10 @@ class _Elements:
         self._position += 1
 
     def _fill(self) -> bool:
-        """Read as much as is held, so that an element of any length is decoded few times; False at the end."""
+        """Read more text; return False at the end of the file.
+
+        The text that remains to be decoded doubles, so that an element of any length is decoded few times.
+        """
         remaining = len(self._text) - self._position
         if remaining > MAX_FIELD_BYTES:
             raise self._refuse(f"longer than {MAX_FIELD_BYTES} bytes, or no JSON")
@@ -161,7 +164,7 @@ class _Elements:
 
 
 def json_document(path: Path | None, description: str) -> Any:
-    """Return the one JSON value of a file. SpecError where it has none, or is too large to be read as a whole."""
+    """Return the JSON value of a file. Raises SpecError for other files, and for files that are too large."""
     source = Source(path, description)
     with open_data(path, description) as file:
         data = file.read(MAX_DOCUMENT_BYTES + 1)

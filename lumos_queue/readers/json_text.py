@@ -1,4 +1,4 @@
-"""JSON of data files: no value is infinite, and NaN is null, as libraries of tables write what is missing."""
+"""Decode the JSON of data files. Infinite numbers are refused. NaN is null: table libraries write it for gaps."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
 
 
 class RowDecoder:
-    """Reads JSON values of one file, and makes them rows."""
+    """Decodes the JSON values of one file, and converts them to rows."""
 
     def __init__(self) -> None:
-        self._has_infinity = False  # in a value since the last row was made
+        self._has_infinity = False  # whether a value since the last row is infinite
         self._decoder = json.JSONDecoder(parse_float=self._read_float, parse_constant=self._read_constant)
 
     def decode(self, text: str) -> Any:
-        """Return the value that the text is. Raises ValueError for other text, and where it is nested too deeply."""
+        """Return the value of a JSON text. Raises ValueError for other text, and for values nested too deeply."""
         try:
             value = self._decoder.decode(text)
         except RecursionError:
@@ -31,7 +31,7 @@ class RowDecoder:
         return value
 
     def decode_at(self, text: str, position: int) -> tuple[Any, int]:
-        """Return the value that begins at a position, and where it ends. Raises ValueError as `decode`."""
+        """Return the value that begins at a position, and its end. Raises ValueError as `decode` does."""
         try:
             value, end = self._decoder.raw_decode(text, position)
         except RecursionError:
@@ -40,7 +40,7 @@ class RowDecoder:
         return value, end
 
     def make_row(self, number: int, value: Any, field: str = "row") -> tuple[int, Mapping[str, Any]] | BadRow:
-        """Return the row of a value; a BadRow for what is no object, for an infinite number, and for many fields."""
+        """Return the row of a value, or a BadRow for other types, infinite numbers and too many fields."""
         infinite, self._has_infinity = self._has_infinity, False
         if not isinstance(value, dict):
             return BadRow(number, field, describe_object(value))

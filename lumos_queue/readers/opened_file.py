@@ -1,4 +1,4 @@
-"""A data file, opened: a regular file, or a pipe that a person named. It is unpacked where it is gzip, and examined."""
+"""Open data files: a regular file, or a pipe that a person named. Gzip is unpacked, and the kind is checked."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from lumos_queue.readers.gzip_file import Unpacked
 from lumos_queue.readers.source import Source
 from lumos_queue.util.regular_file import UnusableFile, open_regular
 
-MAX_COPY_BYTES = 8 * 2**30  #: of a pipe, or a packed Parquet file: it is copied to a temporary file
+MAX_COPY_BYTES = 8 * 2**30  #: of a pipe or a packed Parquet file, which is copied to a temporary file
 _BUFFER_BYTES = 2**16
-_pipes: dict[tuple[int, int], BinaryIO] = {}  #: by device and inode, what each pipe has sent
+_pipes: dict[tuple[int, int], BinaryIO] = {}  #: the content of each pipe by device and inode
 _lock = threading.Lock()
 
 
 def open_raw(path: Path | None, description: str, folder: Path | None = None) -> io.BufferedReader:
-    """Open the file as it is, packed or not; a pipe can be opened again and again, from its beginning.
+    """Open a file without unpacking it. A pipe can be opened repeatedly, each time from its beginning.
 
-    `what` names the file that is expected. Raises SpecError where there is none, or it is no regular file.
+    `description` describes the expected file. Raises SpecError where the file is missing or not a regular file.
     """
     if path is None:
         raise SpecError(f"This benchmark reads {description}: give its path with --data.")
@@ -43,10 +43,10 @@ def open_raw(path: Path | None, description: str, folder: Path | None = None) ->
 def open_data(
     path: Path | None, description: str, folder: Path | None = None, kinds: tuple[FileKind, ...] = (FileKind.TEXT,)
 ) -> io.BufferedReader:
-    """Open a file of one of the kinds, unpacked where it is gzip; `what` names the file that is expected.
+    """Open a file of one of the kinds, and unpack gzip. `description` describes the expected file.
 
-    Raises SpecError for another kind, with the way out, and as `open_raw`. Reading raises SpecError for gzip data that
-    is damaged, cut off, or unpacks beyond the limits of readers/gzip_file.py.
+    Raises SpecError for another kind, with a remedy, and the errors of `open_raw`. Reading raises SpecError for gzip
+    data that is damaged, truncated, or unpacks beyond the limits of readers/gzip_file.py.
     """
     source = Source(path, description)
     file = open_raw(path, description, folder)
@@ -81,7 +81,7 @@ def peek_character(file: io.BufferedReader, source: Source) -> str:
 
 
 def seekable(file: io.BufferedReader, source: Source) -> BinaryIO:
-    """Return the file itself where it can be read in any order, else a temporary copy; the file is closed then."""
+    """Return the file if it can be read in any order, otherwise a temporary copy; then the file is closed."""
     if file.seekable():
         return file
     with file:
@@ -89,7 +89,7 @@ def seekable(file: io.BufferedReader, source: Source) -> BinaryIO:
 
 
 def _reopen_pipe(pipe: io.BufferedReader, source: Source) -> io.BufferedReader:
-    """Open what the pipe has sent; the first time it is read to its end."""
+    """Open the stored content of a pipe. The first call reads the pipe to its end."""
     with pipe, _lock:
         state = os.fstat(pipe.fileno())
         key = (state.st_dev, state.st_ino)
@@ -99,7 +99,7 @@ def _reopen_pipe(pipe: io.BufferedReader, source: Source) -> io.BufferedReader:
 
 
 def _copy(file: io.BufferedReader, source: Source) -> BinaryIO:
-    """Copy a file to a temporary one without a name, which the system removes when it is closed."""
+    """Copy a file to a temporary file without a name, which the system removes when it is closed."""
     copy = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115
     size = 0
     while data := file.read(2**20):

@@ -1,4 +1,4 @@
-"""The rows of a Parquet file, read part by part. Nothing of it is run: extension types and pickles are not."""
+"""Read the rows of a Parquet file part by part. No code of the file runs: no extension types and no pickles."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from lumos_queue.util.untrusted_json import MAX_DEPTH
 if TYPE_CHECKING:
     from pyarrow.parquet import FileMetaData
 
-_BUFFER_BYTES = 2**20  #: of a column that are read at once
+_BUFFER_BYTES = 2**20  #: of a column, read at once
 _MAX_NAMES = 1_000_000  #: of parts in a footer
-_MAX_FOOTER = 64 * 2**20  #: bytes of a text in it
-#: Of columns of so few encoded bytes, or so few for each value, the distinct values are read, and not one for each row:
-#: a few bytes can state a large text for each of a million rows.
+_MAX_FOOTER = 64 * 2**20  #: bytes of a text in a footer
+#: A column with fewer encoded bytes in total, or for each value, is read as distinct values instead of a value for each
+#: row, because a few bytes can encode a large text for each of a million rows.
 _SMALL_BYTES, _SMALL_VALUE_BYTES = 8 * 2**20, 8
 
 
 def read_parquet_rows(file: io.BufferedReader, source: Source, fields: Sequence[str]) -> Iterator[Row | BadRow]:
-    """Yield the rows of a Parquet file. Raises SpecError for one that is damaged or unpacks beyond the limits."""
+    """Yield the rows of a Parquet file. Raises SpecError for a file that is damaged or unpacks beyond the limits."""
     import_arrow(source)
     import pyarrow
     from pyarrow.parquet import ParquetFile, read_metadata
@@ -53,7 +53,7 @@ def read_parquet_rows(file: io.BufferedReader, source: Source, fields: Sequence[
 
 
 def _list_repeated(metadata: FileMetaData) -> list[str]:
-    """Return the columns of which values may repeat, and be much larger than their group of rows."""
+    """Return the columns whose values may repeat, and unpack to much more than their group of rows."""
     names = set[str]()
     for index in range(metadata.num_row_groups):
         group = metadata.row_group(index)

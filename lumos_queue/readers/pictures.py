@@ -1,4 +1,4 @@
-"""The images and captions that go with a benchmark's rows: which file is whose, and what is missing."""
+"""Find the images and captions of a benchmark's rows, and report those that are missing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lumos_queue.readers.captions import read_captions
 from lumos_queue.readers.fields import RowNode
 from lumos_queue.util.images import image_in, read_image
 
-#: What `read` of a benchmark with images can be told.
+#: Options of the rows of a benchmark with images.
 OPTIONS = {
     "images": "folder with the image files",
     "captions": "file with a caption for each row, appended to the task's text (lumos data captions writes one)",
@@ -24,10 +24,10 @@ OPTIONS = {
 
 
 class Pictures:
-    """One reading of a benchmark: what each row's `inputs` say about its image, and what a person should know."""
+    """The images of one reading of a benchmark: provides the `inputs` of each row, and notes on missing images."""
 
     def __init__(self, images: str = "", captions: str = ""):
-        """Raises SpecError when there is no such folder or the captions cannot be read."""
+        """Read the captions. Raises SpecError when the folder of images is missing or the captions cannot be read."""
         self._folder = Path(images).expanduser() if images else None
         if self._folder and not self._folder.is_dir():
             raise SpecError(f"'{images}' is not a folder: give the folder with the image files as --option images=DIR.")
@@ -35,13 +35,13 @@ class Pictures:
         self._captions: Mapping[str, str] = read_captions(Path(captions).expanduser()) if captions else {}
         self._digests: dict[Path, str] = {}
         self.artifacts: dict[str, Path] = {}  #: sha256 to file
-        self._copies: Path | None = None  #: a folder of images that rows bring along, for as long as this object
+        self._copies: Path | None = None  #: folder of images that rows contain; it is removed with this object
         self._rows = self._without_image = self._without_caption = 0
 
     def of(self, row: int, key: str, candidates: Sequence[tuple[str, ...]]) -> dict[str, Any]:
-        """For a row that has an image: `image` (sha256, None when no file is there), `image_name`, `caption`.
+        """Return the inputs of a row with an image: `image` (sha256; None without a file), `image_name` and `caption`.
 
-        `places` are the names to look for below the folder, the first that is there counts. Raises BadRow for an image
+        `candidates` are the possible paths below the folder; the first that exists is used. Raises BadRow for an image
         that cannot be used.
         """
         path = self._find(row, candidates)
@@ -49,7 +49,7 @@ class Pictures:
         return self._describe(key, None if path is None else self._digest(row, path), name)
 
     def of_content(self, row: int, key: str, content: bytes, name: str) -> dict[str, Any]:
-        """The same for a row that brings the bytes of its image along; `name` is that of their file, or ''."""
+        """Return the same as `of` for a row that contains the bytes of its image; `name` is the file's name, or ''."""
         digest = hashlib.sha256(content).hexdigest()
         if digest not in self.artifacts:
             if self._copies is None:
@@ -72,7 +72,7 @@ class Pictures:
         return {"image": image, "image_name": name, "caption": caption}
 
     def notes(self) -> list[str]:
-        """What is missing, in sentences."""
+        """Return sentences on missing images and captions."""
         notes = []
         if self._without_image:
             where = f"below '{self._folder}'" if self._folder else "without --option images=DIR"
@@ -92,7 +92,7 @@ class Pictures:
             raise BadRow(row, "image", str(error)) from None
 
     def _digest(self, row: int, path: Path) -> str:
-        """Several questions may be about one image: it is read once."""
+        """Return the digest of an image. An image of several questions is read once."""
         if path not in self._digests:
             try:
                 self._digests[path] = read_image(path).sha256
@@ -103,10 +103,10 @@ class Pictures:
 
 
 def read_image_field(node: RowNode) -> tuple[bytes | None, str]:
-    """What a row says of its image: its bytes, if it brings them along, and the name of its file, or ''.
+    """Return the bytes of a row's image, if the row contains them, and the name of the image's file, or ''.
 
-    Exports by `datasets` have an object of both, whose path is one of the machine that wrote it: its name counts alone.
-    Raises BadRow.
+    Exports by `datasets` have an object with both. Its path is of the machine that wrote it, so only its name is used.
+    Raises BadRow for other values.
     """
     if (content := _read_content(node.value)) is not None:
         return content, ""

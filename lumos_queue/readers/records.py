@@ -1,4 +1,4 @@
-"""The rows of a data file of any format: one function opens them all."""
+"""Read the rows of a data file of any format."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _KINDS = (FileKind.TEXT, FileKind.PARQUET, FileKind.ARROW)
 
 
 def read_records(path: Path | None, description: str, fields: Sequence[str] = ()) -> Iterator[Row | BadRow]:
-    """Return the rows of a file one by one, each with its number from 1, or why a row cannot be read.
+    """Return an iterator of the rows of a file: (number from 1, record), or a BadRow for a row that cannot be read.
 
     The file is CSV, TSV, a table with semicolons, a JSON list, JSON lines or Parquet, each also gzipped, or a folder
-    that `save_to_disk` of the library `datasets` wrote. Its first bytes say what it is, not its name. JSON lines are
-    counted by line, the others by record, empty ones too. Cells of CSV are text; NaN is None.
+    that `save_to_disk` of the library `datasets` wrote. Its first bytes decide, not its name. JSON lines are counted by
+    line, other formats by record, including empty ones. Cells of CSV are text; NaN is None.
 
-    `what` names the file that is expected. `fields`: the first row must have at least one of them; (): any.
+    `description` describes the expected file. `fields`: the first row must have at least one of them; (): any.
 
-    Raises SpecError where the file as a whole cannot be read: at once for what is no data file, else while the rows
-    are read.
+    Raises SpecError where the file as a whole cannot be read: at once if it is not a data file, otherwise while the
+    rows are read.
     """
     source = Source(path, description)
     if path is None or not path.is_dir():
@@ -39,7 +39,7 @@ def read_records(path: Path | None, description: str, fields: Sequence[str] = ()
 
 @contextmanager
 def _translate_errors(source: Source) -> Iterator[None]:
-    """A disk that fails, or a file system on another machine that is gone, is a SpecError with the file's name."""
+    """Raise SpecError with the file's name where a disk fails, or a network file system disappears."""
     try:
         yield
     except OSError as error:

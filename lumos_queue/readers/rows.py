@@ -1,6 +1,6 @@
-"""Tasks of the rows of data files: fields that must hold text or a number, and ids that may occur once.
+"""Make tasks of the rows of data files: fields must have text or a number, and ids must be unique.
 
-`read_records` reads the rows; a bad row is reported. JSON lines are counted by line, other rows by record, from 1.
+`read_records` reads the rows. JSON lines are counted by line, other rows by record, from 1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_ROW_NAME = 200  #: characters of a row's own id
 
 
 def text_field(record: Mapping[str, Any], row: int, name: str) -> str:
-    """A field that must hold text, made storable. Raises BadRow."""
+    """Return the text of a field, made storable. Raises BadRow for a field that is missing, blank or not text."""
     if (value := record.get(name)) is None:
         raise BadRow(row, name, "missing")
     if not isinstance(value, str):
@@ -31,7 +31,7 @@ def text_field(record: Mapping[str, Any], row: int, name: str) -> str:
 
 
 def number_field(record: Mapping[str, Any], row: int, name: str) -> str:
-    """A field that holds one finite number, or text that states one, written plainly: `8.0` is `8`. Raises BadRow."""
+    """Return the finite number of a field, or of its text, in plain form: `8.0` is `8`. Raises BadRow for others."""
     if (value := record.get(name)) is None:
         raise BadRow(row, name, "missing")
     text = str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
@@ -46,13 +46,13 @@ def plain_number(value: Fraction) -> str:
 
 
 class _RowNames:
-    """The names that rows have had. Of names that are small numbers one byte is kept, and not a text: most are."""
+    """The names of earlier rows. A small number takes one byte instead of a text, because most names are numbers."""
 
     def __init__(self) -> None:
         self._numbers, self._names = bytearray(), set[str]()
 
     def add(self, name: str) -> bool:
-        """Whether no row had the name."""
+        """Add a name; return whether it is new."""
         number = _small_number(name)
         if number < 0:
             new = name not in self._names
@@ -65,14 +65,14 @@ class _RowNames:
 
 
 def _small_number(name: str) -> int:
-    """The number of up to seven digits that is written like this; -1 for other names, also for `07`."""
+    """Return the number of a name of up to seven digits; -1 for other names, also for `07`."""
     if len(name) <= 7 and name.isascii() and name.isdecimal() and (name[0] != "0" or name == "0"):
         return int(name)
     return -1
 
 
 def tasks(rows: Iterator[Row | BadRow], to_task: Callable[[int, Mapping[str, Any]], Task]) -> Iterator[Task | BadRow]:
-    """The task each row makes, or why it makes none. A row id that occurred before makes none: results go by row id."""
+    """Yield the task of each row, or a BadRow. A repeated row id is a BadRow, because results refer to row ids."""
     names = _RowNames()
     for item in rows:
         if isinstance(item, BadRow):

@@ -1,4 +1,4 @@
-"""What a data file is called in messages, the limits of its rows, and the check of its first row."""
+"""The description of a data file in messages, the limits of its rows, and the check of its first row."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ Row = tuple[int, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that a person named, and what it must be: `what` follows "is not" and "Expected" in messages."""
+    """A file that a person named, and the expectation: `what` follows "is not" and "Expected" in messages."""
 
     path: Path | None
     what: str
 
     def refuse(self, problem: str) -> SpecError:
-        """Return the error for a file that is something else; `problem` has no full stop."""
+        """Return the error for a file of another kind; `problem` has no full stop."""
         return SpecError(f"'{self.path}' is not {self.what}: {problem}.")
 
     def refuse_empty(self) -> SpecError:
         return SpecError(f"'{self.path}' has no row. Expected {self.what}.")
 
     def check_first(self, value: Any, row: int, fields: Sequence[str]) -> None:
-        """Raise SpecError for a first row that is no object, or has none of the fields, if there are any."""
+        """Raise SpecError for a first row that is not an object, or has none of the `fields`, if there are any."""
         if not isinstance(value, dict):
             problem = value if isinstance(value, BadRow) else BadRow(row, "row", describe_object(value))
             raise self.refuse(str(problem))
@@ -42,7 +42,7 @@ class Source:
             raise self.refuse(f"its first row has the fields: {list_names(value)}")
 
     def check_columns(self, names: Sequence[str], fields: Sequence[str]) -> None:
-        """Raise SpecError for a table without names, with one name twice, or without any of the fields."""
+        """Raise SpecError for a table without names, with a repeated name, or without any of the `fields`."""
         if not any(names):
             raise self.refuse("its first line names no column")
         if len(names) > MAX_COLUMNS:
@@ -64,19 +64,19 @@ def list_names(names: Sequence[str] | Mapping[str, Any]) -> str:
 
 
 def describe_object(value: Any) -> str:
-    """Return what is wrong with a value that is no object."""
+    """Return the problem of a value that is not an object."""
     return f"expected a JSON object, found {describe_value(value)}"
 
 
 def describe_value(value: Any) -> str:
-    """Return what kind of value it is, or the value itself, short enough for one line."""
+    """Return the type of a value, or a plain value itself, short enough for one line."""
     if isinstance(value, (dict, list)):
         return {dict: "an object", list: "a list"}[type(value)]
     return f"'{shorten(str(value) if isinstance(value, (str, float)) else json.dumps(value))}'"
 
 
 def shorten(text: str, length: int = 40) -> str:
-    """Return a text of a file for a message: one line of printable characters."""
+    """Shorten a text of a file for a message: one line of at most `length` printable characters."""
     start = storable(text[: length + 1])[0]
     line = " ".join("".join(character if character.isprintable() else " " for character in start[:length]).split())
     return f"{line}{'…' * (len(start) > length)}"

@@ -1,4 +1,4 @@
-"""Which split a file's name says its rows are of: `test_socratic.jsonl`, `dev.json`, `aokvqa_v1p0_val.json`."""
+"""Find the split in a file's name: `test_socratic.jsonl`, `dev.json`, `aokvqa_v1p0_val.json`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ USUAL = "train"
 
 
 def split_of(path: Path | None, option: str, splits: Sequence[str]) -> str:
-    """The split of a source's rows: the one that was asked for, or `train` where nothing was asked.
+    """Return the split of a source's rows: the `option`, or `train` without one.
 
-    Raises SpecError for a split that the source does not have, and when nothing was asked though the file's name says
-    another split: test rows must not become training rows without a word.
+    Raises SpecError for a split that the source does not have, and for a missing option when the file's name has a
+    split other than `train`: test rows must not become training rows unnoticed.
     """
     split_in_name = named_split(path.name) if path and not option else None
     if split_in_name not in (None, USUAL):
@@ -41,6 +41,6 @@ def split_of(path: Path | None, option: str, splits: Sequence[str]) -> str:
 
 
 def named_split(name: str) -> str | None:
-    """The split that is a word of a file's name; None when there is none, or more than one."""
+    """Return the split that is a word of a file's name; None when there is none, or more than one."""
     splits = {_NAMES[word] for word in re.split(r"[^a-z]+", name.lower()) if word in _NAMES}
     return splits.pop() if len(splits) == 1 else None

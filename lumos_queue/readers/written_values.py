@@ -1,12 +1,12 @@
-"""Nested values that a table holds as text: JSON, or what Python and NumPy print. Nothing is evaluated.
+"""Read nested values that a table has as text: JSON, or the printed form of Python and NumPy. Nothing is evaluated.
 
-`datasets` and pandas write nested columns of a CSV file as Python prints them; invented cells:
+`datasets` and pandas write nested columns of a CSV file as Python prints them. Invented cells:
 
     {'title': array(['Ann', "Bob's"], dtype=object), 'sent_id': array([0, 2])}
     ['Ann died in 1800.' 'Bob was born in 1810.']
 
-NumPy leaves out the middle of a list of more than 1,000 values, and rounds numbers with a point. Neither can be
-restored, so such a text is refused. Only of a list with a single number it is not known who wrote it: `[0.5]` is read.
+NumPy leaves out the middle of a list of more than 1,000 values, and rounds numbers with a point. Such a text is
+refused, because the values cannot be restored. `[0.5]` is read: a list with a single number may be of Python or NumPy.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MAX_DIGITS = 400  #: of a number
 
 
 def read_written(text: str) -> Any:
-    """Return the list or object that a text writes down. Raises ValueError with the reason."""
+    """Return the list or object in a text. Raises ValueError with the reason."""
     try:
         return read_json(text)
     except ValueError:
@@ -55,7 +55,7 @@ class _Parser:
         return value
 
     def _advance(self) -> None:
-        """Move to the next token; at the end it has no kind."""
+        """Move to the next token; the kind is "" at the end."""
         match = _TOKEN.match(self._text, self._position)
         if match is None:
             self._kind, self._token = "", self._text[self._position :].strip()[:20]
@@ -96,7 +96,7 @@ class _Parser:
         return self._kind == "mark" and self._token == mark
 
     def _list(self, depth: int) -> list[Any]:
-        """The elements up to `]`; NumPy puts spaces between them, and rounds numbers then."""
+        """Read the elements up to `]`. Spaces without commas are of NumPy, which rounds numbers."""
         values: list[Any] = []
         commas = 0
         while not self._is_at("]"):
@@ -110,7 +110,7 @@ class _Parser:
         return values
 
     def _array(self, depth: int) -> list[Any]:
-        """What follows `array(`: a list, and names with values such as `dtype=object`."""
+        """Read the rest after `array(`: a list, and names with values such as `dtype=object`."""
         self._take("[")
         values = self._list(depth)
         if any(isinstance(value, float) for value in values):

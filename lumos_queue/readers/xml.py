@@ -1,6 +1,6 @@
-"""Reading rows from XML one by one, with expat alone.
+"""Read rows from XML one by one with expat.
 
-Document types are refused, and with them every entity that a file defines: what XML bombs are made of.
+Document types are refused, and with them all entities that a file defines, because XML bombs consist of entities.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from lumos_queue.readers.source import MAX_FIELD_BYTES, Row
 
 CHUNK_BYTES = 2**16
 MAX_DEPTH = 50  #: of nested elements
-MAX_TAG_BYTES = 2**20  #: of a tag or a comment: expat reads it from its beginning again with every chunk
+MAX_TAG_BYTES = 2**20  #: of a tag or a comment, which expat reads again from its beginning with every chunk
 
 
 class _Refused(Exception):
-    """Something in the document that is not read."""
+    """The document has something that is not read."""
 
 
 class _Rows:
@@ -64,16 +64,17 @@ class _Rows:
 
 
 def elements(path: Path | None, description: str, name: str) -> Iterator[Row]:
-    """Each `<name>` element as a record of its attributes and its children's texts, read as the file is.
+    """Yield each `<name>` element as a record of its attributes and its children's texts.
 
-    Raises SpecError when the file is not XML, has a document type, or has no such element; `what` was expected.
+    `description` describes the expected file. Raises SpecError when the file is not XML, has a document type, or has no
+    such element.
     """
     with open_data(path, description) as file:
         yield from read_elements(file, path, description, name)
 
 
 def read_elements(file: IO[bytes], path: Path | None, description: str, name: str) -> Iterator[Row]:
-    """The same of a file that is open; `path` is what to call it."""
+    """Yield the same rows as `elements` from an open file; messages name `path`."""
     rows = _Rows(name)
     parser = expat.ParserCreate()
     parser.buffer_text = True
