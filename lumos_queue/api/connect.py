@@ -1,4 +1,4 @@
-"""The database of a deployment, opened for one call of a program: its failures are errors of this project."""
+"""Open the database of a deployment for one call of a program; its failures become errors of this project."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lumos_queue.submission.database import database
 
 @contextmanager
 def translate_failures() -> Iterator[None]:
-    """Raise InfrastructureError, with one line for a person, where a database fails. May decorate a function."""
+    """Raise InfrastructureError, with a message of one line, where a database fails. May decorate a function."""
     try:
         yield
     except DBAPIError as error:
@@ -26,10 +26,10 @@ def translate_failures() -> Iterator[None]:
 
 @contextmanager
 def open_deployment(deployment: Settings) -> Iterator[Database]:
-    """Each call has connections of its own, so that threads and forked children may call.
+    """Yield the database with new connections, so that threads and forked children may call.
 
-    Raises InfrastructureError when the database does not answer, SpecError when it is at another revision, and as
-    `note_call`.
+    Raises InfrastructureError when the database does not answer, SpecError when it is at another revision, and the
+    errors of `note_call`.
     """
     with note_call(deployment), translate_failures(), database(deployment) as job_database:
         yield job_database

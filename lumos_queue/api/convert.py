@@ -1,4 +1,4 @@
-"""Conversions, as `lumos convert` makes them."""
+"""Submit conversions, as `lumos convert` does."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def convert(
     title: str = "",
     deployment: Settings | None = None,
 ) -> JobHandle:
-    """Turn gold rationales into annotated episodes: by the model `teacher`, or by rule where none is given.
+    """Turn gold rationales into annotated episodes: by the model `teacher`, or by rules without a teacher.
 
     Other arguments are those of `lumos convert` (docs/commands.md); return value and errors are those of `evaluate`.
     The rows of a file of your own, or `rows` without a benchmark, need a field with rationales (`fields`).

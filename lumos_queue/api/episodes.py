@@ -1,4 +1,4 @@
-"""Stored episodes, one by one or as a table."""
+"""Read stored episodes, one by one or as a table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def episodes(where: str = "", *, deployment: Settings | None = None) -> Episodes:
-    """The finished episodes that meet a filter (docs/queries.md): to be looped over, or as a table.
+    """Return the finished episodes that meet a filter (docs/queries.md), to loop over or as a table.
 
     Raises SpecError for a filter that cannot be read. `deployment`: settings in place of those of the environment.
 
@@ -35,11 +35,11 @@ def episodes(where: str = "", *, deployment: Settings | None = None) -> Episodes
 
 
 class Episodes:
-    """The finished episodes that meet a filter. Each use reads the database anew, and only reads it.
+    """The finished episodes that meet a filter. Each use reads the database again.
 
-    A loop gives each whole, with its task, scores and steps, in the order of their ids and in constant memory. A table
-    has a row for each, with columns of `v_episodes` (docs/python_api.md), `metric:NAME` for each metric
-    and `meta.NAME` for each field of the data.
+    A loop yields whole episodes, with task, scores and steps, in the order of their ids and in constant memory. A table
+    has a row for each episode, with the columns of `v_episodes` (docs/python_api.md), `metric:NAME` for each metric and
+    `meta.NAME` for each field of the data.
 
     >>> import lumos_queue as lq
     >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "7", limit=5).wait()
@@ -51,7 +51,7 @@ class Episodes:
         self._condition, self._deployment = condition, deployment
 
     def __iter__(self) -> Iterator[StoredEpisode]:
-        """Raises SpecError for a database of another revision, InfrastructureError when it does not answer."""
+        """Yield the episodes. Raises SpecError for another revision, InfrastructureError if the database is down."""
         with open_deployment(self._deployment) as database:
             yield from stream_episodes(database, self._condition)
 
@@ -59,17 +59,17 @@ class Episodes:
         return f"<Episodes where {str(self._condition) or 'finished'}>"
 
     def count(self) -> int:
-        """How many there are."""
+        """Return the number of episodes."""
         with open_deployment(self._deployment) as database:
             return count_episodes(database, self._condition)
 
     def to_columns(self) -> Columns:
-        """Name of a column to its values, one for each episode; None where there is none."""
+        """Return the values of each column by its name, one for each episode; None where an episode has no value."""
         with open_deployment(self._deployment) as database:
             return read_columns(database, self._condition)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A frame with a row for each episode. Raises SpecError where pandas is not installed."""
+        """Return a frame with a row for each episode. Raises SpecError where pandas is not installed."""
         pandas = _library("pandas")
         columns = self.to_columns()
         kinds = {name: _kind(name, values) for name, values in columns.items()}
@@ -77,18 +77,18 @@ class Episodes:
         return pandas.DataFrame(series)
 
     def to_arrow(self) -> pyarrow.Table:
-        """A table with a row for each episode. Raises SpecError where pyarrow is not installed."""
+        """Return a table with a row for each episode. Raises SpecError where pyarrow is not installed."""
         arrow = _library("pyarrow")
         columns = self.to_columns()
         schema = arrow.schema([(name, getattr(arrow, _kind(name, values)[1])()) for name, values in columns.items()])
         return arrow.table(columns, schema=schema)
 
     def to_dataset(self) -> datasets.Dataset:
-        """A dataset of Hugging Face with a row for each episode. Raises SpecError where `datasets` is not installed."""
+        """Return a Hugging Face dataset with a row for each episode. Raises SpecError where `datasets` is missing."""
         return _library("datasets").Dataset(self.to_arrow())
 
 
-#: The types of a column of a field in pandas and in Arrow, by what its values are.
+#: The types of a field's column in pandas and in Arrow, by the type of its values.
 _FIELDS = {
     bool: ("boolean", "bool_"),
     int: ("Int64", "int64"),
@@ -98,7 +98,7 @@ _FIELDS = {
 
 
 def _kind(name: str, values: list[Any]) -> tuple[str, str]:
-    """The types of a column in pandas and in Arrow."""
+    """Return the types of a column in pandas and in Arrow."""
     if name in WHOLE:
         return "int64", "int64"
     if name in NUMBERS or name.startswith(METRIC):

@@ -1,4 +1,4 @@
-"""Evaluations and inferences, as `lumos evaluate` and `lumos infer` make them."""
+"""Submit evaluations and inferences, as `lumos evaluate` and `lumos infer` do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lumos_queue.records import Task
 
-if TYPE_CHECKING:  # to name `evaluate` takes no time: what it needs is imported when it is called
+if TYPE_CHECKING:  # importing `evaluate` is fast: the other modules are imported when it is called
     from lumos_queue.api.jobs import JobHandle
     from lumos_queue.benchmarks.base import Benchmark
     from lumos_queue.formulations.base import Formulation
@@ -75,18 +75,19 @@ def evaluate(
     published: bool = False,
     deployment: Settings | None = None,
 ) -> JobHandle:
-    """Run an agent on a benchmark and score its answers; returns at once.
+    """Run an agent on a benchmark and score its answers; return the job at once.
 
-    Work begins with the call: in a thread of this process, or by workers where `LUMOS_BROKER_URL` names a broker. The
-    same request made again is the stored job, unless `again`.
+    The work starts with the call: in a thread of this process, or in workers where `LUMOS_BROKER_URL` names a broker.
+    An equal request returns the stored job, unless `again` is true.
 
-    Arguments are those of `lumos evaluate` (docs/commands.md); `tools`, `options`, `settings`, `samplings` and `tags`
-    are mappings of name to value, and `request` one of [ROLE.]NAME to a value of JSON. `benchmark` and `formulation`
-    may be objects, and models functions of a prompt: outside a module, only where this process does the work. `rows`
-    are Tasks, or rows as the benchmark's files have them. Your own data: `benchmark` is the path of a file, or it is
-    left out and `rows` are mappings; `fields` maps question, answer, id, choices, images and rationale to the fields
-    that have them (docs/own_data.md). The judge of the scorer `judge` is the role `judge`. `deployment`: settings in
-    place of those of the environment (LUMOS_…).
+    The arguments are those of `lumos evaluate` (docs/commands.md). `tools`, `options`, `settings`, `samplings` and
+    `tags` are mappings of names to values; `request` maps [ROLE.]NAME to a value of JSON. `benchmark` and `formulation`
+    may be objects, and models may be functions of a prompt. Workers can only use objects of a module. `rows` are Tasks,
+    or rows as in the benchmark's files.
+
+    For your own data, `benchmark` is the path of a file, or it is left out and `rows` are mappings. `fields` maps
+    question, answer, id, choices, images and rationale to the fields that have them (docs/own_data.md). The scorer
+    `judge` asks the role `judge`. `deployment` replaces the settings of the environment (LUMOS_…).
 
     Raises SpecError for a request that cannot be carried out, InfrastructureError when an endpoint or the database does
     not answer.
@@ -163,7 +164,7 @@ def infer(
     published: bool = False,
     deployment: Settings | None = None,
 ) -> JobHandle:
-    """Run an agent on a benchmark, unscored. Arguments, return value and errors are those of `evaluate`.
+    """Run an agent on a benchmark without scoring. Arguments, return value and errors are those of `evaluate`.
 
     >>> import lumos_queue as lq
     >>> job = lq.infer("wordmath", formulation="direct", solver=lambda prompt: "7", limit=5).wait()

@@ -1,7 +1,7 @@
-"""Forked children and SQLite, whose own locks stay locked in a child for good if a thread held them at the fork.
+"""Refuse SQLite in forked children that would hang.
 
-Such a child would hang at its next call; so it is refused. A child that is made while no thread works may call, and so
-may any on PostgreSQL.
+If a thread holds a lock of SQLite at the fork, the lock stays locked in the child forever, and the next call hangs.
+Children that are forked while no thread works may use SQLite; all children may use PostgreSQL.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _is_refused = False
 
 @contextmanager
 def note_call(deployment: Settings) -> Iterator[None]:
-    """Around all that uses a database. Raises SpecError where that would hang."""
+    """Count a call that uses the database while it runs. Raises SpecError where the call would hang."""
     if _is_refused and deployment.database.startswith("sqlite"):
         raise SpecError(
             "This process was forked while its parent worked on jobs in threads, and cannot use SQLite: fork before "
@@ -36,7 +36,7 @@ def note_call(deployment: Settings) -> Iterator[None]:
 
 
 def refuse_sqlite() -> None:
-    """In a forked child whose parent was at work."""
+    """Refuse SQLite in this process: a forked child whose parent was working."""
     global _is_refused
     _is_refused = True
 

@@ -1,4 +1,4 @@
-"""Handles of jobs: looking at one, waiting for it, stopping it."""
+"""Handles of jobs: inspect a job, wait for it, stop it."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from lumos_queue.api.results import Comparison, Report
     from lumos_queue.review.scoring import Scored
 
-POLL_SECONDS = 0.25  #: between two looks of `wait` at first; later more, up to the next
+POLL_SECONDS = 0.25  #: interval of polls in `wait` at first; it grows up to MAX_POLL_SECONDS
 MAX_POLL_SECONDS = 2.0
-LINE_SECONDS = 5.0  #: between two lines of progress
+LINE_SECONDS = 5.0  #: interval of lines of progress
 
 
 def list_jobs(where: str = "", *, limit: int = 20, deployment: Settings | None = None) -> list[JobHandle]:
-    """The newest jobs that meet a filter of jobs (docs/queries.md), the newest first.
+    """Return the newest jobs that meet a filter of jobs (docs/queries.md), the newest first.
 
     Raises SpecError for a filter that cannot be read.
 
@@ -55,7 +55,7 @@ def list_jobs(where: str = "", *, limit: int = 20, deployment: Settings | None =
 
 
 def get_job(job: str, *, deployment: Settings | None = None) -> JobHandle:
-    """The job with that id, or with an id that begins so. Raises SpecError where there is none, or more than one.
+    """Return the job whose id is or begins with `job`. Raises SpecError where there is none, or more than one.
 
     >>> import lumos_queue as lq
     >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "7", limit=5).wait()
@@ -71,7 +71,7 @@ def get_job(job: str, *, deployment: Settings | None = None) -> JobHandle:
 
 
 class JobHandle:
-    """A stored job. Every attribute but `id` reads the database anew.
+    """A stored job. Every attribute but `id` reads the database again.
 
     All methods raise InfrastructureError when the database does not answer, and SpecError when the job was removed.
 
@@ -87,12 +87,12 @@ class JobHandle:
 
     @property
     def state(self) -> str:
-        """queued, running, paused, cancelling, cancelled, failed or done (db.states.JobState)."""
+        """The state: queued, running, paused, cancelling, cancelled, failed or done (db.states.JobState)."""
         return str(self._row().state)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What was asked, where it stands, and the score so far: as one line of `lumos jobs --json`."""
+        """The request, the progress and the score so far, as in a line of `lumos jobs --json`."""
         with open_deployment(self._deployment) as database, database.engine.connect() as connection:
             row = db.jobs.get_job(connection, self.id)
             return describe_jobs(connection, [row], self._deployment.lease_seconds, clock(connection))[0]
@@ -100,21 +100,21 @@ class JobHandle:
     def wait(
         self, progress: bool | Callable[[dict[str, Any]], None] = False, *, timeout: float | None = None
     ) -> JobHandle:
-        """Wait until the job has stopped: it is done, paused, cancelled or failed. Returns this handle.
+        """Wait until the job is done, paused, cancelled or failed. Return this handle.
 
-        `progress`: True prints a line now and then on standard error, a function gets `facts` as often. `timeout`:
-        seconds after which TimeoutError is raised; the job goes on.
+        `progress`: True prints a line on standard error every few seconds, a function gets `facts` as often. `timeout`:
+        seconds after which TimeoutError is raised; the job continues.
 
-        Raises SpecError when the job failed, NeedsAttention when all that is left waits for a person's approval,
-        EndpointDown when this process works on it and an endpoint refuses every request for a minute.
+        Raises SpecError when the job failed, NeedsAttention when all remaining items wait for a person's approval,
+        EndpointDown when this process works on the job and an endpoint refuses every request for a minute.
         """
         until = None if timeout is None else time.monotonic() + timeout
         run, patience, pause = run_of(self._deployment, self.id), Patience(), POLL_SECONDS
         report_time, completed = -LINE_SECONDS, -1
-        if run:  # a short job is over before it has to be looked at
+        if run:  # a short job ends before the first poll
             run.over.wait(pause if timeout is None else min(pause, timeout))
         while True:
-            over = run is not None and run.over.is_set()  # before the row is read: it is the last word then
+            over = run is not None and run.over.is_set()  # before the row is read, so that the row is final
             row, counts = self._row_and_counts()
             has_answers, completed = counts.get(ItemState.DONE, 0) != completed, counts.get(ItemState.DONE, 0)
             if progress and (time.monotonic() - report_time >= LINE_SECONDS or row.state in STOPPED):
@@ -132,10 +132,10 @@ class JobHandle:
             pause = min(1.2 * pause, MAX_POLL_SECONDS)
 
     def report(self, by: str | Sequence[str] = ()) -> Report:
-        """Scores with intervals, endings, calls, tokens, times: of what is there by now.
+        """Return scores with intervals, endings, calls, tokens and times of the episodes so far.
 
-        `by`: a field, or several: a further column of the data, or what the benchmark groups by. `report["by"]` has the
-        groups of each. Raises SpecError for a field that the job does not have.
+        `by`: a field, or several: further columns of the data, or fields that the benchmark groups by. `report["by"]`
+        has the groups of each field. Raises SpecError for a field that the job does not have.
         """
         from lumos_queue.api.results import read_report
 
@@ -144,11 +144,11 @@ class JobHandle:
     def compare(
         self, other: JobHandle | str, *, metric: str = "", common: bool = False, by: str | Sequence[str] = ()
     ) -> Comparison:
-        """The other job compared with this one, task by task: what it fixes and breaks, and whether that may be chance.
+        """Compare the other job with this one, task by task: fixed and broken tasks, and the significance.
 
-        `metric`: by default the main one. `common`: unlike or half done jobs, on what both have judged. `by`: fields,
-        as in `report`; p-values of their groups are corrected by Holm's method. Raises SpecError for jobs that cannot
-        be compared.
+        `metric`: by default the main metric. `common`: compare different or incomplete jobs on the tasks that both have
+        judged. `by`: fields as in `report`; the p-values of their groups are corrected by Holm's method. Raises
+        SpecError for jobs that cannot be compared.
         """
         from lumos_queue.api.results import read_comparison
 
@@ -156,27 +156,27 @@ class JobHandle:
         return read_comparison(self._deployment, [self.id, name], metric, common, _as_names(by))
 
     def episodes(self, where: str = "") -> Episodes:
-        """Its finished episodes that meet a filter (docs/queries.md)."""
+        """Return the finished episodes of the job that meet a filter (docs/queries.md)."""
         return episodes(f"job={self.id} {where}", deployment=self._deployment)
 
     def score(self, scorer: Any) -> Scored:
-        """Add the scores of a scorer, an object or its name, to the finished episodes that do not have them yet."""
+        """Add the scores of a scorer (an object or a name) to the finished episodes that do not have them yet."""
         from lumos_queue.api.results import add_scores
 
         return add_scores(self._deployment, self.id, scorer)
 
     def cancel(self) -> JobHandle:
-        """Stop it for good; what it stored is kept. Returns this handle."""
+        """Stop the job permanently; its stored episodes stay. Return this handle."""
         return self._change(db.jobs.cancel)
 
     def pause(self) -> JobHandle:
-        """Stop it for a while. Returns this handle."""
+        """Stop the job until it is resumed. Return this handle."""
         return self._change(db.jobs.pause)
 
     def resume(self) -> JobHandle:
-        """Go on with it: what was cancelled, quarantined or ended with infra_error is run again. Returns this handle.
+        """Resume the job. Items that were cancelled, quarantined or ended with infra_error run again.
 
-        Raises SpecError when this process has not the plug-ins that the job needs.
+        Returns this handle. Raises SpecError when this process does not have the plug-ins that the job needs.
         """
         with open_deployment(self._deployment) as database, database.engine.connect() as connection:
             check_resume(connection, self._deployment, db.jobs.get_job(connection, self.id))

@@ -1,4 +1,4 @@
-"""Python objects in place of names: an object that a module has is named by it; another one only this process has."""
+"""Name Python objects: an object of a module has a name in the module, other objects exist only in this process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ELSEWHERE = (IN_PROCESS, "builtins")  #: modules that no other process can find
 
 
 def name_benchmark(benchmark: str | Benchmark, deployment: Settings) -> str:
-    """The registered name of a benchmark. Its `domain` may be an object, too. Raises SpecError as `name_object`."""
+    """Return the registered name of a benchmark, whose `domain` may be an object, too. Raises as `name_object`."""
     domain = getattr(benchmark, "domain", None)
     if isinstance(benchmark, Benchmark) and isinstance(domain, Domain):
         benchmark.domain = name_object(DOMAINS, domain, domain.name, deployment)
@@ -37,7 +37,10 @@ def name_formulation(formulation: str | Formulation, deployment: Settings) -> st
 
 
 def address_of(model: str | Callable[[str], Any], deployment: Settings) -> str:
-    """The address of a model: as it is given, or of a function that gets a prompt and returns a text."""
+    """Return the address of a model, which is an address or a function from a prompt to a text.
+
+    Raises SpecError for other types, and as `name_object`.
+    """
     if isinstance(model, str):
         TRUSTED.add_named(model)
         return model
@@ -47,9 +50,9 @@ def address_of(model: str | Callable[[str], Any], deployment: Settings) -> str:
 
 
 def name_object(registry: Registry, value: Any, name: str, deployment: Settings) -> str:
-    """The name under which a registry has an object, or the name itself if one is given.
+    """Return the name of an object in a registry; a `value` that is a name is returned as it is.
 
-    Raises SpecError in a deployment for an object that is in no module: workers could not import it.
+    Raises SpecError in a deployment for an object outside a module, because workers could not import it.
     """
     if isinstance(value, str):
         TRUSTED.add_named(value)
@@ -65,7 +68,7 @@ def name_object(registry: Registry, value: Any, name: str, deployment: Settings)
             f"'{name}' is defined in this program alone, and the workers of a deployment cannot import it: put it into "
             "a module that LUMOS_PLUGINS lists where they run, or leave out LUMOS_BROKER_URL to work in this process."
         )
-    # With its digest: another object of the same name must not take the place of one that a job still works with.
+    # The digest is part of the name, because a job may still use another object of the same name.
     digest = digest_of_object(value)
     registered_name = f"{IN_PROCESS}:{_as_identifier(name)}_{digest[:SHOWN]}"
     registry.add(registered_name, value, digest)
@@ -73,13 +76,13 @@ def name_object(registry: Registry, value: Any, name: str, deployment: Settings)
 
 
 def _as_identifier(name: str) -> str:
-    """The name as registries take one after a colon: `<lambda>` as `lambda`."""
+    """Return the name as an identifier, which registries expect after a colon: `<lambda>` becomes `lambda`."""
     plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
     return f"_{plain}" if not plain or plain[0].isdigit() else plain
 
 
 def _find_in_module(value: Any) -> str:
-    """Where a module other than the program itself has the object, `package.module:name`; '' where none has."""
+    """Return `package.module:name` of an object in a module other than the program itself; '' for other objects."""
     for module_name in _list_module_names(value):
         module = sys.modules.get(module_name)
         if module is None or module_name in _ELSEWHERE or module_name.startswith("lumos_queue."):
@@ -91,7 +94,7 @@ def _find_in_module(value: Any) -> str:
 
 
 def _list_module_names(value: Any) -> list[str]:
-    """The modules that may have an object: its class's, and that of the code that it was made of."""
+    """Return the modules that may contain an object: those of its class and of its code."""
     names = [getattr(value, "__module__", None), type(value).__module__]
     if isinstance(value, Formulation):
         names.append(value.generator.__module__)

@@ -1,4 +1,4 @@
-"""What is computed of jobs: reports and comparisons, as values, as text and as a page of a notebook."""
+"""Reports and comparisons of jobs: as values, as text and as a page in a notebook."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEIGHT = 600  #: of a page in a notebook, in pixels
 
 @dataclass(frozen=True, slots=True, repr=False)
 class JobsResult:
-    """What was read of jobs, at one moment."""
+    """Figures of jobs at the time of reading."""
 
     values: dict[str, Any]  #: as the command prints it with --json
     _page: JobsPage
@@ -42,7 +42,7 @@ class JobsResult:
         return render_markdown(compose(self._page, LEVELS[0]))
 
     def to_html(self) -> str:
-        """One page without scripts that loads nothing, as `lumos report --html` writes it."""
+        """Return a page without scripts that loads no other files, as `lumos report --html` writes it."""
         return write_small(self._page, render_html).decode()
 
     def write(self, path: str | Path) -> Path:
@@ -53,7 +53,7 @@ class JobsResult:
         return target
 
     def _repr_html_(self) -> str:
-        # A frame of its own: the page has a policy that allows nothing, and styles that must not meet the notebook's.
+        # A frame, because the page has a strict policy, and styles that must not affect the notebook.
         page = escape(self.to_html(), quote=True)
         return f'<iframe sandbox srcdoc="{page}" style="border:0;width:100%;height:{HEIGHT}px"></iframe>'
 
@@ -108,7 +108,7 @@ class Comparison(JobsResult):
 
 
 def read_report(deployment: Settings, jobs: Sequence[str], by: Sequence[str] = ()) -> Report:
-    """The report of a job, also by fields. Raises SpecError for a field that it does not have."""
+    """Return the report of a job, also by fields. Raises SpecError for a field that the job does not have."""
     with open_deployment(deployment) as database, database.engine.connect() as connection:
         page = read_page(connection, [get_job(connection, job) for job in jobs], by=by)
     return Report(dict(page.material.jobs[0].report), page)
@@ -117,9 +117,9 @@ def read_report(deployment: Settings, jobs: Sequence[str], by: Sequence[str] = (
 def read_comparison(
     deployment: Settings, jobs: Sequence[str], metric: str, common: bool, by: Sequence[str] = ()
 ) -> Comparison:
-    """The comparison of jobs with the first of them, also by fields.
+    """Return the comparison of jobs with the first of them, also by fields.
 
-    Raises SpecError where they cannot be compared, and for a field that they do not have.
+    Raises SpecError where the jobs cannot be compared, and for a field that they do not have.
     """
     with open_deployment(deployment) as database, database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
@@ -128,7 +128,7 @@ def read_comparison(
 
 
 def add_scores(deployment: Settings, job: str, scorer: Any) -> Scored:
-    """Add the scores of a scorer, an object or its name, to the episodes of a job."""
+    """Add the scores of a scorer (an object or a name) to the episodes of a job."""
     name = name_object(SCORERS, scorer, getattr(scorer, "name", ""), deployment.model_copy(update={"broker_url": ""}))
     with open_deployment(deployment) as database:
         return score_job(database, deployment, job, name)

@@ -1,4 +1,4 @@
-"""Digests of objects that no file tells: of a notebook, or of the program that is run."""
+"""Digests of objects that are not in the file of a module: those of a notebook, or of the program itself."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _PLAIN = (str, bytes, int, float, complex, bool, type(None))
 
 
 def digest_of_object(value: Any) -> str:
-    """A digest of what an object does: the source of its functions, what they use of the program, plain attributes.
+    """Return a digest of the source of an object's functions, the program's names that they use, and plain attributes.
 
-    Modules that it imports are not looked at, nor what is neither plain nor made of attributes (an array).
+    Imported modules are not part of it, nor values that are neither plain nor made of attributes, such as arrays.
     """
     hasher = hashlib.sha256()
     for part in _Parts().of(value):
@@ -27,10 +27,10 @@ def digest_of_object(value: Any) -> str:
 
 
 class _Parts:
-    """The texts that tell objects apart, each object once."""
+    """Yields the texts that identify objects, each object once."""
 
     def __init__(self) -> None:
-        self._visited: dict[int, Any] = {}  # kept with their ids, which are otherwise given to others again
+        self._visited: dict[int, Any] = {}  # objects by id; they stay alive, so that no id is reused
 
     def of(self, value: Any) -> Iterator[str]:
         if isinstance(value, _PLAIN):
@@ -77,7 +77,7 @@ class _Parts:
                     yield from self._of_used(function.__globals__[name])
 
     def _of_used(self, value: Any) -> Iterator[str]:
-        """Of what a function uses: its code, and values that cannot change. Others may, while it is called."""
+        """Yield the texts of a value that a function uses: code and constants. Other values may change in calls."""
         if isinstance(value, (*_PLAIN, tuple, frozenset, FunctionType, MethodType, partial, type)):
             yield from self.of(value)
 
@@ -108,7 +108,7 @@ def _content(cell: Any) -> Any:
 
 
 def _globals_read(code: CodeType) -> list[str]:
-    """Names that a function reads of its module, and does not set itself, as a counter is."""
+    """Return the names that a function reads from its module, without those that it also sets, such as counters."""
     instructions = [(instruction.opname, instruction.argval) for instruction in dis.get_instructions(code)]
     names = {name for operation, name in instructions if operation in ("LOAD_GLOBAL", "LOAD_NAME")}
     for inner in (constant for constant in code.co_consts if isinstance(constant, CodeType)):
@@ -118,7 +118,7 @@ def _globals_read(code: CodeType) -> list[str]:
 
 def _source(function: FunctionType) -> Iterator[str]:
     try:
-        if function.__name__ != "<lambda>":  # whose source is the whole line that it stands in
+        if function.__name__ != "<lambda>":  # the source of a lambda is its whole line
             yield inspect.getsource(function)
             return
     except (OSError, TypeError):  # typed into an interpreter

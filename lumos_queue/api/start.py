@@ -1,4 +1,4 @@
-"""A job stored, and begun: in a thread of this process, or by the workers of a deployment."""
+"""Store jobs and start them: in a thread of this process, or in the workers of a deployment."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def store_job(
     scheduling: Scheduling = DEFAULT_SCHEDULING,
     again: bool = False,
 ) -> tuple[Any, bool]:
-    """Store a job; returns its row, and whether it is new. `say` gets each remark, a line for a person."""
+    """Store a job; return its row, and whether it is new. `say` gets each remark as a line of text."""
     with database(deployment, create=True) as job_database:
         if not again and (remark := remark_on_extend(job_database, deployment, job)):
             say(remark)
@@ -67,10 +67,11 @@ def store_job(
 
 
 def begin_job(deployment: Settings, row: Any) -> None:
-    """Have a stored job (its row) worked on, unless it has stopped.
+    """Start the work on a stored job (its row), unless it has stopped.
 
-    Without a broker a thread of this process does it; it drains when the process ends. One that hangs is abandoned, as
-    the program is not ours to end. Raises SpecError when this process has not the plug-ins that the job needs.
+    Without a broker a thread of this process works; it drains when the process ends. A thread that hangs is abandoned,
+    because the process belongs to the user's program. Raises SpecError when this process does not have the plug-ins
+    that the job needs.
     """
     if row.state in STOPPED:
         return
@@ -95,18 +96,18 @@ def begin_job(deployment: Settings, row: Any) -> None:
 
 
 def run_of(deployment: Settings, job: str) -> EmbeddedRun | None:
-    """The thread of this process that works, or has worked, on a job."""
+    """Return the thread of this process that works, or has worked, on a job; None if there is none."""
     return _runs.get((deployment.database, job))
 
 
 def call_outside_loop(function: Callable[[], R]) -> R:
-    """Call it; in a thread where an event loop runs here, as in notebooks: it may need a loop of its own."""
+    """Call a function that may start an event loop: in a new thread if a loop already runs, as in notebooks."""
     try:
         asyncio.get_running_loop()
         runs = True
     except RuntimeError:
         runs = False
-    if not runs:  # not above: what it raises would be told as an error during the other one
+    if not runs:  # outside the `except`, whose error would become the context of the function's errors
         return function()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         return pool.submit(function).result()
@@ -122,14 +123,14 @@ def _drain() -> None:
 
 
 def _leave_daemon_threads() -> None:
-    """Have the end of the interpreter not wait for the threads of executors that hanging daemon threads began."""
+    """Let the interpreter end without waiting for executor threads that hanging daemon threads started."""
     queues: Any = concurrent.futures.thread._threads_queues  # type: ignore[attr-defined]
     for thread in [thread for thread in queues if thread.daemon]:
         queues.pop(thread, None)
 
 
 def _forget_runs() -> None:
-    """In a forked child: the threads are its parent's."""
+    """Forget the runs in a forked child: their threads exist only in its parent."""
     global _runs_lock
     if not all(run.over.is_set() for run in _runs.values()):
         refuse_sqlite()
@@ -138,7 +139,7 @@ def _forget_runs() -> None:
     _runs_lock = threading.Lock()
 
 
-# Before executors are shut down, which threads at work need until they have drained: `atexit` would come too late.
-# Executors' own hook is registered when their module is imported, and hooks run in reverse order.
+# Threads need their executors until they have drained, so this runs before executors shut down; `atexit` is too late.
+# The hook of the executors is registered when their module is imported, and hooks run in reverse order.
 threading._register_atexit(_drain)  # type: ignore[attr-defined]
 os.register_at_fork(after_in_child=_forget_runs)

@@ -1,4 +1,4 @@
-"""From the arguments of a call to a stored job on which work begins."""
+"""Turn the arguments of a call into a stored job, and start the work on it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from lumos_queue.submission.request_options import read_system, read_template, w
 from lumos_queue.submission.role_samplings import COMMON, resolve_common
 from lumos_queue.submission.tags import read_name_and_tags
 
-_ROLES = ("planner", "grounder", "solver")  #: that have an argument of their own
+_ROLES = ("planner", "grounder", "solver")  #: roles with their own argument
 
 
 @translate_failures()
 def submit_inference(kind: str, arguments: dict[str, Any]) -> JobHandle:
-    """The job of kind 'evaluate' or 'infer'; `given`: the arguments of `evaluate`."""
+    """Submit a job of the kind 'evaluate' or 'infer'. `arguments` are those of `evaluate`; their dictionary changes."""
     deployment = arguments.pop("deployment") or read_settings()
     check_ranges(arguments, ("shots", *COMMON))
     name_and_tags = read_name_and_tags(arguments.pop("name"), pairs("tags", arguments.pop("tags")))
@@ -66,7 +66,7 @@ def submit_inference(kind: str, arguments: dict[str, Any]) -> JobHandle:
 def name_rows(
     kind: str, arguments: dict[str, Any], rows: GivenRows | None, deployment: Settings
 ) -> tuple[FileRequest, GivenRows | None]:
-    """Take the arguments that name the rows out of `given`. Return what they name, and rows that can be read twice."""
+    """Remove the arguments that name the rows from `arguments`; return their file, and rows that can be read twice."""
     benchmark, data, split = arguments.pop("benchmark"), arguments.pop("data"), arguments.pop("split")
     attributes = {name: arguments.pop(name) for name in ("scorer", "domain", "licence", "title")}
     judge = read_judge_options("", arguments.pop("rubric"), arguments.pop("grades"), arguments.pop("votes"))
@@ -90,7 +90,7 @@ def name_rows(
 
 
 def handle_of(deployment: Settings, row: Any, new: bool) -> JobHandle:
-    """The handle of a job that was just stored, on which work begins."""
+    """Start the work on a job that was just stored; return its handle."""
     if not new:
         log.warning("job %s is the same request and is %s (again=True runs a new job)", row.id, row.state)
     begin_job(deployment, row)
@@ -98,12 +98,12 @@ def handle_of(deployment: Settings, row: Any, new: bool) -> JobHandle:
 
 
 def pairs(argument: str, values: Mapping[str, Any] | None) -> list[str]:
-    """NAME=VALUE texts, as the command line has them."""
+    """Return NAME=VALUE texts, as on the command line."""
     return [f"{name}={value}" for name, value in check_mapping(argument, values).items()]
 
 
 def check_mapping(argument: str, values: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The values; none for None. Raises SpecError for what is not a mapping."""
+    """Return the values as a dictionary; {} for None. Raises SpecError for a value that is not a mapping."""
     if values is not None and not isinstance(values, Mapping):
         raise SpecError(f"{argument} is {values!r:.80}: expected a mapping of names to values, such as a dict.")
     return dict(values or {})

@@ -1,4 +1,4 @@
-"""Training jobs, as the commands of `lumos train` make them."""
+"""Submit training jobs, as the commands of `lumos train` do."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ def train(
     deployment: Settings | None = None,
     **values: Any,
 ) -> JobHandle:
-    """Train a model: `recipe` is `sft`, `experts`, one of a plug-in, or a recipe as an object.
+    """Train a model. `recipe` is `sft`, `experts`, the name of a plug-in's recipe, or a recipe as an object.
 
     `values` of `sft`: data (a build, or several), folder, start, formulation, module, preset, window, and fields of a
-    fit such as steps, batch, rate, lora (its rank), seed, device (`cpu` or `cuda`); of `experts`: folder, only,
-    profile, steps, seed; of a plug-in: what its `from_json` reads. Return value and errors are those of `evaluate`.
+    fit such as steps, batch, rate, lora (its rank), seed, device (`cpu` or `cuda`). `values` of `experts`: folder,
+    only, profile, steps, seed. A plug-in's recipe reads its `values` by `from_json`. Return value and errors are those
+    of `evaluate`.
 
     >>> import lumos_queue as lq
     >>> lq.train("sft", data="no_such_build", folder="out")
@@ -72,7 +73,7 @@ def _make(name: str, values: dict[str, Any], deployment: Settings) -> Recipe:
         check_ranges(values)
         try:
             return _BUILDERS[name](deployment, **values)
-        except TypeError as error:  # of arguments: what is wrong with a value is a SpecError
+        except TypeError as error:  # wrong arguments; wrong values raise SpecError
             raise SpecError(f"The recipe '{name}' was not given what it needs: {error}.") from error
     if RECIPES.is_built_in(name):
         raise SpecError(f"The recipe '{name}' is for the command line: lumos train {name} --help")
