@@ -235,7 +235,9 @@ class JobHandle:
         outage = run.context.outage if run else None
         if patience.is_over(outage, has_answers) and outage is not None and run is not None:
             run.given_up.set()
-            raise EndpointDown(f"Job {self.id} {format_give_up(outage)}. Go on with it: resume()", status=outage.status)
+            raise EndpointDown(
+                f"Job {self.id} {format_give_up(outage)}. Resume it with: resume()", status=outage.status
+            )
 
 
 def _as_names(by: str | Sequence[str]) -> Sequence[str]:

@@ -74,7 +74,7 @@ def _make(name: str, values: dict[str, Any], deployment: Settings) -> Recipe:
         try:
             return _BUILDERS[name](deployment, **values)
         except TypeError as error:  # wrong arguments; wrong values raise SpecError
-            raise SpecError(f"The recipe '{name}' was not given what it needs: {error}.") from error
+            raise SpecError(f"The recipe '{name}' cannot use these arguments: {error}.") from error
     if RECIPES.is_built_in(name):
         raise SpecError(f"The recipe '{name}' is for the command line: lumos train {name} --help")
     return RECIPES.load(name).from_json(values)

@@ -90,7 +90,7 @@ def _file_names(state: Any, source: Source) -> list[str]:
         raise source.refuse(f"its {STATE} does not name its files (*.arrow). Write it again with save_to_disk")
     if isinstance(state, dict) and state.get("_indices_files"):
         raise source.refuse(
-            "it has a list of chosen rows beside them. Write it again with flatten_indices().save_to_disk"
+            "it has a list of selected rows beside its files. Write it again with flatten_indices().save_to_disk"
         )
     return texts
 
@@ -108,4 +108,4 @@ def _describe(folder: Path) -> str:
     files = sorted(path for path in folder.glob("*") if path.suffix in _DATA_FILES and path.is_file())
     if not files:
         return ", and none that `save_to_disk` of datasets wrote"
-    return f", of which a file is to be named, as '{files[0]}'"
+    return f". Name one of its files, such as '{files[0]}'"

@@ -31,8 +31,8 @@ def split_of(path: Path | None, option: str, splits: Sequence[str]) -> str:
     if split_in_name not in (None, USUAL):
         choices = [f"--split {split}" for split in splits if split in (split_in_name, USUAL)]
         raise SpecError(
-            f"'{path.name if path else ''}' is by its name of the split '{split_in_name}', and no --split was given. "
-            f"Say what its rows are: {' or '.join(choices or [f'--split {split}' for split in splits])}."
+            f"The name '{path.name if path else ''}' is that of a split '{split_in_name}', and no --split was given. "
+            f"Name the split of its rows: {' or '.join(choices or [f'--split {split}' for split in splits])}."
         )
     split = option or USUAL
     if split not in splits:

@@ -29,7 +29,7 @@ def check_base(folder: Path) -> None:
     missing_names = [name for name in expected_shapes if name not in shapes and not _is_derived(name, config)]
     if len(missing_names) == len(expected_shapes):
         raise SpecError(
-            f"The weights in '{folder}' are not those of a {config['model_type']}, as its config.json says."
+            f"The weights in '{folder}' are not of the type {config['model_type']} that its config.json names."
         )
     if missing_names:
         raise SpecError(

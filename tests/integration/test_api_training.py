@@ -99,7 +99,7 @@ EXPERTS = {"recipe": "experts", "folder": "out"}
         ({"recipe": 5}, "^A recipe is 5: expected a name, or a recipe as an object"),
         ({"recipe": None}, "^A recipe is None: expected a name"),
         ({"recipe": "rltf"}, "'rltf' is for the command line: lumos train rltf --help"),
-        ({"recipe": "sft"}, "The recipe 'sft' was not given what it needs: .*'data' and 'folder'"),
+        ({"recipe": "sft"}, "The recipe 'sft' cannot use these arguments: .*'data' and 'folder'"),
         (SFT, r"There is no build 'no_such'"),
         (SFT | {"steps": "3"}, "^steps is '3': expected a whole number from 0"),
         (SFT | {"batch": -1}, "^batch is -1: expected a whole number from 0"),
@@ -112,7 +112,7 @@ EXPERTS = {"recipe": "experts", "folder": "out"}
         (EXPERTS | {"seed": 2**80}, "^seed is 1208925819614629174706176: expected a whole number from 0"),
         (EXPERTS | {"only": ("no-such",)}, "No expert that can be trained called 'no-such'"),
         (EXPERTS | {"profile": "x"}, "No profile called 'x'"),
-        (EXPERTS | {"stepz": 1}, "The recipe 'experts' was not given what it needs: .*'stepz'"),
+        (EXPERTS | {"stepz": 1}, "The recipe 'experts' cannot use these arguments: .*'stepz'"),
     ],
 )
 def test_what_cannot_be_trained_is_said_in_one_line_and_nothing_is_stored(arguments, problem, home):

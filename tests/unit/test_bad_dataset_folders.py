@@ -38,7 +38,7 @@ def test_another_folder_is_refused_and_a_file_in_it_named(tmp_path):
     ):
         read(tmp_path)
     (tmp_path / "train.jsonl").write_text("{}")
-    with pytest.raises(SpecError, match=f"of which a file is to be named, as '{tmp_path}/train.jsonl'"):
+    with pytest.raises(SpecError, match=f"Name one of its files, such as '{tmp_path}/train.jsonl'"):
         read(tmp_path)
 
 

@@ -116,5 +116,5 @@ def test_a_missing_tensor_and_foreign_ones_are_named(tmp_path):
     with pytest.raises(SpecError, match=r"up_proj.weight is missing \(1 in all\)"):
         check_base(base)
     save_file({"encoder.weight": gone}, base / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(SpecError, match="not those of a llama"):
+    with pytest.raises(SpecError, match="not of the type llama"):
         check_base(base)
