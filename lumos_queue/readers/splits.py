@@ -31,7 +31,7 @@ def split_of(path: Path | None, option: str, splits: Sequence[str]) -> str:
     if split_in_name not in (None, USUAL):
         choices = [f"--split {split}" for split in splits if split in (split_in_name, USUAL)]
         raise SpecError(
-            f"The name '{path.name if path else ''}' is that of a split '{split_in_name}', and no --split was given. "
+            f"By its name, '{path.name if path else ''}' is of the split '{split_in_name}', and no --split was given. "
             f"Name the split of its rows: {' or '.join(choices or [f'--split {split}' for split in splits])}."
         )
     split = option or USUAL

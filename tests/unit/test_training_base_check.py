@@ -88,7 +88,7 @@ def damage_pickle(folder: Path) -> None:
     [
         (damage_nothing_there, "No folder"),
         (damage_config, "config.json cannot be read"),
-        (damage_kind, "not those of a bert|not a causal language model"),
+        (damage_kind, "not of the type bert|not a causal language model"),
         (damage_unknown, "not a causal language model that can be trained"),
         (damage_shape, "has the shape .* config.json says"),
         (damage_tokenizer, "has no tokenizer.json"),
