@@ -44,7 +44,14 @@ def submit_and_run(
 ) -> tuple[str, int]:
     """Store the job and run or follow it. Return its id and the exit code. Remarks go to standard error."""
     row, new = store_job(
-        settings, job, rows, output.say, name_and_tags=named, windows=windows, scheduling=scheduling, again=again
+        settings,
+        job,
+        rows,
+        output.say,
+        name_and_tags=name_and_tags,
+        windows=windows,
+        scheduling=scheduling,
+        again=again,
     )
     return row.id, go_on(settings, row, new or not report_existing, name_and_tags or UNNAMED, follow)
 
