@@ -21,10 +21,10 @@ def _change(job: str, change: str) -> tuple[Any, Any]:
     settings = read_settings()
     with database(settings) as job_database:
         with job_database.engine.connect() as connection:
-            row = db.jobs.get_job(connection, job, damaged=True)
+            row = db.jobs.get_job(connection, job, allow_damaged=True)
         getattr(db.jobs, change)(job_database, row.id)
         with job_database.engine.connect() as connection:
-            return settings, db.jobs.get_job(connection, row.id, damaged=True)
+            return settings, db.jobs.get_job(connection, row.id, allow_damaged=True)
 
 
 def _requeue(job: str, only: str) -> tuple[Any, Any]:

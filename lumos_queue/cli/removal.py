@@ -20,7 +20,7 @@ def find_whole(connection: Connection, job: str) -> Any:
     """Return the row of the job with exactly this id. Raises SpecError for a part of an id, with the whole id."""
     if (row := find_job(connection, job)) is not None:
         return row
-    candidate = get_job(connection, job, damaged=True)  # raises SpecError where no job or several jobs match
+    candidate = get_job(connection, job, allow_damaged=True)  # raises SpecError where no job or several jobs match
     raise SpecError(
         f"'{job}' is the beginning of an id: to delete the job give the whole one, lumos rm {candidate.id}. "
         f"See what it is with: lumos job {candidate.id}"
